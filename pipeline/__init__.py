@@ -1,0 +1,1 @@
+"""What happens: whole jobs, readable from top to bottom."""

@@ -1,0 +1,1 @@
+"""The reading side of the index: queries, ranking, the gateway."""

@@ -1,0 +1,35 @@
+"""Packages and dependencies of Beamtrawl. It runs on every worker, so it reads no other file."""
+
+from setuptools import find_packages, setup
+
+setup(
+    name="beamtrawl",
+    version="0.1.0",
+    description="A polite, breadth-first batch web crawler and full-text indexer on Apache Beam",
+    license="Apache-2.0",
+    python_requires=">=3.11",
+    packages=find_packages(
+        include=["pipeline", "transforms", "runners", "search", "pipeline.*", "transforms.*", "runners.*", "search.*"]
+    ),
+    package_data={"search": ["templates/*", "static/*"]},
+    install_requires=[
+        "ada-url>=1.15",  # the WHATWG URL parser, in C++
+        "apache-beam>=2.77,<2.80",
+        "chardet>=7",  # the last resort for a charset
+        "duckdb>=1.1",  # the engine behind `beamtrawl sql`
+        "flask>=3.0",  # the search gateway
+        "lxml>=5.3",
+        "numpy>=1.26",
+        "protego>=0.7",  # 0.6 hangs on patterns with many stars
+        "publicsuffixlist>=1.0",
+        "py3langid>=0.3",
+        "pyarrow>=17",
+        "requests>=2.32",
+        "waitress>=3.0",  # serves the gateway
+        "webencodings>=0.5",
+    ],
+    extras_require={
+        "test": ["hypothesis>=6.100", "mypy>=1.15", "pytest>=8.3", "pytest-xdist>=3.6", "ruff>=0.11"],
+    },
+    entry_points={"console_scripts": ["beamtrawl = runners.cli:main"]},
+)

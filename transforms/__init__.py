@@ -1,0 +1,1 @@
+"""How a step works: pure functions, and the PTransforms that wire them."""

@@ -1,0 +1,193 @@
+"""The crawl directory: committed steps as manifests, and what follows from them.
+
+A step's files count once its manifest is there, and the manifest appears in one atomic move. Readers follow
+manifests only, so whatever a failed attempt left behind is invisible.
+"""
+
+import dataclasses
+import json
+import os
+import re
+import uuid
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from importlib import metadata
+from typing import Any
+
+from apache_beam.io.filesystem import BeamIOError
+from apache_beam.io.filesystems import FileSystems
+
+from transforms.tables import SCHEMA_VERSION, TableFile
+
+FORMAT = "beamtrawl-crawl"
+
+
+class CrawlDirError(Exception):
+    """A crawl directory that cannot be read or written; the message is one line with the way out."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Manifest:
+    """A committed step: what it read and what it wrote."""
+
+    step: str  # seeds, fetch, update
+    round: int
+    settings_digest: str
+    files: tuple[TableFile, ...]
+    counters: dict[str, int]
+    consumed: tuple[str, ...]  # frontier files that later rounds need not read again
+    started_at: str  # ISO 8601, UTC
+    ended_at: str
+    index: tuple[str, ...] = ()  # folders of index segments
+    program: str = ""
+    schema_version: int = SCHEMA_VERSION
+
+    @property
+    def name(self) -> str:
+        return f"{self.round:06d}-{self.step}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """What a crawl has to do next: fetch a round, or update from one that was fetched."""
+
+    kind: str
+    round: int
+
+
+def program() -> str:
+    return f"beamtrawl {metadata.version('beamtrawl')}"
+
+
+def parse_manifest(name: str, text: str) -> Manifest:
+    """The manifest in a JSON text; CrawlDirError if it is corrupt, foreign or too new."""
+    try:
+        data = json.loads(text)
+        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
+            raise ValueError("it is not a manifest of Beamtrawl")
+        if data["schema_version"] > SCHEMA_VERSION:
+            raise ValueError(
+                f"it has schema version {data['schema_version']}, this program reads up to {SCHEMA_VERSION};"
+                " update Beamtrawl"
+            )
+        files = tuple(TableFile(**file) for file in data.pop("files"))
+        data["consumed"], data["index"] = tuple(data["consumed"]), tuple(data["index"])
+        manifest = Manifest(files=files, **data)
+        if not re.fullmatch(re.escape(manifest.name) + r"(-\w+)?\.json", name):
+            raise ValueError(f"it says it is {manifest.name}")
+        return manifest
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise CrawlDirError(
+            f"manifests/{name} cannot be used: {reason}; restore it from a copy, or start a crawl in another directory"
+        ) from error
+
+
+def render_manifest(manifest: Manifest) -> str:
+    fields = dataclasses.asdict(manifest) | {"files": [file._asdict() for file in manifest.files]}
+    return json.dumps({"format": FORMAT} | fields, indent=1, ensure_ascii=False) + "\n"
+
+
+def next_step(manifests: Iterable[Manifest]) -> Step:
+    """The step that continues the crawl, from what is committed alone."""
+    last = {"fetch": 0, "update": 0}
+    for manifest in manifests:
+        if manifest.step in last:
+            last[manifest.step] = max(last[manifest.step], manifest.round)
+    if last["fetch"] > last["update"]:
+        return Step("update", last["fetch"])
+    return Step("fetch", last["update"] + 1)
+
+
+def files_of(manifests: Iterable[Manifest], table: str) -> list[TableFile]:
+    """The files of a table, oldest round first."""
+    return [file for m in manifests for file in m.files if file.table == table]
+
+
+def frontier_files(manifests: Iterable[Manifest]) -> list[TableFile]:
+    """The frontier: its files that no committed update has consumed."""
+    manifests = list(manifests)
+    consumed = {path for m in manifests for path in m.consumed}
+    return [file for file in files_of(manifests, "frontier") if file.path not in consumed]
+
+
+class CrawlDir:
+    """A directory on any of Beam's file systems; nothing is read before it is asked for."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root.rstrip("/") or "/"
+        if "://" not in self.root:
+            self.root = os.path.abspath(self.root)
+
+    def path(self, relative: str) -> str:
+        return FileSystems.join(self.root, *relative.split("/"))
+
+    def exists(self, relative: str) -> bool:
+        return bool(FileSystems.exists(self.path(relative)))
+
+    def read_text(self, relative: str) -> str:
+        with FileSystems.open(self.path(relative), compression_type="uncompressed") as file:
+            return file.read().decode()
+
+    def write_text(self, relative: str, text: str) -> None:
+        """Write a file as a whole: a reader sees the old text or the new one."""
+        target = self.path(relative)
+        temporary = f"{target}.{uuid.uuid4().hex[:8]}.tmp"
+        try:
+            with FileSystems.create(temporary, compression_type="uncompressed") as file:
+                file.write(text.encode())
+            if "://" in self.root:
+                FileSystems.rename([temporary], [target])
+            else:
+                os.replace(temporary, target)
+        except (OSError, BeamIOError) as error:
+            raise CrawlDirError(f"cannot write {target}: {_reason(error)}; name a directory that you may write") from error
+
+    def names(self, folder: str, pattern: str = "*") -> list[str]:
+        """The names of the files in a folder, sorted."""
+        (match,) = FileSystems.match([self.path(f"{folder}/{pattern}")])
+        return sorted(re.split(r"[/\\]", entry.path)[-1] for entry in match.metadata_list)
+
+    def manifests(self) -> list[Manifest]:
+        """All committed steps, in the order of their rounds: seeds, then fetch, then update."""
+        order = {"seeds": 0, "fetch": 1, "update": 2}
+        names = self.names("manifests", "*.json")
+        parsed = [parse_manifest(name, self._text(f"manifests/{name}")) for name in names]
+        return sorted(parsed, key=lambda m: (m.round, order.get(m.step, 3), m.ended_at))
+
+    def require_manifests(self) -> list[Manifest]:
+        """The committed steps; CrawlDirError when this is no crawl directory."""
+        if not (manifests := self.manifests()):
+            raise CrawlDirError(f"{self.root} holds no crawl; start one with: beamtrawl crawl {self.root} --seed URL")
+        return manifests
+
+    def commit(self, manifest: Manifest, suffix: str = "") -> None:
+        self.write_text(
+            f"manifests/{manifest.name}{suffix}.json",
+            render_manifest(dataclasses.replace(manifest, program=program())),
+        )
+
+    def _text(self, relative: str) -> str:
+        try:
+            return self.read_text(relative)
+        except UnicodeDecodeError as error:
+            raise CrawlDirError(f"{relative} cannot be used: {error}; restore it from a copy") from error
+
+
+def iso(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+
+
+def visible_files(manifests: Iterable[Manifest]) -> Iterator[str]:
+    """Every file and index folder that some committed step wrote."""
+    for manifest in manifests:
+        yield from (file.path for file in manifest.files)
+        yield from manifest.index
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)

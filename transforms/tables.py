@@ -1,0 +1,298 @@
+"""The tables of a crawl directory: their Arrow schemas, and the files that hold them.
+
+Columns may be added, never renamed (DESIGN section 3). Times are UTC microseconds; `url_key` is
+`urls.url_key`. Hive-style folders (`documents/round=000003/…`) let any engine read a table.
+"""
+
+import contextlib
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, BinaryIO, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from apache_beam.io.filesystems import FileSystems
+
+SCHEMA_VERSION = 1
+
+KEY = pa.binary(16)
+TIME = pa.timestamp("us", tz="UTC")
+
+FRONTIER = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("depth", pa.int32()),
+        ("priority", pa.float64()),  # the link score, higher first; depth comes before it
+        ("reason", pa.string()),  # seed, new, recrawl, retry, deferred
+        ("referrer", pa.string()),
+        ("etag", pa.string()),
+        ("last_modified", pa.string()),
+        ("due_at", TIME),
+        ("discovered_round", pa.int32()),
+        ("redirects", pa.int32()),  # redirects followed in a row to get here
+        ("failures", pa.int32()),  # failed attempts in a row
+    ]
+)
+
+VISITS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("fetched_at", TIME),
+        ("outcome", pa.string()),
+        ("status", pa.int32()),
+        ("redirect_to", pa.string()),
+        ("address", pa.string()),
+        ("media_type", pa.string()),
+        ("headers", pa.list_(pa.struct([("name", pa.string()), ("value", pa.string())]))),
+        ("body", pa.large_binary()),
+        ("body_bytes", pa.int64()),
+        ("truncated", pa.bool_()),
+        ("elapsed_ms", pa.float64()),
+        ("robots_rule", pa.string()),
+        ("attempt", pa.int32()),
+        ("depth", pa.int32()),
+        ("referrer", pa.string()),
+        ("error", pa.string()),
+        ("priority", pa.float64()),
+        ("redirects", pa.int32()),
+        ("discovered_round", pa.int32()),
+    ]
+)
+
+ROBOTS = pa.schema(
+    [
+        ("origin", pa.string()),  # scheme://host[:port]
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("fetched_at", TIME),
+        ("expires_at", TIME),
+        ("status", pa.int32()),  # of the last answer; null: none came
+        ("verdict", pa.string()),  # rules, allow_all, deny_all, unreachable
+        ("crawl_delay", pa.float64()),  # seconds
+        ("sitemaps", pa.list_(pa.string())),
+        ("body", pa.large_binary()),
+        ("error", pa.string()),
+    ]
+)
+
+DOCUMENTS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("domain", pa.string()),
+        ("round", pa.int32()),
+        ("fetched_at", TIME),
+        ("media_type", pa.string()),
+        ("charset", pa.string()),
+        ("language", pa.string()),
+        ("title", pa.string()),
+        ("description", pa.string()),
+        ("keywords", pa.string()),
+        ("headings", pa.list_(pa.string())),
+        ("text", pa.string()),
+        ("published_at", TIME),
+        ("digest", KEY),
+        ("near_key", pa.int64()),
+        ("duplicate_of", KEY),
+        ("canonical_url", pa.string()),
+        ("noindex", pa.bool_()),
+        ("nofollow", pa.bool_()),
+        ("noarchive", pa.bool_()),
+        ("outlinks", pa.int32()),
+        ("spam_score", pa.float32()),
+        ("facts", pa.map_(pa.string(), pa.string())),
+        ("depth", pa.int32()),
+    ]
+)
+
+LINKS = pa.schema(
+    [
+        ("source_key", KEY),
+        ("source_url", pa.string()),
+        ("target_key", KEY),
+        ("target_url", pa.string()),
+        ("anchor", pa.string()),
+        ("rel", pa.string()),
+        ("kind", pa.string()),
+        ("round", pa.int32()),
+    ]
+)
+
+URLS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("state", pa.string()),  # due, fetched, redirected, gone, failed, denied
+        ("depth", pa.int32()),
+        ("score", pa.float64()),
+        ("discovered_round", pa.int32()),
+        ("discovered_from", pa.string()),
+        ("fetches", pa.int32()),
+        ("failures", pa.int32()),
+        ("last_status", pa.int32()),
+        ("last_fetched_at", TIME),
+        ("next_fetch_at", TIME),
+        ("changes", pa.int32()),
+        ("digest", KEY),
+        ("etag", pa.string()),
+        ("last_modified", pa.string()),
+        ("reason", pa.string()),
+        ("round", pa.int32()),  # of this row: the newest row of a key counts
+    ]
+)
+
+DIGESTS = pa.schema(
+    [
+        ("digest", KEY),
+        ("url_key", KEY),  # the document that keeps the content
+        ("url", pa.string()),
+        ("depth", pa.int32()),
+        ("round", pa.int32()),
+    ]
+)
+
+HOSTS = pa.schema(
+    [
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("visits", pa.int64()),
+        ("requests", pa.int64()),
+        ("fetched", pa.int64()),
+        ("failures", pa.int64()),
+        ("bytes", pa.int64()),
+        ("elapsed_ms", pa.float64()),  # summed over the requests
+        ("last_fetched_at", TIME),
+    ]
+)
+
+REJECTIONS = pa.schema(
+    [
+        ("reason", pa.string()),
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("count", pa.int64()),
+        ("samples", pa.list_(pa.string())),
+    ]
+)
+
+SEEDS = pa.schema([("url_key", KEY), ("url", pa.string()), ("host", pa.string()), ("metadata", pa.string())])
+
+TABLES: Mapping[str, pa.Schema] = {
+    "frontier": FRONTIER,
+    "visits": VISITS,
+    "robots": ROBOTS,
+    "documents": DOCUMENTS,
+    "links": LINKS,
+    "urls": URLS,
+    "digests": DIGESTS,
+    "hosts": HOSTS,
+    "rejections": REJECTIONS,
+    "seeds": SEEDS,
+}
+
+
+class TableFile(NamedTuple):
+    """A file that a step has written, as its manifest names it."""
+
+    table: str
+    path: str  # below the crawl directory, with forward slashes
+    rows: int
+    bytes: int
+    counts: dict[str, int]  # of what is in it, by name: outcomes of visits, reasons of frontier rows
+
+
+def new_path(table: str, round_: int, stem: str = "part", suffix: str = ".parquet") -> str:
+    """A path below the crawl directory that no other attempt will ever use."""
+    return f"{table}/round={round_:06d}/{stem}-{uuid.uuid4().hex[:16]}{suffix}"
+
+
+class TableWriter:
+    """Writes one new Parquet file of a table, batch by batch; the file exists once a batch came.
+
+    Rows are dicts or Arrow tables with the columns of the schema. `close` returns the file, or None if
+    nothing was written. Row groups are the batches as they come: give it batches worth one.
+    """
+
+    def __init__(self, root: str, table: str, round_: int, stem: str = "part") -> None:
+        self.table = table
+        self.schema = TABLES[table]
+        self.path = new_path(table, round_, stem)
+        self._root = root
+        self._sink: BinaryIO | None = None
+        self._writer: pq.ParquetWriter | None = None
+        self._rows = 0
+        self._counts: dict[str, int] = {}
+
+    def write(self, batch: pa.Table, counts: Mapping[str, int] | None = None) -> None:
+        if not batch.num_rows:
+            return
+        if self._writer is None:
+            self._sink = FileSystems.create(FileSystems.join(self._root, *self.path.split("/")))
+            self._writer = pq.ParquetWriter(self._sink, self.schema, compression="zstd")
+        self._writer.write_table(batch, row_group_size=max(1, batch.num_rows))
+        self._rows += batch.num_rows
+        for name, count in (counts or {}).items():
+            self._counts[name] = self._counts.get(name, 0) + count
+
+    def write_rows(self, rows: list[dict[str, Any]], counts: Mapping[str, int] | None = None) -> None:
+        self.write(pa.Table.from_pylist(rows, schema=self.schema), counts)
+
+    def close(self) -> TableFile | None:
+        if self._writer is None or self._sink is None:
+            return None
+        self._writer.close()
+        size = self._sink.tell()
+        self._sink.close()
+        self._writer = None
+        return TableFile(self.table, self.path, self._rows, size, self._counts)
+
+
+@contextlib.contextmanager
+def open_parquet(root: str, path: str) -> Iterator[pq.ParquetFile]:
+    """A Parquet file of the crawl directory, wherever Beam's FileSystems find it."""
+    with FileSystems.open(
+        FileSystems.join(root, *path.split("/")), compression_type="uncompressed"
+    ) as source, pq.ParquetFile(source) as file:
+        yield file
+
+
+def read_table(root: str, paths: Iterable[str], schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
+    """All rows of the files, in their order; columns that an older file lacks are null."""
+    wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
+    tables = [wanted.empty_table()]
+    for path in paths:
+        with open_parquet(root, path) as file:
+            tables.append(conform(file.read([n for n in wanted.names if n in file.schema_arrow.names]), wanted))
+    return pa.concat_tables(tables)
+
+
+def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with exactly the schema's columns: missing ones null, others dropped."""
+    columns = [
+        table[field.name].cast(field.type)
+        if field.name in table.column_names
+        else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def to_ipc(table: pa.Table) -> bytes:
+    """A table as one element of a PCollection: Arrow IPC, so that rows travel in batches."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def from_ipc(batches: Iterable[bytes], schema: pa.Schema) -> pa.Table:
+    """The tables of `to_ipc`, end to end; empty when there are none."""
+    tables = [schema.empty_table(), *(pa.ipc.open_stream(batch).read_all() for batch in batches)]
+    return pa.concat_tables(tables)
