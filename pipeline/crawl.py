@@ -1,0 +1,254 @@
+"""The driver: find the next step from the manifests, build its pipeline, run it, commit."""
+
+import hashlib
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import NamedTuple, Protocol
+
+import apache_beam as beam
+import pyarrow.compute as pc
+from apache_beam.io.filesystems import FileSystems
+
+from pipeline import fetch, update
+from transforms.client import open_client
+from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, iso, next_step
+from transforms.files import parse_report
+from transforms.identity import Identity
+from transforms.outcomes import REQUESTED
+from transforms.scheduler import VisitContext
+from transforms.settings import Settings, render
+from transforms.tables import FRONTIER, TableFile, read_table
+
+LONGEST_WAIT = timedelta(seconds=60)
+"""A crawl waits this long for URLs that are due again soon; if it would take longer, it ends and says when."""
+
+_FETCH_SECONDS, _UPDATE_SECONDS = 0.0015, 0.006  # of computing per page, roughly (benchmarks/README.md)
+
+
+class Engine(Protocol):
+    """Where pipelines run."""
+
+    workers: int
+
+    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
+        """Build and run a pipeline to its end; raises if it fails. It will compute for so long, roughly."""
+
+
+class Observer(Protocol):
+    """Who is told how a crawl goes."""
+
+    def step_started(self, step: Step, progress: str, rows: int) -> None:
+        """`progress` is the prefix of the files in which fetching workers report."""
+
+    def step_committed(self, manifest: Manifest) -> None: ...
+
+    def waiting(self, until: datetime, urls: int) -> None: ...
+
+
+class End(NamedTuple):
+    """Why a crawl ended."""
+
+    reason: str  # frontier_empty, rounds, max_pages, not_due, stopped
+    rounds: int  # run now
+    due_at: datetime | None = None  # for not_due: when the next URL is due
+
+
+class StopSignal:
+    """Asks a running crawl to end politely: no further request, everything committed."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._file: str | None = None
+        self._lock = threading.Lock()
+
+    def stop(self) -> None:
+        self._event.set()
+        self._write()
+
+    def watch(self, path: str) -> None:
+        """Name the file that tells the workers of a step."""
+        self._file = path
+        if self.is_set():
+            self._write()
+
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+    def wait(self, seconds: float) -> None:
+        self._event.wait(seconds)
+
+    def _write(self) -> None:
+        with self._lock:
+            if self._file and not FileSystems.exists(self._file):
+                FileSystems.create(self._file).close()
+
+
+def settings_digest(settings: Settings) -> str:
+    return hashlib.blake2b(render(settings).encode(), digest_size=16).hexdigest()
+
+
+def run_crawl(
+    crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer, stop: StopSignal, rounds: int | None
+) -> End:
+    """Run rounds until the frontier is empty, a limit is reached or somebody stops it.
+
+    A step that was not committed is done again, from what is committed. `rounds` counts fetch steps from now on.
+    """
+    done = 0
+    while True:
+        manifests = crawl.manifests()
+        step = next_step(manifests)
+        if step.kind == "update":
+            _update(crawl, settings, engine, observer, manifests, step)
+            continue
+        if stop.is_set():
+            return End("stopped", done)
+        if rounds is not None and done >= rounds:
+            return End("rounds", done)
+        at_most = _pages_left(settings, manifests)
+        if at_most == 0:
+            return End("max_pages", done)
+        waiting, due_at = _when_due(crawl, frontier_files(manifests))
+        if due_at is None:
+            return End("frontier_empty", done)
+        now = datetime.now(UTC)
+        if due_at > now + LONGEST_WAIT:
+            return End("not_due", done, due_at)
+        if due_at > now:
+            observer.waiting(due_at, waiting)
+            stop.wait((due_at - now).total_seconds())
+            continue
+        _fetch(crawl, settings, engine, observer, stop, manifests, step, at_most)
+        done += 1
+
+
+def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None:
+    """How many visits the limit of the crawl leaves; None without a limit."""
+    if not settings.limits.max_pages:
+        return None
+    asked = sum(m.counters.get(outcome, 0) for m in manifests if m.step == "fetch" for outcome in REQUESTED)
+    return max(0, settings.limits.max_pages - asked)
+
+
+def _when_due(crawl: CrawlDir, files: Sequence[TableFile]) -> tuple[int, datetime | None]:
+    """(URLs in the frontier, when the first of them is due); None for an empty frontier."""
+    rows, first = 0, None
+    for file in files:
+        times = read_table(crawl.root, [file.path], FRONTIER, ["due_at"])["due_at"]
+        rows += len(times)
+        earliest = datetime.min.replace(tzinfo=UTC) if times.null_count else pc.min(times).as_py()
+        first = earliest if first is None else min(first, earliest)
+        if times.null_count:
+            break
+    return rows, first
+
+
+class _Attempt:
+    """One try at a step: names that nobody else uses, and what is there only while it runs."""
+
+    def __init__(self, crawl: CrawlDir, step: Step) -> None:
+        self._crawl = crawl
+        self.step = step
+        self._name = f"{step.round:06d}-{step.kind}-{uuid.uuid4().hex[:8]}"
+        self.report = crawl.path(f"attempts/{self._name}.json")
+        self.progress = crawl.path(f"attempts/{self._name}-progress")
+        self.stop_file = crawl.path(f"attempts/{self._name}.stop")
+        self._started = datetime.now(UTC)
+
+    def commit(self, settings: Settings, consumed: Sequence[str], counters: dict[str, int]) -> Manifest:
+        """Make the written files count, in one atomic write."""
+        files = parse_report(self._crawl.read_text(f"attempts/{self._name}.json"))
+        for file in files:
+            for name, count in file.counts.items():
+                counters[name] = counters.get(name, 0) + count
+            counters[f"{file.table}_rows"] = counters.get(f"{file.table}_rows", 0) + file.rows
+        manifest = Manifest(
+            step=self.step.kind,
+            round=self.step.round,
+            settings_digest=settings_digest(settings),
+            files=tuple(file for file in files if file.table != "index"),
+            counters=counters,
+            consumed=tuple(consumed),
+            started_at=iso(self._started),
+            ended_at=iso(datetime.now(UTC)),
+            index=tuple(file.path for file in files if file.table == "index"),
+        )
+        self._crawl.commit(manifest)
+        mine = [f"attempts/{name}" for name in self._crawl.names("attempts", f"{self._name}*")]
+        FileSystems.delete([self._crawl.path(path) for path in mine])
+        return manifest
+
+
+def _fetch(
+    crawl: CrawlDir,
+    settings: Settings,
+    engine: Engine,
+    observer: Observer,
+    stop: StopSignal,
+    manifests: Sequence[Manifest],
+    step: Step,
+    at_most: int | None,
+) -> None:
+    attempt = _Attempt(crawl, step)
+    identity = Identity.of(settings.robot)
+    now = datetime.now(UTC)
+    frontier = frontier_files(manifests)
+    rows = sum(file.rows for file in frontier)
+    plan = fetch.FetchStep(
+        root=crawl.root,
+        context=VisitContext(
+            settings=settings,
+            identity=identity,
+            round=step.round,
+            deadline=now + timedelta(seconds=settings.limits.round_time),
+            open_client=partial(open_client, settings.fetch, identity.complete),
+            progress=attempt.progress,
+            stop_file=attempt.stop_file,
+        ),
+        frontier=[file.path for file in frontier],
+        robots=[file.path for file in files_of(manifests, "robots")],
+        now=now,
+        at_most=at_most if at_most is not None and at_most < rows else None,
+        report=attempt.report,
+    )
+    observer.step_started(step, attempt.progress, rows)
+    stop.watch(attempt.stop_file)
+    engine.run(partial(fetch.build, step=plan), rows * _FETCH_SECONDS)
+    observer.step_committed(attempt.commit(settings, consumed=(), counters={}))
+
+
+def _update(
+    crawl: CrawlDir,
+    settings: Settings,
+    engine: Engine,
+    observer: Observer,
+    manifests: Sequence[Manifest],
+    step: Step,
+) -> None:
+    attempt = _Attempt(crawl, step)
+    visits = [file for m in manifests if (m.step, m.round) == ("fetch", step.round) for file in m.files]
+    visits = [file for file in visits if file.table == "visits"]
+    rows = sum(file.rows for file in visits)
+    frontier = [file.path for file in frontier_files(manifests)]
+    paths = {t: [file.path for file in files_of(manifests, t)] for t in ("urls", "digests", "hosts", "seeds")}
+    plan = update.UpdateStep(
+        root=crawl.root,
+        round=step.round,
+        scope=settings.scope,
+        robot=Identity.of(settings.robot).token,
+        max_tries=settings.limits.max_tries,
+        visits=[file.path for file in visits],
+        visit_rows=rows,
+        workers=engine.workers,
+        frontier=frontier,
+        report=attempt.report,
+        **paths,
+    )
+    observer.step_started(step, attempt.progress, rows)
+    engine.run(partial(update.build, step=plan), rows * _UPDATE_SECONDS)
+    observer.step_committed(attempt.commit(settings, consumed=frontier, counters={}))
+
+

@@ -1,0 +1,105 @@
+"""Seeds: the URLs that a crawl starts from."""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from transforms.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
+from transforms.history import matching_rows
+from transforms.keys import Bloom
+from transforms.tables import KEY, URLS, TableFile, TableWriter
+from transforms.urls import canonical, host, url_key
+
+
+class Seed(NamedTuple):
+    """A URL to start from, in canonical form, and what its line says after a tab."""
+
+    url: str
+    metadata: str | None = None
+
+
+class BadLine(NamedTuple):
+    """A line that holds no usable URL."""
+
+    name: str  # of the file, or of the flag
+    number: int
+    text: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.name}, line {self.number}: {self.text!r} is skipped: {self.problem}"
+
+
+class Added(NamedTuple):
+    """What became of seeds."""
+
+    new: int
+    known: int  # in the crawl already
+
+
+def parse_seeds(lines: Iterable[str], name: str) -> tuple[list[Seed], list[BadLine]]:
+    """The seeds in lines of `URL[<tab>metadata]`; empty lines and lines that start with # are comments."""
+    seeds, bad = [], []
+    for number, line in enumerate(lines, 1):
+        text, _, metadata = line.strip().partition("\t")
+        if not text or text.startswith("#"):
+            continue
+        if url := canonical(text):
+            seeds.append(Seed(url, metadata or None))
+        else:
+            problem = "not a URL" if "://" in text else "not an absolute URL; it must start with http:// or https://"
+            if "://" in text and not text.lower().startswith(("http:", "https:")):
+                problem = "only http and https URLs can be crawled"
+            bad.append(BadLine(name, number, text[:200], problem))
+    return seeds, bad
+
+
+def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now: datetime) -> Added:
+    """Put seeds into the frontier, committed at once; URLs that the crawl knows already are left as they are.
+
+    It may run beside a crawl: the next fetch step that starts reads the new frontier file too.
+    """
+    manifests = crawl.manifests()
+    unique = {url_key(seed.url): seed for seed in seeds}
+    known = _known(crawl, manifests, list(unique))
+    new = {key: seed for key, seed in sorted(unique.items()) if key not in known}
+    if new:
+        step = next_step(manifests)
+        round_ = step.round + (step.kind == "update")
+        files = tuple(_write(crawl.root, new, round_))
+        suffix = "" if not manifests else "-" + uuid.uuid4().hex[:8]
+        crawl.commit(
+            Manifest("seeds", 0, settings_digest, files, {"seeds": len(new)}, (), iso(now), iso(datetime.now(UTC))),
+            suffix,
+        )
+    return Added(len(new), len(known))
+
+
+def _known(crawl: CrawlDir, manifests: list[Manifest], keys: list[bytes]) -> set[bytes]:
+    bloom = Bloom(len(keys))
+    bloom.add(pa.array(keys, KEY))
+    wanted, known = set(keys), set[bytes]()
+    for file in files_of(manifests, "urls"):
+        for rows in matching_rows(crawl.root, file.path, URLS, "url_key", bloom):
+            known |= wanted & set(rows["url_key"].to_pylist())
+    return known
+
+
+def _write(root: str, seeds: dict[bytes, Seed], round_: int) -> Iterable[TableFile]:
+    common = [{"url_key": key, "url": seed.url, "host": host(seed.url)} for key, seed in seeds.items()]
+    state = {"depth": 0, "discovered_round": 0, "failures": 0}
+    url = state | {"state": "due", "score": 1.0, "fetches": 0, "changes": 0, "reason": "seed", "round": 0}
+    due = state | {"priority": 1.0, "reason": "seed", "redirects": 0}
+    tables = {
+        "frontier": [row | due for row in common],
+        "urls": [row | url for row in common],
+        "seeds": [row | {"metadata": seeds[row["url_key"]].metadata} for row in common],
+    }
+    for table, rows in tables.items():
+        writer = TableWriter(root, table, round_ if table == "frontier" else 0)
+        writer.write_rows(rows, {"seed": len(rows)} if table == "frontier" else None)
+        if file := writer.close():
+            yield file

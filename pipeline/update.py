@@ -1,0 +1,143 @@
+"""The update step of a round: visits in; documents, links, URL states, the next frontier and the index out.
+
+Pure computation over files: it asks nobody, and can run again.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import apache_beam as beam
+
+from transforms.contents import JudgeContents
+from transforms.documents import FinishPages, add_rejections
+from transforms.files import ReportFiles, WriteRows
+from transforms.history import CollectKeys, ReadMatching
+from transforms.parsing import ParseVisits, add_host_rows
+from transforms.settings import Scope
+from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
+from transforms.url_states import AdvanceUrls, read_frontier
+
+_LINKS_PER_VISIT = 40  # distinct targets that a visit adds to a round, roughly: it sizes filters and partitions
+_ROWS_PER_PARTITION = 100_000
+_PAGES_PER_SHARD = 10_000
+_SMALL = 200  # visits
+
+
+@dataclasses.dataclass(frozen=True)
+class UpdateStep:
+    """What one update step reads and where it writes; paths are below the crawl directory."""
+
+    root: str
+    round: int
+    scope: Scope
+    robot: str  # the name that page directives may address
+    max_tries: int
+    visits: Sequence[str]
+    visit_rows: int
+    workers: int
+    frontier: Sequence[str]
+    urls: Sequence[str]
+    digests: Sequence[str]
+    hosts: Sequence[str]
+    seeds: Sequence[str]
+    report: str
+
+    @property
+    def partitions(self) -> int:
+        """Of the key space: enough to use all workers, and few enough that small rounds write few files."""
+        return _share(self.visit_rows * _LINKS_PER_VISIT, _ROWS_PER_PARTITION, self._least)
+
+    @property
+    def shards(self) -> int:
+        """Of the hosts: an index segment each."""
+        return _share(self.visit_rows, _PAGES_PER_SHARD, self._least)
+
+    @property
+    def _least(self) -> int:
+        return 1 if self.visit_rows < _SMALL else self.workers
+
+
+def _share(rows: int, most: int, least: int) -> int:
+    return min(256, max(least, -(-rows // most)))
+
+
+def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
+    """Parse; dedup content; write documents, links and index; dedup URLs; write their states and the next frontier."""
+    root, round_, partitions = step.root, step.round, step.partitions
+    seed_hosts = _files(pipeline, "Seeds", step.seeds) | "SeedHosts" >> beam.FlatMap(_hosts_of_seeds, root)
+    parsed = _files(pipeline, "Visits", step.visits) | "ParseVisits" >> ParseVisits(
+        root, step.scope, step.robot, step.shards, partitions, seed_hosts | "Distinct" >> beam.Distinct()
+    )
+
+    digests = parsed.contents | "Digests" >> CollectKeys(step.visit_rows, "digest")
+    earlier_digests = _files(pipeline, "Digests", step.digests) | "EarlierDigests" >> ReadMatching(
+        root, DIGESTS, "digest", partitions, digests
+    )
+    judged = {"new": parsed.contents, "earlier": earlier_digests} | "JudgeContents" >> JudgeContents(root, round_)
+
+    finished = {
+        "pages": parsed.shard_to_pages,
+        "duplicates": judged.shard_to_duplicates,
+    } | "FinishPages" >> FinishPages(root, round_, partitions)
+
+    keys = (
+        (finished.candidates, parsed.facts)
+        | "FoundAndVisited" >> beam.Flatten()
+        | "Keys" >> CollectKeys(step.visit_rows * _LINKS_PER_VISIT, "url_key")
+    )
+    earlier_urls = _files(pipeline, "Urls", step.urls) | "EarlierUrls" >> ReadMatching(
+        root, URLS, "url_key", partitions, keys
+    )
+    frontier = _files(pipeline, "Frontier", step.frontier) | "ReadFrontier" >> beam.FlatMap(
+        read_frontier, root, partitions
+    )
+    states = {
+        "candidates": finished.candidates,
+        "facts": parsed.facts,
+        "earlier": earlier_urls,
+        "frontier": frontier,
+    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.max_tries)
+
+    hosts = (
+        {
+            "round": parsed.hosts | "PartByHost" >> beam.Map(lambda row: (row["host"], row)),
+            "earlier": _files(pipeline, "Hosts", step.hosts) | "EarlierHosts" >> beam.FlatMap(_rows_by_host, root),
+        }
+        | "GroupHosts" >> beam.CoGroupByKey()
+        | "AddHosts" >> beam.FlatMap(_add_hosts)
+        | "WriteHosts" >> WriteRows(root, "hosts", round_)
+    )
+    rejections = (
+        finished.rejections
+        | "AddRejections" >> beam.CombinePerKey(add_rejections)
+        | "RejectionRows" >> beam.Map(_rejection_row, round_)
+        | "WriteRejections" >> WriteRows(root, "rejections", round_, count_by="reason")
+    )
+    files = (judged.files, finished.files, states, hosts, rejections) | "Files" >> beam.Flatten()
+    files | "Report" >> ReportFiles(step.report)
+
+
+def _files(pipeline: beam.Pipeline, name: str, paths: Sequence[str]) -> beam.PCollection[str]:
+    return pipeline | f"{name}Files" >> beam.Create(paths)
+
+
+def _hosts_of_seeds(path: str, root: str) -> Iterator[str]:
+    yield from set(read_table(root, [path], SEEDS, ["host"])["host"].to_pylist())
+
+
+def _rows_by_host(path: str, root: str) -> Iterator[tuple[str, dict]]:
+    for row in read_table(root, [path], HOSTS).to_pylist():
+        yield row["host"], row
+
+
+def _add_hosts(host: tuple[str, dict[str, Any]]) -> Iterator[dict]:
+    """Totals of a host that was visited in this round; the others keep their row."""
+    parts, earlier = list(host[1]["round"]), sorted(host[1]["earlier"], key=lambda row: row["round"])
+    if parts:
+        yield add_host_rows([*earlier[-1:], *parts])
+
+
+def _rejection_row(item: tuple[tuple[str, str], tuple[int, list[str]]], round_: int) -> dict:
+    (reason, host), (count, samples) = item
+    return {"reason": reason, "host": host, "round": round_, "count": count, "samples": samples}

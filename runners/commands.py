@@ -1,0 +1,28 @@
+"""The commands of `beamtrawl`, each with its arguments."""
+
+import argparse
+from collections.abc import Callable
+from typing import NamedTuple
+
+from runners import crawling, demo, reading
+
+
+class Command(NamedTuple):
+    """One word after `beamtrawl`."""
+
+    name: str
+    summary: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int | None]
+
+
+COMMANDS = (
+    Command("crawl", "Crawl: start in a new directory, or go on in one.", crawling.crawl_arguments, crawling.crawl),
+    Command("seeds", "Add URLs to a crawl.", crawling.seeds_arguments, crawling.seeds),
+    Command("status", "Say how a crawl stands.", reading.status_arguments, reading.status),
+    Command("search", "Search the index of a crawl.", reading.search_arguments, reading.search),
+    Command("serve", "Serve a search page and a JSON API.", reading.serve_arguments, reading.serve),
+    Command("sql", "Ask the tables of a crawl in SQL.", reading.sql_arguments, reading.sql),
+    Command("clean", "Remove files that failed attempts left behind.", crawling.clean_arguments, crawling.clean),
+    Command("demo", "Crawl and search a small bundled web.", demo.arguments, demo.run),
+)

@@ -1,0 +1,164 @@
+"""What a person sees while a crawl runs: one live line on a terminal, plain lines elsewhere."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from datetime import datetime
+from typing import Any, TextIO, TypeVar
+
+from apache_beam.io.filesystems import FileSystems
+
+from pipeline.crawl import StopSignal
+from transforms.crawl_dir import Manifest, Step
+from transforms.outcomes import Outcome
+
+T = TypeVar("T")
+_LIVE_EVERY = 1.0  # seconds
+_PLAIN_EVERY = 30.0
+
+
+def add_up(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """The workers' reports as one."""
+    total: dict[str, Any] = {"outcomes": {}, "bytes": 0, "active": 0, "waiting": 0}
+    for report in reports:
+        for name, count in report["outcomes"].items():
+            total["outcomes"][name] = total["outcomes"].get(name, 0) + count
+        for name in ("bytes", "active", "waiting"):
+            total[name] += report[name]
+    return total
+
+
+def describe(step: Step, rows: int, total: dict[str, Any], seconds: float) -> str:
+    """One line on a fetch step under way."""
+    done = sum(total["outcomes"].values())
+    rate = done / seconds if seconds > 0 else 0.0
+    left = f", about {duration((rows - done) / rate)} left" if rate > 0 and rows > done else ""
+    parts = ", ".join(f"{name} {count}" for name, count in sorted(total["outcomes"].items(), key=lambda i: -i[1]))
+    return (
+        f"round {step.round} {step.kind}: {done} of {rows} URLs, {rate:.1f}/s, {size(total['bytes'])},"
+        f" hosts {total['active']} active {total['waiting']} waiting{left}" + (f" ({parts})" if parts else "")
+    )
+
+
+def describe_manifest(manifest: Manifest) -> str:
+    """One line on a step that was committed."""
+    counters = manifest.counters
+    seconds = (datetime.fromisoformat(manifest.ended_at) - datetime.fromisoformat(manifest.started_at)).total_seconds()
+    took = f"in {seconds:.1f} s"
+    if manifest.step == "fetch":
+        visits = counters.get("visits_rows", 0)
+        parts = ", ".join(f"{o.value} {counters[o.value]}" for o in Outcome if counters.get(o.value))
+        rate = f", {visits / seconds:.1f}/s" if seconds > 0 else ""
+        return f"round {manifest.round} fetch: {visits} visits {took}{rate} ({parts})"
+    return (
+        f"round {manifest.round} update: {counters.get('documents_rows', 0)} documents"
+        f" ({counters.get('duplicates', 0)} duplicates), {counters.get('links_rows', 0)} links,"
+        f" {counters.get('frontier_rows', 0)} URLs in the next frontier, {took}"
+    )
+
+
+def size(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+class Console:
+    """Tells of a crawl on a stream (an Observer of `pipeline.crawl`)."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._live = stream.isatty()
+        self._lock = threading.Lock()
+        self._step: tuple[Step, str, int, float] | None = None
+        self._told = time.monotonic()
+
+    def say(self, line: str) -> None:
+        with self._lock:
+            print(("\r\x1b[K" if self._live else "") + line, file=self._stream, flush=True)
+
+    def step_started(self, step: Step, progress: str, rows: int) -> None:
+        self._told = time.monotonic()
+        self._step = (step, progress, rows, self._told)
+
+    def step_committed(self, manifest: Manifest) -> None:
+        self._step = None
+        self.say(describe_manifest(manifest))
+
+    def waiting(self, until: datetime, urls: int) -> None:
+        self.say(f"waiting until {until:%H:%M:%S} UTC, when {urls} URLs are due again")
+
+    def tick(self) -> None:
+        """Show how the step under way goes, if it is time to."""
+        now, current = time.monotonic(), self._step
+        if current is None or now - self._told < (_LIVE_EVERY if self._live else _PLAIN_EVERY):
+            return
+        self._told = now
+        step, progress, rows, started = current
+        if step.kind == "fetch":
+            line = describe(step, rows, add_up(_reports(progress)), now - started)
+        else:
+            line = f"round {step.round} update: {rows} visits, {duration(now - started)}"
+        if not self._live:
+            self.say(line)
+            return
+        with self._lock:
+            width = os.get_terminal_size(self._stream.fileno()).columns
+            print("\r\x1b[K" + line[: width - 1], end="", file=self._stream, flush=True)
+
+
+def _reports(prefix: str) -> list[dict[str, Any]]:
+    """What the workers have written so far; a file that is just being written counts next time."""
+    reports = []
+    for entry in FileSystems.match([prefix + "*"])[0].metadata_list:
+        try:
+            with FileSystems.open(entry.path) as file:
+                reports.append(json.loads(file.read()))
+        except (ValueError, OSError):
+            continue
+    return reports
+
+
+def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console) -> T:
+    """Run in a thread that no signal reaches; Ctrl-C asks it to stop, a second one ends the program.
+
+    Processes that the thread starts inherit that: Ctrl-C on a terminal goes to all of them, and it is for the driver
+    alone to say what it means.
+    """
+    future: Future[T] = Future()
+
+    def body() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # handed over to the caller's thread, whatever it is
+            future.set_exception(error)
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        thread = threading.Thread(target=body, daemon=True)
+        thread.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    while thread.is_alive():
+        try:
+            thread.join(0.2)
+            console.tick()
+        except KeyboardInterrupt:
+            if stop.is_set():
+                console.say("stopped at once; what was not committed is done again by the next crawl")
+                os._exit(130)
+            console.say("stopping after the requests under way; press Ctrl-C again to stop at once")
+            stop.stop()
+    return future.result()

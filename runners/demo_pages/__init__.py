@@ -1,0 +1,42 @@
+"""The text of the demo's web: one module a site, written for it.
+
+A site's text is a sequence of pages. A page starts with a line `# PATH TITLE`; paragraphs are parted by blank
+lines; `[words](link)` is a link, in which `//NAME/` stands for the site of that name.
+"""
+
+import re
+from html import escape
+from typing import NamedTuple
+
+
+class Page(NamedTuple):
+    """A page of a site."""
+
+    title: str
+    paragraphs: tuple[str, ...]
+
+
+def read_pages(text: str) -> dict[str, Page]:
+    """The pages of a site's text, by path."""
+    pages = {}
+    for part in re.split(r"^# ", text, flags=re.MULTILINE)[1:]:
+        head, _, body = part.partition("\n")
+        path, title = head.split(" ", 1)
+        pages[path] = Page(title, tuple(" ".join(p.split()) for p in body.strip().split("\n\n")))
+    return pages
+
+
+def render(page: Page, language: str, site: str, robots: str = "") -> str:
+    """The HTML of a page; `robots` is the content of its robots meta element, none when empty."""
+    meta = f'<meta name="robots" content="{robots}">' if robots else ""
+    paragraphs = "\n".join(f"<p>{_links(escape(paragraph))}</p>" for paragraph in page.paragraphs)
+    return (
+        f'<!doctype html>\n<html lang="{language}">\n<head><meta charset="utf-8">'
+        f"<title>{escape(page.title)}</title>{meta}</head>\n"
+        f'<body>\n<nav><a href="/">{escape(site)}</a></nav>\n'
+        f"<main>\n<h1>{escape(page.title)}</h1>\n{paragraphs}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _links(text: str) -> str:
+    return re.sub(r"\[([^\]]*)\]\(([^)]*)\)", r'<a href="\2">\1</a>', text)

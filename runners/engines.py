@@ -1,0 +1,56 @@
+"""Engines: where a pipeline runs, and with which of Beam's options."""
+
+import argparse
+from collections.abc import Callable, Sequence
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from runners.direct import DirectEngine
+
+BEAM_RUNNERS = {"flink": "FlinkRunner", "dataflow": "DataflowRunner", "spark": "SparkRunner"}
+
+
+class OptionsError(ValueError):
+    """Beam options that cannot be used."""
+
+
+class BeamEngine:
+    """Any runner of Beam, by the options that Beam itself understands."""
+
+    def __init__(self, runner: str, workers: int | None, flags: Sequence[str]) -> None:
+        self.workers = workers or 1
+        self._flags = [f"--runner={runner}", *flags]
+
+    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
+        with beam.Pipeline(options=PipelineOptions(self._flags)) as pipeline:
+            build(pipeline)
+
+
+def engine(name: str, workers: int | None, flags: Sequence[str]) -> DirectEngine | BeamEngine:
+    """The engine of a name; Beam options that no part of Beam knows are refused, because Beam would not."""
+    check_options(flags)
+    named = [flag for flag in flags if flag.startswith("--runner")]
+    if named:
+        return BeamEngine(named[0].partition("=")[2] or flags[flags.index(named[0]) + 1], workers, flags)
+    if name == "direct":
+        return DirectEngine(workers, flags)
+    return BeamEngine(BEAM_RUNNERS[name], workers, flags)
+
+
+def check_options(flags: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    seen: set[type] = set()
+    todo = PipelineOptions.__subclasses__()
+    while todo:
+        kind = todo.pop()
+        if kind not in seen:
+            seen.add(kind)
+            todo += kind.__subclasses__()
+            kind._add_argparse_args(parser)
+    try:
+        _, unknown = parser.parse_known_args(list(flags))
+    except argparse.ArgumentError as error:
+        raise OptionsError(f"Beam options after --: {error}") from error
+    if unknown:
+        raise OptionsError(f"Beam does not know the option {unknown[0]}; what comes after -- goes to Beam")

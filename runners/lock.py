@@ -1,0 +1,77 @@
+"""One writer at a time: a lock file with an owner and a heartbeat."""
+
+import json
+import os
+import socket
+import threading
+import time
+from types import TracebackType
+from typing import Any
+
+from apache_beam.io.filesystems import FileSystems
+
+from runners.errors import Failure
+from transforms.crawl_dir import CrawlDir
+
+HEARTBEAT = 10.0  # seconds
+STALE = 60.0  # seconds without a heartbeat after which an owner counts as gone
+
+
+def is_stale(owner: dict[str, Any], host: str, now: float, alive: bool) -> bool:
+    """Whether a lock's owner is gone: its process on this very machine ended, or its heart stopped."""
+    if owner.get("host") == host and not alive:
+        return True
+    return now - float(owner.get("beat", 0.0)) > STALE
+
+
+class Lock:
+    """Held while the body runs; refuses a crawl directory that another process writes to."""
+
+    def __init__(self, directory: CrawlDir) -> None:
+        self._directory = directory
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._keep_beating, daemon=True)
+
+    def __enter__(self) -> "Lock":
+        owner = self._owner()
+        if owner and not is_stale(owner, socket.gethostname(), time.time(), _is_alive(owner.get("pid"))):
+            raise Failure(
+                f"{self._directory.root} is in use by process {owner.get('pid')} on {owner.get('host')};"
+                " wait for it, or stop it"
+            )
+        self._beat()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+        FileSystems.delete([self._directory.path("lock.json")])
+
+    def _owner(self) -> dict[str, Any] | None:
+        if not self._directory.exists("lock.json"):
+            return None
+        try:
+            return dict(json.loads(self._directory.read_text("lock.json")))
+        except ValueError:
+            return {}
+
+    def _beat(self) -> None:
+        me = {"pid": os.getpid(), "host": socket.gethostname(), "beat": time.time()}
+        self._directory.write_text("lock.json", json.dumps(me))
+
+    def _keep_beating(self) -> None:
+        while not self._stop.wait(HEARTBEAT):
+            self._beat()
+
+
+def _is_alive(pid: Any) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, TypeError, ValueError):
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,114 @@
+"""Commands that only read: status, search, serve, sql."""
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from runners import status as crawl_status
+from runners.errors import Failure, Usage
+from runners.sql import QueryError, query
+from search.index import Index
+from search.results import as_json
+from transforms.crawl_dir import CrawlDir
+
+
+def status_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def status(arguments: argparse.Namespace) -> None:
+    """Say how a crawl stands."""
+    found = crawl_status.summarize(CrawlDir(arguments.dir))
+    print(json.dumps(found, indent=2, ensure_ascii=False) if arguments.json else crawl_status.render(found))
+
+
+def search_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument("query", metavar="QUERY", nargs="+")
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="hits to show (10)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--as-of", type=int, metavar="ROUND", help="the index as it was after this round")
+
+
+def search(arguments: argparse.Namespace) -> None:
+    """Search the index of a crawl."""
+    if arguments.limit < 1:
+        raise Usage(f"--limit {arguments.limit}: must be at least 1")
+    results = Index.open(CrawlDir(arguments.dir), arguments.as_of).search(" ".join(arguments.query), arguments.limit)
+    if arguments.json:
+        print(json.dumps(as_json(results), indent=2, ensure_ascii=False))
+        return
+    print(f"{results.total} documents")
+    for number, hit in enumerate(as_json(results)["hits"], 1):
+        print(f"\n{number}. {hit['title'] or hit['url']}\n   {hit['url']}")
+        if hit["snippet"]:
+            print(f"   {hit['snippet']}")
+
+
+def serve_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument("--port", type=int, default=8000, metavar="N")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
+
+
+def serve(arguments: argparse.Namespace) -> None:
+    """Serve a search page at / and JSON, until Ctrl-C."""
+    import waitress  # only a server pays for importing these
+
+    from search.gateway import create_app
+
+    directory = CrawlDir(arguments.dir)
+    Index.open(directory)  # says now, and in one line, what would otherwise be said on every page
+    try:
+        server = waitress.create_server(create_app(directory), host=arguments.host, port=arguments.port)
+    except (OSError, ValueError, OverflowError) as error:
+        raise Failure(f"cannot listen at {arguments.host}:{arguments.port}: {error}; choose another --port") from error
+    print(f"searching {directory.root} at http://{arguments.host}:{server.effective_port}/ (Ctrl-C ends it)", flush=True)
+    server.run()
+
+
+def sql_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument("query", metavar="QUERY", help="SQL of DuckDB over the tables of the crawl")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print a JSON array of rows")
+    form.add_argument("--csv", action="store_true", help="print CSV")
+
+
+def sql(arguments: argparse.Namespace) -> None:
+    """Ask the tables of a crawl in SQL."""
+    try:
+        names, rows = query(CrawlDir(arguments.dir), arguments.query)
+    except QueryError as error:
+        raise Failure(str(error)) from error
+    cells = [[_plain(value) for value in row] for row in rows]
+    if arguments.json:
+        print(json.dumps([dict(zip(names, row, strict=True)) for row in cells], indent=1, ensure_ascii=False, default=str))
+    elif arguments.csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows(cells)
+    else:
+        print(table(names, cells))
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Rows as aligned text, long values cut."""
+    lines = [list(names)] + [[_cut("" if value is None else str(value)) for value in row] for row in rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(names))]
+    text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return "\n".join([text[0], "  ".join("-" * width for width in widths), *text[1:]])
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else line[:79] + "…"
+
+
+def _plain(value: Any) -> Any:
+    """Keys are bytes: shown in hexadecimal."""
+    return value.hex() if isinstance(value, bytes) else value

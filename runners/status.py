@@ -1,0 +1,71 @@
+"""How a crawl stands, from its manifests."""
+
+from typing import Any
+
+from transforms.crawl_dir import CrawlDir, files_of, frontier_files, next_step
+from transforms.outcomes import Outcome
+from transforms.tables import TABLES, read_table
+
+
+def summarize(crawl: CrawlDir) -> dict[str, Any]:
+    """Rounds, rows by table, outcomes, the frontier by reason, hosts and alarms; what `status --json` prints."""
+    manifests = crawl.require_manifests()
+    step = next_step(manifests)
+    outcomes: dict[str, int] = {}
+    frontier: dict[str, int] = {}
+    rejections: dict[str, int] = {}
+    for manifest in manifests:
+        if manifest.step == "fetch":
+            for outcome in Outcome:
+                if count := manifest.counters.get(outcome.value):
+                    outcomes[outcome.value] = outcomes.get(outcome.value, 0) + count
+        for file in manifest.files:
+            if file.table == "rejections":
+                _add(rejections, file.counts)
+    for file in frontier_files(manifests):
+        _add(frontier, file.counts)
+    hosts = set()
+    for file in files_of(manifests, "hosts"):
+        hosts |= set(read_table(crawl.root, [file.path], TABLES["hosts"], ["host"])["host"].to_pylist())
+    return {
+        "directory": crawl.root,
+        "rounds": step.round - 1 if step.kind == "fetch" else step.round,
+        "next_step": {"step": step.kind, "round": step.round},
+        "tables": {name: sum(file.rows for file in files_of(manifests, name)) for name in TABLES},
+        "index_segments": sum(len(manifest.index) for manifest in manifests),
+        "outcomes": outcomes,
+        "frontier": frontier,
+        "rejections": rejections,
+        "hosts": len(hosts),
+        "alarms": _alarms(outcomes),
+    }
+
+
+def render(found: dict[str, Any]) -> str:
+    """The same for people."""
+    step = found["next_step"]
+    lines = [
+        f"{found['directory']}: {found['rounds']} rounds; next: {step['step']} of round {step['round']}",
+        _line("tables", found["tables"]),
+        _line("outcomes", found["outcomes"]),
+        _line("frontier", found["frontier"]),
+        _line("rejected links", found["rejections"]),
+        f"hosts: {found['hosts']}; index segments: {found['index_segments']}",
+    ]
+    return "\n".join(lines + [f"alarm: {alarm}" for alarm in found["alarms"]])
+
+
+def _alarms(outcomes: dict[str, int]) -> list[str]:
+    """What a person should look at."""
+    visits = sum(outcomes.values())
+    bad = {o: n for o, n in outcomes.items() if n > visits / 2 and o not in (Outcome.FETCHED, Outcome.NOT_MODIFIED)}
+    return [f"{count} of {visits} visits ended as {outcome}" for outcome, count in bad.items()]
+
+
+def _line(name: str, counts: dict[str, int]) -> str:
+    return f"{name}: " + (", ".join(f"{key} {count}" for key, count in counts.items() if count) or "none")
+
+
+def _add(total: dict[str, int], counts: dict[str, int]) -> None:
+    for name, count in counts.items():
+        total[name] = total.get(name, 0) + count

@@ -1,0 +1,119 @@
+"""The passage of a text that shows best why it matches."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection
+from typing import NamedTuple
+
+from transforms.analysis import CJK
+
+WIDTH = 220
+"""Characters of a snippet, about; CJK characters are twice as wide, and count so."""
+
+SCANNED = 50_000
+"""Characters of a text that are looked through."""
+
+Snippet = tuple[tuple[str, bool], ...]
+"""Pieces of text in their order, each with whether it is a match, to be marked."""
+
+_CJK = re.compile(f"[{CJK}]")
+_LETTER = rf"[^\W{CJK}]"
+
+
+class _Match(NamedTuple):
+    start: int
+    end: int
+    term: str
+
+
+def snippet(text: str, terms: Collection[str], width: int = WIDTH) -> Snippet:
+    """A passage of the text of about `width` characters, with the terms marked in it.
+
+    Of all passages it has the most different terms, then the most matches, then comes first; without any match it
+    is the beginning. The terms are those of `analysis.tokens`.
+
+    >>> snippet("Nothing here. A crawler is polite.", ["polite", "crawler"])
+    (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
+    """
+    text = text[:SCANNED].strip()
+    matches = _matches(_folded(text), terms)
+    if _CJK.match(text) or any(_CJK.match(match.term) for match in matches):
+        width //= 2
+    start, end = _whole_words(text, _best_start(matches, width), width)
+    pieces = [("… ", False)] if start else []
+    for match_start, match_end in _merged(matches):
+        if start <= match_start and match_end <= end:
+            pieces += [(text[start:match_start], False), (text[match_start:match_end], True)]
+            start = match_end
+    pieces.append((text[start:end], False))
+    if end < len(text):
+        pieces.append((" …", False))
+    return tuple((re.sub(r"\s+", " ", piece), marked) for piece, marked in pieces if piece)
+
+
+class _SameLength(dict[int, int]):
+    """The folding of `analysis`, by character and only where one becomes one: all places stay as they are."""
+
+    def __missing__(self, code: int) -> int:
+        folded = unicodedata.normalize("NFKC", chr(code)).casefold()
+        self[code] = ord(folded) if len(folded) == 1 else code
+        return self[code]
+
+
+_FOLDING = _SameLength()
+
+
+def _folded(text: str) -> str:
+    return text.lower() if text.isascii() else text.translate(_FOLDING)
+
+
+def _matches(folded: str, terms: Collection[str]) -> list[_Match]:
+    """Where the terms stand, in order: CJK terms are pairs of characters and overlap, others are whole words."""
+    pairs = "|".join(re.escape(term) for term in terms if _CJK.match(term))
+    words = "|".join(re.escape(term) for term in terms if not _CJK.match(term))
+    found: list[_Match] = []
+    if words:
+        pattern = f"(?<!{_LETTER})(?:{words})(?!{_LETTER})"
+        found += (_Match(m.start(), m.end(), m[0]) for m in re.finditer(pattern, folded))
+    if pairs:
+        found += (_Match(m.start(1), m.end(1), m[1]) for m in re.finditer(f"(?=({pairs}))", folded))
+    return sorted(found)
+
+
+def _best_start(matches: list[_Match], width: int) -> int:
+    """Where a passage should begin: a little before the matches that are best together."""
+    inside: Counter[str] = Counter()
+    first, best, best_start = 0, (0, 0), 0
+    for last, match in enumerate(matches):
+        inside[match.term] += 1
+        while first < last and match.end - matches[first].start > width * 3 // 4:
+            inside[matches[first].term] -= 1
+            first += 1
+        worth = (sum(1 for count in inside.values() if count), last - first)
+        if worth > best:
+            best, best_start = worth, matches[first].start
+    return max(0, best_start - width // 5)
+
+
+def _whole_words(text: str, start: int, width: int) -> tuple[int, int]:
+    """The bounds of a passage from about `start` on, moved inwards to spaces where there are any near."""
+    reach = width // 8
+    start = max(0, min(start, len(text) - width))
+    end = min(len(text), start + width)
+    if start and (space := re.search(r"\s+", text[start - 1 : start + reach])):
+        start += space.end() - 1
+    if end < len(text) and (space := re.search(r"\s+\S*$", text[end - reach : end + 1])):
+        end += space.start() - reach
+    return start, end
+
+
+def _merged(matches: list[_Match]) -> list[tuple[int, int]]:
+    """The places of the matches, overlapping and touching ones joined."""
+    merged: list[tuple[int, int]] = []
+    for start, end, _ in matches:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

@@ -1,0 +1,214 @@
+"""A scripted web on loopback: any number of hosts, every request recorded.
+
+    with Web({"a.test": {"/": html("Home", links=["http://b.test/"])}, "b.test": {"/": "<p>hi"}}) as web:
+        fetch(web.url("a.test"))
+        assert [r.path for r in web.requests] == ["/"]
+
+Hosts are named in the script and get an address and a free port when the web starts; `//NAME` in bodies and
+header values becomes `//ADDRESS:PORT`, so pages can link across hosts.
+"""
+
+import asyncio
+import dataclasses
+import functools
+import itertools
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from http import HTTPStatus
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """One request as the server saw it; times are seconds.
+
+    `started` is taken when the whole request head is there, `ended` just before the last byte of the answer
+    is handed to the kernel. So what a client measures between an answer and its next request is never longer
+    than what is recorded here, however busy this thread is: a gap that is too short is the client's fault.
+    """
+
+    host: str  # its name in the script
+    method: str
+    path: str  # the request target, query included
+    headers: Mapping[str, str]  # lower-case names
+    started: float  # of the monotonic clock, as `ended`
+    ended: float
+    wall: float  # when it started, since the epoch
+    status: int  # 0: the client hung up before it was answered
+    connection: int  # requests of one connection share this number
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What a page answers; Content-Length is added."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = (("Content-Type", "text/html; charset=utf-8"),)
+    wait: float = 0.0  # seconds between the request and the answer
+
+
+Page = Answer | str | Callable[[Mapping[str, str]], Answer]
+"""An answer, the HTML of one, or a function that gives one from the headers of the request."""
+
+
+def html(title: str, text: str = "", links: Iterable[str] = (), head: str = "") -> Answer:
+    """A small HTML page: a paragraph of text, then a list of links."""
+    title, text, *links = (escape(part) for part in (title, text, *links))
+    items = "".join(f'<li><a href="{link}">{link}</a>' for link in links)
+    page = f"<!doctype html><title>{title}</title>{head}<h1>{title}</h1><p>{text}</p><ul>{items}</ul>"
+    return Answer(body=page.encode())
+
+
+def plain(text: str) -> Answer:
+    """A text file, such as a robots.txt."""
+    return Answer(body=text.encode(), headers=(("Content-Type", "text/plain; charset=utf-8"),))
+
+
+def redirect(target: str, code: int = 302) -> Answer:
+    return Answer(code, headers=(("Location", target),))
+
+
+def status(code: int, **headers: str) -> Answer:
+    """An answer without a body; `Retry_After="5"` gives the header Retry-After."""
+    return Answer(code, headers=tuple((name.replace("_", "-"), value) for name, value in headers.items()))
+
+
+def slow(seconds: float, page: Answer | None = None) -> Answer:
+    """The page, some seconds after it was asked for."""
+    return dataclasses.replace(page or html("Slow"), wait=seconds)
+
+
+class Web:
+    """Serve `{host name: {path: page}}` over HTTP/1.1 from one thread while the context is open.
+
+    Paths include the query; whatever is not listed is a 404. Hosts get 127.0.0.1, 127.0.0.2, … in order, or
+    all of them 127.0.0.1 (`one_address`), each with a port of its own.
+    """
+
+    def __init__(self, sites: Mapping[str, Mapping[str, Page]], one_address: bool = False) -> None:
+        self._sites = sites
+        self._one_address = one_address
+        self._authorities: dict[str, str] = {}
+        self._servers: list[asyncio.Server] = []
+        self._requests: list[Request] = []
+        self._connections = itertools.count(1)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="web", daemon=True)
+        names = "|".join(re.escape(name) for name in sites)
+        self._names = re.compile(rf"//({names})(?![\w.:-])".encode())
+
+    @property
+    def requests(self) -> list[Request]:
+        """The requests answered so far, in the order of their arrival."""
+        return sorted(self._requests, key=lambda request: request.started)
+
+    def authority(self, host: str) -> str:
+        """The ADDRESS:PORT of a host."""
+        return self._authorities[host]
+
+    def url(self, host: str, path: str = "/") -> str:
+        return f"http://{self.authority(host)}{path}"
+
+    def __enter__(self) -> "Web":
+        self._loop.run_until_complete(self._listen())
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.run_until_complete(self._close())
+        self._loop.close()
+
+    async def _listen(self) -> None:
+        for number, name in enumerate(self._sites):
+            address = "127.0.0.1" if self._one_address else f"127.0.{number // 250}.{number % 250 + 1}"
+            server = await asyncio.start_server(functools.partial(self._handle, name), address, 0)
+            self._servers.append(server)
+            self._authorities[name] = f"{address}:{server.sockets[0].getsockname()[1]}"
+
+    async def _close(self) -> None:
+        for server in self._servers:
+            server.close()
+        connections = asyncio.all_tasks() - {asyncio.current_task()}
+        for connection in connections:
+            connection.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+        await asyncio.sleep(0)  # the turn of the loop in which closed transports let go of their sockets
+
+    async def _handle(self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection, until the client hangs up or the web closes."""
+        connection = next(self._connections)
+        writer.transport.set_write_buffer_limits(0)  # so that drain waits until the kernel has everything
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                started, wall = time.monotonic(), time.time()
+                method, path, headers = _parse_head(head)
+                answer = self._answer(name, path, headers)
+                request = Request(name, method, path, headers, started, started, wall, 0, connection)
+                await self._reply(request, answer, reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+
+    async def _reply(
+        self, request: Request, answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Write the answer; the request is recorded before the last byte, so who has the answer finds it."""
+        try:
+            if answer.wait and await _hangs_up(reader, answer.wait):
+                raise ConnectionResetError
+            payload = self._payload(answer, request.method)
+            writer.write(payload[:-1])
+            await writer.drain()
+        except (ConnectionError, asyncio.CancelledError):
+            self._requests.append(dataclasses.replace(request, ended=time.monotonic()))
+            raise
+        self._requests.append(dataclasses.replace(request, ended=time.monotonic(), status=answer.status))
+        writer.write(payload[-1:])
+
+    def _answer(self, name: str, path: str, headers: Mapping[str, str]) -> Answer:
+        page = self._sites[name].get(path, status(404))
+        if callable(page):
+            page = page(headers)
+        return Answer(body=page.encode()) if isinstance(page, str) else page
+
+    def _payload(self, answer: Answer, method: str) -> bytes:
+        """The bytes of an answer, with the hosts' real addresses in place of their names."""
+        body = self._with_addresses(answer.body)
+        fields = [*answer.headers, ("Content-Length", str(len(body)))]
+        lines = [f"HTTP/1.1 {answer.status} {_phrase(answer.status)}", *(f"{n}: {v}" for n, v in fields)]
+        head = self._with_addresses("".join(f"{line}\r\n" for line in lines).encode("latin-1"))
+        return head + b"\r\n" + (b"" if method == "HEAD" else body)
+
+    def _with_addresses(self, data: bytes) -> bytes:
+        return self._names.sub(lambda match: b"//" + self._authorities[match[1].decode()].encode(), data)
+
+
+def _parse_head(head: bytes) -> tuple[str, str, dict[str, str]]:
+    """Method, target and headers of a request."""
+    request_line, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
+    method, path, _version = request_line.split(" ")
+    fields = (line.split(":", 1) for line in lines)
+    return method, path, {name.lower(): value.strip() for name, value in fields}
+
+
+async def _hangs_up(reader: asyncio.StreamReader, seconds: float) -> bool:
+    """Whether the client closes the connection within the time."""
+    try:
+        await asyncio.wait_for(reader.read(1), seconds)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _phrase(code: int) -> str:
+    try:
+        return HTTPStatus(code).phrase
+    except ValueError:
+        return "Unknown"

@@ -1,0 +1,167 @@
+"""Which network addresses may be asked, and connections that go to the very address that was checked.
+
+A crawler follows links that strangers wrote: none of them may lead it into the network where it runs.
+"""
+
+import ipaddress
+import socket
+import time
+from collections.abc import Callable, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import Any
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+Resolver = Callable[..., Sequence[tuple[Any, ...]]]
+"""`socket.getaddrinfo`, or what behaves like it for (host, port, type=…)."""
+
+Connector = Callable[[tuple[str, int], float], socket.socket]
+"""`socket.create_connection`, or what behaves like it for ((address, port), timeout)."""
+
+# The IANA registries of special-purpose addresses (RFC 6890), and the addresses where clouds keep the
+# credentials of their machines. The first range that holds an address names it.
+_SPECIAL: tuple[tuple[str, str], ...] = (
+    ("metadata", "169.254.169.254/32 169.254.170.2/32 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32"),
+    ("metadata", "fd00:ec2::/48 fd20:ce::254/128"),
+    ("unspecified", "0.0.0.0/8 ::/128"),
+    ("loopback", "127.0.0.0/8 ::1/128"),
+    ("private", "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 fec0::/10 64:ff9b:1::/48"),
+    ("shared", "100.64.0.0/10"),  # behind a carrier's NAT
+    ("link-local", "169.254.0.0/16 fe80::/10"),
+    ("multicast", "224.0.0.0/4 ff00::/8"),
+    ("benchmarking", "198.18.0.0/15 2001:2::/48"),
+    ("documentation", "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20"),
+    ("reserved", "192.0.0.0/24 192.88.99.0/24 240.0.0.0/4"),
+)
+_RANGES = [(ipaddress.ip_network(text), name) for name, texts in _SPECIAL for text in texts.split()]
+
+# Forms of IPv6 addresses that stand for an IPv4 address, and where in their 128 bits it is.
+_CARRIERS: tuple[tuple[IPv6Network, int], ...] = (
+    (IPv6Network("::ffff:0:0/96"), 0),  # mapped
+    (IPv6Network("::ffff:0:0:0/96"), 0),  # translated, RFC 2765
+    (IPv6Network("::/96"), 0),  # compatible, deprecated
+    (IPv6Network("64:ff9b::/96"), 0),  # NAT64
+    (IPv6Network("2002::/16"), 80),  # 6to4
+)
+_TEREDO = IPv6Network("2001::/32")
+_IETF_PROTOCOLS = IPv6Network("2001::/23")
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+
+
+class NameNotResolved(OSError):
+    """A host name that leads to no address."""
+
+
+class BlockedAddress(OSError):
+    """A host all of whose addresses are special, and none of them allowed."""
+
+    def __init__(self, host: str, address: str, reason: str) -> None:
+        super().__init__(f"{host} leads to {address} ({reason})")
+        self.host = host
+        self.address = address
+        self.reason = reason
+
+
+def blocked(address: str, allowed: Sequence[Network]) -> str | None:
+    """Why an address must not be asked, in a word or two; None if it may.
+
+    Special addresses are refused, and IPv6 forms that stand for a special IPv4 address, unless a range in
+    `allowed` holds either. What is not an address in its usual spelling is refused, too.
+    """
+    try:
+        return _special(ipaddress.ip_address(address), allowed)
+    except ValueError:
+        return "not an address"
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is this very machine; False for what is not an address."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return (getattr(parsed, "ipv4_mapped", None) or parsed).is_loopback
+
+
+def literal_loopback(host: str) -> bool:
+    """Whether a host of a canonical URL (no port) says by itself that it is this machine.
+
+    >>> [literal_loopback(host) for host in ("127.0.0.1", "[::1]", "www.localhost", "localhost.org")]
+    [True, True, True, False]
+    """
+    return host == "localhost" or host.endswith(".localhost") or is_loopback(_unbracketed(host))
+
+
+def connect(
+    host: str,
+    port: int,
+    timeout: float,
+    allowed: Sequence[Network],
+    *,
+    resolver: Resolver = socket.getaddrinfo,
+    connector: Connector = socket.create_connection,
+) -> tuple[socket.socket, str]:
+    """A TCP connection to a host, and the address it leads to.
+
+    The name is resolved once, and the connection goes to one of the addresses that this gave: a name that
+    changes its mind in between gains nothing. Addresses that must not be asked are passed over, the others
+    are tried in order and share the timeout (seconds; the system's own limit for a look-up is apart).
+
+    Raises NameNotResolved, BlockedAddress, or the OSError of the last attempt.
+    """
+    deadline = time.monotonic() + timeout
+    addresses = _resolve(_unbracketed(host), port, resolver)
+    usable = [address for address in addresses if blocked(address, allowed) is None]
+    if not usable:
+        raise BlockedAddress(host, addresses[0], blocked(addresses[0], allowed) or "")
+    failure: OSError = TimeoutError(f"no time was left to connect to {host}")
+    for tried, address in enumerate(usable):
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            break
+        try:
+            connection = connector((address, port), remaining / (len(usable) - tried))
+        except OSError as error:
+            failure = error
+            continue
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection, address
+    raise failure
+
+
+def _resolve(host: str, port: int, resolver: Resolver) -> list[str]:
+    """The addresses of a name, each once, in the resolver's order; there is at least one."""
+    try:
+        found = resolver(host, port, type=socket.SOCK_STREAM)
+    except (OSError, ValueError) as error:  # ValueError: a name that DNS cannot carry
+        raise NameNotResolved(f"{host}: {error}") from error
+    if not found:
+        raise NameNotResolved(f"{host}: no address")
+    return list(dict.fromkeys(sockaddr[0] for *_, sockaddr in found))
+
+
+def _special(address: Address, allowed: Sequence[Network]) -> str | None:
+    if any(address in network for network in allowed):
+        return None
+    for network, name in _RANGES:
+        if address in network:
+            return name
+    if isinstance(address, IPv6Address):
+        if carried := _carried(address):
+            return next(filter(None, (_special(inner, allowed) for inner in carried)), None)
+        if address in _IETF_PROTOCOLS or address not in _GLOBAL_UNICAST:
+            return "reserved"
+    return None
+
+
+def _carried(address: IPv6Address) -> list[IPv4Address]:
+    """The IPv4 addresses that an IPv6 address stands for."""
+    bits = int(address)
+    if address in _TEREDO:  # the server's, and the client's with its bits turned (RFC 4380 section 4)
+        return [IPv4Address(bits >> 64 & 0xFFFFFFFF), IPv4Address(~bits & 0xFFFFFFFF)]
+    return [IPv4Address(bits >> shift & 0xFFFFFFFF) for network, shift in _CARRIERS if address in network]
+
+
+def _unbracketed(host: str) -> str:
+    return host.removeprefix("[").removesuffix("]")

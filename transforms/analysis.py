@@ -1,0 +1,76 @@
+"""Text to index terms. Documents and queries go through the same function, or they would not meet.
+
+A word is a run of letters, digits, marks and underscores of any script, in its NFKC and case-folded form. Chinese,
+Japanese and Korean do not part words with spaces (Korean not reliably), so their runs become overlapping pairs of
+characters: the usual bigrams, which need no dictionary.
+"""
+
+import re
+import unicodedata
+
+MAX_TERM_LENGTH = 64
+"""Characters of a longer word that count; the rest of it is neither indexed nor asked for."""
+
+CJK = (
+    "\u1100-\u11ff\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u312f\u3131-\u318f\u31a0-\u31bf"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Han, Hiragana, Katakana, Bopomofo and Hangul, as ranges for a regular expression's character class."""
+
+STOP_WORDS = frozenset(
+    """
+    a about after all also an and any are as at be been but by can could d did do does for from had has have he her
+    his how i if in into is it its just ll m me more most my no not of on or other our over re s she should so some
+    such t than that the their them then there these they this to up us ve was we were what when where which who
+    why will with would you your
+    """.split()
+)
+"""English words that say nothing about a page; the single letters are what is left of don't, it's and we'll."""
+
+# \w leaves out the combining marks that Hindi, Thai or Arabic words are full of. Those beyond the basic plane would
+# make every match four times slower: they part words, in documents and in queries alike.
+_MARKS = "".join(re.escape(c) for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M")
+_SPECIAL = r"[cfg](?:\+\+|#)"  # C++ and C#, which would otherwise drown in all that is called C
+_WORD = re.compile(rf"({_SPECIAL}|\w[\w{_MARKS}]{{0,{MAX_TERM_LENGTH - 1}}})[\w{_MARKS}]*")
+_ASCII_WORD = re.compile(rf"({_SPECIAL}|\w{{1,{MAX_TERM_LENGTH}}})\w*")
+_LETTER = rf"(?:[^\W{CJK}]|[{_MARKS}])"
+_RUN = re.compile(rf"([{CJK}]+)|({_SPECIAL}|[^\W{CJK}]{_LETTER}{{0,{MAX_TERM_LENGTH - 1}}}){_LETTER}*")
+_ANY_CJK = re.compile(f"[{CJK}]")
+
+
+def tokens(text: str) -> list[str]:
+    """The terms of a text in their order, as documents and queries share them.
+
+    >>> tokens("Node.js’s foo_bar in C++: ＦＵＬＬ text, 全文検索")
+    ['node', 'js', 's', 'foo_bar', 'in', 'c++', 'full', 'text', '全文', '文検', '検索']
+    """
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
+    folded = (
+        unicodedata.normalize("NFKC", text).casefold().replace("\u00ad", "")
+    )  # soft hyphens split no word
+    if not _ANY_CJK.search(folded):
+        return _WORD.findall(folded)
+    terms = []
+    for run, word in _RUN.findall(folded):
+        if word:
+            terms.append(word)
+        elif len(run) == 1:
+            terms.append(run)
+        else:
+            terms.extend(map("".join, zip(run, run[1:], strict=False)))
+    return terms
+
+
+def query_terms(text: str) -> list[str]:
+    """The distinct terms of a text that are worth asking for, in their order.
+
+    Stop words drop out, unless there is nothing else.
+
+    >>> query_terms("how to sort a list in Python")
+    ['sort', 'list', 'python']
+    >>> query_terms("to be or not to be")
+    ['to', 'be', 'or', 'not']
+    """
+    terms = list(dict.fromkeys(tokens(text)))
+    return [term for term in terms if term not in STOP_WORDS] or terms

@@ -1,0 +1,241 @@
+"""Ask one host for one thing at a time: the thin acting shell around requests.
+
+Only requests' transport adapter is used: no redirects, cookies, .netrc, proxy variables or body reading behind our
+back (FINDINGS, "requests"). The socket is made by `addresses.connect`, so it leads to the address that was checked.
+"""
+
+import functools
+import http.client
+import ipaddress
+import socket
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+from requests.structures import CaseInsensitiveDict
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.util import Timeout
+
+from transforms.addresses import BlockedAddress, NameNotResolved, connect, is_loopback
+from transforms.outcomes import Outcome
+from transforms.replies import Reply, wanted
+from transforms.settings import Fetch
+
+OpenSocket = Callable[[str, int, float], tuple[socket.socket, str]]
+"""Connects to (host, port) within a timeout; gives the socket and the address it leads to."""
+
+_CHUNK = 65_536
+
+
+class Client(Protocol):
+    """Asks one host. Never raises for what a server does: trouble is in the Reply."""
+
+    def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
+        """The reply; the body of an unwanted media type is not read, unless any will do."""
+
+    def abort(self) -> None:
+        """Cut the request under way, from another thread."""
+
+    def close(self) -> None: ...
+
+
+def open_client(fetch: Fetch, public: bool) -> "HostClient":
+    """A client for one host. Unless the crawl is public (its robot has a name and a contact), loopback is all it asks."""
+    resolver = socket.getaddrinfo if public else _loopback_only
+    return HostClient(fetch, functools.partial(connect, allowed=allowed_networks(fetch), resolver=resolver))
+
+
+def allowed_networks(fetch: Fetch) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """The ranges of special addresses that the settings allow."""
+    return [ipaddress.ip_network(text) for text in fetch.allow_addresses]
+
+
+def _loopback_only(host: str, *args: Any, **kwargs: Any) -> list[Any]:
+    found = socket.getaddrinfo(host, *args, **kwargs)
+    if not any(is_loopback(str(sockaddr[0])) for *_, sockaddr in found):
+        raise BlockedAddress(host, str(found[0][4][0]), "not loopback, and the robot has no name and contact")
+    return [entry for entry in found if is_loopback(str(entry[4][0]))]
+
+
+class HostClient:
+    """A Client that keeps one connection to its host alive."""
+
+    def __init__(self, fetch: Fetch, open_socket: OpenSocket) -> None:
+        self._fetch = fetch
+        self._open_socket = open_socket
+        self._adapter = _Adapter(self._connect)
+        self._connection: HTTPConnection | None = None
+        self._address: str | None = None
+        self._refusal: OSError | None = None
+        self._aborted = False
+
+    def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
+        started = time.monotonic()
+        self._refusal, self._aborted = None, False
+        try:
+            reply = self._exchange(url, headers, any_type, started + self._fetch.total_timeout)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+            trouble = Outcome.TIMEOUT if self._aborted else _trouble(self._refusal or error)
+            reply = Reply(trouble=trouble, error=_first_line(self._refusal or error))
+            self.close()
+        return reply._replace(address=self._address, elapsed=time.monotonic() - started)
+
+    def abort(self) -> None:
+        self._aborted = True
+        if (connection := self._connection) and (sock := connection.sock):
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # it ended by itself in between
+
+    def close(self) -> None:
+        self._adapter.close()
+        self._connection = None
+
+    def _connect(self, connection: HTTPConnection) -> socket.socket:
+        self._connection = connection
+        try:
+            opened, self._address = self._open_socket(
+                connection.host, connection.port, self._fetch.connect_timeout
+            )
+        except OSError as error:
+            self._refusal = error
+            raise
+        opened.settimeout(self._fetch.read_timeout)
+        return opened
+
+    def _exchange(self, url: str, headers: Mapping[str, str], any_type: bool, deadline: float) -> Reply:
+        request = requests.PreparedRequest()
+        request.method, request.url = "GET", url  # as it is: prepare_url would change some escapes
+        request.headers = CaseInsensitiveDict(headers)
+        timeout = Timeout(connect=self._fetch.connect_timeout, read=self._fetch.read_timeout)
+        raw = self._adapter.send(request, stream=True, timeout=timeout).raw
+        received = list(raw.headers.iteritems())
+        if raw.status < 300 and not any_type and not wanted(received):
+            self.close()
+            return Reply(raw.status, received)
+        body, truncated, problem = _read(raw, self._fetch.max_body_bytes, deadline)
+        if truncated or problem:
+            self.close()
+        if problem:
+            return Reply(raw.status, received, body, trouble=problem[0], error=problem[1])
+        return Reply(raw.status, received, body, truncated)
+
+
+def _read(raw: urllib3.HTTPResponse, limit: int, deadline: float) -> tuple[bytes, bool, tuple[Outcome, str] | None]:
+    """The decoded body, whether it was cut at the limit, and what was wrong with it."""
+    encoding = raw.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        return b"", False, (Outcome.BAD_RESPONSE, f"content-encoding {encoding[:40]} was not asked for")
+    inflate = None if encoding in ("", "identity") else _Inflate()
+    parts: list[bytes] = []
+    size = 0
+    for chunk in raw.stream(_CHUNK, decode_content=False):
+        if time.monotonic() > deadline:
+            return b"".join(parts), False, (Outcome.TIMEOUT, "the whole request took too long")
+        try:
+            part = inflate(chunk, limit - size + 1) if inflate else chunk
+        except zlib.error as error:
+            return b"".join(parts), False, (Outcome.BAD_RESPONSE, str(error))
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            return b"".join(parts)[:limit], True, None
+    if inflate and size and not inflate.ended:
+        return b"".join(parts), False, (Outcome.BAD_RESPONSE, "the compressed body ends too early")
+    return b"".join(parts), False, None
+
+
+class _Inflate:
+    """gzip, or deflate with the zlib wrapper or without: servers send both under one name."""
+
+    def __init__(self) -> None:
+        self._engine: Any = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        self._fresh = True
+
+    def __call__(self, chunk: bytes, room: int) -> bytes:
+        try:
+            return self._inflate(chunk, room)
+        except zlib.error:
+            if not self._fresh:
+                raise
+            self._engine = zlib.decompressobj(-zlib.MAX_WBITS)
+            return self._inflate(chunk, room)
+
+    @property
+    def ended(self) -> bool:
+        return bool(self._engine.eof)
+
+    def _inflate(self, chunk: bytes, room: int) -> bytes:
+        # What stays undecoded for lack of room needs no keeping: the caller stops there.
+        part: bytes = self._engine.decompress(chunk, room)
+        self._fresh = False
+        return part
+
+
+class _Adapter(HTTPAdapter):
+    """requests' transport, with connections opened by a function of ours."""
+
+    def __init__(self, connect: Callable[[HTTPConnection], socket.socket]) -> None:
+        class Plain(HTTPConnection):
+            def _new_conn(self) -> socket.socket:
+                return connect(self)
+
+        class Secure(HTTPSConnection):
+            def _new_conn(self) -> socket.socket:
+                return connect(self)
+
+        class PlainPool(HTTPConnectionPool):
+            ConnectionCls = Plain
+
+        class SecurePool(HTTPSConnectionPool):
+            ConnectionCls = Secure
+
+        self._pool_classes = {"http": PlainPool, "https": SecurePool}
+        super().__init__(pool_connections=2, pool_maxsize=1)
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = self._pool_classes
+
+
+def _trouble(error: BaseException) -> Outcome:
+    """The outcome for an exception of the transport, or of whatever it wraps."""
+    for cause in _causes(error):
+        if isinstance(cause, BlockedAddress):
+            return Outcome.BLOCKED_ADDRESS
+        if isinstance(cause, NameNotResolved):
+            return Outcome.DNS_ERROR
+        if isinstance(cause, requests.exceptions.SSLError | urllib3.exceptions.SSLError):
+            return Outcome.TLS_ERROR
+        if isinstance(cause, requests.Timeout | urllib3.exceptions.TimeoutError | TimeoutError):
+            return Outcome.TIMEOUT
+        if isinstance(cause, http.client.LineTooLong) or "more than 100 headers" in str(cause):
+            return Outcome.TOO_LONG
+        if isinstance(cause, http.client.HTTPException | urllib3.exceptions.IncompleteRead):
+            if isinstance(cause, http.client.RemoteDisconnected):
+                return Outcome.CONNECT_ERROR
+            return Outcome.BAD_RESPONSE
+    if any(isinstance(cause, ConnectionError | requests.ConnectionError) for cause in _causes(error)):
+        return Outcome.CONNECT_ERROR
+    return Outcome.BAD_RESPONSE
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The exception and those inside it: requests and urllib3 wrap each other's in args."""
+    found, todo = [], [error]
+    while todo and len(found) < 20:
+        cause = todo.pop(0)
+        found.append(cause)
+        inner = [a for a in (*cause.args, getattr(cause, "reason", None)) if isinstance(a, BaseException)]
+        todo += [e for e in (*inner, cause.__cause__) if e is not None and e not in found]
+    return found
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:300]

@@ -1,0 +1,83 @@
+"""Content seen before: which documents of a round are duplicates, and of what."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+
+from transforms.history import Batch, split_by
+from transforms.parsing import CONTENTS
+from transforms.tables import DIGESTS, KEY, TableWriter, from_ipc, to_ipc
+
+DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY), ("shard", pa.int32())])
+
+
+def precedence(content: dict[str, Any]) -> tuple[int, int, str]:
+    """Of several documents of a round with one content, the smallest keeps it: depth, length of the URL, alphabet."""
+    return (content["depth"], len(content["url"]), content["url"])
+
+
+def judge_contents(
+    contents: list[dict[str, Any]], earlier: list[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """(rows of DUPLICATES, the contents that are new).
+
+    `earlier` may hold digests that are not among the contents. A document never is a duplicate of itself: its own
+    digest may be known from an earlier visit.
+    """
+    known = {row["digest"]: row["url_key"] for row in earlier}
+    owner = dict(known)
+    duplicates, new = [], []
+    for content in sorted(contents, key=precedence):
+        first = owner.setdefault(content["digest"], content["url_key"])
+        if first != content["url_key"]:
+            duplicates.append({"url_key": content["url_key"], "duplicate_of": first, "shard": content["shard"]})
+        elif content["digest"] not in known:
+            new.append(content)
+    return duplicates, new
+
+
+class _JudgeFn(beam.DoFn):
+    def __init__(self, root: str, round_: int) -> None:
+        self._root, self._round = root, round_
+
+    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[Any]:
+        _, sides = partition
+        contents = from_ipc(sides["new"], CONTENTS).to_pylist()
+        duplicates, new = judge_contents(contents, from_ipc(sides["earlier"], DIGESTS).to_pylist())
+        rows = sorted(({**row, "round": self._round} for row in new), key=lambda row: row["digest"])
+        writer = TableWriter(self._root, "digests", self._round)
+        writer.write_rows([{name: row[name] for name in DIGESTS.names} for row in rows])
+        if file := writer.close():
+            yield beam.pvalue.TaggedOutput("files", file)
+        table = pa.Table.from_pylist(duplicates, schema=DUPLICATES)
+        for shard, part in split_by(table, table["shard"].to_pylist()):
+            yield shard, to_ipc(part)
+
+
+class Judged(NamedTuple):
+    """What `JudgeContents` gives."""
+
+    shard_to_duplicates: "beam.PCollection[Batch]"  # DUPLICATES
+    files: "beam.PCollection"
+
+
+class JudgeContents(beam.PTransform):
+    """CoGroupByKey of the round's digests with those of all earlier rounds; writes the new ones.
+
+    Takes {"new": CONTENTS, "earlier": DIGESTS} by partition of the digest. The first document with a content keeps it:
+    earlier round, then smaller depth, shorter URL, alphabetical order, so that runs agree.
+    """
+
+    def __init__(self, root: str, round_: int) -> None:
+        super().__init__()
+        self._fn = _JudgeFn(root, round_)
+
+    def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> "Judged":
+        judged = (
+            sides
+            | "WithEarlier" >> beam.CoGroupByKey()
+            | "Judge" >> beam.ParDo(self._fn).with_outputs("files", main="duplicates")
+        )
+        return Judged(judged.duplicates, judged.files)

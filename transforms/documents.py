@@ -1,0 +1,177 @@
+"""Documents: what a round keeps of its pages, and where their links may lead next."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from transforms import urls
+from transforms.contents import DUPLICATES
+from transforms.history import Batch, split
+from transforms.index import write_segment
+from transforms.parsing import NOT_FOLLOWED, PAGES
+from transforms.tables import DOCUMENTS, KEY, LINKS, TableFile, TableWriter, conform, from_ipc, new_path
+
+PASSED_ON = 0.85
+"""The part of a page's score that its links pass on, in equal shares (as in PageRank)."""
+
+CANDIDATES = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("depth", pa.int32()),
+        ("redirects", pa.int32()),
+        ("score", pa.float64()),
+        ("referrer", pa.string()),
+    ]
+)
+_SAMPLES = 3
+_ROW_GROUP = 1000
+
+
+def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
+    """The pages (PAGES) with `duplicate_of` set, and no text or headings, where they are duplicates."""
+    owner = dict(zip(duplicates["url_key"].to_pylist(), duplicates["duplicate_of"].to_pylist(), strict=True))
+    owners = pa.array([owner.get(key) for key in pages["url_key"].to_pylist()], KEY)
+    is_copy = pc.is_valid(owners)
+    for name in ("text", "headings"):
+        index = pages.schema.get_field_index(name)
+        kept = [None if copy else value for copy, value in zip(is_copy.to_pylist(), pages[name].to_pylist(), strict=True)]
+        pages = pages.set_column(index, PAGES.field(name), pa.array(kept, PAGES.field(name).type))
+    return pages.set_column(pages.schema.get_field_index("duplicate_of"), PAGES.field("duplicate_of"), owners)
+
+
+def flatten_links(pages: pa.Table) -> pa.Table:
+    """One row a link: the columns of its struct, and `source_key`, `source_url`, `source_score`, `round`, `parent`."""
+    links = pages["links"].combine_chunks()
+    parents = pc.list_parent_indices(links)
+    flat = links.flatten()
+    columns = {field.name: flat.field(i) for i, field in enumerate(flat.type)}
+    for name, source in (("source_key", "url_key"), ("source_url", "url"), ("source_score", "score"), ("round", "round")):
+        columns[name] = pages[source].take(parents)
+    return pa.table(columns | {"parent": parents})
+
+
+def candidates_of(links: pa.Table) -> pa.Table:
+    """CANDIDATES of flattened links: each target once, with its least depth and the sum of the scores passed to it.
+
+    A redirect passes its whole score, a page shares `PASSED_ON` of it among the targets it leads to. The referrer is
+    the source of the first link.
+    """
+    links = links.filter(pc.is_null(links["rejected"]))
+    shares = links.group_by("parent").aggregate([([], "count_all")])
+    count = dict(zip(shares["parent"].to_pylist(), shares["count_all"].to_pylist(), strict=True))
+    passed = [
+        score if kind == "redirect" else PASSED_ON * score / count[parent]
+        for score, kind, parent in zip(
+            links["source_score"].to_pylist(), links["kind"].to_pylist(), links["parent"].to_pylist(), strict=True
+        )
+    ]
+    grouped = (
+        links.append_column("passed", pa.array(passed, pa.float64()))
+        .group_by(["target_key", "target_url"], use_threads=False)
+        .aggregate([("depth", "min"), ("redirects", "min"), ("passed", "sum"), ("source_url", "first")])
+    )
+    hosts = [urls.host(url) for url in grouped["target_url"].to_pylist()]
+    columns = [grouped["target_key"], grouped["target_url"], pa.array(hosts, pa.string())]
+    columns += [grouped[name] for name in ("depth_min", "redirects_min", "passed_sum", "source_url_first")]
+    return pa.Table.from_arrays(columns, names=CANDIDATES.names).cast(CANDIDATES)
+
+
+def rejections_of(links: pa.Table) -> Iterator[tuple[tuple[str, str], tuple[int, list[str]]]]:
+    """((reason, host), (count, samples)) for the links that a rule has rejected."""
+    rejected = links.filter(pc.and_(pc.is_valid(links["rejected"]), pc.not_equal(links["rejected"], NOT_FOLLOWED)))
+    found: dict[tuple[str, str], tuple[int, list[str]]] = {}
+    for reason, url in zip(rejected["rejected"].to_pylist(), rejected["target_url"].to_pylist(), strict=True):
+        key = (reason, urls.host(url))
+        count, samples = found.get(key, (0, []))
+        if len(samples) < _SAMPLES and url not in samples:
+            samples = [*samples, url]
+        found[key] = (count + 1, samples)
+    yield from found.items()
+
+
+def add_rejections(parts: Iterable[tuple[int, list[str]]]) -> tuple[int, list[str]]:
+    total, samples = 0, set[str]()
+    for count, some in parts:
+        total += count
+        samples.update(some)
+    return total, sorted(samples)[:_SAMPLES]
+
+
+class _FinishFn(beam.DoFn):
+    """Takes a shard: all pages of some hosts, and which of them are duplicates."""
+
+    def __init__(self, root: str, round_: int, partitions: int) -> None:
+        self._root, self._round, self._partitions = root, round_, partitions
+
+    def process(self, shard: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[Any]:
+        number, sides = shard
+        pages = from_ipc(sides["pages"], PAGES).sort_by([("depth", "ascending"), ("url", "ascending")])
+        pages = mark_duplicates(pages, from_ipc(sides["duplicates"], DUPLICATES))
+        links = flatten_links(pages.filter(pc.is_null(pages["duplicate_of"])))
+        for name, rows in (
+            ("documents", conform(pages.filter(pages["is_document"]), DOCUMENTS)),
+            ("links", conform(links, LINKS)),
+        ):
+            if file := self._write(name, rows):
+                yield beam.pvalue.TaggedOutput("files", file)
+        if segment := self._index(pages, number):
+            yield beam.pvalue.TaggedOutput("files", segment)
+        yield from (beam.pvalue.TaggedOutput("rejections", part) for part in rejections_of(links))
+        yield from split(candidates_of(links), "url_key", self._partitions)
+
+    def _write(self, table: str, rows: pa.Table) -> TableFile | None:
+        writer = TableWriter(self._root, table, self._round)
+        for start in range(0, rows.num_rows, _ROW_GROUP):
+            part = rows.slice(start, _ROW_GROUP)
+            writer.write(part, _counts(part) if table == "documents" else None)
+        return writer.close()
+
+    def _index(self, pages: pa.Table, number: int) -> TableFile | None:
+        indexed = pc.and_(pages["is_document"], pc.is_null(pages["duplicate_of"]))
+        indexed = pc.and_(indexed, pc.invert(pc.fill_null(pages["noindex"], False)))
+        documents = conform(pages.filter(indexed), DOCUMENTS)
+        if not documents.num_rows:
+            return None
+        folder = new_path("index", self._round, f"shard-{number:04d}", suffix="")
+        write_segment(self._root, folder, documents)
+        return TableFile("index", folder, documents.num_rows, 0, {})
+
+
+def _counts(documents: pa.Table) -> dict[str, int]:
+    return {
+        "duplicates": pc.sum(pc.is_valid(documents["duplicate_of"])).as_py(),
+        "denied_meta": pc.sum(pc.fill_null(documents["noindex"], False)).as_py(),
+    }
+
+
+class Finished(NamedTuple):
+    """What `FinishPages` gives."""
+
+    candidates: "beam.PCollection[Batch]"  # CANDIDATES, by partition of url_key
+    rejections: "beam.PCollection"  # ((reason, host), (count, samples))
+    files: "beam.PCollection"
+
+
+class FinishPages(beam.PTransform):
+    """Write documents, links and an index segment for each shard, and give the URLs that its pages lead to.
+
+    Takes {"pages": PAGES, "duplicates": DUPLICATES} by shard. Duplicates are written without text; their links are not
+    followed, and they are not indexed.
+    """
+
+    def __init__(self, root: str, round_: int, partitions: int) -> None:
+        super().__init__()
+        self._fn = _FinishFn(root, round_, partitions)
+
+    def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> "Finished":
+        finished = (
+            sides
+            | "WithDuplicates" >> beam.CoGroupByKey()
+            | "Finish" >> beam.ParDo(self._fn).with_outputs("rejections", "files", main="candidates")
+        )
+        return Finished(finished.candidates, finished.rejections, finished.files)

@@ -1,0 +1,103 @@
+"""The frontier: what a round may fetch, and what it chooses."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from heapq import nsmallest
+from typing import NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+
+from transforms.settings import Limits
+from transforms.tables import FRONTIER, conform, open_parquet
+
+
+class Due(NamedTuple):
+    """A URL of the frontier, as the fetch step carries it."""
+
+    url_key: bytes
+    url: str
+    host: str
+    depth: int
+    priority: float
+    referrer: str | None
+    etag: str | None
+    last_modified: str | None
+    discovered_round: int
+    redirects: int
+    failures: int
+
+
+def order(due: Due) -> tuple[int, float, str]:
+    """Breadth first; within a depth the highest priority; then the alphabet, so that runs agree."""
+    return (due.depth, -due.priority, due.url)
+
+
+def budget(limits: Limits, delay: float) -> int:
+    """How many pages of one host fit into a round.
+
+    No host is given more than its delay allows in the time of a round, so none can hold the round up.
+    """
+    if delay <= 0:
+        return limits.max_pages_per_host
+    return min(limits.max_pages_per_host, 1 + int(limits.round_time / delay))
+
+
+def choose(queue: Iterable[Due], count: int) -> list[Due]:
+    """The first `count` URLs of a host, in order, each once."""
+    unique: dict[bytes, Due] = {}
+    for due in queue:
+        if due.url_key not in unique or order(due) < order(unique[due.url_key]):
+            unique[due.url_key] = due
+    return nsmallest(count, unique.values(), key=order)
+
+
+def group_by_host(rows: Iterable[Due]) -> dict[str, list[tuple]]:
+    """Rows by host, as plain tuples: Beam codes those fast, and NamedTuples by pickling."""
+    grouped: dict[str, list[tuple]] = {}
+    for row in rows:
+        grouped.setdefault(row.host, []).append(tuple(row))
+    return grouped
+
+
+def due_rows(batch: pa.Table, now: datetime) -> Iterator[Due]:
+    """The rows of a frontier batch whose time has come."""
+    columns = conform(batch, FRONTIER)
+    ripe = columns.filter(
+        pa.compute.or_kleene(
+            pa.compute.is_null(columns["due_at"]),
+            pa.compute.less_equal(columns["due_at"], pa.scalar(now, FRONTIER.field("due_at").type)),
+        )
+    )
+    return map(Due._make, zip(*(ripe[name].to_pylist() for name in Due._fields), strict=True))
+
+
+class _ReadDueFn(beam.DoFn):
+    def __init__(self, root: str, now: datetime) -> None:
+        self._root = root
+        self._now = now.astimezone(UTC)
+
+    def process(self, path: str) -> Iterator[tuple[str, list[tuple]]]:
+        with open_parquet(self._root, path) as file:
+            for group in range(file.num_row_groups):
+                yield from group_by_host(due_rows(file.read_row_group(group), self._now)).items()
+
+
+class ReadDue(beam.PTransform):
+    """The URLs of frontier files whose time has come, as (host, rows of Due as tuples)."""
+
+    def __init__(self, root: str, now: datetime, at_most: int | None) -> None:
+        super().__init__()
+        self._read = _ReadDueFn(root, now)
+        self._at_most = at_most
+
+    def expand(self, paths: beam.PCollection[str]) -> beam.PCollection[tuple[str, list[tuple]]]:
+        host_to_due = paths | "ReadDue" >> beam.ParDo(self._read)
+        if self._at_most is None:
+            return host_to_due
+        return (
+            host_to_due
+            | "Rows" >> beam.FlatMap(lambda pair: pair[1])
+            | "FirstOfAll" >> beam.combiners.Top.Smallest(self._at_most, key=lambda row: order(Due._make(row)))
+            | "ByHost" >> beam.FlatMap(lambda rows: group_by_host(map(Due._make, rows)).items())
+        )

@@ -1,0 +1,48 @@
+"""Who we say we are, on every request (SPEC C1)."""
+
+import dataclasses
+from importlib import metadata
+from urllib.parse import urlsplit
+
+from transforms.settings import Robot
+
+
+@dataclasses.dataclass(frozen=True)
+class Identity:
+    """The robot's name and how to reach its operator."""
+
+    user_agent: str
+    contact: str
+    token: str  # what robots.txt calls us: the name without a version
+    complete: bool  # whether anything but loopback may be asked (SPEC A3)
+
+    @classmethod
+    def of(cls, robot: Robot) -> "Identity":
+        name = robot.name or "Beamtrawl"
+        product = name if "/" in name else f"{name}/{metadata.version('beamtrawl')}"
+        return cls(
+            user_agent=f"{product} (+{robot.info_url})" if robot.info_url else product,
+            contact=robot.contact,
+            token=name.partition("/")[0],
+            complete=bool(robot.name and robot.contact and robot.info_url),
+        )
+
+    def headers(
+        self, url: str, referrer: str | None = None, etag: str | None = None, last_modified: str | None = None
+    ) -> dict[str, str]:
+        """The request's headers; Host is the transport's. Referer never goes from https to http (RFC 9110, 10.1.3)."""
+        headers = {
+            "User-Agent": self.user_agent,
+            "Accept": "text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1",
+            "Accept-Encoding": "gzip, deflate",
+            "Accept-Language": "*",
+        }
+        if self.contact:
+            headers["From"] = self.contact
+        if referrer and (urlsplit(referrer).scheme, urlsplit(url).scheme) != ("https", "http"):
+            headers["Referer"] = referrer
+        if etag:
+            headers["If-None-Match"] = etag
+        if last_modified:
+            headers["If-Modified-Since"] = last_modified
+        return headers

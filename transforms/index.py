@@ -1,0 +1,182 @@
+"""An index segment: the files that hold an inverted index, and how to write them.
+
+A segment is a folder of four Parquet files about the same documents. A document's number is its row, from 0 on, in
+`docs` and `docstore`; documents are sorted by reversed host and then URL, for neighbours share words, and short gaps
+compress well.
+
+- postings: a row a term, sorted: `term`; `df`, its documents; `cf`, its occurrences; `docs`, the gaps between the
+  numbers of its documents (the first one as it is); parallel to them `tf_FIELD` for each of FIELDS.
+- positions: the same rows in the same row groups: `term`; `positions`, gaps again, begun anew with each document;
+  each document has as many as its `tf` in PHRASE_FIELDS sum up to (see `index_invert.Inverted`).
+- docs: facts about each document, and `length_FIELD` in tokens.
+- docstore: title, description and text, for showing.
+
+Small row groups are what makes lookups quick: their statistics tell which one holds a term, and only that one is
+decoded. BYTE_STREAM_SPLIT puts the zero bytes of small numbers side by side, where zstd squeezes them out.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import unquote
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from apache_beam.io.filesystems import FileSystems
+
+from transforms.index_invert import FIELDS, PHRASE_FIELDS, Inverted, Longs, invert
+
+POSTINGS, POSITIONS, DOCS, DOCSTORE = (
+    "postings.parquet",
+    "positions.parquet",
+    "docs.parquet",
+    "docstore.parquet",
+)
+
+ROW_GROUP_POSTINGS = 16_384
+"""Postings of a row group, at most, unless a single term has more: what a lookup decodes."""
+
+DOCSTORE_GROUP = 64
+"""Documents of a row group of the docstore: what showing a hit decodes."""
+
+FACTS = ("url_key", "url", "host", "language", "round", "fetched_at", "noarchive")
+"""The columns of `tables.DOCUMENTS` that go to `docs`."""
+
+
+def write_segment(root: str, folder: str, documents: pa.Table) -> None:
+    """Index documents as a new segment in a folder below the crawl directory.
+
+    `documents` has the columns of `tables.DOCUMENTS` and only rows that may be found: leaving out duplicates and
+    NOINDEX is the caller's part. The text of a NOARCHIVE document is indexed, but not stored for showing. Needs
+    about 50 bytes of memory a token: bound a segment to some ten thousand pages.
+    """
+    documents = documents.take(pa.array(_order(documents), pa.int64()))
+    index = invert(_texts(documents))
+    groups = list(_row_groups(index.starts))
+    _write(root, f"{folder}/{POSTINGS}", _postings(index), groups)
+    _write(root, f"{folder}/{POSITIONS}", _positions(index), groups)
+    _write(root, f"{folder}/{DOCS}", _docs(documents, index.lengths), [documents.num_rows])
+    _write(root, f"{folder}/{DOCSTORE}", _docstore(documents), _slices(documents.num_rows, DOCSTORE_GROUP))
+
+
+def gaps(values: npt.NDArray[np.int32], starts: Longs) -> npt.NDArray[np.int32]:
+    """Rising runs of numbers as differences; `starts` are where the runs begin, and the first of a run stays."""
+    result = np.diff(values, prepend=np.int32(0))
+    firsts = starts[starts < len(values)]  # an empty run at the end starts behind it
+    result[firsts] = values[firsts]
+    return result
+
+
+def undo_gaps(differences: npt.NDArray[np.int32], lengths: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """The numbers that `gaps` was given, from the lengths of the runs."""
+    sums = np.cumsum(differences, dtype=np.int64)
+    ends = np.cumsum(lengths)
+    before = np.concatenate([[0], sums])[ends - lengths]
+    return (sums - np.repeat(before, lengths)).astype(np.int32)
+
+
+def url_text(url: str) -> str:
+    """What a URL says in words: without the parts that most URLs share.
+
+    >>> url_text("https://www.example.org/wiki/Full_text%20search.html?lang=en")
+    'example.org/wiki/Full text search lang=en'
+    """
+    address, _, query = url.partition("://")[2].partition("?")
+    address = re.sub(r"(?<=/)index\.\w+$|(?<=[^/])\.(?:html?|php|aspx?)$", "", address.removeprefix("www."))
+    return unquote(f"{address} {query}").replace("_", " ").strip()
+
+
+def _order(documents: pa.Table) -> list[int]:
+    hosts = [".".join(reversed(host.split("."))) for host in documents["host"].to_pylist()]
+    keys = list(zip(hosts, documents["url"].to_pylist(), strict=True))
+    return sorted(range(len(keys)), key=keys.__getitem__)
+
+
+def _texts(documents: pa.Table) -> Mapping[str, list[str]]:
+    """The documents' texts by field, as `invert` takes them."""
+    return {
+        "title": [title or "" for title in documents["title"].to_pylist()],
+        "body": [text or "" for text in documents["text"].to_pylist()],
+        "headings": ["\n".join(headings or ()) for headings in documents["headings"].to_pylist()],
+        "url": [url_text(url) for url in documents["url"].to_pylist()],
+    }
+
+
+def _postings(index: Inverted) -> pa.Table:
+    occurrences = sum(index.frequencies.values())
+    columns = {
+        "term": pa.array(index.terms, pa.string()),
+        "df": pa.array(np.diff(index.starts), pa.int64()),
+        "cf": pa.array(np.diff(np.concatenate([[0], np.cumsum(occurrences)])[index.starts]), pa.int64()),
+        "docs": _lists(index.starts, gaps(index.docs, index.starts)),
+    }
+    return pa.table(
+        columns | {f"tf_{name}": _lists(index.starts, tf) for name, tf in index.frequencies.items()}
+    )
+
+
+def _positions(index: Inverted) -> pa.Table:
+    counts = sum(index.frequencies[field] for field in PHRASE_FIELDS)
+    positions = gaps(index.positions, np.cumsum(counts) - counts)
+    return pa.table(
+        {"term": pa.array(index.terms, pa.string()), "positions": _lists(index.position_starts, positions)}
+    )
+
+
+def _docs(documents: pa.Table, lengths: Mapping[str, npt.NDArray[np.int32]]) -> pa.Table:
+    facts = documents.select(FACTS)
+    for field in FIELDS:
+        facts = facts.append_column(f"length_{field}", pa.array(lengths[field]))
+    return facts
+
+
+def _docstore(documents: pa.Table) -> pa.Table:
+    hidden = pc.fill_null(documents["noarchive"], False)
+    shown = pc.if_else(hidden, pa.scalar(None, pa.string()), documents["text"])
+    return documents.select(["title", "description"]).append_column("text", shown)
+
+
+def _lists(starts: Longs, values: npt.NDArray[np.int32]) -> pa.Array:
+    return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), pa.array(values))
+
+
+def _row_groups(starts: Longs) -> Iterator[int]:
+    """The rows of each row group, so that no group has more postings than it may."""
+    term = 0
+    while term < len(starts) - 1:
+        end = int(np.searchsorted(starts, starts[term] + ROW_GROUP_POSTINGS, "right")) - 1
+        yield max(end, term + 1) - term
+        term = max(end, term + 1)
+
+
+def _slices(rows: int, most: int) -> Iterator[int]:
+    for start in range(0, rows, most):
+        yield min(most, rows - start)
+
+
+def _write(root: str, path: str, table: pa.Table, row_groups: Iterable[int]) -> None:
+    """Write a table with row groups of so many rows each; lists of numbers and sorted terms in fitting encodings."""
+    encodings = {
+        f"{field.name}.list.element": "BYTE_STREAM_SPLIT"
+        for field in table.schema
+        if pa.types.is_list(field.type)
+    }
+    by_term = table.schema.names[0] == "term"
+    with (
+        FileSystems.create(FileSystems.join(root, *path.split("/"))) as sink,
+        pq.ParquetWriter(
+            sink,
+            table.schema,
+            compression="zstd",
+            use_dictionary=not by_term,
+            column_encoding=encodings | {"term": "DELTA_BYTE_ARRAY"} if by_term else None,
+            sorting_columns=[pq.SortingColumn(0)] if by_term else None,
+            write_page_index=True,  # for engines that look for it; pyarrow does not
+        ) as writer,
+    ):
+        start = 0
+        for rows in row_groups:
+            writer.write_table(table.slice(start, rows), row_group_size=rows)
+            start += rows

@@ -1,0 +1,113 @@
+"""Turn the words of documents into an inverted index, in numpy.
+
+Nothing here knows files or Parquet: `invert` is a function from texts to arrays.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from transforms.analysis import tokens
+
+PHRASE_FIELDS = ("title", "body")
+"""The fields that phrases are looked for in: the index keeps where their terms stand."""
+
+FIELDS = (*PHRASE_FIELDS, "headings", "url")
+"""The parts of a document that are told apart in ranking, in the order in which a document's tokens are counted."""
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+
+class Inverted(NamedTuple):
+    """An inverted index of N documents and T terms; a posting is a pair of a term and a document that has it.
+
+    The postings of term t are `docs[starts[t]:starts[t + 1]]`, rising; `frequencies` lie parallel to `docs`.
+    The positions of term t are `positions[position_starts[t]:position_starts[t + 1]]`: those in its first document,
+    rising, then those in its second; a posting has as many as its frequencies in PHRASE_FIELDS sum up to. A
+    document's positions count through its fields, with one left free between two, so that no phrase spans fields.
+    """
+
+    terms: list[str]  # sorted by code point, which is the order of their UTF-8 bytes too
+    starts: Longs  # T + 1
+    docs: Ints  # one a posting
+    frequencies: dict[str, Ints]  # by field
+    position_starts: Longs  # T + 1
+    positions: Ints
+    lengths: dict[str, Ints]  # by field, the tokens of each of the N documents
+
+
+def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
+    """Invert documents that are given by field: `texts["title"][3]` is document 3's title.
+
+    All there is to do is one sort: every token has an address (its document, field and place in one number), and
+    the sorted pairs of term and address are the index. Takes about 40 bytes of memory a token.
+    """
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__  # a new term gets the next number
+    streams, by_field = zip(*(_stream(texts[field], numbers) for field in FIELDS), strict=True)
+    lengths = np.array(by_field)  # fields x documents
+    terms = sorted(numbers)
+    places = np.empty(len(terms), np.int64)
+    places[np.fromiter(map(numbers.__getitem__, terms), np.int64, len(terms))] = np.arange(len(terms))
+
+    # Addresses run through the documents, and in a document through its fields: span = document * fields + field.
+    spans = (lengths + 1).T.ravel()
+    span_starts = np.cumsum(spans) - spans
+    keys = np.concatenate(
+        [
+            places[stream] << 32 | _ranges(span_starts[field :: len(FIELDS)], lengths[field])
+            for field, stream in enumerate(streams)
+        ]
+    )
+    del streams
+    keys.sort()
+
+    address = (keys & 0xFFFFFFFF).astype(np.uint32)
+    term = (keys >> 32).astype(np.int32)
+    del keys
+    span = np.repeat(np.arange(len(spans), dtype=np.int32), spans)[address]
+    doc = span // len(FIELDS)
+    field_of = (span % len(FIELDS)).astype(np.int8)
+    in_phrases = field_of < len(PHRASE_FIELDS)
+    positions = address[in_phrases] - span_starts[:: len(FIELDS)].astype(np.uint32)[doc[in_phrases]]
+    del span, address
+    first = np.ones(len(doc), bool)  # of its posting
+    first[1:] = (term[1:] != term[:-1]) | (doc[1:] != doc[:-1])
+    posting = np.cumsum(first, dtype=np.int32) - 1
+    postings = int(first.sum())
+    return Inverted(
+        terms,
+        _starts(term[first], len(terms)),
+        doc[first],
+        {
+            field: np.bincount(posting[field_of == number], minlength=postings).astype(np.int32)
+            for number, field in enumerate(FIELDS)
+        },
+        _starts(term[in_phrases], len(terms)),
+        positions.astype(np.int32),
+        {field: lengths[number].astype(np.int32) for number, field in enumerate(FIELDS)},
+    )
+
+
+def _stream(texts: Iterable[str], numbers: Mapping[str, int]) -> tuple[Ints, Longs]:
+    """The terms of the texts, end to end, as numbers; and how many each text has."""
+    arrays = [np.empty(0, np.int32)]
+    for text in texts:
+        words = tokens(text)
+        arrays.append(np.fromiter(map(numbers.__getitem__, words), np.int32, len(words)))
+    return np.concatenate(arrays), np.array([len(array) for array in arrays[1:]], np.int64)
+
+
+def _ranges(firsts: Longs, lengths: Longs) -> Longs:
+    """The whole numbers from each of `firsts` on, `lengths` of them, end to end."""
+    ends = np.cumsum(lengths)
+    return np.repeat(firsts - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+
+
+def _starts(sorted_terms: Longs, terms: int) -> Longs:
+    """Where each term begins among the sorted ones, and at last where they end."""
+    return np.concatenate([[0], np.cumsum(np.bincount(sorted_terms, minlength=terms))]).astype(np.int64)

@@ -1,0 +1,67 @@
+"""What kind of thing a body is: by its Content-Type, or by its first bytes when that says nothing."""
+
+import re
+
+HTML = frozenset({"text/html", "application/xhtml+xml"})
+TEXT = frozenset({"text/plain"})
+
+_WS = "\t\n\r "
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_PARAMETER = re.compile(r';[\t\n\r ]*([^;=]*)(?:=(?:"((?:[^"\\]|\\.)*+)(?:"|\\?$)[^;]*|([^;]*)))?', re.DOTALL)
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+
+_UNKNOWN = frozenset({None, "*/*", "unknown/unknown", "application/unknown"})
+_SNIFF_BYTES = 1445
+_HTML_START = re.compile(
+    rb"[\t\n\x0c\r ]*<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body"
+    rb"|br|p)[ >])",
+    re.IGNORECASE,
+)
+_TEXT_MARKS = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe")
+_BINARY_MARKS = (b"%PDF-", b"%!PS-Adobe-", b"BM", b"GIF87a", b"GIF89a", b"\xff\xd8\xff", b"ID3")
+_BINARY_BYTE = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+
+
+def parse(content_type: str | None) -> tuple[str | None, str | None]:
+    """The lower-case essence (`type/subtype`) and the charset of a Content-Type, each None if absent.
+
+    As "parse a MIME type" of the MIME Sniffing standard: junk between parameters is skipped, and the first
+    valid charset counts.
+
+    >>> parse('Text/HTML; charset="UTF-8"; charset=x')
+    ('text/html', 'UTF-8')
+    """
+    essence, semicolon, rest = (content_type or "").strip(_WS).partition(";")
+    kind, _, subtype = essence.rstrip(_WS).partition("/")
+    if not (_TOKEN.fullmatch(kind) and _TOKEN.fullmatch(subtype)):
+        return None, None
+    return f"{kind}/{subtype}".lower(), _charset(semicolon + rest)
+
+
+def media_type(content_type: str | None, body: bytes) -> str:
+    """The declared essence, or the sniffed one where none is declared."""
+    essence = parse(content_type)[0]
+    return sniff(body) if essence is None or essence in _UNKNOWN else essence
+
+
+def sniff(body: bytes) -> str:
+    """`text/html`, `text/plain` or `application/octet-stream`, from the first bytes.
+
+    The MIME Sniffing standard's rules for an unknown type, with all that is neither HTML nor text as one.
+    """
+    head = body[:_SNIFF_BYTES]
+    if _HTML_START.match(head):
+        return "text/html"
+    if head.startswith(_TEXT_MARKS):
+        return "text/plain"
+    if head.startswith(_BINARY_MARKS) or _BINARY_BYTE.search(head):
+        return "application/octet-stream"
+    return "text/plain"
+
+
+def _charset(parameters: str) -> str | None:
+    for name, quoted, plain in _PARAMETER.findall(parameters):
+        value = re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL) or plain.rstrip(_WS)
+        if name.lower() == "charset" and value and _VALUE.fullmatch(value):
+            return str(value)
+    return None

@@ -1,0 +1,195 @@
+"""The links of a parsed page."""
+
+import functools
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from transforms import urls
+from transforms.page_text import collapse
+
+MAX_ANCHOR = 200
+"""Characters of an anchor text, and of a rel, that are kept."""
+
+
+class Link(NamedTuple):
+    """One target of a page; once per page, target and kind."""
+
+    url: str  # canonical
+    anchor: str  # its text, or what stands for an image; at most MAX_ANCHOR characters
+    rel: str  # as the page has it
+    kind: str  # a area frame iframe link alternate img form srcset object embed redirect
+
+
+FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect"})
+"""Kinds that lead to pages; `link` does for some relations only, `alternate` is a feed or another format."""
+
+_PAGE_RELATIONS = frozenset({"alternate", "canonical", "next", "prev"})
+_UNENDORSED = frozenset({"nofollow", "sponsored", "ugc"})
+
+_MAX_PIECES = 64  # of text in an anchor
+_MAX_REFERENCE = 16_384  # a longer one is data, not an address
+_REMEMBERED = 1_024  # characters; what the cache holds is bounded by it
+_remembered = functools.lru_cache(maxsize=2**14)(urls.canonical)
+
+_URL_ATTRIBUTES = {
+    "a": "href",
+    "area": "href",
+    "frame": "src",
+    "iframe": "src",
+    "link": "href",
+    "img": "src",
+    "form": "action",
+    "object": "data",
+    "embed": "src",
+}
+_LINKING = (*_URL_ATTRIBUTES, "source", "meta")
+
+_BLANK = "".join(map(chr, range(33)))  # what the URL standard strips
+_WS = r"\t\n\x0c\r "
+_REFRESH = re.compile(
+    rf"[{_WS}]*(?=[0-9.])(?P<seconds>[0-9]*)[0-9.]*(?:$|(?=[;,{_WS}])[{_WS}]*[;,]?[{_WS}]*(?P<url>.*))",
+    re.DOTALL,
+)
+_REFRESH_URL = re.compile(
+    rf"(?:url[{_WS}]*=[{_WS}]*)?(?:\"([^\"]*)|'([^']*)|(.*))", re.DOTALL | re.IGNORECASE
+)
+_SRCSET_URL = re.compile(rf"[{_WS},]*([^{_WS}]+)")
+_SRCSET_DESCRIPTORS = re.compile(r"(?:\([^)]*\)?|[^(,])*")
+
+
+def followed(link: Link, nofollow: bool) -> bool:
+    """Whether a link becomes a candidate of the crawl; `nofollow` is the page's own directive."""
+    if nofollow or link.kind not in FOLLOWED_KINDS:
+        return False
+    if not link.rel:
+        return link.kind != "link"
+    relations = set(link.rel.lower().split())
+    if relations & _UNENDORSED:
+        return False
+    return link.kind != "link" or (bool(relations & _PAGE_RELATIONS) and "stylesheet" not in relations)
+
+
+def base_url(root: Any, url: str) -> str:
+    """The URL that a page's references are relative to: the first `<base href>`, unless it is unusable."""
+    for element in root.iter("base"):
+        if (href := element.get("href")) is not None:
+            base = urls.resolve(href, url)
+            return url if base is None or base.startswith(("data:", "javascript:")) else base
+    return url
+
+
+def refresh(content: str) -> tuple[int, str] | None:
+    """(seconds, URL as given) of a meta refresh, as the HTML standard's "shared declarative refresh steps".
+
+    An empty URL reloads the page. None if it is no refresh.
+
+    >>> refresh("5; URL='next.html'")
+    (5, 'next.html')
+    """
+    match = _REFRESH.match(content)
+    if match is None:
+        return None
+    seconds = int(
+        match["seconds"][:9] or "0"
+    )  # nine digits are thirty years; more could take forever to convert
+    target = _REFRESH_URL.match(match["url"] or "")
+    return seconds, (target and target[target.lastindex or 0]) or ""
+
+
+def srcset(value: str) -> Iterator[str]:
+    """The URLs of a srcset attribute, as given."""
+    position = 0
+    while start := _SRCSET_URL.match(value, position):
+        url, position = start[1], start.end()
+        if url.endswith(","):
+            url = url.rstrip(",")
+        elif descriptors := _SRCSET_DESCRIPTORS.match(value, position):
+            position = descriptors.end()
+        if url:
+            yield url
+
+
+def links(root: Any, url: str, base: str) -> list[Link]:
+    """The http and https links of a page at a canonical URL, in document order, without those to itself.
+
+    `base` is the page's `base_url`.
+    """
+    directory = _directory(base)
+    targets: dict[str, str | None] = {}
+    found: dict[tuple[str, str], Link] = {}
+    for element, kind, as_given in _references(root):
+        if (as_given[0] == "#" and base == url) or len(as_given) > _MAX_REFERENCE:
+            continue
+        reference = _without_fragment(as_given)
+        if reference in targets:
+            target = targets[reference]
+        else:
+            # A path depends on nothing but the base's directory, so all pages of a directory share the cache.
+            nearest = base if not reference or reference[0] == "?" else directory
+            canonical = _remembered if len(reference) <= _REMEMBERED else urls.canonical
+            target = targets[reference] = canonical(reference, nearest)
+        if target is None or target == url:
+            continue
+        earlier = found.get((target, kind))
+        if earlier is None:
+            rel = (element.get("rel") or "").strip()[:MAX_ANCHOR]
+            found[target, kind] = Link(target, _anchor(element, kind), rel, kind)
+        elif not earlier.anchor and (anchor := _anchor(element, kind)):
+            found[target, kind] = earlier._replace(anchor=anchor)
+    return list(found.values())
+
+
+def _references(root: Any) -> Iterator[tuple[Any, str, str]]:
+    """Every (element, kind, reference as given) in document order."""
+    for element in root.iter(*_LINKING):
+        tag = element.tag
+        get = element.get
+        attribute = _URL_ATTRIBUTES.get(tag)
+        if attribute is not None and (reference := get(attribute)):
+            if tag == "link":
+                yield element, _link_kind(element), reference
+            elif tag != "form" or (get("method") or "get").strip().lower() == "get":
+                yield element, tag, reference
+        if tag in ("img", "source") and (value := get("srcset")):
+            for reference in srcset(value):
+                yield element, "srcset", reference
+        elif tag == "meta" and (get("http-equiv") or "").lower() == "refresh":
+            found = refresh(get("content") or "")
+            if found and found[1]:
+                yield element, "redirect", found[1]
+
+
+def _link_kind(element: Any) -> str:
+    kind = (element.get("type") or "").strip().lower()
+    is_page = not kind or "html" in kind
+    return "link" if is_page or "alternate" not in (element.get("rel") or "").lower().split() else "alternate"
+
+
+def _without_fragment(reference: str) -> str:
+    reference = reference.strip(_BLANK)
+    path = reference.partition("#")[0]
+    # A blank before the fragment belongs to the URL; it is rare, so such a reference stays as it is.
+    return path if not path or path[-1] > " " else reference
+
+
+def _directory(base: str) -> str:
+    path = base.partition("#")[0].partition("?")[0]
+    return path[: path.rfind("/") + 1] if path.startswith(("http://", "https://")) else base
+
+
+def _anchor(element: Any, kind: str) -> str:
+    if kind != "a":
+        return _label(element)
+    if not len(element):
+        text = element.text or ""
+    else:
+        # Bounded, because a broken page nests its links, and each would be read to the end of the page.
+        text = "".join(itertools.islice(element.itertext(), _MAX_PIECES))
+    return collapse(text)[:MAX_ANCHOR] or _label(next(element.iter("img"), element)) or _label(element)
+
+
+def _label(element: Any) -> str:
+    """What is shown in place of an image, or beside a link."""
+    return collapse(element.get("alt") or element.get("title") or "")[:MAX_ANCHOR]

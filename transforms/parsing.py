@@ -1,0 +1,231 @@
+"""Parse the pages of a round: visits in, what they mean out, in batches."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+
+from transforms import urls
+from transforms.history import Batch, split, split_by
+from transforms.keys import shard
+from transforms.outcomes import Outcome
+from transforms.pages import Link, Page, followed, parse_page
+from transforms.replies import header
+from transforms.scope import UrlFilter
+from transforms.tables import DOCUMENTS, HOSTS, KEY, VISITS, conform, open_parquet, to_ipc
+
+NOT_FOLLOWED = "not_followed"  # a link of a kind that leads to no page: an image, a style sheet, …
+
+LINK = pa.struct(
+    [
+        ("target_key", KEY),
+        ("target_url", pa.string()),
+        ("anchor", pa.string()),
+        ("rel", pa.string()),
+        ("kind", pa.string()),
+        ("depth", pa.int32()),
+        ("redirects", pa.int32()),
+        ("rejected", pa.string()),  # the rule that keeps the target out of the crawl; null: a candidate
+    ]
+)
+PAGES = pa.schema(
+    [
+        *DOCUMENTS,
+        ("is_document", pa.bool_()),  # false for a redirect: links and no content
+        ("score", pa.float64()),
+        ("links", pa.list_(LINK)),
+    ]
+)
+FACTS = pa.schema(
+    [
+        *((name, VISITS.field(name).type) for name in ("url_key", "url", "host", "outcome", "status", "fetched_at")),
+        *((name, VISITS.field(name).type) for name in ("depth", "referrer", "attempt", "priority", "redirects")),
+        ("discovered_round", pa.int32()),
+        ("digest", KEY),
+        ("denied_meta", pa.bool_()),
+        ("etag", pa.string()),
+        ("last_modified", pa.string()),
+    ]
+)
+CONTENTS = pa.schema(
+    [("digest", KEY), ("url_key", KEY), ("url", pa.string()), ("depth", pa.int32()), ("shard", pa.int32())]
+)
+
+
+class Parsed(NamedTuple):
+    """What `ParseVisits` gives."""
+
+    shard_to_pages: "beam.PCollection[Batch]"  # PAGES
+    facts: "beam.PCollection[Batch]"  # FACTS, by partition of url_key
+    contents: "beam.PCollection[Batch]"  # CONTENTS, by partition of digest
+    hosts: "beam.PCollection[dict]"  # rows of HOSTS: this round's part
+
+
+@functools.lru_cache(1 << 16)
+def _key(url: str) -> bytes:
+    return urls.url_key(url)
+
+
+def link_rows(links: list[Link], page: Page | None, visit: dict[str, Any], url_filter: UrlFilter) -> list[dict]:
+    """Rows of LINK. A redirect costs no depth: a person who follows it has made no further click."""
+    rows = []
+    for link in links:
+        is_redirect = link.kind == "redirect"
+        depth = visit["depth"] + (not is_redirect)
+        redirects = visit["redirects"] + 1 if is_redirect else 0
+        if followed(link, page is not None and page.nofollow):
+            rejected = url_filter.reject(link.url, depth, redirects)
+        else:
+            rejected = NOT_FOLLOWED
+        rows.append((_key(link.url), link.url, link.anchor, link.rel, link.kind, depth, redirects, rejected))
+    return rows
+
+
+def parse_visit(visit: dict[str, Any], robot: str) -> tuple[Page | None, list[Link]]:
+    """The page of a visit, and all links that the visit found: the page's, or the redirect's."""
+    if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
+        return None, [Link(visit["redirect_to"], "", "", "redirect")]
+    if visit["outcome"] != Outcome.FETCHED:
+        return None, []
+    headers = [(h["name"], h["value"]) for h in visit["headers"]]
+    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot)
+    return page, page.links if page else []
+
+
+def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> dict[str, Any]:
+    """A row of PAGES, but for the links."""
+    row = {name: visit.get(name) for name in ("url_key", "url", "host", "round", "fetched_at", "depth")}
+    row |= {"is_document": page is not None, "score": visit["priority"], "domain": urls.domain(visit["host"])}
+    if page is not None:
+        row |= {name: getattr(page, name) for name in _PAGE_COLUMNS}
+        row["outlinks"] = len(links)
+    return row
+
+
+_PAGE_COLUMNS = [field for field in Page.__dataclass_fields__ if field in DOCUMENTS.names]
+
+
+def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
+    headers = [(h["name"], h["value"]) for h in visit["headers"] or ()]
+    row = {name: visit.get(name) for name in FACTS.names}
+    row["etag"], row["last_modified"] = header(headers, "etag"), header(headers, "last-modified")
+    if page is not None:
+        row["digest"], row["denied_meta"] = page.digest, page.noindex
+    return row
+
+
+def host_rows(visits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The visits of a batch, summed up by host: rows of HOSTS."""
+    rows: dict[str, dict[str, Any]] = {}
+    for visit in visits:
+        asked = visit["elapsed_ms"] is not None
+        part = {
+            "host": visit["host"],
+            "round": visit["round"],
+            "visits": 1,
+            "requests": int(asked),
+            "fetched": int(visit["outcome"] in (Outcome.FETCHED, Outcome.NOT_MODIFIED)),
+            "failures": int(asked and visit["status"] is None or (visit["status"] or 0) >= 500),
+            "bytes": visit["body_bytes"] or 0,
+            "elapsed_ms": visit["elapsed_ms"] or 0.0,
+            "last_fetched_at": visit["fetched_at"] if asked else None,
+        }
+        rows[part["host"]] = add_host_rows([rows[part["host"]], part]) if part["host"] in rows else part
+    return list(rows.values())
+
+
+def add_host_rows(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Rows of HOSTS of one host as one: sums, and the latest of round and time."""
+    summed = {n: sum(r[n] for r in rows) for n in ("visits", "requests", "fetched", "failures", "bytes", "elapsed_ms")}
+    times = [r["last_fetched_at"] for r in rows if r["last_fetched_at"]]
+    return {
+        "host": rows[0]["host"],
+        "round": max(r["round"] for r in rows),
+        "last_fetched_at": max(times, default=None),
+        **summed,
+    }
+
+
+def links_column(links: list[list[tuple]]) -> pa.ListArray:
+    """The links of many pages as one Arrow column, without a Python object for each value of a struct."""
+    flat = [link for page in links for link in page]
+    columns = list(zip(*flat, strict=True)) if flat else [()] * LINK.num_fields
+    arrays = [pa.array(column, LINK.field(i).type) for i, column in enumerate(columns)]
+    offsets = [0]
+    for page in links:
+        offsets.append(offsets[-1] + len(page))
+    return pa.ListArray.from_arrays(
+        pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(arrays, fields=list(LINK))
+    )
+
+
+class _ParseFn(beam.DoFn):
+    """Takes a row group of a visits file; one page at a time is in memory as a tree."""
+
+    def __init__(self, root: str, scope: Any, robot: str, shards: int, partitions: int) -> None:
+        self._root, self._scope, self._robot = root, scope, robot
+        self._shards, self._partitions = shards, partitions
+
+    def process(self, row_group: tuple[str, int], seed_hosts: list[str]) -> Iterator[Any]:
+        url_filter = UrlFilter(self._scope, frozenset(seed_hosts))
+        path, number = row_group
+        with open_parquet(self._root, path) as file:
+            visits = conform(file.read_row_group(number), VISITS).to_pylist()
+        pages, links, facts = [], [], []
+        for visit in visits:
+            page, found = parse_visit(visit, self._robot)
+            facts.append(fact_row(visit, page))
+            if page is not None or found:
+                rows = link_rows(found, page, visit, url_filter)
+                pages.append(page_row(visit, page, rows))
+                links.append(rows)
+        yield from (beam.pvalue.TaggedOutput("hosts", row) for row in host_rows(visits))
+        fact_table = pa.Table.from_pylist(facts, schema=FACTS)
+        yield from (beam.pvalue.TaggedOutput("facts", b) for b in split(fact_table, "url_key", self._partitions))
+        if pages:
+            table = pa.Table.from_pylist(pages, schema=PAGES.remove(PAGES.get_field_index("links")))
+            table = table.append_column(PAGES.field("links"), links_column(links))
+            yield from self._pages(table)
+
+    def _pages(self, table: pa.Table) -> Iterator[Any]:
+        shards = [shard(host, self._shards) for host in table["host"].to_pylist()]
+        for number, rows in split_by(table, shards):
+            yield number, to_ipc(rows)
+        contents = conform(table.append_column("shard", pa.array(shards, pa.int32())), CONTENTS)
+        contents = contents.filter(table["is_document"])
+        yield from (beam.pvalue.TaggedOutput("contents", b) for b in split(contents, "digest", self._partitions))
+
+
+class _ListRowGroupsFn(beam.DoFn):
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def process(self, path: str) -> Iterator[tuple[str, int]]:
+        with open_parquet(self._root, path) as file:
+            yield from ((path, number) for number in range(file.num_row_groups))
+
+
+class ParseVisits(beam.PTransform):
+    """Parse every visit of the given files, by row group; bodies are read here and go no further."""
+
+    def __init__(
+        self, root: str, scope: Any, robot: str, shards: int, partitions: int, seed_hosts: beam.PCollection[str]
+    ) -> None:
+        super().__init__()
+        self._list = _ListRowGroupsFn(root)
+        self._parse = _ParseFn(root, scope, robot, shards, partitions)
+        self._seed_hosts = seed_hosts
+
+    def expand(self, paths: beam.PCollection[str]) -> "Parsed":
+        parsed = (
+            paths
+            | "ListRowGroups" >> beam.ParDo(self._list)
+            | "Spread" >> beam.Reshuffle()
+            | "Parse"
+            >> beam.ParDo(self._parse, beam.pvalue.AsList(self._seed_hosts)).with_outputs(
+                "facts", "contents", "hosts", main="pages"
+            )
+        )
+        return Parsed(parsed.pages, parsed.facts, parsed.contents, parsed.hosts)

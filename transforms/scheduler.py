@@ -1,0 +1,250 @@
+"""Run the turns of many hosts at once, one request at a time on each."""
+
+import dataclasses
+import json
+import queue
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.metrics import Metrics
+
+from transforms import hosts
+from transforms.client import Client
+from transforms.frontier import Due, budget
+from transforms.identity import Identity
+from transforms.outcomes import REQUESTED, Outcome
+from transforms.replies import Reply, header, outcome, redirect_target
+from transforms.robots_asking import ROBOTS_HOPS, ask_robots, robots_row
+from transforms.settings import Settings
+from transforms.urls import origin as origin_of
+
+_IDLE_CONNECTIONS = 256  # beyond that many hosts, connections are not kept alive between requests
+_KEEP_ALIVE_WAIT = 5.0  # seconds: servers close an idle connection soon after, so a longer wait is not worth one
+
+
+class Event(NamedTuple):
+    """A row for one of the tables, as the scheduler emits it."""
+
+    table: str  # visits or robots
+    row: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class VisitContext:
+    """What all visits of a round share."""
+
+    settings: Settings
+    identity: Identity
+    round: int
+    deadline: datetime
+    open_client: Callable[[], Client]
+    progress: str | None = None  # a file prefix for reports on the way, if anybody reads them
+    stop_file: str | None = None  # when it appears, no further request starts
+
+
+class HostScheduler:
+    """Runs the turns of many hosts in one thread, with a pool of threads that do nothing but wait for servers.
+
+    Hosts stand in a heap by the time each may be asked next. A host with a request under way is not in the heap, so it
+    never has two. Memory is bounded by the hosts' queues and one reply per connection.
+    """
+
+    def __init__(self, context: VisitContext) -> None:
+        self._context = context
+        self._pool = ThreadPoolExecutor(context.settings.fetch.connections, thread_name_prefix="fetch")
+        self._heap: list[tuple[float, str, hosts.HostTurn]] = []
+        self._running: dict[str, tuple[float, Client]] = {}  # host: latest end, client
+        self._clients: dict[str, Client] = {}
+        self._results: queue.SimpleQueue[tuple[hosts.HostTurn, Any, Any]] = queue.SimpleQueue()
+        self._deadline = time.monotonic() + (context.deadline - datetime.now(UTC)).total_seconds()
+        self._next_look = 0.0
+        self.report = Report()
+
+    def add(self, turn: hosts.HostTurn) -> None:
+        heappush(self._heap, (turn.ready_at, turn.host, turn))
+
+    def pump(self, wait: bool) -> Iterator[Event]:
+        """What has happened so far; with `wait`, all that is still to happen, as it happens."""
+        while self._heap or self._running:
+            now = time.monotonic()
+            self._look_around(now)
+            yield from self._dispatch(now)
+            try:
+                timeout = self._pause(time.monotonic()) if wait else 0.0
+                turn, action, result = self._results.get(timeout=timeout) if timeout else self._results.get_nowait()
+            except queue.Empty:
+                if not wait:
+                    return
+                continue
+            del self._running[turn.host]
+            yield from self._take(turn, action, result)
+        self._tell()
+
+    def close(self) -> None:
+        self._pool.shutdown()
+        for client in self._clients.values():
+            client.close()
+
+    def _dispatch(self, now: float) -> Iterator[Event]:
+        """Start what may start now."""
+        # After the deadline every waiting host is due: to be told that its turn is over.
+        limit = float("inf") if now >= self._deadline else now
+        while self._heap and self._heap[0][0] <= limit:
+            _, _, turn = heappop(self._heap)
+            while True:
+                head = turn.queue[0] if turn.queue else None
+                origin = origin_of(head.url) if head else ""
+                action = hosts.next_action(
+                    head, origin, turn.robots.get(origin), turn.ready_at, now, self._deadline
+                )
+                if not isinstance(action, hosts.Answer):
+                    break
+                turn.queue.popleft()
+                yield self._visit(action.due, action.outcome, Reply(), action.rule)
+            if isinstance(action, hosts.Wait):
+                heappush(self._heap, (action.until, turn.host, turn))
+            elif isinstance(action, hosts.Done):
+                self._drop_client(turn.host)
+            else:
+                self._start(turn, action, now)
+
+    def _start(self, turn: hosts.HostTurn, action: hosts.AskRobots | hosts.Visit, now: float) -> None:
+        client = self._clients.get(turn.host)
+        if client is None:
+            client = self._clients[turn.host] = self._context.open_client()
+        requests = 1 + ROBOTS_HOPS if isinstance(action, hosts.AskRobots) else 1
+        self._running[turn.host] = (now + requests * self._context.settings.fetch.total_timeout, client)
+        self._pool.submit(self._act, turn, action, client)
+
+    def _act(self, turn: hosts.HostTurn, action: hosts.AskRobots | hosts.Visit, client: Client) -> None:
+        """In a thread of the pool: one request; whatever happens, the host comes back."""
+        try:
+            result: Any
+            if isinstance(action, hosts.AskRobots):
+                result = ask_robots(action.origin, client, self._context.open_client, self._context.identity)
+            else:
+                due = action.due
+                result = client.get(
+                    due.url, self._context.identity.headers(due.url, due.referrer, due.etag, due.last_modified)
+                )
+        except Exception as error:  # raised again in the bundle's thread, which fails the bundle
+            result = error
+        self._results.put((turn, action, result))
+
+    def _take(self, turn: hosts.HostTurn, action: hosts.AskRobots | hosts.Visit, result: Any) -> Iterator[Event]:
+        """An answer has come: say what it was, and when the host may be asked again."""
+        if isinstance(result, Exception):
+            raise result
+        now = time.monotonic()
+        if isinstance(action, hosts.AskRobots):
+            row, robots = robots_row(
+                action.origin, turn.host, result, self._context.round, datetime.now(UTC), self._context.identity.token
+            )
+            turn.robots[action.origin] = robots
+            self._trim(turn, robots)
+            yield Event("robots", row)
+        else:
+            turn.queue.popleft()
+            conditional = bool(action.due.etag or action.due.last_modified)
+            yield self._visit(action.due, outcome(result, conditional), result, action.rule)
+        pause = self._delay(turn)
+        turn.ready_at = now + pause
+        if pause > _KEEP_ALIVE_WAIT or len(self._clients) > _IDLE_CONNECTIONS or not turn.queue:
+            self._drop_client(turn.host)
+        heappush(self._heap, (turn.ready_at, turn.host, turn))
+
+    def _delay(self, turn: hosts.HostTurn) -> float:
+        configured = self._context.settings.politeness.delay
+        return max((hosts.delay(configured, robots) for robots in turn.robots.values()), default=configured)
+
+    def _trim(self, turn: hosts.HostTurn, robots: hosts.Robots) -> None:
+        """What a Crawl-delay leaves no time for stays in the frontier, without a visit."""
+        count = budget(self._context.settings.limits, hosts.delay(self._context.settings.politeness.delay, robots))
+        while len(turn.queue) > count:
+            turn.queue.pop()
+
+    def _visit(self, due: Due, end: Outcome, reply: Reply, rule: str) -> Event:
+        self.report.count(end, reply)
+        return Event("visits", visit_row(due, end, reply, rule, self._context.round, datetime.now(UTC)))
+
+    def _drop_client(self, host: str) -> None:
+        if client := self._clients.pop(host, None):
+            client.close()
+
+    def _pause(self, now: float) -> float:
+        """Seconds until something may need doing even if no answer comes."""
+        until = self._next_look
+        if self._heap:
+            until = min(until, self._heap[0][0])
+        return max(0.0005, until - now)
+
+    def _look_around(self, now: float) -> None:
+        """About twice a second: cut requests that take too long, tell how it goes, see whether to stop."""
+        if now < self._next_look:
+            return
+        self._next_look = now + 0.5
+        for latest, client in self._running.values():
+            if now > latest:
+                client.abort()
+        context = self._context
+        if context.stop_file and FileSystems.exists(context.stop_file):
+            self._deadline = min(self._deadline, now)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._context.progress:
+            self.report.write(self._context.progress, len(self._running), len(self._heap))
+
+
+class Report:
+    """How the visits of one bundle go, for people who watch."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[str, int] = {}
+        self._bytes = 0
+        self._name = f"{time.time_ns():x}"
+
+    def count(self, end: Outcome, reply: Reply) -> None:
+        Metrics.counter("visits", end.value).inc()
+        self._outcomes[end.value] = self._outcomes.get(end.value, 0) + 1
+        self._bytes += len(reply.body)
+
+    def write(self, prefix: str, active: int, waiting: int) -> None:
+        line = {"outcomes": self._outcomes, "bytes": self._bytes, "active": active, "waiting": waiting}
+        with FileSystems.create(f"{prefix}-{self._name}.json") as file:
+            file.write(json.dumps(line).encode())
+
+
+def visit_row(due: Due, end: Outcome, reply: Reply, rule: str, round_: int, now: datetime) -> dict[str, Any]:
+    """The row of table visits for a visit, whatever its end."""
+    media_type = header(reply.headers, "content-type")
+    return {
+        "url_key": due.url_key,
+        "url": due.url,
+        "host": due.host,
+        "round": round_,
+        "fetched_at": now,
+        "outcome": end.value,
+        "status": reply.status,
+        "redirect_to": redirect_target(due.url, reply) if end is Outcome.REDIRECTED else None,
+        "address": reply.address,
+        "media_type": media_type,
+        "headers": [{"name": name, "value": value} for name, value in reply.headers],
+        "body": reply.body if reply.status else None,
+        "body_bytes": len(reply.body),
+        "truncated": reply.truncated,
+        "elapsed_ms": reply.elapsed * 1000 if end in REQUESTED else None,
+        "robots_rule": rule or None,
+        "attempt": due.failures + 1,
+        "depth": due.depth,
+        "referrer": due.referrer,
+        "error": reply.error,
+        "priority": due.priority,
+        "redirects": due.redirects,
+        "discovered_round": due.discovered_round,
+    }

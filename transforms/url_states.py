@@ -1,0 +1,177 @@
+"""The state of every URL, and the next frontier: what a round's visits and links mean for them."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import apache_beam as beam
+
+from transforms.documents import CANDIDATES
+from transforms.history import Batch, split
+from transforms.outcomes import RETRIED, Outcome
+from transforms.parsing import FACTS
+from transforms.tables import FRONTIER, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet
+
+Row = dict[str, Any]
+
+_STATES = {
+    Outcome.FETCHED: "fetched",
+    Outcome.NOT_MODIFIED: "fetched",
+    Outcome.REDIRECTED: "redirected",
+    Outcome.GONE: "gone",
+    Outcome.DENIED_ROBOTS: "denied",
+}
+_FIRST_WAIT = timedelta(seconds=2)
+_ROBOTS_WAIT = timedelta(minutes=5)  # as long as the news that robots.txt is out of reach is kept
+
+
+def retry_at(outcome: Outcome, failures: int, visited_at: datetime) -> datetime:
+    """When a URL is due again after trouble; the wait doubles with each failure."""
+    if outcome is Outcome.UNREACHABLE_ROBOTS:
+        return visited_at + _ROBOTS_WAIT
+    return visited_at + _FIRST_WAIT * 2 ** (failures - 1)
+
+
+def after_visit(url: Row, fact: Row, max_tries: int) -> tuple[Row, Row | None]:
+    """(the URL's new row, its row in the next frontier if it is to be visited again).
+
+    A host whose robots.txt is out of reach waits for as long as that lasts: its URLs do not count as tried.
+    """
+    outcome = Outcome(fact["outcome"])
+    asked = outcome not in (Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS)
+    failures = (url["failures"] + 1 if outcome in RETRIED else 0) if asked else url["failures"]
+    again = not asked or (outcome in RETRIED and failures < max_tries)
+    due_at = None
+    if again:
+        state = "due"
+        if outcome is not Outcome.DEFERRED:
+            due_at = retry_at(outcome, failures, fact["fetched_at"])
+    else:
+        state = _STATES.get(outcome, "failed")
+    changed = url | {"state": state, "failures": failures, "next_fetch_at": due_at, "reason": outcome.value}
+    if fact["denied_meta"]:
+        changed["reason"] = Outcome.DENIED_META.value
+    if asked:
+        changed |= {"fetches": url["fetches"] + 1, "last_fetched_at": fact["fetched_at"], "last_status": fact["status"]}
+    if outcome is Outcome.FETCHED:
+        changed |= {name: fact[name] for name in ("digest", "etag", "last_modified")}
+        changed["changes"] = url["changes"] + (url["digest"] not in (None, fact["digest"]))
+    if not again:
+        return changed, None
+    reason = "deferred" if outcome is Outcome.DEFERRED else "retry"
+    row = {name: fact[name] for name in ("url_key", "url", "host", "depth", "priority", "referrer", "redirects")}
+    row |= {"reason": reason, "due_at": due_at, "failures": failures, "discovered_round": fact["discovered_round"]}
+    return changed, row
+
+
+def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
+    """(row of urls, row of the frontier) of a URL that was never seen before."""
+    shared = {name: candidate[name] for name in ("url_key", "url", "host", "depth")} | {"discovered_round": round_}
+    url = shared | {
+        "state": "due",
+        "score": candidate["score"],
+        "discovered_from": candidate["referrer"],
+        "fetches": 0,
+        "failures": 0,
+        "changes": 0,
+    }
+    frontier = shared | {
+        "priority": candidate["score"],
+        "reason": "new",
+        "referrer": candidate["referrer"],
+        "redirects": candidate["redirects"],
+        "failures": 0,
+    }
+    return url, frontier
+
+
+def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
+    """Each candidate once: scores add up, the rest is of the one with the least depth (then referrer)."""
+    merged: dict[bytes, Row] = {}
+    for row in sorted(candidates, key=lambda r: (r["depth"], r["redirects"], r["referrer"])):
+        first = merged.setdefault(row["url_key"], row)
+        if first is not row:
+            first["score"] += row["score"]
+    return merged
+
+
+def advance(
+    candidates: Iterable[Row], facts: Iterable[Row], earlier: Iterable[Row], frontier: Iterable[Row], *,
+    round_: int, max_tries: int,
+) -> tuple[list[Row], list[Row]]:  # fmt: skip
+    """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
+
+    `earlier` holds what is known of the candidates' and the visited URLs (more does no harm), the newest row of a key
+    counting; `frontier` what was due. A due URL without a visit stays in the frontier (SPEC B5): nothing is lost.
+    """
+    known: dict[bytes, Row] = {}
+    for row in earlier:
+        if row["url_key"] not in known or row["round"] >= known[row["url_key"]]["round"]:
+            known[row["url_key"]] = row
+    found = merge_candidates(candidates)
+    changed: dict[bytes, Row] = {}
+    due: dict[bytes, Row] = {}
+    visited = set()
+    for fact in facts:
+        key = fact["url_key"]
+        visited.add(key)
+        changed[key], again = after_visit(known[key], fact, max_tries)
+        if again:
+            due[key] = again
+    for row in frontier:
+        key = row["url_key"]
+        if key not in visited and (key not in due or row["depth"] < due[key]["depth"]):
+            due[key] = row | {"reason": "deferred"} if row["reason"] in ("new", "seed") else row
+    for key, candidate in found.items():
+        if key not in known:
+            changed[key], due[key] = discovered(candidate, round_)
+        elif key in due and candidate["depth"] < due[key]["depth"]:
+            # A shorter way to a URL that still waits: its own links may then be within the depth limit.
+            due[key] = due[key] | {"depth": candidate["depth"], "redirects": candidate["redirects"]}
+            changed[key] = changed.get(key, known[key]) | {"depth": candidate["depth"]}
+    rows = [changed[key] | {"round": round_} for key in sorted(changed)]
+    return rows, [due[key] for key in sorted(due)]
+
+
+class _AdvanceFn(beam.DoFn):
+    def __init__(self, root: str, round_: int, max_tries: int) -> None:
+        self._root, self._round, self._max_tries = root, round_, max_tries
+
+    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[TableFile]:
+        _, sides = partition
+        schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER}
+        rows = {name: from_ipc(sides[name], schema).to_pylist() for name, schema in schemas.items()}
+        urls, frontier = advance(**rows, round_=self._round, max_tries=self._max_tries)
+        for table, round_, part in (("urls", self._round, urls), ("frontier", self._round + 1, frontier)):
+            writer = TableWriter(self._root, table, round_)
+            writer.write_rows(part, _count(part, "reason") if table == "frontier" else None)
+            if file := writer.close():
+                yield file
+
+
+def _count(rows: list[Row], column: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row[column]] = counts.get(row[column], 0) + 1
+    return counts
+
+
+class AdvanceUrls(beam.PTransform):
+    """CoGroupByKey of the URLs found and visited with those of all earlier rounds; writes urls and the next frontier.
+
+    Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER} by partition of url_key.
+    """
+
+    def __init__(self, root: str, round_: int, max_tries: int) -> None:
+        super().__init__()
+        self._fn = _AdvanceFn(root, round_, max_tries)
+
+    def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[TableFile]:
+        return sides | "WithEarlier" >> beam.CoGroupByKey() | "Advance" >> beam.ParDo(self._fn)
+
+
+def read_frontier(path: str, root: str, count: int) -> Iterator[Batch]:
+    """The rows of a frontier file, by partition."""
+    with open_parquet(root, path) as file:
+        for group in range(file.num_row_groups):
+            yield from split(conform(file.read_row_group(group), FRONTIER), "url_key", count)
