@@ -1,6 +1,6 @@
 """Scrapy's side of the benchmark: crawl sites breadth first and write the URL of each page to a file.
 
-    python benchmarks/scrapy_spider.py --depth 3 --max-pages 6000 -o urls.jsonl http://127.0.1.1:8480/index.html …
+    python benchmarks/scrapy_spider.py --depth 3 -o urls.jsonl http://127.0.1.1:8480/index.html …
 
 Scrapy as its documentation has it for broad, breadth-first crawls: its LinkExtractor, 16 requests at a time,
 no delay, robots.txt obeyed. Nothing but the URL is kept: no text, no digests, no index.

@@ -9,6 +9,7 @@ import apache_beam as beam
 
 from transforms.files import ReportFiles, WriteRows
 from transforms.frontier import ReadDue
+from transforms.robots import Verdict
 from transforms.scheduler import VisitContext
 from transforms.tables import ROBOTS, read_table
 from transforms.visits import VisitHosts
@@ -28,9 +29,9 @@ class FetchStep:
 
 
 def known_robots_rows(path: str, root: str, now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a robots file that still hold, by host."""
+    """The rows of a robots file that still hold, by host. That one was out of reach is no reason not to try again."""
     for row in read_table(root, [path], ROBOTS).to_pylist():
-        if row["expires_at"] > now.astimezone(UTC):
+        if row["expires_at"] > now.astimezone(UTC) and row["verdict"] != Verdict.UNREACHABLE:
             yield row["host"], row
 
 

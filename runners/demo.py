@@ -14,7 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Three rounds, then searches whose right answers are known."""
-    from runners.cli import main  # the demo types what a user would type
+    from runners.program import run as main  # the demo types what a user would type
     from search.index import Index
     from transforms.crawl_dir import CrawlDir
 

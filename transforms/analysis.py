@@ -1,10 +1,11 @@
 """Text to index terms. Documents and queries go through the same function, or they would not meet.
 
-A word is a run of letters, digits, marks and underscores of any script, in its NFKC and case-folded form. Chinese,
-Japanese and Korean do not part words with spaces (Korean not reliably), so their runs become overlapping pairs of
-characters: the usual bigrams, which need no dictionary.
+A word is a run of letters, digits, marks and underscores of any script, in its NFKC and case-folded form.
+Chinese and Japanese do not part words with spaces, and Korean glues endings to them, so their runs become
+overlapping pairs of characters: the usual bigrams, which need no dictionary.
 """
 
+import itertools
 import re
 import unicodedata
 
@@ -19,16 +20,16 @@ CJK = (
 
 STOP_WORDS = frozenset(
     """
-    a about after all also an and any are as at be been but by can could d did do does for from had has have he her
-    his how i if in into is it its just ll m me more most my no not of on or other our over re s she should so some
-    such t than that the their them then there these they this to up us ve was we were what when where which who
-    why will with would you your
-    """.split()
+    a about after all also an and any are as at be been but by can could d did do does for from had has have he
+    her his how i if in into is it its just ll m me more most my no not of on or other our over re s she should
+    so some such t than that the their them then there these they this to up us ve was we were what when where
+    which who why will with would you your
+    """.split()  # noqa: SIM905
 )
-"""English words that say nothing about a page; the single letters are what is left of don't, it's and we'll."""
+"""English words that say nothing about a page; some are what is left of words like don't, it's and we'll."""
 
-# \w leaves out the combining marks that Hindi, Thai or Arabic words are full of. Those beyond the basic plane would
-# make every match four times slower: they part words, in documents and in queries alike.
+# \w leaves out the combining marks that Hindi, Thai or Arabic words are full of. Those beyond the basic plane
+# would make all matching four times slower: they part words, in documents and in queries alike.
 _MARKS = "".join(re.escape(c) for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M")
 _SPECIAL = r"[cfg](?:\+\+|#)"  # C++ and C#, which would otherwise drown in all that is called C
 _WORD = re.compile(rf"({_SPECIAL}|\w[\w{_MARKS}]{{0,{MAX_TERM_LENGTH - 1}}})[\w{_MARKS}]*")
@@ -58,7 +59,7 @@ def tokens(text: str) -> list[str]:
         elif len(run) == 1:
             terms.append(run)
         else:
-            terms.extend(map("".join, zip(run, run[1:], strict=False)))
+            terms.extend(map("".join, itertools.pairwise(run)))
     return terms
 
 

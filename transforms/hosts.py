@@ -15,6 +15,7 @@ class Robots:
 
     verdict: Verdict
     rules: Rules | None = None  # when the verdict is RULES
+    trouble: Outcome | None = None  # why there was no answer, when it is UNREACHABLE
 
     @property
     def crawl_delay(self) -> float:
@@ -76,7 +77,9 @@ def next_action(
         return Answer(head, Outcome.DEFERRED)
     if robots is not None:
         if robots.verdict is Verdict.UNREACHABLE:
-            return Answer(head, Outcome.UNREACHABLE_ROBOTS)
+            # A name that leads nowhere, or where we must not go, says so; all else may be robots.txt alone.
+            told = robots.trouble in (Outcome.DNS_ERROR, Outcome.BLOCKED_ADDRESS)
+            return Answer(head, robots.trouble if robots.trouble and told else Outcome.UNREACHABLE_ROBOTS)
         allowed, rule = allows(robots, head.url)
         if not allowed:
             return Answer(head, Outcome.DENIED_ROBOTS, rule)

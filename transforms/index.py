@@ -1,18 +1,18 @@
 """An index segment: the files that hold an inverted index, and how to write them.
 
-A segment is a folder of four Parquet files about the same documents. A document's number is its row, from 0 on, in
-`docs` and `docstore`; documents are sorted by reversed host and then URL, for neighbours share words, and short gaps
-compress well.
+A segment is a folder of four Parquet files about the same documents. A document's number is its row, from 0
+on, in `docs` and `docstore`; documents are sorted by reversed host and then URL, for neighbours share words,
+and short gaps compress well.
 
-- postings: a row a term, sorted: `term`; `df`, its documents; `cf`, its occurrences; `docs`, the gaps between the
-  numbers of its documents (the first one as it is); parallel to them `tf_FIELD` for each of FIELDS.
-- positions: the same rows in the same row groups: `term`; `positions`, gaps again, begun anew with each document;
-  each document has as many as its `tf` in PHRASE_FIELDS sum up to (see `index_invert.Inverted`).
+- postings: a row a term, sorted: `term`; `df`, its documents; `cf`, its occurrences; `docs`, the gaps between
+  the numbers of its documents (the first as it is); parallel to them `tf_FIELD` for each of FIELDS.
+- positions: the same rows in the same row groups: `term`; `positions`, gaps again, begun anew with each
+  document, which has as many as its `tf` in PHRASE_FIELDS sum up to (see `index_invert.Inverted`).
 - docs: facts about each document, and `length_FIELD` in tokens.
 - docstore: title, description and text, for showing.
 
-Small row groups are what makes lookups quick: their statistics tell which one holds a term, and only that one is
-decoded. BYTE_STREAM_SPLIT puts the zero bytes of small numbers side by side, where zstd squeezes them out.
+Small row groups are what makes lookups quick: their statistics tell which one holds a term, and only that one
+is decoded. BYTE_STREAM_SPLIT puts the zero bytes of small numbers side by side, where zstd squeezes them out.
 """
 
 import re
@@ -48,9 +48,9 @@ FACTS = ("url_key", "url", "host", "language", "round", "fetched_at", "noarchive
 def write_segment(root: str, folder: str, documents: pa.Table) -> None:
     """Index documents as a new segment in a folder below the crawl directory.
 
-    `documents` has the columns of `tables.DOCUMENTS` and only rows that may be found: leaving out duplicates and
-    NOINDEX is the caller's part. The text of a NOARCHIVE document is indexed, but not stored for showing. Needs
-    about 50 bytes of memory a token: bound a segment to some ten thousand pages.
+    `documents` has the columns of `tables.DOCUMENTS` and only rows that may be found: leaving out duplicates
+    and NOINDEX is the caller's part. The text of a NOARCHIVE document is indexed, but not stored for showing.
+    Needs about 50 bytes of memory a token: bound a segment to some ten thousand pages.
     """
     documents = documents.take(pa.array(_order(documents), pa.int64()))
     index = invert(_texts(documents))
@@ -62,7 +62,7 @@ def write_segment(root: str, folder: str, documents: pa.Table) -> None:
 
 
 def gaps(values: npt.NDArray[np.int32], starts: Longs) -> npt.NDArray[np.int32]:
-    """Rising runs of numbers as differences; `starts` are where the runs begin, and the first of a run stays."""
+    """Rising runs of numbers as differences; runs begin at `starts`, and the first of each stays as it is."""
     result = np.diff(values, prepend=np.int32(0))
     firsts = starts[starts < len(values)]  # an empty run at the end starts behind it
     result[firsts] = values[firsts]
@@ -157,7 +157,7 @@ def _slices(rows: int, most: int) -> Iterator[int]:
 
 
 def _write(root: str, path: str, table: pa.Table, row_groups: Iterable[int]) -> None:
-    """Write a table with row groups of so many rows each; lists of numbers and sorted terms in fitting encodings."""
+    """Write a table in row groups of so many rows each; terms and lists of numbers get encodings that fit."""
     encodings = {
         f"{field.name}.list.element": "BYTE_STREAM_SPLIT"
         for field in table.schema

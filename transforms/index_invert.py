@@ -16,7 +16,7 @@ PHRASE_FIELDS = ("title", "body")
 """The fields that phrases are looked for in: the index keeps where their terms stand."""
 
 FIELDS = (*PHRASE_FIELDS, "headings", "url")
-"""The parts of a document that are told apart in ranking, in the order in which a document's tokens are counted."""
+"""The parts of a document that are told apart in ranking, in the order in which its tokens are counted."""
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -26,9 +26,10 @@ class Inverted(NamedTuple):
     """An inverted index of N documents and T terms; a posting is a pair of a term and a document that has it.
 
     The postings of term t are `docs[starts[t]:starts[t + 1]]`, rising; `frequencies` lie parallel to `docs`.
-    The positions of term t are `positions[position_starts[t]:position_starts[t + 1]]`: those in its first document,
-    rising, then those in its second; a posting has as many as its frequencies in PHRASE_FIELDS sum up to. A
-    document's positions count through its fields, with one left free between two, so that no phrase spans fields.
+    The positions of term t are `positions[position_starts[t]:position_starts[t + 1]]`: those in its first
+    document, rising, then those in its second; a posting has as many as its frequencies in PHRASE_FIELDS sum
+    up to. Positions count through a document's fields, and one is left free between two fields, so that no
+    phrase spans them.
     """
 
     terms: list[str]  # sorted by code point, which is the order of their UTF-8 bytes too
@@ -43,8 +44,8 @@ class Inverted(NamedTuple):
 def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
     """Invert documents that are given by field: `texts["title"][3]` is document 3's title.
 
-    All there is to do is one sort: every token has an address (its document, field and place in one number), and
-    the sorted pairs of term and address are the index. Takes about 40 bytes of memory a token.
+    At its heart is one sort: every token has an address (its document, field and place in one number), and the
+    sorted pairs of term and address are the index. Takes about 50 bytes of memory a token.
     """
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__  # a new term gets the next number
@@ -54,7 +55,7 @@ def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
     places = np.empty(len(terms), np.int64)
     places[np.fromiter(map(numbers.__getitem__, terms), np.int64, len(terms))] = np.arange(len(terms))
 
-    # Addresses run through the documents, and in a document through its fields: span = document * fields + field.
+    # Addresses run through the documents, and in each through its fields: span = document * fields + field.
     spans = (lengths + 1).T.ravel()
     span_starts = np.cumsum(spans) - spans
     keys = np.concatenate(
@@ -108,6 +109,6 @@ def _ranges(firsts: Longs, lengths: Longs) -> Longs:
     return np.repeat(firsts - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
 
 
-def _starts(sorted_terms: Longs, terms: int) -> Longs:
+def _starts(sorted_terms: Ints, terms: int) -> Longs:
     """Where each term begins among the sorted ones, and at last where they end."""
     return np.concatenate([[0], np.cumsum(np.bincount(sorted_terms, minlength=terms))]).astype(np.int64)

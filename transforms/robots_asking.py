@@ -35,14 +35,15 @@ def robots_row(
     origin: str, host: str, reply: Reply, round_: int, now: datetime, token: str
 ) -> tuple[dict[str, Any], Robots]:
     """The row of table robots for an answer, and what it means for the turn."""
-    verdict = judge(None if reply.trouble else reply.status)
+    status = None if reply.trouble else reply.status
+    verdict = judge(status)
     rules = parse(reply.body, token) if verdict is Verdict.RULES else None
     row = {
         "origin": origin,
         "host": host,
         "round": round_,
         "fetched_at": now,
-        "expires_at": expires_at(now, reply.headers, reply.status),
+        "expires_at": expires_at(now, reply.headers, status),
         "status": reply.status,
         "verdict": verdict.value,
         "crawl_delay": rules.crawl_delay if rules else None,
@@ -50,7 +51,7 @@ def robots_row(
         "body": reply.body if rules else None,
         "error": reply.error,
     }
-    return row, Robots(verdict, rules)
+    return row, Robots(verdict, rules, reply.trouble)
 
 
 def known_robots(rows: Iterable[dict[str, Any]], token: str) -> dict[str, Robots]:

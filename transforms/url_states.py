@@ -22,7 +22,7 @@ _STATES = {
     Outcome.DENIED_ROBOTS: "denied",
 }
 _FIRST_WAIT = timedelta(seconds=2)
-_ROBOTS_WAIT = timedelta(minutes=5)  # as long as the news that robots.txt is out of reach is kept
+_ROBOTS_WAIT = timedelta(minutes=5)
 
 
 def retry_at(outcome: Outcome, failures: int, visited_at: datetime) -> datetime:

@@ -1,0 +1,67 @@
+"""From the words of a command line to an exit code."""
+
+import argparse
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn
+
+from runners.commands import COMMANDS
+from runners.errors import Failure, Usage
+from transforms.crawl_dir import CrawlDirError
+from transforms.settings import SettingsError
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Usage(f"{message}; see: {self.prog} --help")
+
+
+def parser() -> argparse.ArgumentParser:
+    top = _Parser(prog="beamtrawl", description="A polite, breadth-first web crawler and full-text indexer.", allow_abbrev=False)
+    top.add_argument("--debug", action="store_true", help="show a traceback when something fails")
+    subparsers = top.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    for command in COMMANDS:
+        sub = subparsers.add_parser(
+            command.name, help=command.summary, description=command.summary, allow_abbrev=False
+        )
+        sub.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        command.add_arguments(sub)
+        sub.set_defaults(run=command.run)
+    return top
+
+
+def run(words: Sequence[str]) -> int:
+    """Run a command. Exit codes: 0 for success, 1 for failure, 2 for usage."""
+    cut = words.index("--") if "--" in words else len(words)
+    debug = "--debug" in words[:cut]
+    try:
+        arguments = parser().parse_args(words[:cut])
+        arguments.beam = list(words[cut + 1 :])
+        return int(arguments.run(arguments) or 0)
+    except Usage as error:
+        return _fail(str(error), 2, debug)
+    except (Failure, CrawlDirError, SettingsError) as error:
+        return _fail(str(error), 1, debug)
+    except KeyboardInterrupt:
+        return _fail("stopped", 130, debug)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone: nothing to tell it
+        return 1
+    except Exception as error:  # the last resort: one line for the user, the rest for --debug
+        return _fail(f"{type(error).__name__}: {_last_line(error)} (--debug shows where)", 1, debug)
+
+
+def _fail(message: str, code: int, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    print(f"beamtrawl: {message}", file=sys.stderr)
+    return code
+
+
+def _last_line(error: Exception) -> str:
+    """Beam wraps a worker's traceback into the message; its last line says what happened."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "no message"
