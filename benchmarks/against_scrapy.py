@@ -45,7 +45,7 @@ def crawl_with_scrapy(arguments: argparse.Namespace, folder: Path) -> Run:
     spider, found = Path(__file__).with_name("scrapy_spider.py"), folder / "urls.jsonl"
     command = [sys.executable, str(spider), *_limits(arguments), "-o", str(found), *arguments.urls]
     total, parts = measure(command, folder / "scrapy.log", finished_steps=list)
-    return Run(len(found.read_text().splitlines()), total, parts)
+    return Run(len(set(found.read_text().splitlines())), total, parts)
 
 
 def crawl_with_beamtrawl(arguments: argparse.Namespace, folder: Path) -> Run:

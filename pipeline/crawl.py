@@ -147,12 +147,17 @@ def _when_due(crawl: CrawlDir, files: Sequence[TableFile]) -> tuple[int, datetim
 
 
 class _Attempt:
-    """One try at a step: names that nobody else uses, and what is there only while it runs."""
+    """One try at a step: names that nobody else uses, and what is there only while it runs.
+
+    `is_another`: an earlier try has left traces, so it did not commit.
+    """
 
     def __init__(self, crawl: CrawlDir, step: Step) -> None:
         self._crawl = crawl
         self.step = step
-        self._name = f"{step.round:06d}-{step.kind}-{uuid.uuid4().hex[:8]}"
+        self._prefix = f"{step.round:06d}-{step.kind}"
+        self._name = f"{self._prefix}-{uuid.uuid4().hex[:8]}"
+        self.is_another = bool(crawl.names("attempts", f"{self._prefix}*"))
         self.report = crawl.path(f"attempts/{self._name}.json")
         self.progress = crawl.path(f"attempts/{self._name}-progress")
         self.stop_file = crawl.path(f"attempts/{self._name}.stop")
@@ -177,8 +182,8 @@ class _Attempt:
             index=tuple(file.path for file in files if file.table == "index"),
         )
         self._crawl.commit(manifest)
-        mine = [f"attempts/{name}" for name in self._crawl.names("attempts", f"{self._name}*")]
-        FileSystems.delete([self._crawl.path(path) for path in mine])
+        names = self._crawl.names("attempts", f"{self._prefix}*")
+        FileSystems.delete([self._crawl.path(f"attempts/{name}") for name in names])
         return manifest
 
 
@@ -203,6 +208,7 @@ def _fetch(
             settings=settings,
             identity=identity,
             round=step.round,
+            asked_before=now if attempt.is_another else None,
             deadline=now + timedelta(seconds=settings.limits.round_time),
             open_client=partial(open_client, settings.fetch, identity.complete),
             progress=attempt.progress,
@@ -210,6 +216,7 @@ def _fetch(
         ),
         frontier=[file.path for file in frontier],
         robots=[file.path for file in files_of(manifests, "robots")],
+        hosts=[file.path for file in files_of(manifests, "hosts")],
         now=now,
         at_most=at_most if at_most is not None and at_most < rows else None,
         report=attempt.report,
@@ -250,5 +257,3 @@ def _update(
     observer.step_started(step, attempt.progress, rows)
     engine.run(partial(update.build, step=plan), rows * _UPDATE_SECONDS)
     observer.step_committed(attempt.commit(settings, consumed=frontier, counters={}))
-
-

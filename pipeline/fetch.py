@@ -11,7 +11,7 @@ from transforms.files import ReportFiles, WriteRows
 from transforms.frontier import ReadDue
 from transforms.robots import Verdict
 from transforms.scheduler import VisitContext
-from transforms.tables import ROBOTS, read_table
+from transforms.tables import HOSTS, ROBOTS, read_table
 from transforms.visits import VisitHosts
 
 
@@ -23,6 +23,7 @@ class FetchStep:
     context: VisitContext
     frontier: Sequence[str]  # paths of frontier files
     robots: Sequence[str]  # paths of robots files of earlier rounds
+    hosts: Sequence[str]  # and of hosts files
     now: datetime
     at_most: int | None  # visits, over all hosts
     report: str  # where the list of written files goes
@@ -33,6 +34,14 @@ def known_robots_rows(path: str, root: str, now: datetime) -> Iterator[tuple[str
     for row in read_table(root, [path], ROBOTS).to_pylist():
         if row["expires_at"] > now.astimezone(UTC) and row["verdict"] != Verdict.UNREACHABLE:
             yield row["host"], row
+
+
+def last_asked(path: str, root: str) -> Iterator[tuple[str, datetime]]:
+    """When each host of a hosts file got its last answer to us."""
+    rows = read_table(root, [path], HOSTS, ["host", "last_fetched_at"])
+    for host, moment in zip(rows["host"].to_pylist(), rows["last_fetched_at"].to_pylist(), strict=True):
+        if moment is not None:
+            yield host, moment
 
 
 def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
@@ -47,8 +56,11 @@ def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
         | "RobotsFiles" >> beam.Create(step.robots)
         | "ReadRobots" >> beam.FlatMap(known_robots_rows, step.root, step.now)
     )
+    host_to_last_asked = (
+        pipeline | "HostsFiles" >> beam.Create(step.hosts) | "ReadHosts" >> beam.FlatMap(last_asked, step.root)
+    )
     visited = (
-        {"due": host_to_due, "robots": host_to_robots}
+        {"due": host_to_due, "robots": host_to_robots, "asked": host_to_last_asked}
         | "GroupByHost" >> beam.CoGroupByKey()
         | "VisitHosts" >> VisitHosts(step.context)
     )

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -89,7 +89,9 @@ def _known(crawl: CrawlDir, manifests: list[Manifest], keys: list[bytes]) -> set
 
 
 def _write(root: str, seeds: dict[bytes, Seed], round_: int) -> Iterable[TableFile]:
-    common = [{"url_key": key, "url": seed.url, "host": host(seed.url)} for key, seed in seeds.items()]
+    common: list[dict[str, Any]] = [
+        {"url_key": key, "url": seed.url, "host": host(seed.url)} for key, seed in seeds.items()
+    ]
     state = {"depth": 0, "discovered_round": 0, "failures": 0}
     url = state | {"state": "due", "score": 1.0, "fetches": 0, "changes": 0, "reason": "seed", "round": 0}
     due = state | {"priority": 1.0, "reason": "seed", "redirects": 0}

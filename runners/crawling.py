@@ -21,6 +21,7 @@ from transforms.client import allowed_networks
 from transforms.crawl_dir import CrawlDir, frontier_files, visible_files
 from transforms.identity import Identity
 from transforms.settings import Settings, SettingsError, override, parse, render
+from transforms.tables import TABLES
 
 _FLAGS = {
     "max_pages": "limits.max_pages",
@@ -44,14 +45,19 @@ def crawl_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-pages", type=_count, metavar="N", help="visits in the whole crawl")
     parser.add_argument("--max-pages-per-host", type=_count, metavar="N", help="visits to a host in a round")
     parser.add_argument("--depth", type=_count, metavar="N", help="links from a seed, at most")
-    parser.add_argument("--scope", choices=("host", "domain", "any"), help="stay on the seeds' hosts or domains, or roam")
+    parser.add_argument(
+        "--scope", choices=("host", "domain", "any"), help="stay on the seeds' hosts or domains, or roam"
+    )
     parser.add_argument("--delay", type=float, metavar="SECONDS", help="between two requests to a host")
     parser.add_argument("--round-time", type=float, metavar="SECONDS", help="a round fetches no longer than this")
     parser.add_argument("--robot", metavar="NAME", help="the robot's name")
     parser.add_argument("--contact", metavar="MAIL", help="the operator's mail address")
     parser.add_argument("--info-url", metavar="URL", help="a page about the robot")
     parser.add_argument(
-        "--allow-address", action="append", metavar="CIDR", help="allow special addresses, such as 127.0.0.0/8 (may be repeated)"
+        "--allow-address",
+        action="append",
+        metavar="CIDR",
+        help="allow special addresses, such as 127.0.0.0/8 (may be repeated)",
     )
     parser.add_argument("--runner", choices=("direct", "flink", "dataflow", "spark"), default="direct")
     parser.add_argument("--workers", type=_count, metavar="N", help="parallel workers; else one a core")
@@ -126,7 +132,9 @@ def _refuse_anonymous(settings: Settings, seeds: list[Seed], directory: str) -> 
     if public:
         flags = {"name": "--robot NAME", "contact": "--contact MAIL", "info_url": "--info-url URL"}
         wanted = " ".join(flags[name] for name in missing)
-        raise Usage(f"{public} is somebody's server, and a robot must say who it is: add {wanted}, or set [robot] in crawl.toml")
+        raise Usage(
+            f"{public} is somebody's server, and a robot must say who it is: add {wanted}, or set [robot] in crawl.toml"
+        )
 
 
 def _warn_of_refused(settings: Settings, seeds: list[Seed], console: Console) -> None:
@@ -197,8 +205,6 @@ def clean(arguments: argparse.Namespace) -> int:
 
 
 def _data_files(directory: CrawlDir) -> Iterator[str]:
-    from transforms.tables import TABLES
-
     for table in (*TABLES, "index", "attempts"):
         (match,) = FileSystems.match([directory.path(f"{table}/**")])
         for entry in match.metadata_list:

@@ -20,13 +20,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    top = _Parser(prog="beamtrawl", description="A polite, breadth-first web crawler and full-text indexer.", allow_abbrev=False)
+    top = _Parser(
+        prog="beamtrawl", description="A polite, breadth-first web crawler and full-text indexer.", allow_abbrev=False
+    )
     top.add_argument("--debug", action="store_true", help="show a traceback when something fails")
     subparsers = top.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     for command in COMMANDS:
-        sub = subparsers.add_parser(
-            command.name, help=command.summary, description=command.summary, allow_abbrev=False
-        )
+        sub = subparsers.add_parser(command.name, help=command.summary, description=command.summary, allow_abbrev=False)
         sub.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
         command.add_arguments(sub)
         sub.set_defaults(run=command.run)

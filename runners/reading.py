@@ -67,7 +67,9 @@ def serve(arguments: argparse.Namespace) -> None:
         server = waitress.create_server(create_app(directory), host=arguments.host, port=arguments.port)
     except (OSError, ValueError, OverflowError) as error:
         raise Failure(f"cannot listen at {arguments.host}:{arguments.port}: {error}; choose another --port") from error
-    print(f"searching {directory.root} at http://{arguments.host}:{server.effective_port}/ (Ctrl-C ends it)", flush=True)
+    print(
+        f"searching {directory.root} at http://{arguments.host}:{server.effective_port}/ (Ctrl-C ends it)", flush=True
+    )
     server.run()
 
 
@@ -87,7 +89,9 @@ def sql(arguments: argparse.Namespace) -> None:
         raise Failure(str(error)) from error
     cells = [[_plain(value) for value in row] for row in rows]
     if arguments.json:
-        print(json.dumps([dict(zip(names, row, strict=True)) for row in cells], indent=1, ensure_ascii=False, default=str))
+        print(
+            json.dumps([dict(zip(names, row, strict=True)) for row in cells], indent=1, ensure_ascii=False, default=str)
+        )
     elif arguments.csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)

@@ -47,7 +47,7 @@ class LatestIndex:
         self._opened: tuple[list[str], Index] | None = None
 
     def get(self) -> Index:
-        """CrawlDirError while there is none. A listing of the manifests is all it costs when nothing changed."""
+        """CrawlDirError while there is none. While nothing changes, it costs a listing of the manifests."""
         with self._lock:
             manifests = self._crawl.names("manifests", "*.json")
             if self._opened is None or self._opened[0] != manifests:
@@ -58,8 +58,9 @@ class LatestIndex:
 def create_app(crawl: CrawlDir) -> flask.Flask:
     """The WSGI application: `/` for people, by GET or POST, and `/api/search` for programs.
 
-    It follows the crawl: what another round has indexed is found without a restart. What goes wrong is told in one
-    line, as a page or, from the API, as `{"error": …}`: 400 for a request to be changed, 503 while there is no index.
+    It follows the crawl: what another round has indexed is found without a restart. What goes wrong is told
+    in one line, as a page or, from the API, as `{"error": …}`: 400 for a request that must be changed, 503
+    while there is no index.
     """
     app = flask.Flask(__name__)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM
@@ -78,7 +79,9 @@ def create_app(crawl: CrawlDir) -> flask.Flask:
 
     @app.get("/api/search")
     def api() -> ResponseReturnValue:
-        query = _query() or flask.abort(400, "q is missing: say what to search for, as in /api/search?q=crawler")
+        query = _query() or flask.abort(
+            400, "q is missing: name what to search for, as in /api/search?q=robot"
+        )
         limit, offset = _number("limit", PAGE_HITS, 1, MAX_LIMIT), _number("offset", 0, 0, MAX_OFFSET)
         return as_json(latest.get().search(query, limit, offset))
 
@@ -89,7 +92,9 @@ def create_app(crawl: CrawlDir) -> flask.Flask:
     @app.errorhandler(CrawlDirError)
     def unusable(error: CrawlDirError) -> ResponseReturnValue:
         app.logger.error("%s", error)  # it names paths, which are for the operator alone
-        return _error(503, "There is no index to search yet. It comes with the first finished round of the crawl.")
+        return _error(
+            503, "There is no index to search. It comes with the first finished round of the crawl."
+        )
 
     @app.after_request
     def secure(response: flask.Response) -> flask.Response:

@@ -32,7 +32,7 @@ class Index:
         # Statistics are those of all segments: a score does not depend on which documents lie together.
         averages = {
             field: sum(int(segment.lengths[field].sum()) for segment in segments) / max(1, self.documents)
-            for field in ranking.FIELDS
+            for field in ranking.WEIGHTS
         }
         self._factors = [ranking.field_factors(segment.lengths, averages) for segment in segments]
 

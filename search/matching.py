@@ -15,7 +15,8 @@ Mask = npt.NDArray[np.bool_]
 def matching(segment: Segment, query: Query) -> Mask:
     """Whether each of a segment's documents matches.
 
-    It has all the phrases, or without phrases any of the terms; a query of sites alone asks for all they have.
+    It has all the phrases or, when there are none, any of the terms; a query of sites alone asks for all that
+    they have.
     """
     if query.phrases:
         found = np.logical_and.reduce([_with(segment, phrase) for phrase in query.phrases])
@@ -38,7 +39,7 @@ def in_a_row(words: Sequence[Positions]) -> Ints:
     >>> in_a_row([first, second]).tolist()
     [3]
     """
-    # Where the phrase would begin, were this its word. No position comes near 2**32: none reaches another document.
+    # Where the phrase would begin, by each of its words. Positions are far below 2**32: documents do not mix.
     begins = [(word.docs.astype(np.int64) << 32) + word.positions - place for place, word in enumerate(words)]
     begins.sort(key=len)
     common = begins[0]

@@ -1,8 +1,8 @@
 """What a query asks for.
 
-The language is small: words (any of them may match, more and rarer ones count more), "a phrase" that must be there,
--word or -"a phrase" that must not, and site:host. Whatever makes no sense in it is taken as words, so that every
-query has an answer.
+The language is small: words (any of them may match; more and rarer ones count more), "a phrase" that must be
+there, -word or -"a phrase" that must not, and site:host. Whatever makes no sense in it is taken as words, so
+that every query has an answer.
 """
 
 import re
@@ -32,9 +32,10 @@ class Query(NamedTuple):
 def parse(text: str) -> Query:
     """The query in a text; nothing is malformed.
 
-    >>> parse('fast "full text" -slow site:example.org')
-    Query(terms=('fast', 'full', 'text'), phrases=(('full', 'text'),), excluded=(('slow',),), sites=('example.org',))
+    >>> parse('fast "full text" -odd site:a.org')
+    Query(terms=('fast', 'full', 'text'), phrases=(('full', 'text'),), excluded=(('odd',),), sites=('a.org',))
     """
+    text = text.encode(errors="replace").decode()  # an argument that is not UTF-8 comes with lone surrogates
     wanted, phrases, excluded, sites = [], [], [], []
     for part in _PART.finditer(text):
         words = part["phrase"] if part["phrase"] is not None else part["word"] or ""

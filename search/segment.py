@@ -46,8 +46,8 @@ _NO_POSITIONS = Positions(np.empty(0, np.int32), np.empty(0, np.int32))
 class Segment:
     """An immutable segment; opening it reads the footers of its files and the facts of its documents.
 
-    Files are opened for each read and closed again, so that any number of segments and threads can share a process.
-    What cannot be read is a CrawlDirError.
+    Files are opened for each read and closed again, so that any number of segments and threads can share a
+    process. What cannot be read is a CrawlDirError.
     """
 
     def __init__(self, root: str, folder: str) -> None:
@@ -74,7 +74,7 @@ class Segment:
 
     def shown(self, docs: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What may be shown of documents, by number: `title`, `description`, `text`, each possibly None."""
-        result = {}
+        result: dict[int, dict[str, Any]] = {}
         by_group: dict[int, list[int]] = {}
         for doc in docs:
             by_group.setdefault(int(np.searchsorted(self._shown_ends, doc, "right")), []).append(doc)
@@ -107,7 +107,7 @@ class Segment:
             return _NO_POSITIONS
         with self._open(POSITIONS) as file:
             rows = file.read_row_group(group, columns=["positions"], use_threads=False)
-        counts = np.sum([frequencies[field] for field in PHRASE_FIELDS], axis=0)
+        counts = np.add.reduce([frequencies[field] for field in PHRASE_FIELDS])
         return Positions(np.repeat(docs, counts), undo_gaps(rows["positions"][row].values.to_numpy(), counts))
 
     def _footer(self, name: str) -> pq.FileMetaData:

@@ -30,8 +30,8 @@ class _Match(NamedTuple):
 def snippet(text: str, terms: Collection[str], width: int = WIDTH) -> Snippet:
     """A passage of the text of about `width` characters, with the terms marked in it.
 
-    Of all passages it has the most different terms, then the most matches, then comes first; without any match it
-    is the beginning. The terms are those of `analysis.tokens`.
+    Of all passages it has the most different terms, then the most matches, then comes first; without a match
+    it is the beginning. The terms are those of `analysis.tokens`.
 
     >>> snippet("Nothing here. A crawler is polite.", ["polite", "crawler"])
     (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
@@ -69,7 +69,7 @@ def _folded(text: str) -> str:
 
 
 def _matches(folded: str, terms: Collection[str]) -> list[_Match]:
-    """Where the terms stand, in order: CJK terms are pairs of characters and overlap, others are whole words."""
+    """Where the terms stand, in order. CJK terms, pairs of characters, overlap; others are whole words."""
     pairs = "|".join(re.escape(term) for term in terms if _CJK.match(term))
     words = "|".join(re.escape(term) for term in terms if not _CJK.match(term))
     found: list[_Match] = []

@@ -20,10 +20,10 @@ CJK = (
 
 STOP_WORDS = frozenset(
     """
-    a about after all also an and any are as at be been but by can could d did do does for from had has have he
-    her his how i if in into is it its just ll m me more most my no not of on or other our over re s she should
-    so some such t than that the their them then there these they this to up us ve was we were what when where
-    which who why will with would you your
+    a about after all also an and any are as at be been but by can could d did do does for from had has have
+    he her his how i if in into is it its just ll m me more most my no not of on or other our over re s she
+    should so some such t than that the their them then there these they this to up us ve was we were what
+    when where which who why will with would you your
     """.split()  # noqa: SIM905
 )
 """English words that say nothing about a page; some are what is left of words like don't, it's and we'll."""
@@ -32,10 +32,9 @@ STOP_WORDS = frozenset(
 # would make all matching four times slower: they part words, in documents and in queries alike.
 _MARKS = "".join(re.escape(c) for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M")
 _SPECIAL = r"[cfg](?:\+\+|#)"  # C++ and C#, which would otherwise drown in all that is called C
-_WORD = re.compile(rf"({_SPECIAL}|\w[\w{_MARKS}]{{0,{MAX_TERM_LENGTH - 1}}})[\w{_MARKS}]*")
-_ASCII_WORD = re.compile(rf"({_SPECIAL}|\w{{1,{MAX_TERM_LENGTH}}})\w*")
-_LETTER = rf"(?:[^\W{CJK}]|[{_MARKS}])"
-_RUN = re.compile(rf"([{CJK}]+)|({_SPECIAL}|[^\W{CJK}]{_LETTER}{{0,{MAX_TERM_LENGTH - 1}}}){_LETTER}*")
+_WORD = re.compile(rf"{_SPECIAL}|\w[\w{_MARKS}]*")
+_ASCII_WORD = re.compile(rf"{_SPECIAL}|\w+")
+_RUN = re.compile(rf"([{CJK}]+)|({_SPECIAL}|[^\W{CJK}](?:[^\W{CJK}]|[{_MARKS}])*)")
 _ANY_CJK = re.compile(f"[{CJK}]")
 
 
@@ -46,12 +45,11 @@ def tokens(text: str) -> list[str]:
     ['node', 'js', 's', 'foo_bar', 'in', 'c++', 'full', 'text', '全文', '文検', '検索']
     """
     if text.isascii():
-        return _ASCII_WORD.findall(text.lower())
-    folded = (
-        unicodedata.normalize("NFKC", text).casefold().replace("\u00ad", "")
-    )  # soft hyphens split no word
+        return _bounded(_ASCII_WORD.findall(text.lower()))
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = folded.replace("\u00ad", "")  # a soft hyphen is inside a word
     if not _ANY_CJK.search(folded):
-        return _WORD.findall(folded)
+        return _bounded(_WORD.findall(folded))
     terms = []
     for run, word in _RUN.findall(folded):
         if word:
@@ -60,7 +58,7 @@ def tokens(text: str) -> list[str]:
             terms.append(run)
         else:
             terms.extend(map("".join, itertools.pairwise(run)))
-    return terms
+    return _bounded(terms)
 
 
 def query_terms(text: str) -> list[str]:
@@ -75,3 +73,9 @@ def query_terms(text: str) -> list[str]:
     """
     terms = list(dict.fromkeys(tokens(text)))
     return [term for term in terms if term not in STOP_WORDS] or terms
+
+
+def _bounded(terms: list[str]) -> list[str]:
+    if max(map(len, terms), default=0) <= MAX_TERM_LENGTH:
+        return terms
+    return [term[:MAX_TERM_LENGTH] for term in terms]

@@ -54,9 +54,7 @@ def declared(body: bytes, http_charset: str | None, is_html: bool) -> webencodin
     for mark, name in ((codecs.BOM_UTF8, "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le")):
         if body.startswith(mark):
             return webencodings.lookup(name)
-    return (webencodings.lookup(http_charset) if http_charset else None) or (
-        prescan(body) if is_html else None
-    )
+    return (webencodings.lookup(http_charset) if http_charset else None) or (prescan(body) if is_html else None)
 
 
 def prescan(body: bytes) -> webencodings.Encoding | None:
@@ -115,8 +113,6 @@ def _usable(encoding: webencodings.Encoding) -> webencodings.Encoding:
 
 def _detected(body: bytes) -> webencodings.Encoding:
     # Supersets, because what is decoded is more than what was looked at.
-    found = chardet.detect(
-        body[:_DETECT_BYTES], prefer_superset=True, encoding_era=chardet.EncodingEra.MODERN_WEB
-    )
+    found = chardet.detect(body[:_DETECT_BYTES], prefer_superset=True, encoding_era=chardet.EncodingEra.MODERN_WEB)
     name = str(found["encoding"]).lower()
     return webencodings.lookup(_WHATWG_NAMES.get(name, name)) or webencodings.lookup("windows-1252")

@@ -4,6 +4,7 @@ Only requests' transport adapter is used: no redirects, cookies, .netrc, proxy v
 back (FINDINGS, "requests"). The socket is made by `addresses.connect`, so it leads to the address that was checked.
 """
 
+import contextlib
 import functools
 import http.client
 import ipaddress
@@ -45,7 +46,7 @@ class Client(Protocol):
 
 
 def open_client(fetch: Fetch, public: bool) -> "HostClient":
-    """A client for one host. Unless the crawl is public (its robot has a name and a contact), loopback is all it asks."""
+    """A client for one host. A robot without a name and a contact is not `public`: loopback is all it asks."""
     resolver = socket.getaddrinfo if public else _loopback_only
     return HostClient(fetch, functools.partial(connect, allowed=allowed_networks(fetch), resolver=resolver))
 
@@ -88,10 +89,8 @@ class HostClient:
     def abort(self) -> None:
         self._aborted = True
         if (connection := self._connection) and (sock := connection.sock):
-            try:
+            with contextlib.suppress(OSError):  # it ended by itself in between
                 sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # it ended by itself in between
 
     def close(self) -> None:
         self._adapter.close()
@@ -100,9 +99,7 @@ class HostClient:
     def _connect(self, connection: HTTPConnection) -> socket.socket:
         self._connection = connection
         try:
-            opened, self._address = self._open_socket(
-                connection.host, connection.port, self._fetch.connect_timeout
-            )
+            opened, self._address = self._open_socket(connection.host, connection.port, self._fetch.connect_timeout)
         except OSError as error:
             self._refusal = error
             raise
@@ -228,7 +225,8 @@ def _trouble(error: BaseException) -> Outcome:
 
 def _causes(error: BaseException) -> list[BaseException]:
     """The exception and those inside it: requests and urllib3 wrap each other's in args."""
-    found, todo = [], [error]
+    found: list[BaseException] = []
+    todo = [error]
     while todo and len(found) < 20:
         cause = todo.pop(0)
         found.append(cause)

@@ -141,7 +141,9 @@ class CrawlDir:
             else:
                 os.replace(temporary, target)
         except (OSError, BeamIOError) as error:
-            raise CrawlDirError(f"cannot write {target}: {_reason(error)}; name a directory that you may write") from error
+            raise CrawlDirError(
+                f"cannot write {target}: {_reason(error)}; name a directory that you may write"
+            ) from error
 
     def names(self, folder: str, pattern: str = "*") -> list[str]:
         """The names of the files in a folder, sorted."""

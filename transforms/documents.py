@@ -39,8 +39,7 @@ def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
     is_copy = pc.is_valid(owners)
     for name in ("text", "headings"):
         index = pages.schema.get_field_index(name)
-        kept = [None if copy else value for copy, value in zip(is_copy.to_pylist(), pages[name].to_pylist(), strict=True)]
-        pages = pages.set_column(index, PAGES.field(name), pa.array(kept, PAGES.field(name).type))
+        pages = pages.set_column(index, PAGES.field(name), pc.if_else(is_copy, None, pages[name]))
     return pages.set_column(pages.schema.get_field_index("duplicate_of"), PAGES.field("duplicate_of"), owners)
 
 
@@ -50,8 +49,8 @@ def flatten_links(pages: pa.Table) -> pa.Table:
     parents = pc.list_parent_indices(links)
     flat = links.flatten()
     columns = {field.name: flat.field(i) for i, field in enumerate(flat.type)}
-    for name, source in (("source_key", "url_key"), ("source_url", "url"), ("source_score", "score"), ("round", "round")):
-        columns[name] = pages[source].take(parents)
+    origins = {"source_key": "url_key", "source_url": "url", "source_score": "score", "round": "round"}
+    columns |= {name: pages[source].take(parents) for name, source in origins.items()}
     return pa.table(columns | {"parent": parents})
 
 

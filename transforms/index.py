@@ -38,6 +38,7 @@ POSTINGS, POSITIONS, DOCS, DOCSTORE = (
 ROW_GROUP_POSTINGS = 16_384
 """Postings of a row group, at most, unless a single term has more: what a lookup decodes."""
 
+DOCS_GROUP = 65_536
 DOCSTORE_GROUP = 64
 """Documents of a row group of the docstore: what showing a hit decodes."""
 
@@ -57,7 +58,7 @@ def write_segment(root: str, folder: str, documents: pa.Table) -> None:
     groups = list(_row_groups(index.starts))
     _write(root, f"{folder}/{POSTINGS}", _postings(index), groups)
     _write(root, f"{folder}/{POSITIONS}", _positions(index), groups)
-    _write(root, f"{folder}/{DOCS}", _docs(documents, index.lengths), [documents.num_rows])
+    _write(root, f"{folder}/{DOCS}", _docs(documents, index.lengths), _slices(documents.num_rows, DOCS_GROUP))
     _write(root, f"{folder}/{DOCSTORE}", _docstore(documents), _slices(documents.num_rows, DOCSTORE_GROUP))
 
 
@@ -118,7 +119,7 @@ def _postings(index: Inverted) -> pa.Table:
 
 
 def _positions(index: Inverted) -> pa.Table:
-    counts = sum(index.frequencies[field] for field in PHRASE_FIELDS)
+    counts = np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS])
     positions = gaps(index.positions, np.cumsum(counts) - counts)
     return pa.table(
         {"term": pa.array(index.terms, pa.string()), "positions": _lists(index.position_starts, positions)}

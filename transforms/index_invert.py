@@ -44,8 +44,8 @@ class Inverted(NamedTuple):
 def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
     """Invert documents that are given by field: `texts["title"][3]` is document 3's title.
 
-    At its heart is one sort: every token has an address (its document, field and place in one number), and the
-    sorted pairs of term and address are the index. Takes about 50 bytes of memory a token.
+    At its heart is one sort: every token has an address (its document, field and place in one number), and
+    the sorted pairs of term and address are the index. Takes about 50 bytes of memory a token.
     """
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__  # a new term gets the next number

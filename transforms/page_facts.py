@@ -35,7 +35,7 @@ _MAX_DATE = 64
 
 _LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[-_][\w-]*)?")
 _NO_LANGUAGE = frozenset({"mis", "mul", "und", "zxx"})  # ISO 639's words for "none" and "several"
-_DETECT_AT_LEAST, _DETECT_AT_MOST = 50, 500  # characters
+_DETECT_AT_LEAST, _DETECT_AT_MOST = 50, 300  # characters
 
 
 class Meta(NamedTuple):

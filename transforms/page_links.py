@@ -28,7 +28,7 @@ FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect"})
 _PAGE_RELATIONS = frozenset({"alternate", "canonical", "next", "prev"})
 _UNENDORSED = frozenset({"nofollow", "sponsored", "ugc"})
 
-_MAX_PIECES = 64  # of text in an anchor
+_MAX_PIECES = 64  # of text, and elements, that are looked at for an anchor
 _MAX_REFERENCE = 16_384  # a longer one is data, not an address
 _REMEMBERED = 1_024  # characters; what the cache holds is bounded by it
 _remembered = functools.lru_cache(maxsize=2**14)(urls.canonical)
@@ -52,9 +52,7 @@ _REFRESH = re.compile(
     rf"[{_WS}]*(?=[0-9.])(?P<seconds>[0-9]*)[0-9.]*(?:$|(?=[;,{_WS}])[{_WS}]*[;,]?[{_WS}]*(?P<url>.*))",
     re.DOTALL,
 )
-_REFRESH_URL = re.compile(
-    rf"(?:url[{_WS}]*=[{_WS}]*)?(?:\"([^\"]*)|'([^']*)|(.*))", re.DOTALL | re.IGNORECASE
-)
+_REFRESH_URL = re.compile(rf"(?:url[{_WS}]*=[{_WS}]*)?(?:\"([^\"]*)|'([^']*)|(.*))", re.DOTALL | re.IGNORECASE)
 _SRCSET_URL = re.compile(rf"[{_WS},]*([^{_WS}]+)")
 _SRCSET_DESCRIPTORS = re.compile(r"(?:\([^)]*\)?|[^(,])*")
 
@@ -91,9 +89,7 @@ def refresh(content: str) -> tuple[int, str] | None:
     match = _REFRESH.match(content)
     if match is None:
         return None
-    seconds = int(
-        match["seconds"][:9] or "0"
-    )  # nine digits are thirty years; more could take forever to convert
+    seconds = int(match["seconds"][:9] or "0")  # nine digits are thirty years; more could take forever to convert
     target = _REFRESH_URL.match(match["url"] or "")
     return seconds, (target and target[target.lastindex or 0]) or ""
 
@@ -183,11 +179,21 @@ def _anchor(element: Any, kind: str) -> str:
     if kind != "a":
         return _label(element)
     if not len(element):
-        text = element.text or ""
-    else:
-        # Bounded, because a broken page nests its links, and each would be read to the end of the page.
-        text = "".join(itertools.islice(element.itertext(), _MAX_PIECES))
-    return collapse(text)[:MAX_ANCHOR] or _label(next(element.iter("img"), element)) or _label(element)
+        return collapse(element.text or "")[:MAX_ANCHOR] or _label(element)
+    # Bounded, because a broken page nests its links, and each would be read to the end of the page.
+    text = collapse("".join(itertools.islice(_pieces(element), _MAX_PIECES)))[:MAX_ANCHOR]
+    if text:
+        return text
+    inside = itertools.islice(element.iter(), _MAX_PIECES)
+    return next((label for node in inside if node.tag == "img" and (label := _label(node))), _label(element))
+
+
+def _pieces(element: Any) -> Iterator[str]:
+    """The text of an element piece by piece; at least one for each element."""
+    yield element.text or ""
+    for child in element:
+        yield from _pieces(child)
+        yield child.tail or ""
 
 
 def _label(element: Any) -> str:

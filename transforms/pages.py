@@ -19,9 +19,7 @@ MAX_BYTES = 10_485_760
 _ENOUGH_TEXT = 64  # characters; less says nothing about two pages being the same
 
 # Without huge_tree lxml drops in silence what is nested deeper than 254; with it, than 2,047.
-_PARSER = etree.HTMLParser(
-    encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, collect_ids=False
-)
+_PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, collect_ids=False)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

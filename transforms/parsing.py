@@ -14,7 +14,7 @@ from transforms.outcomes import Outcome
 from transforms.pages import Link, Page, followed, parse_page
 from transforms.replies import header
 from transforms.scope import UrlFilter
-from transforms.tables import DOCUMENTS, HOSTS, KEY, VISITS, conform, open_parquet, to_ipc
+from transforms.tables import DOCUMENTS, KEY, VISITS, conform, open_parquet, to_ipc
 
 NOT_FOLLOWED = "not_followed"  # a link of a kind that leads to no page: an image, a style sheet, …
 
@@ -68,7 +68,7 @@ def _key(url: str) -> bytes:
     return urls.url_key(url)
 
 
-def link_rows(links: list[Link], page: Page | None, visit: dict[str, Any], url_filter: UrlFilter) -> list[dict]:
+def link_rows(links: list[Link], page: Page | None, visit: dict[str, Any], url_filter: UrlFilter) -> list[tuple]:
     """Rows of LINK. A redirect costs no depth: a person who follows it has made no further click."""
     rows = []
     for link in links:
@@ -127,7 +127,7 @@ def host_rows(visits: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "visits": 1,
             "requests": int(asked),
             "fetched": int(visit["outcome"] in (Outcome.FETCHED, Outcome.NOT_MODIFIED)),
-            "failures": int(asked and visit["status"] is None or (visit["status"] or 0) >= 500),
+            "failures": int((asked and visit["status"] is None) or (visit["status"] or 0) >= 500),
             "bytes": visit["body_bytes"] or 0,
             "elapsed_ms": visit["elapsed_ms"] or 0.0,
             "last_fetched_at": visit["fetched_at"] if asked else None,

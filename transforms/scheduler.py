@@ -4,6 +4,7 @@ import dataclasses
 import json
 import queue
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -42,6 +43,7 @@ class VisitContext:
     identity: Identity
     round: int
     deadline: datetime
+    asked_before: datetime | None  # an attempt that did not commit may have asked any host until then
     open_client: Callable[[], Client]
     progress: str | None = None  # a file prefix for reports on the way, if anybody reads them
     stop_file: str | None = None  # when it appears, no further request starts
@@ -65,8 +67,13 @@ class HostScheduler:
         self._next_look = 0.0
         self.report = Report()
 
-    def add(self, turn: hosts.HostTurn) -> None:
-        heappush(self._heap, (turn.ready_at, turn.host, turn))
+    def add(self, host: str, queue: deque[Due], robots: dict[str, hosts.Robots], asked: datetime | None) -> None:
+        """Take a host in; `asked` is when it last answered us, in an earlier round."""
+        turn = hosts.HostTurn(host, queue, robots)
+        if asked:
+            since = (datetime.now(UTC) - asked).total_seconds()
+            turn.ready_at = time.monotonic() - since + self._delay(turn)
+        heappush(self._heap, (turn.ready_at, host, turn))
 
     def pump(self, wait: bool) -> Iterator[Event]:
         """What has happened so far; with `wait`, all that is still to happen, as it happens."""
@@ -74,6 +81,8 @@ class HostScheduler:
             now = time.monotonic()
             self._look_around(now)
             yield from self._dispatch(now)
+            if not (self._heap or self._running):
+                break
             try:
                 timeout = self._pause(time.monotonic()) if wait else 0.0
                 turn, action, result = self._results.get(timeout=timeout) if timeout else self._results.get_nowait()
@@ -99,9 +108,7 @@ class HostScheduler:
             while True:
                 head = turn.queue[0] if turn.queue else None
                 origin = origin_of(head.url) if head else ""
-                action = hosts.next_action(
-                    head, origin, turn.robots.get(origin), turn.ready_at, now, self._deadline
-                )
+                action = hosts.next_action(head, origin, turn.robots.get(origin), turn.ready_at, now, self._deadline)
                 if not isinstance(action, hosts.Answer):
                     break
                 turn.queue.popleft()

@@ -1,5 +1,6 @@
 """Which URLs belong to the crawl: rules in order, and the name of the first that rejects."""
 
+import functools
 import re
 
 from transforms import urls
@@ -46,13 +47,13 @@ class UrlFilter:
 
         `depth` counts links from a seed, `redirects` those followed in a row to get to this URL.
         """
-        return self.reject_url(url) or self._reject_path(depth, redirects)
-
-    def reject_url(self, url: str) -> str | None:
-        """The same for the rules that look at nothing but the URL."""
-        host = urls.host(url)
         if len(url) > self._max_length:
             return "too_long"
+        return _reject_url(self, url) or self._reject_path(depth, redirects)
+
+    def reject_url(self, url: str) -> str | None:
+        """What the rules say that look at nothing but the URL, but for its length."""
+        host = urls.host(url)
         if self._denied and self._is_denied(host):
             return "deny_host"
         if extension(url) in NEVER_TEXT:
@@ -78,6 +79,12 @@ class UrlFilter:
         if self._mode == "host":
             return host in self._hosts
         return self._mode == "any" or urls.domain(host) in self._domains
+
+
+@functools.lru_cache(maxsize=2**15)
+def _reject_url(url_filter: UrlFilter, url: str) -> str | None:
+    """Pages of a site share most of their links."""
+    return url_filter.reject_url(url)
 
 
 def extension(url: str) -> str:

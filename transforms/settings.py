@@ -120,7 +120,7 @@ def _problem(key: str, kind: Any, value: Any) -> str | None:
         if value < 0:
             return "must be a whole number of at least 0"
     elif str in kinds and isinstance(value, str):
-        if key.startswith("robot.") and not value.isprintable() or "\n" in value:
+        if (key.startswith("robot.") and not value.isprintable()) or "\n" in value:
             return "must be one line of printable text"
         if key == "robot.name" and value and not re.fullmatch(r"[A-Za-z_-]+(/[\w.+-]+)?", value):
             return "must be letters, - and _, as robots.txt can name it, with /version at most"
@@ -177,7 +177,9 @@ def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """The settings with some values replaced, by dotted key: `{"politeness.delay": 0.5}`."""
     for key, value in changes.items():
         part, _, name = key.partition(".")
-        settings = dataclasses.replace(settings, **{part: dataclasses.replace(getattr(settings, part), **{name: value})})
+        settings = dataclasses.replace(
+            settings, **{part: dataclasses.replace(getattr(settings, part), **{name: value})}
+        )
     return settings
 
 

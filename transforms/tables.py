@@ -257,9 +257,10 @@ class TableWriter:
 @contextlib.contextmanager
 def open_parquet(root: str, path: str) -> Iterator[pq.ParquetFile]:
     """A Parquet file of the crawl directory, wherever Beam's FileSystems find it."""
-    with FileSystems.open(
-        FileSystems.join(root, *path.split("/")), compression_type="uncompressed"
-    ) as source, pq.ParquetFile(source) as file:
+    with (
+        FileSystems.open(FileSystems.join(root, *path.split("/")), compression_type="uncompressed") as source,
+        pq.ParquetFile(source) as file,
+    ):
         yield file
 
 
@@ -276,9 +277,7 @@ def read_table(root: str, paths: Iterable[str], schema: pa.Schema, columns: list
 def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The table with exactly the schema's columns: missing ones null, others dropped."""
     columns = [
-        table[field.name].cast(field.type)
-        if field.name in table.column_names
-        else pa.nulls(table.num_rows, field.type)
+        table[field.name].cast(field.type) if field.name in table.column_names else pa.nulls(table.num_rows, field.type)
         for field in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)

@@ -36,7 +36,8 @@ class _VisitFn(beam.DoFn):
         delay = max((hosts.delay(settings.politeness.delay, known) for known in robots.values()), default=0.0)
         due = choose(rows, budget(settings.limits, max(delay, settings.politeness.delay)))
         if due:
-            self._scheduler.add(hosts.HostTurn(host, deque(due), robots))
+            asked = [*work["asked"], *(row["fetched_at"] for row in work["robots"]), self._context.asked_before]
+            self._scheduler.add(host, deque(due), robots, max(filter(None, asked), default=None))
         for event in self._scheduler.pump(wait=False):
             yield beam.pvalue.TaggedOutput(event.table, event.row)
 
@@ -58,8 +59,9 @@ class Visited(NamedTuple):
 class VisitHosts(beam.PTransform):
     """Visit every due URL of each host, politely; the URLs of one host stay together.
 
-    Takes (host, {"due": lists of Due as tuples, "robots": rows}). Every URL of a host's budget becomes exactly one
-    visit, whatever happens to it; beyond the budget it becomes none and stays in the frontier.
+    Takes (host, {"due": lists of Due as tuples, "robots": rows, "asked": when it last answered}). Every URL of a
+    host's budget becomes exactly one visit, whatever happens to it; beyond the budget it becomes none and stays in the
+    frontier.
     """
 
     def __init__(self, context: VisitContext) -> None:

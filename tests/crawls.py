@@ -1,0 +1,76 @@
+"""Run whole crawls in tests, and read what they wrote."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pipeline.crawl import End, StopSignal, run_crawl, settings_digest
+from pipeline.seeds import Seed, add_seeds
+from runners.direct import DirectEngine
+from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of
+from transforms.settings import Settings, override
+from transforms.tables import TABLES, read_table
+
+LOOPBACK = {"fetch.allow_addresses": ["127.0.0.0/8"], "politeness.delay": 0.0}
+
+
+class Silent:
+    """An observer that only remembers."""
+
+    def __init__(self) -> None:
+        self.committed: list[Manifest] = []
+        self.waited = 0
+
+    def step_started(self, step: Step, progress: str, rows: int) -> None:
+        pass
+
+    def step_committed(self, manifest: Manifest) -> None:
+        self.committed.append(manifest)
+
+    def waiting(self, until: datetime, urls: int) -> None:
+        self.waited += 1
+
+
+def settings(**changes: Any) -> Settings:
+    """Loopback allowed and no delay, with changes such as `scope__depth=2`."""
+    return override(Settings(), LOOPBACK | {name.replace("__", "."): value for name, value in changes.items()})
+
+
+def crawl(
+    path: Path,
+    seeds: Iterable[str] = (),
+    rounds: int | None = None,
+    workers: int = 1,
+    observer: Silent | None = None,
+    stop: StopSignal | None = None,
+    **changes: Any,
+) -> End:
+    """Add the seeds and run rounds in this process."""
+    directory, chosen = CrawlDir(str(path)), settings(**changes)
+    if seeds := [Seed(url) for url in seeds]:
+        add_seeds(directory, seeds, settings_digest(chosen), datetime.now(UTC))
+    return run_crawl(
+        directory, chosen, DirectEngine(workers, []), observer or Silent(), stop or StopSignal(), rounds
+    )
+
+
+def rows(path: Path, table: str) -> list[dict[str, Any]]:
+    """All committed rows of a table, oldest round first."""
+    directory = CrawlDir(str(path))
+    paths = [file.path for file in files_of(directory.manifests(), table)]
+    return list(read_table(directory.root, paths, TABLES[table]).to_pylist())
+
+
+def frontier(path: Path) -> list[dict[str, Any]]:
+    """The rows that wait for the next round."""
+    from transforms.crawl_dir import frontier_files
+
+    directory = CrawlDir(str(path))
+    paths = [file.path for file in frontier_files(directory.manifests())]
+    return list(read_table(directory.root, paths, TABLES["frontier"]).to_pylist())
+
+
+def states(path: Path) -> dict[str, dict[str, Any]]:
+    """The newest row of table urls for each URL."""
+    return {row["url"]: row for row in sorted(rows(path, "urls"), key=lambda row: row["round"])}

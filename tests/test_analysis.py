@@ -1,0 +1,76 @@
+"""One text, one list of terms: for documents and for queries."""
+
+import doctest
+import string
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transforms import analysis
+from transforms.analysis import MAX_TERM_LENGTH, query_terms, tokens
+
+CASES = [  # text, terms separated by spaces
+    ("", ""),
+    (" \t\n —–… !?", ""),
+    ("Hello, World", "hello world"),
+    ("foo_bar node.js os.path", "foo_bar node js os path"),
+    ("C++, C# and f#; C, c++11", "c++ c# and f# c c++ 11"),
+    ("abc# etc++", "abc etc"),
+    ("3.14 v2", "3 14 v2"),
+    ("don't don’t", "don t don t"),
+    ("ＦＵＬＬ ﬁne", "full fine"),
+    ("STRASSE Straße ΣΊΣΥΦΟΣ", "strasse strasse σίσυφοσ"),
+    ("cafe\u0301 café", "café café"),
+    ("co\u00adoperate", "cooperate"),
+    ("हिन्दी में ภาษาไทย", "हिन्दी में ภาษาไทย"),
+    ("全文検索", "全文 文検 検索"),
+    ("木", "木"),
+    ("검색 엔진은", "검색 엔진 진은"),
+    ("ｶﾞﾗｽ", "ガラ ラス"),
+    ("Python入門。c++版 日本", "python 入門 c++ 版 日本"),
+    ("中文，中文", "中文 中文"),
+    ("कि本", "कि 本"),
+]
+
+
+@pytest.mark.parametrize(("text", "terms"), CASES)
+def test_terms_of_a_text(text, terms):
+    assert tokens(text) == terms.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("the index of a crawl", "index crawl"),
+        ("The Who", "the who"),
+        ("index the index", "index"),
+        ("", ""),
+    ],
+)
+def test_queries_leave_stop_words_out_unless_there_is_nothing_else(text, terms):
+    assert query_terms(text) == terms.split()
+
+
+@pytest.mark.parametrize("end", ["", " é", " 木"])
+def test_a_long_word_is_cut_and_found_by_its_whole_form(end):
+    word = "x" * 10_000
+    assert tokens(f"a {word} b{end}")[:3] == ["a", "x" * MAX_TERM_LENGTH, "b"]
+    assert tokens(word) == ["x" * MAX_TERM_LENGTH]
+
+
+@given(st.text(alphabet=string.printable))
+def test_the_fast_path_gives_what_the_others_give(text):
+    assert tokens(text + " é") == [*tokens(text), "é"]
+    assert tokens(text + " 木") == [*tokens(text), "木"]
+
+
+@given(st.text())
+def test_any_text_has_terms_of_bounded_length_whatever_its_form(text):
+    assert all(0 < len(term) <= MAX_TERM_LENGTH for term in tokens(text))
+    assert tokens(unicodedata.normalize("NFKC", text)) == tokens(text)
+
+
+def test_examples():
+    assert doctest.testmod(analysis) == (0, 3)

@@ -1,0 +1,183 @@
+"""The crawl directory: what is committed, what follows from it, and what is said when it cannot be read."""
+
+import json
+
+import pytest
+
+from transforms.crawl_dir import (
+    CrawlDir,
+    CrawlDirError,
+    Manifest,
+    Step,
+    files_of,
+    frontier_files,
+    next_step,
+    parse_manifest,
+    render_manifest,
+    visible_files,
+)
+from transforms.tables import TableFile
+
+
+def file(table, name):
+    return TableFile(table, f"{table}/{name}", 1, 100, {})
+
+
+def committed(step, round_, files=(), consumed=(), index=()):
+    moment = f"2026-01-0{round_ + 1}T00:00:00.000+00:00"
+    return Manifest(step, round_, "d" * 32, tuple(files), {"fetched": 3}, tuple(consumed), moment, moment, tuple(index))
+
+
+SEEDS = committed("seeds", 0, [file("frontier", "a")])
+NEXT = {
+    "nothing yet": ([], Step("fetch", 1)),
+    "seeds only": ([SEEDS], Step("fetch", 1)),
+    "fetched": ([SEEDS, committed("fetch", 1)], Step("update", 1)),
+    "fetched and updated": ([SEEDS, committed("fetch", 1), committed("update", 1)], Step("fetch", 2)),
+    "the second round fetched": (
+        [SEEDS, committed("fetch", 1), committed("update", 1), committed("fetch", 2)],
+        Step("update", 2),
+    ),
+    "in any order": ([committed("update", 1), committed("fetch", 1), SEEDS], Step("fetch", 2)),
+    "more seeds change nothing": ([SEEDS, committed("fetch", 1), SEEDS], Step("update", 1)),
+}
+
+
+@pytest.mark.parametrize(("manifests", "step"), NEXT.values(), ids=NEXT)
+def test_the_next_step_follows_from_what_is_committed(manifests, step):
+    assert next_step(manifests) == step
+
+
+def test_the_frontier_is_what_no_update_has_consumed():
+    update = committed("update", 1, [file("urls", "c"), file("frontier", "b")], consumed=["frontier/a"])
+    late_seeds = committed("seeds", 0, [file("frontier", "late")])
+    assert frontier_files([SEEDS]) == [file("frontier", "a")]
+    assert frontier_files(iter([SEEDS, late_seeds, update])) == [file("frontier", "late"), file("frontier", "b")]
+    assert files_of([SEEDS, update], "urls") == [file("urls", "c")]
+
+
+def test_files_and_index_folders_of_committed_steps_are_visible():
+    update = committed("update", 1, [file("urls", "c")], consumed=["frontier/a"], index=["index/round=000001/s"])
+    assert list(visible_files([SEEDS, update])) == ["frontier/a", "urls/c", "index/round=000001/s"]
+
+
+@pytest.mark.parametrize("suffix", ["", "-1a2b3c4d"])
+def test_a_manifest_is_read_as_it_was_written(suffix):
+    manifest = committed("update", 1, [file("frontier", "한글 'x'")], ["frontier/a"], ["index/s"])
+    assert parse_manifest(f"000001-update{suffix}.json", render_manifest(manifest)) == manifest
+
+
+def changed(**fields):
+    return json.dumps(json.loads(render_manifest(SEEDS)) | fields)
+
+
+# text, what the message says of it
+UNUSABLE = {
+    "empty": ("", "Expecting value"),
+    "cut short": (render_manifest(SEEDS)[:100], "Expecting"),
+    "no object": ("[1, 2]", "it is not a manifest of Beamtrawl"),
+    "of another program": ('{"version": 3, "rounds": 2}', "it is not a manifest of Beamtrawl"),
+    "of a newer program": (
+        changed(schema_version=2, colours=[]),
+        "it has schema version 2, this program reads up to 1; update Beamtrawl",
+    ),
+    "no schema version": ('{"format": "beamtrawl-crawl"}', "it lacks 'schema_version'"),
+    "a strange schema version": (changed(schema_version="1"), ""),
+    "no files": ('{"format": "beamtrawl-crawl", "schema_version": 1}', "it lacks 'files'"),
+    "files without names": (changed(files=[{"rows": 1}]), ""),
+    "files that are none": (changed(files=[1]), ""),
+    "a field too many": (changed(colour="red"), "colour"),
+    "another step's": (changed(step="fetch"), "it says it is 000000-fetch"),
+    "another round's": (changed(round=3), "it says it is 000003-seeds"),
+    "a round that is none": (changed(round="3"), ""),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), UNUSABLE.values(), ids=UNUSABLE)
+def test_an_unusable_manifest_is_named_in_one_line(text, reason):
+    with pytest.raises(CrawlDirError) as caught:
+        parse_manifest("000000-seeds.json", text)
+    message = str(caught.value)
+    assert message.startswith("manifests/000000-seeds.json cannot be used: ")
+    assert reason in message
+    assert "\n" not in message
+
+
+@pytest.mark.xfail(strict=True, reason="taken as they are: they break later, without the manifest's name")
+@pytest.mark.parametrize("fields", [{"counters": None}, {"consumed": "frontier/a"}, {"step": "seeds"} | {"index": "x"}])
+def test_a_manifest_with_a_field_of_another_kind_is_unusable(fields):
+    with pytest.raises(CrawlDirError):
+        parse_manifest("000000-seeds.json", changed(**fields))
+
+
+def test_steps_are_listed_in_the_order_of_the_crawl(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    for step, round_ in (("fetch", 10), ("update", 9), ("fetch", 9)):
+        crawl.commit(committed(step, round_))
+    crawl.commit(SEEDS)
+    crawl.commit(SEEDS, "-1a2b3c4d")
+    listed = [(m.step, m.round) for m in crawl.manifests()]
+    assert listed == [("seeds", 0), ("seeds", 0), ("fetch", 9), ("update", 9), ("fetch", 10)]
+    assert all(m.program.startswith("beamtrawl ") for m in crawl.manifests())
+
+
+def test_a_manifest_counts_once_it_has_its_final_name(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    crawl.commit(SEEDS)
+    (tmp_path / "manifests" / "000001-fetch.json.0a1b2c3d.tmp").write_text('{"format": "beamtr')
+    assert [m.step for m in crawl.manifests()] == ["seeds"]
+    assert next_step(crawl.manifests()) == Step("fetch", 1)
+
+
+def test_writing_leaves_the_new_text_and_nothing_else(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    crawl.write_text("a/b.txt", "old")
+    crawl.write_text("a/b.txt", "새 것")
+    assert crawl.read_text("a/b.txt") == "새 것"
+    assert crawl.names("a") == ["b.txt"]
+    assert crawl.names("nowhere") == []
+
+
+def test_a_directory_that_cannot_be_written_is_named_in_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CrawlDirError, match=r"^cannot write .*/file/manifests/000000-seeds.json: [^\n]+$"):
+        CrawlDir(str(tmp_path / "file")).commit(SEEDS)
+
+
+def test_a_directory_without_a_crawl_says_how_to_start_one(tmp_path):
+    with pytest.raises(CrawlDirError, match=r"holds no crawl; start one with: beamtrawl crawl \S+ --seed URL$"):
+        CrawlDir(str(tmp_path)).require_manifests()
+
+
+def test_a_manifest_of_strange_bytes_is_named_in_one_line(tmp_path):
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "000000-seeds.json").write_bytes(b"\xff\xfe{}")
+    with pytest.raises(CrawlDirError, match=r"^manifests/000000-seeds.json cannot be used: [^\n]+$"):
+        CrawlDir(str(tmp_path)).manifests()
+
+
+GLOB = pytest.mark.xfail(strict=True, reason="names() gives the root to a glob: the crawl looks empty")
+ROOTS = ["plain", "with space", "it's", "한글", pytest.param("a[1]", marks=GLOB), pytest.param("a*", marks=GLOB)]
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_a_crawl_may_lie_in_a_directory_of_any_name(tmp_path, name):
+    crawl = CrawlDir(str(tmp_path / name))
+    crawl.commit(SEEDS)
+    assert [m.step for m in crawl.manifests()] == ["seeds"]
+
+
+@pytest.mark.parametrize(
+    ("given", "root"),
+    [
+        ("s3://bucket/crawl/", "s3://bucket/crawl"),
+        ("/", "/"),
+        pytest.param("", None, marks=pytest.mark.xfail(strict=True, reason='"" means /, and `clean ""` cleans there')),
+    ],
+)
+def test_the_root_of_a_crawl(given, root):
+    if root is None:
+        with pytest.raises(CrawlDirError):
+            CrawlDir(given)
+    else:
+        assert CrawlDir(given).root == root

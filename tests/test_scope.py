@@ -1,0 +1,94 @@
+"""The first rule that rejects a URL is the one that is reported."""
+
+import doctest
+import pickle
+
+import pytest
+
+from transforms import scope
+from transforms.scope import MAX_REDIRECTS, UrlFilter
+from transforms.settings import Scope
+
+SEEDS = frozenset({"www.example.org", "127.0.0.1:8080"})
+
+# settings, URL, rule
+CASES = [
+    # the seeds' hosts, ports included
+    ({}, "http://www.example.org/a", None),
+    ({}, "https://www.example.org/a", None),
+    ({}, "http://127.0.0.1:8080/a", None),
+    ({}, "http://127.0.0.1:8081/a", "scope"),
+    ({}, "http://docs.example.org/a", "scope"),
+    ({}, "http://example.org/a", "scope"),
+    # their domains
+    ({"mode": "domain"}, "http://docs.example.org/a", None),
+    ({"mode": "domain"}, "http://example.org:8080/a", None),
+    ({"mode": "domain"}, "http://127.0.0.1:9/a", None),
+    ({"mode": "domain"}, "http://127.0.0.2:8080/a", "scope"),
+    ({"mode": "domain"}, "http://notexample.org/a", "scope"),
+    ({"mode": "any"}, "http://else.where/a", None),
+    # length, in characters of the whole URL
+    ({"max_url_length": 30}, "http://www.example.org/" + "a" * 7, None),
+    ({"max_url_length": 30}, "http://www.example.org/" + "a" * 8, "too_long"),
+    # denied hosts and all below them
+    ({"deny_hosts": ["example.org"]}, "http://www.example.org/", "deny_host"),
+    ({"deny_hosts": ["Www.Example.Org."]}, "http://www.example.org:8080/", "deny_host"),
+    ({"deny_hosts": ["ample.org"]}, "http://www.example.org/", None),
+    ({"deny_hosts": ["127.0.0.1:8080"]}, "http://127.0.0.1:8080/", "deny_host"),
+    ({"deny_hosts": ["127.0.0.1:8081"]}, "http://127.0.0.1:8080/", None),
+    # extensions of what is never text
+    ({}, "http://www.example.org/a.PNG", "extension"),
+    ({}, "http://www.example.org/a.tar.gz?x", "extension"),
+    ({}, "http://www.example.org/a.html", None),
+    ({}, "http://www.example.org/a.png/", None),
+    ({}, "http://www.example.org/a?b.png", None),
+    ({}, "http://www.example.org/3.11", None),
+    # patterns may match anywhere
+    ({"exclude": ["/private/"]}, "http://www.example.org/private/a", "exclude"),
+    ({"exclude": ["/private/"]}, "http://www.example.org/public/a", None),
+    ({"include": ["/docs/", "/wiki/"]}, "http://www.example.org/wiki/a", None),
+    ({"include": ["/docs/", "/wiki/"]}, "http://www.example.org/shop/a", "include"),
+    # the order of the rules
+    ({"max_url_length": 9, "deny_hosts": ["b.org"]}, "http://b.org/a.png", "too_long"),
+    ({"deny_hosts": ["b.org"]}, "http://b.org/a.png", "deny_host"),
+    ({"exclude": ["a"]}, "http://b.org/a.png", "extension"),
+    ({"exclude": ["a"], "include": ["c"]}, "http://b.org/a", "exclude"),
+    ({"include": ["c"]}, "http://b.org/a", "include"),
+]
+
+
+@pytest.mark.parametrize(("settings", "url", "rule"), CASES)
+def test_rules_about_the_url(settings, url, rule):
+    assert UrlFilter(Scope(**settings), SEEDS).reject(url, depth=0, redirects=0) == rule
+
+
+@pytest.mark.parametrize(
+    ("limit", "depth", "redirects", "rule"),
+    [
+        (2, 2, 0, None),
+        (2, 3, 0, "depth"),
+        (0, 0, 0, None),
+        (0, 1, 0, "depth"),
+        (None, 10**6, 0, None),
+        (None, 0, MAX_REDIRECTS, None),
+        (None, 0, MAX_REDIRECTS + 1, "redirect_limit"),
+        (0, 1, MAX_REDIRECTS + 1, "depth"),
+    ],
+)
+def test_rules_about_the_way_to_it(limit, depth, redirects, rule):
+    assert UrlFilter(Scope(depth=limit), SEEDS).reject("http://www.example.org/", depth, redirects) == rule
+
+
+def test_two_filters_do_not_share_verdicts():
+    host, domain = (UrlFilter(Scope(mode=mode), SEEDS) for mode in ("host", "domain"))
+    url = "http://docs.example.org/"
+    assert [f.reject(url, 0, 0) for f in (host, domain, host, domain)] == ["scope", None, "scope", None]
+
+
+def test_a_filter_travels_to_workers():
+    copy = pickle.loads(pickle.dumps(UrlFilter(Scope(exclude=["x"]), SEEDS)))
+    assert copy.reject("http://www.example.org/x", 0, 0) == "exclude"
+
+
+def test_examples_in_docstrings():
+    assert doctest.testmod(scope) == (0, 1)
