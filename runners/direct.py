@@ -18,17 +18,19 @@ class DirectEngine:
     """This machine, all its cores.
 
     Beam's `DirectRunner` is a switch between engines that first looks for another program on the network; the one
-    meant is the FnApiRunner, so it is named.
+    meant is the FnApiRunner, so it is named. Unless told how many, it takes as many worker processes as there are
+    cores, and none for a step that would be over before they have started.
     """
 
     def __init__(self, workers: int | None, flags: Sequence[str]) -> None:
         self.workers = workers or os.cpu_count() or 1
+        self._exactly = workers
         self._flags = list(flags)
         # Worker processes are meant to run in this mode; the warning about it is for others.
         logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
-        workers = 1 if seconds < _WORTH_WORKERS else self.workers
+        workers = self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
         options = PipelineOptions(self._flags)
         options.view_as(DirectOptions).direct_num_workers = workers
         # `exec`: the worker takes the shell's place, so that the driver is its parent.

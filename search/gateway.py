@@ -65,6 +65,7 @@ def create_app(crawl: CrawlDir) -> flask.Flask:
     app = flask.Flask(__name__)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM
     app.jinja_env.tests["web_url"] = is_web_url
+    app.jinja_env.globals["max_query"] = MAX_QUERY
     latest = LatestIndex(crawl)
 
     @app.route("/", methods=["GET", "POST"])
@@ -79,9 +80,7 @@ def create_app(crawl: CrawlDir) -> flask.Flask:
 
     @app.get("/api/search")
     def api() -> ResponseReturnValue:
-        query = _query() or flask.abort(
-            400, "q is missing: name what to search for, as in /api/search?q=robot"
-        )
+        query = _query() or flask.abort(400, "q is missing: name what to search for, as in /api/search?q=robot")
         limit, offset = _number("limit", PAGE_HITS, 1, MAX_LIMIT), _number("offset", 0, 0, MAX_OFFSET)
         return as_json(latest.get().search(query, limit, offset))
 
@@ -92,9 +91,7 @@ def create_app(crawl: CrawlDir) -> flask.Flask:
     @app.errorhandler(CrawlDirError)
     def unusable(error: CrawlDirError) -> ResponseReturnValue:
         app.logger.error("%s", error)  # it names paths, which are for the operator alone
-        return _error(
-            503, "There is no index to search. It comes with the first finished round of the crawl."
-        )
+        return _error(503, "There is no index to search. It comes with the first finished round of the crawl.")
 
     @app.after_request
     def secure(response: flask.Response) -> flask.Response:

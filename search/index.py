@@ -47,9 +47,7 @@ class Index:
             raise CrawlDirError(f"{crawl.root} has no index yet; go on with: beamtrawl crawl {crawl.root}")
         first = min(manifest.round for manifest in steps)
         if as_of is not None and as_of < first:
-            raise CrawlDirError(
-                f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later"
-            )
+            raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
         wanted = [manifest for manifest in steps if as_of is None or manifest.round <= as_of]
         return cls([Segment(crawl.root, folder) for manifest in wanted for folder in manifest.index])
 
@@ -103,9 +101,7 @@ class Index:
         ]
 
 
-def _hit(
-    candidate: _Candidate, facts: Mapping[str, Any], shown: Mapping[str, Any], terms: Sequence[str]
-) -> Hit:
+def _hit(candidate: _Candidate, facts: Mapping[str, Any], shown: Mapping[str, Any], terms: Sequence[str]) -> Hit:
     # There is no text to be had of a NOARCHIVE document; its description is meant for this.
     text = shown["text"] or shown["description"] or ""
     return Hit(

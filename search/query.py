@@ -15,9 +15,7 @@ MAX_TERMS = 64
 
 Phrase = tuple[str, ...]
 
-_PART = re.compile(
-    r'(?P<minus>(?<!\S)-)?(?:"(?P<phrase>[^"]*)"|(?<!\S)site:(?P<site>[^\s"]+)|(?P<word>[^\s"]+)|")'
-)
+_PART = re.compile(r'(?P<minus>(?<!\S)-)?(?:"(?P<phrase>[^"]*)"|(?<!\S)site:(?P<site>[^\s"]+)|(?P<word>[^\s"]+)|")')
 
 
 class Query(NamedTuple):

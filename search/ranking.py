@@ -36,14 +36,13 @@ def inverse_document_frequency(documents: int, document_frequency: int) -> float
 def field_factors(lengths: Mapping[str, Ints], averages: Mapping[str, float]) -> dict[str, Floats]:
     """By field, what one occurrence is worth in each document, given the documents' lengths of the field."""
     return {
-        name: weight / (1 - B + B * lengths[name] / (averages[name] or 1))  # an average of 0 is one of zeros
+        name: weight
+        / (1 - B + B * lengths[name].astype(np.float64) / (averages[name] or 1))  # an average of 0 is one of zeros
         for name, weight in WEIGHTS.items()
     }
 
 
-def term_scores(
-    idf: float, docs: Ints, frequencies: Mapping[str, Ints], factors: Mapping[str, Floats]
-) -> Floats:
+def term_scores(idf: float, docs: Ints, frequencies: Mapping[str, Ints], factors: Mapping[str, Floats]) -> Floats:
     """The scores of a term for the documents of its postings.
 
     `frequencies` lie parallel to `docs`; `factors` are those of all documents of the segment.

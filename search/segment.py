@@ -54,16 +54,12 @@ class Segment:
         self._root, self._folder = root, folder
         self._footers = {name: self._footer(name) for name in (POSTINGS, POSITIONS, DOCS, DOCSTORE)}
         footer = self._footers[POSTINGS]
-        self._last_terms = [
-            footer.row_group(i).column(0).statistics.max for i in range(footer.num_row_groups)
-        ]
+        self._last_terms = [footer.row_group(i).column(0).statistics.max for i in range(footer.num_row_groups)]
         footer = self._footers[DOCSTORE]
         self._shown_ends = np.cumsum([footer.row_group(i).num_rows for i in range(footer.num_row_groups)])
         with self._open(DOCS) as file:
             self.facts: pa.Table = file.read()
-        self.lengths: Mapping[str, Ints] = {
-            field: self.facts[f"length_{field}"].to_numpy() for field in FIELDS
-        }
+        self.lengths: Mapping[str, Ints] = {field: self.facts[f"length_{field}"].to_numpy() for field in FIELDS}
         self.postings = functools.lru_cache(CACHED_TERMS)(self._postings)
         self.positions = functools.lru_cache(CACHED_TERMS)(self._positions)
 
@@ -96,9 +92,9 @@ class Segment:
         if row < 0:
             return _NO_POSTINGS
         docs = np.cumsum(rows["docs"][row].values.to_numpy(), dtype=np.int32)
-        return Postings(
-            docs, {field: rows[f"tf_{field}"][row].values.to_numpy() for field in FIELDS}, (group, row)
-        )
+        # Copied, or what is kept of one term would hold on to its whole row group.
+        frequencies = {field: rows[f"tf_{field}"][row].values.to_numpy().copy() for field in FIELDS}
+        return Postings(docs, frequencies, (group, row))
 
     def _positions(self, term: str) -> Positions:
         """Where a term stands in the PHRASE_FIELDS of its documents."""
@@ -132,5 +128,5 @@ class Segment:
             ) as file:
                 yield file
         except (OSError, BeamIOError, pa.ArrowInvalid) as error:
-            reason = str(error).splitlines()[0]
+            reason = (str(error) or type(error).__name__).splitlines()[0]
             raise CrawlDirError(f"{path} cannot be read: {reason}; restore it from a copy") from error

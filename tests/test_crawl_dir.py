@@ -74,7 +74,7 @@ def changed(**fields):
 # text, what the message says of it
 UNUSABLE = {
     "empty": ("", "Expecting value"),
-    "cut short": (render_manifest(SEEDS)[:100], "Expecting"),
+    "cut short": (render_manifest(SEEDS)[:-100], "line "),
     "no object": ("[1, 2]", "it is not a manifest of Beamtrawl"),
     "of another program": ('{"version": 3, "rounds": 2}', "it is not a manifest of Beamtrawl"),
     "of a newer program": (
@@ -104,7 +104,7 @@ def test_an_unusable_manifest_is_named_in_one_line(text, reason):
 
 
 @pytest.mark.xfail(strict=True, reason="taken as they are: they break later, without the manifest's name")
-@pytest.mark.parametrize("fields", [{"counters": None}, {"consumed": "frontier/a"}, {"step": "seeds"} | {"index": "x"}])
+@pytest.mark.parametrize("fields", [{"counters": None}, {"consumed": "frontier/a"}, {"index": "x"}])
 def test_a_manifest_with_a_field_of_another_kind_is_unusable(fields):
     with pytest.raises(CrawlDirError):
         parse_manifest("000000-seeds.json", changed(**fields))
@@ -156,12 +156,13 @@ def test_a_manifest_of_strange_bytes_is_named_in_one_line(tmp_path):
         CrawlDir(str(tmp_path)).manifests()
 
 
-GLOB = pytest.mark.xfail(strict=True, reason="names() gives the root to a glob: the crawl looks empty")
-ROOTS = ["plain", "with space", "it's", "한글", pytest.param("a[1]", marks=GLOB), pytest.param("a*", marks=GLOB)]
+GLOB = pytest.mark.xfail(strict=True, reason="names() gives the root to a glob: another crawl, or none, is read")
+ROOTS = ["plain", "with space", "it's", "한글", pytest.param("a[b]", marks=GLOB), pytest.param("a?", marks=GLOB)]
 
 
 @pytest.mark.parametrize("name", ROOTS)
 def test_a_crawl_may_lie_in_a_directory_of_any_name(tmp_path, name):
+    CrawlDir(str(tmp_path / "ab")).commit(committed("fetch", 1))
     crawl = CrawlDir(str(tmp_path / name))
     crawl.commit(SEEDS)
     assert [m.step for m in crawl.manifests()] == ["seeds"]

@@ -151,7 +151,7 @@ def test_a_bad_setting_is_named_with_its_value_and_line(text, line, rest):
 
 def test_a_text_that_is_not_toml_is_named_with_its_line():
     with pytest.raises(SettingsError, match=r"^mine\.toml: .*line 2.*$"):
-        parse("[scope]\nmode", "mine.toml")
+        parse("[scope]\nmode\n[limits]", "mine.toml")
 
 
 # Values that pass today and break a run later, or break the check itself.

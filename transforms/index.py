@@ -28,17 +28,14 @@ from apache_beam.io.filesystems import FileSystems
 
 from transforms.index_invert import FIELDS, PHRASE_FIELDS, Inverted, Longs, invert
 
-POSTINGS, POSITIONS, DOCS, DOCSTORE = (
-    "postings.parquet",
-    "positions.parquet",
-    "docs.parquet",
-    "docstore.parquet",
-)
+POSTINGS, POSITIONS, DOCS, DOCSTORE = "postings.parquet", "positions.parquet", "docs.parquet", "docstore.parquet"
 
 ROW_GROUP_POSTINGS = 16_384
 """Postings of a row group, at most, unless a single term has more: what a lookup decodes."""
 
 DOCS_GROUP = 65_536
+"""Documents of a row group of `docs`, which is read as a whole."""
+
 DOCSTORE_GROUP = 64
 """Documents of a row group of the docstore: what showing a hit decodes."""
 
@@ -113,17 +110,13 @@ def _postings(index: Inverted) -> pa.Table:
         "cf": pa.array(np.diff(np.concatenate([[0], np.cumsum(occurrences)])[index.starts]), pa.int64()),
         "docs": _lists(index.starts, gaps(index.docs, index.starts)),
     }
-    return pa.table(
-        columns | {f"tf_{name}": _lists(index.starts, tf) for name, tf in index.frequencies.items()}
-    )
+    return pa.table(columns | {f"tf_{name}": _lists(index.starts, tf) for name, tf in index.frequencies.items()})
 
 
 def _positions(index: Inverted) -> pa.Table:
     counts = np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS])
     positions = gaps(index.positions, np.cumsum(counts) - counts)
-    return pa.table(
-        {"term": pa.array(index.terms, pa.string()), "positions": _lists(index.position_starts, positions)}
-    )
+    return pa.table({"term": pa.array(index.terms, pa.string()), "positions": _lists(index.position_starts, positions)})
 
 
 def _docs(documents: pa.Table, lengths: Mapping[str, npt.NDArray[np.int32]]) -> pa.Table:
@@ -160,9 +153,7 @@ def _slices(rows: int, most: int) -> Iterator[int]:
 def _write(root: str, path: str, table: pa.Table, row_groups: Iterable[int]) -> None:
     """Write a table in row groups of so many rows each; terms and lists of numbers get encodings that fit."""
     encodings = {
-        f"{field.name}.list.element": "BYTE_STREAM_SPLIT"
-        for field in table.schema
-        if pa.types.is_list(field.type)
+        f"{field.name}.list.element": "BYTE_STREAM_SPLIT" for field in table.schema if pa.types.is_list(field.type)
     }
     by_term = table.schema.names[0] == "term"
     with (

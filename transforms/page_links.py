@@ -91,7 +91,7 @@ def refresh(content: str) -> tuple[int, str] | None:
         return None
     seconds = int(match["seconds"][:9] or "0")  # nine digits are thirty years; more could take forever to convert
     target = _REFRESH_URL.match(match["url"] or "")
-    return seconds, (target and target[target.lastindex or 0]) or ""
+    return seconds, "".join(target.groups("")) if target else ""
 
 
 def srcset(value: str) -> Iterator[str]:

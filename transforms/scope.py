@@ -90,8 +90,8 @@ def _reject_url(url_filter: UrlFilter, url: str) -> str | None:
 def extension(url: str) -> str:
     """The lower-case extension of a canonical URL's path, "" if it has none.
 
-    >>> extension("http://a.org/b.c/d.tar.GZ?x=y.z"), extension("http://a.org"), extension("http://a.org/.d/e")
+    >>> extension("http://a.org/b.c/d.tar.GZ?x=y.z"), extension("http://a.org/"), extension("http://a.org/.d/e")
     ('gz', '', '')
     """
-    name = url.partition("?")[0].split("/", 3)[-1].rpartition("/")[2]
+    name = url.partition("?")[0].rpartition("/")[2]
     return name.rpartition(".")[2].lower() if "." in name else ""

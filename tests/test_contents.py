@@ -1,0 +1,95 @@
+"""Content seen before: who keeps it, and who is a duplicate of whom."""
+
+import apache_beam as beam
+import pyarrow as pa
+import pytest
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.testing.util import assert_that
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transforms.contents import DUPLICATES, JudgeContents, judge_contents
+from transforms.parsing import CONTENTS
+from transforms.tables import DIGESTS, from_ipc, read_table, to_ipc
+from transforms.urls import url_key
+
+TEXT, OTHER = b"t" * 16, b"o" * 16
+
+
+def content(url, depth=1, digest=TEXT, shard=0):
+    return {"digest": digest, "url_key": url_key(url), "url": url, "depth": depth, "shard": shard}
+
+
+def earlier(url, digest=TEXT):
+    return {"digest": digest, "url_key": url_key(url), "url": url, "depth": 9, "round": 1}
+
+
+def judged(contents, known=()):
+    """({duplicate: of what}, the URLs of new contents)."""
+    names = {url_key(row["url"]): row["url"] for row in [*contents, *known]}
+    duplicates, new = judge_contents(contents, list(known))
+    return {names[d["url_key"]]: names[d["duplicate_of"]] for d in duplicates}, {c["url"] for c in new}
+
+
+# contents of the round, earlier digests, {duplicate: of what}, who has a new content
+CASES = {
+    "nothing": ([], [], {}, set()),
+    "two contents": ([content("/a"), content("/b", digest=OTHER)], [], {}, {"/a", "/b"}),
+    "the smaller depth": ([content("/a", depth=2), content("/b/long", depth=1)], [], {"/a": "/b/long"}, {"/b/long"}),
+    "the shorter URL": ([content("/aaa"), content("/b")], [], {"/aaa": "/b"}, {"/b"}),
+    "the alphabet": ([content("/b"), content("/a")], [], {"/b": "/a"}, {"/a"}),
+    "the earlier round": ([content("/a", depth=0)], [earlier("/long/and/deep")], {"/a": "/long/and/deep"}, set()),
+    "three": ([content("/c"), content("/b"), content("/a")], [], {"/b": "/a", "/c": "/a"}, {"/a"}),
+    "a page again": ([content("/a")], [earlier("/a")], {}, set()),
+    "a page again, and a copy of it": ([content("/b"), content("/longer")], [earlier("/longer")], {"/b": "/longer"}, set()),
+    "digests of other pages": ([content("/a")], [earlier("/b", OTHER)], {}, {"/a"}),
+}
+
+
+@pytest.mark.parametrize(("contents", "known", "duplicates", "new"), CASES.values(), ids=CASES)
+def test_the_first_document_keeps_the_content(contents, known, duplicates, new):
+    assert judged(contents, known) == (duplicates, new)
+
+
+CONTENT = st.builds(content, st.text("ab", min_size=1, max_size=3), st.integers(0, 2), st.sampled_from([TEXT, OTHER]))
+
+
+@given(st.lists(CONTENT, unique_by=lambda c: c["url"]), st.lists(st.builds(earlier, st.text("abc", max_size=2)), max_size=1), st.data())
+def test_the_order_of_arrival_does_not_matter(contents, known, data):
+    assert judged(data.draw(st.permutations(contents)), known) == judged(contents, known)
+
+
+@given(st.lists(CONTENT, unique_by=lambda c: c["url"]))
+def test_each_content_has_one_keeper_and_every_other_is_its_duplicate(contents):
+    duplicates, new = judged(contents)
+    assert len(new) == len({c["digest"] for c in contents})
+    assert new.isdisjoint(duplicates)
+    assert new | duplicates.keys() == {c["url"] for c in contents}
+    assert set(duplicates.values()) <= new
+
+
+def test_a_round_writes_its_new_digests_and_tells_each_shard_its_duplicates(tmp_path):
+    contents = [content("/a", shard=1), content("/bb", shard=2), content("/c", digest=OTHER), content("/dd", shard=3)]
+    sides = {
+        "new": [(0, to_ipc(pa.Table.from_pylist(contents, schema=CONTENTS)))],
+        "earlier": [(0, to_ipc(pa.Table.from_pylist([earlier("/old", OTHER)], schema=DIGESTS)))],
+    }
+    root = str(tmp_path)
+
+    def check_duplicates(batches):
+        found = {number: from_ipc([data], DUPLICATES).to_pylist() for number, data in batches}
+        assert {n: [(r["url_key"], r["duplicate_of"]) for r in rows] for n, rows in found.items()} == {
+            0: [(url_key("/c"), url_key("/old"))],
+            2: [(url_key("/bb"), url_key("/a"))],
+            3: [(url_key("/dd"), url_key("/a"))],
+        }
+
+    def check_files(files):
+        rows = read_table(root, [file.path for file in files], DIGESTS).to_pylist()
+        assert rows == [{"digest": TEXT, "url_key": url_key("/a"), "url": "/a", "depth": 1, "round": 5}]
+
+    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
+        collections = {name: pipeline | name >> beam.Create(batches) for name, batches in sides.items()}
+        found = collections | JudgeContents(root, 5)
+        assert_that(found.shard_to_duplicates, check_duplicates, "Duplicates")
+        assert_that(found.files, check_files, "Files")

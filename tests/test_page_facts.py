@@ -1,0 +1,130 @@
+"""A page states facts about itself, and what it asks of robots."""
+
+import doctest
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from transforms import directives, page_facts
+from transforms.directives import Directives
+from transforms.pages import Page, parse_page
+
+URL = "http://a.org/dir/page.html"
+
+
+def page(html: str, headers: Sequence[tuple[str, str]] = (), robot: str = "Our-Bot/1.0") -> Page:
+    parsed = parse_page(html.encode(), URL, "text/html", headers, robot)
+    assert parsed is not None
+    return parsed
+
+
+FACTS = {
+    "title": ("<title> The\n title </title><h1>other</h1>", "title", "The title"),
+    "no title": ("<svg><title>icon</title></svg><h1>other</h1>", "title", "other"),
+    "an icon's title": ("<body><svg><title>icon</title></svg><title>late</title>", "title", "late"),
+    "a long title": (f"<title>{'x' * 3000}</title>", "title", "x" * 2000),
+    "description": (
+        "<meta name=Description content='a  b'><meta property=og:description content=c>",
+        "description",
+        "a b",
+    ),
+    "a description for sharing": (
+        "<meta name=description content=' '><meta property=og:description content=c>",
+        "description",
+        "c",
+    ),
+    "keywords": ("<meta name=keywords content='a, b'>", "keywords", "a, b"),
+    "canonical": ("<link rel='Canonical' href='/x?#y'>", "canonical_url", "http://a.org/x"),
+    "canonical, itself": ("<link rel=canonical href=page.html>", "canonical_url", URL),
+    "canonical, unusable": (
+        "<link rel=canonical href='http://['><link rel=canonical href=b>",
+        "canonical_url",
+        "http://a.org/dir/b",
+    ),
+    "language": ("<html lang=pt-BR><p>x", "language", "pt"),
+    "language in XHTML": ("<html xml:lang=JA><p>x", "language", "ja"),
+    "language by meta": ("<meta http-equiv=content-language content=ko>", "language", "ko"),
+    "no language": ("<html lang=und><p>x", "language", ""),
+    "not a language": ("<html lang='english please'><p>x", "language", ""),
+    "guessed English": ("<p>This is a text in a language that nobody has declared, so guess it.", "language", "en"),
+    "guessed Korean": (f"<p>{'이 글은 아무도 언어를 밝히지 않은 한국어 문장입니다. ' * 3}", "language", "ko"),
+    "too short to guess": ("<p>This is short.", "language", ""),
+}
+
+
+@pytest.mark.parametrize(("html", "field", "value"), FACTS.values(), ids=FACTS)
+def test_facts(html, field, value):
+    assert getattr(page(html), field) == value
+
+
+def test_the_language_header_comes_after_the_page():
+    headers = [("Content-Language", "de")]
+    assert page("<p>x", headers=headers).language == "de"
+    assert page("<html lang=fr><p>x", headers=headers).language == "fr"
+
+
+MARCH_5 = datetime(2024, 3, 5, tzinfo=UTC)
+DATES = {
+    "article": ("<meta property=article:published_time content=2024-03-05T09:00:00+09:00>", MARCH_5),
+    "Dublin Core": ("<meta name=DC.date content=2024-03-05>", MARCH_5),
+    "microdata": ("<meta itemprop=datePublished content=20240305>", MARCH_5),
+    "the more certain one": ("<meta name=date content=1999-01-01><meta name=dc.date content=2024-03-05>", MARCH_5),
+    "as in mail": ("<meta name=date content='Mon, 04 Mar 2024 19:00:00 -0500'>", MARCH_5),
+    "time": ("<time>1999-01-01</time><time pubdate datetime=2024-03-05T00:00Z>yesterday</time>", MARCH_5),
+    "nonsense, then sense": ("<meta name=dc.date content=soon><meta name=date content=2024-03-05>", MARCH_5),
+    "nonsense": ("<meta name=date content='31 February 2024'>", None),
+    "beyond bounds": ("<meta name=date content=0001-01-01T00:00:00+23:59>", None),
+    "too long": (f"<meta name=date content='{'2' * 100}'>", None),
+    "none": ("<p>2024-03-05", None),
+}
+
+
+@pytest.mark.parametrize(("html", "moment"), DATES.values(), ids=DATES)
+def test_published_at(html, moment):
+    assert page(html).published_at == moment
+
+
+DIRECTIVES = {
+    "none given": ("<p>x", [], Directives()),
+    "meta": ("<META NAME=Robots CONTENT='NoIndex,nofollow'>", [], Directives(noindex=True, nofollow=True)),
+    "late in the page": ("<p>x<meta name=robots content=noindex>", [], Directives(noindex=True)),
+    "none": ("<meta name=robots content=none>", [], Directives(noindex=True, nofollow=True)),
+    "all": ("<meta name=robots content='all, index, follow'>", [], Directives()),
+    "ours": ("<meta name=our-bot content=noarchive>", [], Directives(noarchive=True)),
+    "another's": ("<meta name=googlebot content=noindex>", [], Directives()),
+    "the stricter holds": (
+        "<meta name=robots content=noindex><meta name=our-bot content='index, noarchive'>",
+        [],
+        Directives(noindex=True, noarchive=True),
+    ),
+    "header": ("<p>x", [("x-robots-tag", "NOINDEX")], Directives(noindex=True)),
+    "header and meta": ("<meta name=robots content=nofollow>", [("X-Robots-Tag", "noindex")], Directives(True, True)),
+    "a header for us": ("<p>x", [("X-Robots-Tag", "our-bot: noindex, nofollow")], Directives(True, True)),
+    "a header for another": ("<p>x", [("X-Robots-Tag", "otherbot: noindex, nofollow")], Directives()),
+    "a header for both": ("<p>x", [("X-Robots-Tag", "otherbot: none, our-bot: noarchive")], Directives(noarchive=True)),
+    "a directive with a value": (
+        "<p>x",
+        [("X-Robots-Tag", "unavailable_after: 25 Jun 2010 15:00:00 PST, noindex")],
+        Directives(noindex=True),
+    ),
+}
+
+
+@pytest.mark.parametrize(("html", "headers", "expected"), DIRECTIVES.values(), ids=DIRECTIVES)
+def test_directives(html, headers, expected):
+    parsed = page(html, headers=headers)
+    assert (parsed.noindex, parsed.nofollow, parsed.noarchive) == expected[:3]
+
+
+def test_snippets_can_be_forbidden():
+    assert directives.parse("NOSNIPPET") == Directives(nosnippet=True)
+
+
+def test_a_robot_without_a_name_is_nobody():
+    assert not page("<meta name='' content=none>", robot="").noindex
+
+
+def test_examples_in_docstrings():
+    assert doctest.testmod(page_facts) == (0, 2)
+    assert doctest.testmod(directives) == (0, 1)

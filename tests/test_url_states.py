@@ -1,0 +1,284 @@
+"""What visits and links mean for the state of URLs and for the next frontier: nothing is lost."""
+
+from datetime import UTC, datetime, timedelta
+
+import apache_beam as beam
+import pyarrow as pa
+import pytest
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.testing.util import assert_that
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transforms.documents import CANDIDATES
+from transforms.history import split
+from transforms.outcomes import REQUESTED, Outcome
+from transforms.parsing import FACTS
+from transforms.tables import FRONTIER, URLS, read_table
+from transforms.url_states import AdvanceUrls, advance, after_visit, merge_candidates, read_frontier, retry_at
+from transforms.urls import url_key
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+VISITS = [outcome for outcome in Outcome if outcome is not Outcome.DENIED_META]  # that one is counted later
+
+
+def known(name, *, state="due", round_=1, **fields):
+    """A row of urls."""
+    row = dict.fromkeys(URLS.names) | {"url_key": url_key(name), "url": name, "host": "a.test", "depth": 1}
+    row |= {"state": state, "score": 1.0, "fetches": 0, "failures": 0, "changes": 0, "discovered_round": 0}
+    return row | {"round": round_} | fields
+
+
+def due(name, **fields):
+    """A row of the frontier."""
+    row = dict.fromkeys(FRONTIER.names) | {"url_key": url_key(name), "url": name, "host": "a.test", "depth": 1}
+    row |= {"priority": 1.0, "reason": "new", "discovered_round": 0, "redirects": 0, "failures": 0}
+    return row | fields
+
+
+def visited(name, outcome=Outcome.FETCHED, **fields):
+    """What a visit found, a row of FACTS."""
+    row = dict.fromkeys(FACTS.names) | {"url_key": url_key(name), "url": name, "host": "a.test", "depth": 1}
+    row |= {"outcome": outcome.value, "status": 200, "fetched_at": NOW, "priority": 1.0, "redirects": 0}
+    return row | {"discovered_round": 0, "attempt": 1} | fields
+
+
+def found(name, depth=1, *, redirects=0, score=1.0, referrer="http://a.test/"):
+    """A candidate: where a link leads."""
+    row = {"url_key": url_key(name), "url": name, "host": "a.test", "depth": depth, "redirects": redirects}
+    return row | {"score": score, "referrer": referrer}
+
+
+def advanced(candidates=(), facts=(), earlier=(), frontier=(), round_=2, max_tries=3):
+    """(changed rows of urls, rows of the next frontier), each by URL."""
+    urls, following = advance(candidates, facts, earlier, frontier, round_=round_, max_tries=max_tries)
+    return {row["url"]: row for row in urls}, {row["url"]: row for row in following}
+
+
+# outcome: the state after it, the failures (one before), and if it is tried again: the reason, seconds to wait
+AFTER = {
+    Outcome.FETCHED: ("fetched", 0, None),
+    Outcome.NOT_MODIFIED: ("fetched", 0, None),
+    Outcome.REDIRECTED: ("redirected", 0, None),
+    Outcome.GONE: ("gone", 0, None),
+    Outcome.CLIENT_ERROR: ("failed", 0, None),
+    Outcome.SERVER_ERROR: ("due", 2, ("retry", 4)),
+    Outcome.DENIED_ROBOTS: ("denied", 0, None),
+    Outcome.UNREACHABLE_ROBOTS: ("due", 1, ("retry", 300)),
+    Outcome.DEFERRED: ("due", 1, ("deferred", None)),
+    Outcome.TIMEOUT: ("due", 2, ("retry", 4)),
+    Outcome.DNS_ERROR: ("due", 2, ("retry", 4)),
+    Outcome.CONNECT_ERROR: ("due", 2, ("retry", 4)),
+    Outcome.TLS_ERROR: ("failed", 0, None),
+    Outcome.BLOCKED_ADDRESS: ("failed", 0, None),
+    Outcome.UNWANTED_TYPE: ("failed", 0, None),
+    Outcome.TOO_LONG: ("failed", 0, None),
+    Outcome.BAD_RESPONSE: ("due", 2, ("retry", 4)),
+}
+
+
+@pytest.mark.parametrize("outcome", VISITS)
+def test_each_outcome_leads_to_a_state_and_perhaps_to_another_try(outcome):
+    state, failures, again = AFTER[outcome]
+    url, row = after_visit(known("/a", failures=1), visited("/a", outcome, depth=2), max_tries=3)
+    assert (url["state"], url["failures"], url["reason"]) == (state, failures, outcome)
+    if again is None:
+        assert row is None
+        assert url["next_fetch_at"] is None
+    else:
+        reason, wait = again
+        due_at = wait and NOW + timedelta(seconds=wait)
+        assert (row["url"], row["reason"], row["depth"], row["failures"]) == ("/a", reason, 2, failures)
+        assert row["due_at"] == url["next_fetch_at"] == due_at
+
+
+@pytest.mark.parametrize("outcome", [o for o in VISITS if AFTER[o][1] == 2])
+def test_after_the_last_try_a_url_has_failed(outcome):
+    url, row = after_visit(known("/a", failures=2), visited("/a", outcome), max_tries=3)
+    assert (url["state"], url["failures"], row) == ("failed", 3, None)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS])
+def test_a_url_that_was_not_asked_for_waits_for_as_long_as_that_lasts(outcome):
+    url, row = after_visit(known("/a", failures=2, fetches=2), visited("/a", outcome), max_tries=3)
+    assert (url["state"], url["fetches"], row["failures"]) == ("due", 2, 2)
+
+
+NOT_ASKED = pytest.mark.xfail(strict=True, reason="counted as a fetch, though nothing was asked for")
+COUNTED = [
+    pytest.param(o, marks=NOT_ASKED)
+    if o in (Outcome.DENIED_ROBOTS, Outcome.DNS_ERROR, Outcome.BLOCKED_ADDRESS)
+    else o
+    for o in VISITS
+]
+
+
+@pytest.mark.parametrize("outcome", COUNTED)
+def test_requests_are_counted_as_fetches(outcome):
+    url, _ = after_visit(known("/a"), visited("/a", outcome), max_tries=3)
+    asked = outcome in REQUESTED
+    assert url["fetches"] == asked
+    assert url["last_fetched_at"] == (NOW if asked else None)
+
+
+def test_the_wait_doubles_with_each_failure():
+    waits = [(retry_at(Outcome.TIMEOUT, n, NOW) - NOW).total_seconds() for n in (1, 2, 3, 4)]
+    assert waits == [2, 4, 8, 16]
+
+
+# digest before, digest now, changes
+CHANGES = {"first visit": (None, b"a", 0), "the same": (b"a", b"a", 0), "another": (b"a", b"b", 1)}
+
+
+@pytest.mark.parametrize(("before", "now", "changes"), CHANGES.values(), ids=CHANGES)
+def test_changes_of_the_content_are_counted(before, now, changes):
+    fact = visited("/a", digest=now, etag='"1"', last_modified="yesterday")
+    url, _ = after_visit(known("/a", digest=before), fact, max_tries=3)
+    assert (url["changes"], url["digest"], url["etag"], url["last_modified"]) == (changes, now, '"1"', "yesterday")
+
+
+def test_a_304_keeps_what_is_known_of_the_document():
+    before = known("/a", digest=b"a", etag='"1"', changes=4)
+    url, _ = after_visit(before, visited("/a", Outcome.NOT_MODIFIED, status=304), max_tries=3)
+    assert (url["digest"], url["etag"], url["changes"], url["last_status"]) == (b"a", '"1"', 4, 304)
+
+
+def test_a_page_that_wants_no_index_says_so_as_its_reason():
+    url, _ = after_visit(known("/a"), visited("/a", denied_meta=True), max_tries=3)
+    assert (url["state"], url["reason"]) == ("fetched", "denied_meta")
+
+
+CANDIDATE = st.builds(
+    found,
+    st.sampled_from(["/a", "/b"]),
+    st.integers(0, 2),
+    redirects=st.integers(0, 1),
+    score=st.sampled_from([0.25, 0.5, 1.0]),  # sums of these are exact
+    referrer=st.sampled_from(["http://a.test/", "http://b.test/"]),
+)
+
+
+@given(st.lists(CANDIDATE), st.data())
+def test_candidates_become_one_with_the_shortest_way_and_all_scores(rows, data):
+    merged = merge_candidates([dict(row) for row in rows])
+    assert merged == merge_candidates([dict(row) for row in data.draw(st.permutations(rows))])
+    for key, one in merged.items():
+        same = [row for row in rows if row["url_key"] == key]
+        assert one["score"] == sum(row["score"] for row in same)
+        way = min((row["depth"], row["redirects"], row["referrer"]) for row in same)
+        assert (one["depth"], one["redirects"], one["referrer"]) == way
+
+
+@pytest.mark.xfail(strict=True, reason="it adds up the scores in the rows it was given")
+def test_merging_leaves_the_candidates_as_they_were():
+    rows = [found("/a"), found("/a")]
+    merge_candidates(rows)
+    assert rows == [found("/a"), found("/a")]
+
+
+def test_a_url_never_seen_before_is_due_in_the_next_round():
+    urls, following = advanced(candidates=[found("/a", 3, redirects=1, score=0.2)], round_=7)
+    assert urls["/a"]["state"] == "due"
+    assert (urls["/a"]["round"], urls["/a"]["discovered_round"], urls["/a"]["depth"]) == (7, 7, 3)
+    assert urls["/a"]["discovered_from"] == following["/a"]["referrer"] == "http://a.test/"
+    row = following["/a"]
+    assert (row["reason"], row["priority"], row["depth"], row["redirects"]) == ("new", 0.2, 3, 1)
+
+
+def test_a_known_url_is_not_discovered_again():
+    gone = known("/a", state="gone", depth=5)
+    assert advanced(candidates=[found("/a", 0)], earlier=[gone]) == ({}, {})
+
+
+def test_a_link_from_a_page_to_itself_changes_nothing():
+    urls, following = advanced([found("/a", 0)], [visited("/a")], [known("/a")], [due("/a")])
+    assert (urls["/a"]["state"], urls["/a"]["depth"], following) == ("fetched", 1, {})
+
+
+WAYS = {"shorter": (1, 1, True), "as long": (3, 3, False), "longer": (4, 3, False)}
+
+
+@pytest.mark.parametrize(("depth", "expected", "changes"), WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("tried", [False, True], ids=["waiting", "to be tried again"])
+def test_only_a_shorter_way_to_a_waiting_url_lowers_its_depth(tried, depth, expected, changes):
+    facts = [visited("/a", Outcome.TIMEOUT, depth=3)] if tried else []
+    urls, following = advanced([found("/a", depth)], facts, [known("/a", depth=3)], [due("/a", depth=3)])
+    assert following["/a"]["depth"] == expected
+    assert ("/a" in urls) is (changes or tried)
+    assert all(row["depth"] == expected for row in urls.values())
+
+
+# the reason it was due for, the reason in the next frontier
+REASONS = {"seed": "deferred", "new": "deferred", "deferred": "deferred", "retry": "retry", "recrawl": "recrawl"}
+
+
+@pytest.mark.parametrize(("before", "after"), REASONS.items())
+def test_a_due_url_without_a_visit_stays_in_the_frontier(before, after):
+    row = due("/a", reason=before, due_at=NOW, failures=1)
+    assert advanced(frontier=[row]) == ({}, {"/a": row | {"reason": after}})
+
+
+def test_a_url_that_is_due_twice_stays_once_with_the_shorter_way():
+    rows = [due("/a", depth=2), due("/a", depth=1), due("/a", depth=3)]
+    _, following = advanced(frontier=rows)
+    assert following["/a"]["depth"] == 1
+    assert len(advance([], [], [], rows, round_=2, max_tries=3)[1]) == 1
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["oldest first", "newest first"])
+def test_the_newest_row_of_a_url_counts(order):
+    earlier = [known("/a", round_=1, failures=0), known("/a", round_=2, failures=2)][::order]
+    urls, following = advanced([], [visited("/a", Outcome.TIMEOUT)], earlier, [due("/a")], round_=3)
+    assert (urls["/a"]["state"], urls["/a"]["failures"], following) == ("failed", 3, {})
+
+
+NAMES = [f"/{n}" for n in range(8)]
+
+
+@given(st.sets(st.sampled_from(NAMES)), st.sets(st.sampled_from(NAMES)), st.lists(CANDIDATE | st.builds(found, st.sampled_from(NAMES))), st.data())
+def test_nothing_is_lost_and_nothing_comes_twice(waiting, finished, candidates, data):
+    finished -= waiting
+    facts = [visited(name, data.draw(st.sampled_from(VISITS))) for name in waiting if data.draw(st.booleans())]
+    earlier = [known(name) for name in waiting] + [known(name, state="fetched") for name in finished]
+    urls, following = advance(candidates, facts, earlier, map(due, waiting), round_=2, max_tries=3)
+
+    states = {row["url"]: row["state"] for row in urls}
+    next_ = [row["url"] for row in following]
+    visits = {fact["url"] for fact in facts}
+    new = {row["url"] for row in candidates} - waiting - finished
+    assert len(next_) == len(set(next_))
+    assert visits | new <= states.keys()
+    assert set(next_) - visits == (waiting - visits) | new  # due and not visited, or new
+    assert {name for name, state in states.items() if state == "due"} <= set(next_)
+    assert {name for name in visits if states[name] != "due"}.isdisjoint(next_)
+
+
+def test_a_round_writes_the_changed_urls_and_the_frontier_of_the_next(tmp_path):
+    root = str(tmp_path)
+    sides = {
+        "candidates": (CANDIDATES, [found("/new", 2)]),
+        "facts": (FACTS, [visited("/a")]),
+        "earlier": (URLS, [known("/a"), known("/b")]),
+        "frontier": (FRONTIER, [due("/a"), due("/b", reason="seed")]),
+    }
+
+    def check(files):
+        by_table = {name: [f for f in files if f.table == name] for name in ("urls", "frontier")}
+        assert all(f.path.startswith("frontier/round=000006/") for f in by_table["frontier"])
+        urls = read_table(root, [f.path for f in by_table["urls"]], URLS).to_pylist()
+        assert {(r["url"], r["state"], r["round"]) for r in urls} == {("/a", "fetched", 5), ("/new", "due", 5)}
+        following = read_table(root, [f.path for f in by_table["frontier"]], FRONTIER).to_pylist()
+        assert {(r["url"], r["reason"]) for r in following} == {("/b", "deferred"), ("/new", "new")}
+        counted = [(reason, n) for f in by_table["frontier"] for reason, n in f.counts.items()]
+        assert sorted(counted) == [("deferred", 1), ("new", 1)]
+        for file in by_table["frontier"]:
+            again = read_frontier(file.path, root, 4)
+            assert sum(pa.ipc.open_stream(data).read_all().num_rows for _, data in again) == file.rows
+
+    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
+        collections = {
+            name: pipeline
+            | name >> beam.Create(list(split(pa.Table.from_pylist(rows, schema=schema), "url_key", 4)))
+            for name, (schema, rows) in sides.items()
+        }
+        assert_that(collections | AdvanceUrls(root, 5, max_tries=3), check)
