@@ -53,9 +53,7 @@ def crawl_with_beamtrawl(arguments: argparse.Namespace, folder: Path) -> Run:
     program = str(Path(sys.executable).with_name("beamtrawl"))
     command = [program, "crawl", str(folder / "crawl"), *_limits(arguments), "--delay", "0"]
     command += ["--allow-address", "127.0.0.0/8", *(f"--seed={url}" for url in arguments.urls)]
-    total, parts = measure(
-        command, folder / "beamtrawl.log", lambda: [path.stem for path in manifests.glob("*.json")]
-    )
+    total, parts = measure(command, folder / "beamtrawl.log", lambda: [path.stem for path in manifests.glob("*.json")])
     counters = [json.loads(path.read_text())["counters"] for path in manifests.glob("*-update.json")]
     return Run(sum(counter["documents_rows"] for counter in counters), total, parts)
 
@@ -67,9 +65,7 @@ def _limits(arguments: argparse.Namespace) -> list[str]:
 PROGRAMS = {"scrapy": crawl_with_scrapy, "beamtrawl": crawl_with_beamtrawl}
 
 
-def measure(
-    command: list[str], log: Path, finished_steps: Callable[[], Iterable[str]]
-) -> tuple[Cost, dict[str, Cost]]:
+def measure(command: list[str], log: Path, finished_steps: Callable[[], Iterable[str]]) -> tuple[Cost, dict[str, Cost]]:
     """Run a command to its end: what it took, and what each kind of step took.
 
     The CPU time is that of all its processes: orphans come to this process, which collects them too.
@@ -144,9 +140,7 @@ def report(runs: dict[str, list[Run]]) -> str:
         lines += [row(f"  {kind}", run.pages, cost) for kind, cost in run.parts.items()]
     scrapy, beamtrawl = (medians[name] for name in PROGRAMS)
     for unit, figure in (("CPU second", "cpu"), ("second", "wall")):
-        ratio = (beamtrawl.pages / getattr(beamtrawl.total, figure)) / (
-            scrapy.pages / getattr(scrapy.total, figure)
-        )
+        ratio = (beamtrawl.pages / getattr(beamtrawl.total, figure)) / (scrapy.pages / getattr(scrapy.total, figure))
         lines.append(f"beamtrawl : scrapy, pages per {unit}: {ratio:.2f}")
     return "\n".join(lines)
 

@@ -206,9 +206,7 @@ def clean(arguments: argparse.Namespace) -> int:
 
 def _data_files(directory: CrawlDir) -> Iterator[str]:
     for table in (*TABLES, "index", "attempts"):
-        (match,) = FileSystems.match([directory.path(f"{table}/**")])
-        for entry in match.metadata_list:
-            yield entry.path.removeprefix(directory.root).replace("\\", "/").lstrip("/")
+        yield from directory.paths(table)
 
 
 def _is_visible(path: str, visible: set[str]) -> bool:

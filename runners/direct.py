@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 
@@ -34,7 +35,7 @@ class DirectEngine:
         options = PipelineOptions(self._flags)
         options.view_as(DirectOptions).direct_num_workers = workers
         # `exec`: the worker takes the shell's place, so that the driver is its parent.
-        command = f"exec {sys.executable} -m runners.direct_worker"
+        command = f"exec {shlex.quote(sys.executable)} -m runners.direct_worker"
         environment = SubprocessSDKEnvironment.from_command_string(command) if workers > 1 else None
         with beam.Pipeline(runner=FnApiRunner(environment), options=options) as pipeline:
             build(pipeline)

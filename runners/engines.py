@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
 from runners.direct import DirectEngine
 
@@ -30,9 +30,8 @@ class BeamEngine:
 def engine(name: str, workers: int | None, flags: Sequence[str]) -> DirectEngine | BeamEngine:
     """The engine of a name; Beam options that no part of Beam knows are refused, because Beam would not."""
     check_options(flags)
-    named = [flag for flag in flags if flag.startswith("--runner")]
-    if named:
-        return BeamEngine(named[0].partition("=")[2] or flags[flags.index(named[0]) + 1], workers, flags)
+    if runner := PipelineOptions(list(flags)).view_as(StandardOptions).runner:
+        return BeamEngine(runner, workers, flags)
     if name == "direct":
         return DirectEngine(workers, flags)
     return BeamEngine(BEAM_RUNNERS[name], workers, flags)

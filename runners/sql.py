@@ -1,5 +1,6 @@
 """The tables of a crawl in SQL, with DuckDB inside this process (SPEC J6)."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,27 +22,34 @@ def query(crawl: CrawlDir, text: str) -> tuple[list[str], list[tuple[Any, ...]]]
     manifests = crawl.require_manifests()
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        for name in TABLES:
+        for name, schema in TABLES.items():
+            connection.register(f"empty_{name}", schema.empty_table())
             connection.execute(view(crawl, manifests, name))
             if name in SNAPSHOTS:
                 connection.execute(newest(name))
         try:
             cursor = connection.execute(text)
-            return [column[0] for column in cursor.description or ()], cursor.fetchall()
+            if cursor is None or cursor.description is None:
+                raise QueryError("the query is empty; ask for example: SELECT host, count(*) FROM documents GROUP BY 1")
+            return [column[0] for column in cursor.description], cursor.fetchall()
         except duckdb.Error as error:
             raise QueryError(f"the query failed: {' '.join(str(error).split())[:500]}") from error
 
 
 def view(crawl: CrawlDir, manifests: Iterable[Manifest], name: str) -> str:
     """SQL that makes a table's files a view, snapshots under `NAME_history`."""
-    paths = [crawl.path(file.path) for file in files_of(manifests, name)]
+    paths = [_literal(crawl.path(file.path)) for file in files_of(manifests, name)]
     if paths:
         files = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
         source = f"SELECT * FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
     else:
-        columns = ", ".join(f"NULL AS {column}" for column in TABLES[name].names)
-        source = f"SELECT {columns} WHERE false"
+        source = f"SELECT * FROM empty_{name}"
     return f"CREATE VIEW {name}{'_history' if name in SNAPSHOTS else ''} AS {source}"
+
+
+def _literal(path: str) -> str:
+    """A pattern of DuckDB that matches this path alone."""
+    return re.sub(r"([\[*?])", r"[\1]", path)
 
 
 def newest(name: str) -> str:

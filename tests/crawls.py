@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.crawl import End, StopSignal, run_crawl, settings_digest
 from pipeline.seeds import Seed, add_seeds
 from runners.direct import DirectEngine
-from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of
+from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files
 from transforms.settings import Settings, override
 from transforms.tables import TABLES, read_table
 
@@ -50,9 +50,7 @@ def crawl(
     directory, chosen = CrawlDir(str(path)), settings(**changes)
     if seeds := [Seed(url) for url in seeds]:
         add_seeds(directory, seeds, settings_digest(chosen), datetime.now(UTC))
-    return run_crawl(
-        directory, chosen, DirectEngine(workers, []), observer or Silent(), stop or StopSignal(), rounds
-    )
+    return run_crawl(directory, chosen, DirectEngine(workers, []), observer or Silent(), stop or StopSignal(), rounds)
 
 
 def rows(path: Path, table: str) -> list[dict[str, Any]]:
@@ -64,8 +62,6 @@ def rows(path: Path, table: str) -> list[dict[str, Any]]:
 
 def frontier(path: Path) -> list[dict[str, Any]]:
     """The rows that wait for the next round."""
-    from transforms.crawl_dir import frontier_files
-
     directory = CrawlDir(str(path))
     paths = [file.path for file in frontier_files(directory.manifests())]
     return list(read_table(directory.root, paths, TABLES["frontier"]).to_pylist())

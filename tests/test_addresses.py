@@ -146,10 +146,7 @@ class Resolver:
     def __call__(self, host, port, **how):
         self.names.append(host)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        return [
-            (socket.AF_INET6 if ":" in a else socket.AF_INET, socket.SOCK_STREAM, 6, "", (a, port))
-            for a in answer
-        ]
+        return [(socket.AF_INET6 if ":" in a else socket.AF_INET, socket.SOCK_STREAM, 6, "", (a, port)) for a in answer]
 
 
 def numeric(host, port, **how):
@@ -261,9 +258,7 @@ def test_without_time_nothing_is_tried():
     assert connector.calls == []
 
 
-@pytest.mark.parametrize(
-    "error", [socket.gaierror(-2, "Name or service not known"), UnicodeError("label too long")]
-)
+@pytest.mark.parametrize("error", [socket.gaierror(-2, "Name or service not known"), UnicodeError("label too long")])
 def test_a_name_that_does_not_resolve(error):
     def fails(host, port, **how):
         raise error

@@ -41,7 +41,12 @@ CASES = {
     "the earlier round": ([content("/a", depth=0)], [earlier("/long/and/deep")], {"/a": "/long/and/deep"}, set()),
     "three": ([content("/c"), content("/b"), content("/a")], [], {"/b": "/a", "/c": "/a"}, {"/a"}),
     "a page again": ([content("/a")], [earlier("/a")], {}, set()),
-    "a page again, and a copy of it": ([content("/b"), content("/longer")], [earlier("/longer")], {"/b": "/longer"}, set()),
+    "a page again, and a copy of it": (
+        [content("/b"), content("/longer")],
+        [earlier("/longer")],
+        {"/b": "/longer"},
+        set(),
+    ),
     "digests of other pages": ([content("/a")], [earlier("/b", OTHER)], {}, {"/a"}),
 }
 
@@ -54,7 +59,11 @@ def test_the_first_document_keeps_the_content(contents, known, duplicates, new):
 CONTENT = st.builds(content, st.text("ab", min_size=1, max_size=3), st.integers(0, 2), st.sampled_from([TEXT, OTHER]))
 
 
-@given(st.lists(CONTENT, unique_by=lambda c: c["url"]), st.lists(st.builds(earlier, st.text("abc", max_size=2)), max_size=1), st.data())
+@given(
+    st.lists(CONTENT, unique_by=lambda c: c["url"]),
+    st.lists(st.builds(earlier, st.text("abc", max_size=2)), max_size=1),
+    st.data(),
+)
 def test_the_order_of_arrival_does_not_matter(contents, known, data):
     assert judged(data.draw(st.permutations(contents)), known) == judged(contents, known)
 

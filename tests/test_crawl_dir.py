@@ -103,7 +103,6 @@ def test_an_unusable_manifest_is_named_in_one_line(text, reason):
     assert "\n" not in message
 
 
-@pytest.mark.xfail(strict=True, reason="taken as they are: they break later, without the manifest's name")
 @pytest.mark.parametrize("fields", [{"counters": None}, {"consumed": "frontier/a"}, {"index": "x"}])
 def test_a_manifest_with_a_field_of_another_kind_is_unusable(fields):
     with pytest.raises(CrawlDirError):
@@ -156,8 +155,7 @@ def test_a_manifest_of_strange_bytes_is_named_in_one_line(tmp_path):
         CrawlDir(str(tmp_path)).manifests()
 
 
-GLOB = pytest.mark.xfail(strict=True, reason="names() gives the root to a glob: another crawl, or none, is read")
-ROOTS = ["plain", "with space", "it's", "한글", pytest.param("a[b]", marks=GLOB), pytest.param("a?", marks=GLOB)]
+ROOTS = ["plain", "with space", "it's", "한글", "a[b]", "a?"]
 
 
 @pytest.mark.parametrize("name", ROOTS)
@@ -170,11 +168,7 @@ def test_a_crawl_may_lie_in_a_directory_of_any_name(tmp_path, name):
 
 @pytest.mark.parametrize(
     ("given", "root"),
-    [
-        ("s3://bucket/crawl/", "s3://bucket/crawl"),
-        ("/", "/"),
-        pytest.param("", None, marks=pytest.mark.xfail(strict=True, reason='"" means /, and `clean ""` cleans there')),
-    ],
+    [("s3://bucket/crawl/", "s3://bucket/crawl"), ("/", "/"), ("", None)],
 )
 def test_the_root_of_a_crawl(given, root):
     if root is None:

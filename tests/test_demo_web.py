@@ -65,9 +65,7 @@ def test_every_page_is_within_three_rounds(web, crawled):
 def test_the_originals_are_found_before_their_copies(web, crawled):
     museum, mirror = web.origins["museum"], web.origins["mirror"]
     own = {f"{mirror}/", f"{mirror}/mirrored.html"}
-    copies = {
-        url: museum + url.removeprefix(mirror) for url in crawled if url.startswith(mirror) and url not in own
-    }
+    copies = {url: museum + url.removeprefix(mirror) for url in crawled if url.startswith(mirror) and url not in own}
     assert len(copies) >= 6
     for copy, original in copies.items():
         assert crawled[original][2] == crawled[copy][2]
@@ -111,9 +109,7 @@ def test_robots_files(web):
 
 
 def test_the_page_for_no_index_says_so(web, crawled):
-    marked = [
-        url for url, (*_, body, _) in crawled.items() if '<meta name="robots" content="noindex">' in body
-    ]
+    marked = [url for url, (*_, body, _) in crawled.items() if '<meta name="robots" content="noindex">' in body]
     assert marked == [web.origins["almanac"] + "/drafts.html"]
 
 

@@ -36,8 +36,8 @@ def test_a_table_is_split_by_partition_and_comes_together_again():
 
 
 def test_rows_keep_their_order_within_a_number():
-    parts = {number: urls_ for number, urls_ in split_by(table(rows(0, 6)), [1, 0, 1, 1, 0, 2])}
-    assert {number: part["url"].to_pylist() for number, part in parts.items()} == {
+    parts = split_by(table(rows(0, 6)), [1, 0, 1, 1, 0, 2])
+    assert {number: part["url"].to_pylist() for number, part in parts} == {
         0: ["1", "4"],
         1: ["0", "2", "3"],
         2: ["5"],

@@ -36,6 +36,14 @@ LINKS = {
         "<a href=a></a><a href=b>x</a><a href=./a#y rel=nofollow>late</a><a href=a>later</a>",
         [(A, "late", "", "a"), (B, "x", "", "a")],
     ),
+    "endorsed once": (
+        "<a href=a rel=nofollow>x</a><a href=a>y</a><a href=b>z</a><a href=b rel=ugc>z</a>",
+        [(A, "x", "", "a"), (B, "z", "", "a")],
+    ),
+    "two relations": (
+        "<link rel=shortlink href=a><link rel=canonical href=a><link rel=icon href=b><link rel=preload href=b>",
+        [(A, "", "canonical", "link"), (B, "", "icon", "link")],
+    ),
     "a posted form": ("<form action=a method=post></form><form action=b method=GET></form>", [(B, "", "", "form")]),
     "a feed": (
         "<link rel=alternate type=application/rss+xml href=a><link rel=alternate type=text/html href=b>",
@@ -82,7 +90,7 @@ def test_links(html, links):
     [
         *(
             (kind, "", kind in {"a", "area", "frame", "iframe", "redirect"})
-            for kind in (*FOLLOWED_KINDS, "img", "form")
+            for kind in (*sorted(FOLLOWED_KINDS), "img", "form")
         ),
         ("a", "noopener external", True),
         ("a", "external NoFollow", False),

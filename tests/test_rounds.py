@@ -64,7 +64,10 @@ def test_a_crawl_visits_each_url_once_by_depth_and_says_what_came_of_it(tmp_path
         assert documents["/copy"]["text"] is None
         assert [path for path, d in documents.items() if d["duplicate_of"]] == ["/copy"]
 
-        assert {path: (u["state"], u["reason"]) for path, u in by_path(web, "a.test", list(states(tmp_path).values())).items()} == {
+        assert {
+            path: (u["state"], u["reason"])
+            for path, u in by_path(web, "a.test", list(states(tmp_path).values())).items()
+        } == {
             "/": ("fetched", "fetched"),
             "/one": ("fetched", "fetched"),
             "/two": ("fetched", "fetched"),
@@ -76,7 +79,9 @@ def test_a_crawl_visits_each_url_once_by_depth_and_says_what_came_of_it(tmp_path
             "/private/x": ("denied", "denied_robots"),
             "/broken": ("failed", "server_error"),
         }
-        rejected = {(row["reason"], row["host"], row["count"], tuple(row["samples"])) for row in rows(tmp_path, "rejections")}
+        rejected = {
+            (row["reason"], row["host"], row["count"], tuple(row["samples"])) for row in rows(tmp_path, "rejections")
+        }
         assert rejected == {
             ("scope", web.authority("b.test"), 1, (web.url("b.test"),)),
             ("depth", web.authority("a.test"), 1, (web.url("a.test", "/deeper"),)),
@@ -104,7 +109,9 @@ def test_pages_say_what_robots_may_do_with_them(tmp_path: Path) -> None:
         "/": html("Home", "", ["/noindex", "/nofollow", "/header"]),
         "/noindex": html("Not for the index", TEXT, ["/from-noindex"], head=head.format("NOINDEX")),
         "/nofollow": html("No way on", "Its links are not followed.", ["/from-nofollow"], head=head.format("nofollow")),
-        "/header": Answer(body=b"<title>Header</title><a href=/from-header>on</a>", headers=(("X-Robots-Tag", "none"),)),
+        "/header": Answer(
+            body=b"<title>Header</title><a href=/from-header>on</a>", headers=(("X-Robots-Tag", "none"),)
+        ),
         "/from-noindex": html("Found through a noindex page", "It is read all the same."),
     }
     with Web({"a.test": site}) as web:
@@ -199,8 +206,17 @@ def test_loopback_is_refused_unless_allowed(tmp_path: Path) -> None:
 
 
 def test_the_delay_holds_also_between_rounds(tmp_path: Path) -> None:
-    site = {"/": html("Home", "", ["/a", "/b"]), "/a": html("A", "a", ["/c"]), "/b": html("B", "b"), "/c": html("C", "c")}
-    crawl_delay = {"/robots.txt": plain("User-agent: *\nCrawl-delay: 1.5\n"), "/": html("Slow", "", ["/x"]), "/x": html("X")}
+    site = {
+        "/": html("Home", "", ["/a", "/b"]),
+        "/a": html("A", "a", ["/c"]),
+        "/b": html("B", "b"),
+        "/c": html("C", "c"),
+    }
+    crawl_delay = {
+        "/robots.txt": plain("User-agent: *\nCrawl-delay: 1.5\n"),
+        "/": html("Slow", "", ["/x"]),
+        "/x": html("X"),
+    }
     with Web({"a.test": site, "b.test": crawl_delay}) as web:
         crawl(tmp_path, [web.url("a.test"), web.url("b.test")], politeness__delay=0.3)
         delays = {"a.test": 0.3, "b.test": 1.5}
@@ -230,7 +246,9 @@ def test_a_stopped_crawl_commits_what_it_has_and_goes_on(tmp_path: Path) -> None
 
 
 def test_the_frontier_of_a_crawl_takes_new_seeds(tmp_path: Path) -> None:
-    with Web({"a.test": {"/": html("A", "a")}, "b.test": {"/": html("B", "b", ["/more"]), "/more": html("M", "m")}}) as web:
+    with Web(
+        {"a.test": {"/": html("A", "a")}, "b.test": {"/": html("B", "b", ["/more"]), "/more": html("M", "m")}}
+    ) as web:
         crawl(tmp_path, [web.url("a.test")])
         crawl(tmp_path, [web.url("b.test"), web.url("a.test")])
         assert sorted(d["title"] for d in rows(tmp_path, "documents")) == ["A", "B", "M"]

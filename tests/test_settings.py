@@ -7,11 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.settings import Fetch, Limits, Politeness, Robot, Scope, Settings, SettingsError, override, parse, render
+from transforms.settings import (
+    Fetch,
+    Limits,
+    Politeness,
+    Robot,
+    Scope,
+    Settings,
+    SettingsError,
+    override,
+    parse,
+    render,
+)
 
 TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=20), max_size=3)
 PATTERNS = TEXTS.map(lambda texts: [re.escape(text) for text in texts])
-COUNTS = st.integers(1, 2**63)
+COUNTS = st.integers(1, 10**12)
 SECONDS = st.floats(0, 1e9)
 POSITIVE_SECONDS = st.floats(0, 1e9, exclude_min=True)
 SETTINGS = st.builds(
@@ -25,7 +36,7 @@ SETTINGS = st.builds(
     scope=st.builds(
         Scope,
         mode=st.sampled_from(["host", "domain", "any"]),
-        depth=st.none() | st.integers(0, 2**63),
+        depth=st.none() | st.integers(0, 10**12),
         include=PATTERNS,
         exclude=PATTERNS,
         deny_hosts=TEXTS,
@@ -33,7 +44,7 @@ SETTINGS = st.builds(
     ),
     limits=st.builds(
         Limits,
-        max_pages=st.integers(0, 2**63),
+        max_pages=st.integers(0, 10**12),
         max_pages_per_host=COUNTS,
         round_time=POSITIVE_SECONDS,
         max_tries=COUNTS,
@@ -88,7 +99,7 @@ BAD = {
     "a negative count": ("[scope]\n\ndepth = -1", 3, "scope.depth = -1: must be a whole number of at least 0"),
     "a negative time": ("[politeness]\ndelay = -0.5", 2, "politeness.delay = -0.5: must be a number of at least 0"),
     "no number": ("[politeness]\ndelay = nan", 2, "politeness.delay = nan: must be a number of at least 0"),
-    "no end": ("[limits]\nround_time = inf", 2, "limits.round_time = inf: must be a number of at least 0"),
+    "no end": ("[limits]\nround_time = inf", 2, "limits.round_time = inf: must be at most 1000000000"),
     "none where some is needed": ("[limits]\nmax_tries = 0", 2, "limits.max_tries = 0: must be more than 0"),
     "no time where some is needed": (
         "[fetch]\nread_timeout = 0.0",
@@ -110,7 +121,7 @@ BAD = {
     "two lines in one": (
         '[robot]\ncontact = """a@b\nc"""',
         2,
-        'robot.contact = "a@b\\u000ac": must be one line of printable text',
+        'robot.contact = "a@b\\u000ac": must be printable ASCII, as it goes into a header of HTTP',
     ),
     "a name that robots.txt cannot hold": (
         '[robot]\nname = "my bot"',
@@ -131,6 +142,11 @@ BAD = {
     ),
     "a key outside all tables": ("mode = 1", 1, None),
     "a table as a list": ("[robot]\n[[scope]]\nmode = 1", 2, None),
+    "a key that we do not look for has its table's line": (
+        '\n[limits]\n"max_p\\u0061ges" = -1\n[fetch]',
+        2,
+        "limits.max_pages = -1: must be a whole number of at least 0",
+    ),
     "the line is the one in the right table": (
         "[fetch]\nconnections = 2\n[ limits ]\nmax_pages = -1",
         4,
@@ -165,16 +181,14 @@ UNNOTICED = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="accepted, or OverflowError; the fetch step fails on it later")
 @pytest.mark.parametrize("text", UNNOTICED.values(), ids=UNNOTICED)
 def test_a_value_that_cannot_work_is_refused(text):
-    with pytest.raises(SettingsError, match="crawl.toml, line 2: "):
+    with pytest.raises(SettingsError, match=r"^crawl\.toml, line 2: "):
         parse(text)
 
 
-@pytest.mark.xfail(strict=True, reason="_line counts U+2028, U+0085 and form feeds as line ends; TOML does not")
 def test_lines_are_counted_as_toml_counts_them():
-    with pytest.raises(SettingsError, match="line 3: scope.mode"):
+    with pytest.raises(SettingsError, match=r"line 3: scope\.mode"):
         parse('[scope]\nexclude = ["\u2028"]\nmode = "x"')
 
 

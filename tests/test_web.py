@@ -42,9 +42,7 @@ ANSWERS = {
 @pytest.mark.parametrize(("page", "code", "body"), ANSWERS.values(), ids=ANSWERS)
 def test_a_page_is_answered_as_it_is_written(page, code, body):
     with Web({"a.test": {"/p?q=1": page}}) as web:
-        assert [(s, b) for s, b, _ in ask(web, "/p?q=1", "/p?q=1", **{"X-Word": "word"})] == [
-            (code, body)
-        ] * 2
+        assert [(s, b) for s, b, _ in ask(web, "/p?q=1", "/p?q=1", **{"X-Word": "word"})] == [(code, body)] * 2
 
 
 def test_an_unknown_path_is_not_found():
@@ -125,10 +123,7 @@ def test_three_hundred_hosts_answer_at_once():
     names = [f"h{n}.test" for n in range(300)]
     with Web({name: {"/": f"<p>{name}"} for name in names}) as web:
         bodies: dict[str, bytes] = {}
-        threads = [
-            threading.Thread(target=lambda n=n: bodies.update({n: ask(web, "/", host=n)[0][1]}))
-            for n in names
-        ]
+        threads = [threading.Thread(target=lambda n=n: bodies.update({n: ask(web, "/", host=n)[0][1]})) for n in names]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -71,6 +71,9 @@ def parse_manifest(name: str, text: str) -> Manifest:
                 " update Beamtrawl"
             )
         files = tuple(TableFile(**file) for file in data.pop("files"))
+        for field, kind in (("consumed", list), ("index", list), ("counters", dict)):
+            if not isinstance(data[field], kind):
+                raise ValueError(f"its {field} is no {kind.__name__}")
         data["consumed"], data["index"] = tuple(data["consumed"]), tuple(data["index"])
         manifest = Manifest(files=files, **data)
         if not re.fullmatch(re.escape(manifest.name) + r"(-\w+)?\.json", name):
@@ -115,6 +118,8 @@ class CrawlDir:
     """A directory on any of Beam's file systems; nothing is read before it is asked for."""
 
     def __init__(self, root: str) -> None:
+        if not root:
+            raise CrawlDirError("the crawl directory has no name; give a path such as ./crawl")
         self.root = root.rstrip("/") or "/"
         if "://" not in self.root:
             self.root = os.path.abspath(self.root)
@@ -147,8 +152,15 @@ class CrawlDir:
 
     def names(self, folder: str, pattern: str = "*") -> list[str]:
         """The names of the files in a folder, sorted."""
-        (match,) = FileSystems.match([self.path(f"{folder}/{pattern}")])
-        return sorted(re.split(r"[/\\]", entry.path)[-1] for entry in match.metadata_list)
+        return [path.rpartition("/")[2] for path in self.paths(folder, pattern)]
+
+    def paths(self, folder: str, pattern: str = "**") -> list[str]:
+        """The files below a folder that match a pattern of Beam's, as paths below the crawl directory, sorted."""
+        base = self.path(folder)
+        # What is a pattern's in the directory's own name matches any character, and then only the name itself counts.
+        (match,) = FileSystems.match([re.sub(r"[\[\]*?]", "?", base) + "/" + pattern])
+        found = [entry.path for entry in match.metadata_list if entry.path.startswith(base)]
+        return sorted(path[len(self.root) :].replace("\\", "/").lstrip("/") for path in found)
 
     def manifests(self) -> list[Manifest]:
         """All committed steps, in the order of their rounds: seeds, then fetch, then update."""

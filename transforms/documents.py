@@ -55,10 +55,9 @@ def flatten_links(pages: pa.Table) -> pa.Table:
 
 
 def candidates_of(links: pa.Table) -> pa.Table:
-    """CANDIDATES of flattened links: each target once, with its least depth and the sum of the scores passed to it.
+    """CANDIDATES of flattened links: each target once, by its shortest way, with the scores passed to it added up.
 
-    A redirect passes its whole score, a page shares `PASSED_ON` of it among the targets it leads to. The referrer is
-    the source of the first link.
+    A redirect passes its whole score, a page shares `PASSED_ON` of it among the targets it leads to.
     """
     links = links.filter(pc.is_null(links["rejected"]))
     shares = links.group_by("parent").aggregate([([], "count_all")])
@@ -71,12 +70,13 @@ def candidates_of(links: pa.Table) -> pa.Table:
     ]
     grouped = (
         links.append_column("passed", pa.array(passed, pa.float64()))
+        .sort_by([("depth", "ascending"), ("redirects", "ascending"), ("source_url", "ascending")])
         .group_by(["target_key", "target_url"], use_threads=False)
-        .aggregate([("depth", "min"), ("redirects", "min"), ("passed", "sum"), ("source_url", "first")])
+        .aggregate([("depth", "first"), ("redirects", "first"), ("passed", "sum"), ("source_url", "first")])
     )
     hosts = [urls.host(url) for url in grouped["target_url"].to_pylist()]
     columns = [grouped["target_key"], grouped["target_url"], pa.array(hosts, pa.string())]
-    columns += [grouped[name] for name in ("depth_min", "redirects_min", "passed_sum", "source_url_first")]
+    columns += [grouped[name] for name in ("depth_first", "redirects_first", "passed_sum", "source_url_first")]
     return pa.Table.from_arrays(columns, names=CANDIDATES.names).cast(CANDIDATES)
 
 
@@ -87,8 +87,8 @@ def rejections_of(links: pa.Table) -> Iterator[tuple[tuple[str, str], tuple[int,
     for reason, url in zip(rejected["rejected"].to_pylist(), rejected["target_url"].to_pylist(), strict=True):
         key = (reason, urls.host(url))
         count, samples = found.get(key, (0, []))
-        if len(samples) < _SAMPLES and url not in samples:
-            samples = [*samples, url]
+        if url not in samples and (len(samples) < _SAMPLES or url < samples[-1]):
+            samples = sorted([*samples, url])[:_SAMPLES]
         found[key] = (count + 1, samples)
     yield from found.items()
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import apache_beam as beam
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from transforms.settings import Limits
 from transforms.tables import FRONTIER, conform, open_parquet
@@ -40,7 +41,7 @@ def budget(limits: Limits, delay: float) -> int:
     """
     if delay <= 0:
         return limits.max_pages_per_host
-    return min(limits.max_pages_per_host, 1 + int(limits.round_time / delay))
+    return min(limits.max_pages_per_host, 1 + int(min(limits.round_time / delay, limits.max_pages_per_host)))
 
 
 def choose(queue: Iterable[Due], count: int) -> list[Due]:
@@ -64,9 +65,9 @@ def due_rows(batch: pa.Table, now: datetime) -> Iterator[Due]:
     """The rows of a frontier batch whose time has come."""
     columns = conform(batch, FRONTIER)
     ripe = columns.filter(
-        pa.compute.or_kleene(
-            pa.compute.is_null(columns["due_at"]),
-            pa.compute.less_equal(columns["due_at"], pa.scalar(now, FRONTIER.field("due_at").type)),
+        pc.or_kleene(
+            pc.is_null(columns["due_at"]),
+            pc.less_equal(columns["due_at"], pa.scalar(now, FRONTIER.field("due_at").type)),
         )
     )
     return map(Due._make, zip(*(ripe[name].to_pylist() for name in Due._fields), strict=True))

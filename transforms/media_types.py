@@ -10,7 +10,7 @@ _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _PARAMETER = re.compile(r';[\t\n\r ]*([^;=]*)(?:=(?:"((?:[^"\\]|\\.)*+)(?:"|\\?$)[^;]*|([^;]*)))?', re.DOTALL)
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
-_UNKNOWN = frozenset({None, "*/*", "unknown/unknown", "application/unknown"})
+UNKNOWN = frozenset({None, "*/*", "unknown/unknown", "application/unknown"})
 _SNIFF_BYTES = 1445
 _HTML_START = re.compile(
     rb"[\t\n\x0c\r ]*<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body"
@@ -41,7 +41,7 @@ def parse(content_type: str | None) -> tuple[str | None, str | None]:
 def media_type(content_type: str | None, body: bytes) -> str:
     """The declared essence, or the sniffed one where none is declared."""
     essence = parse(content_type)[0]
-    return sniff(body) if essence is None or essence in _UNKNOWN else essence
+    return sniff(body) if essence is None or essence in UNKNOWN else essence
 
 
 def sniff(body: bytes) -> str:

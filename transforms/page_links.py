@@ -29,6 +29,7 @@ _PAGE_RELATIONS = frozenset({"alternate", "canonical", "next", "prev"})
 _UNENDORSED = frozenset({"nofollow", "sponsored", "ugc"})
 
 _MAX_PIECES = 64  # of text, and elements, that are looked at for an anchor
+_MAX_CANDIDATES = 100  # of a srcset; real ones have ten
 _MAX_REFERENCE = 16_384  # a longer one is data, not an address
 _REMEMBERED = 1_024  # characters; what the cache holds is bounded by it
 _remembered = functools.lru_cache(maxsize=2**14)(urls.canonical)
@@ -128,13 +129,19 @@ def links(root: Any, url: str, base: str) -> list[Link]:
             target = targets[reference] = canonical(reference, nearest)
         if target is None or target == url:
             continue
+        rel = (element.get("rel") or "").strip()[:MAX_ANCHOR]
         earlier = found.get((target, kind))
         if earlier is None:
-            rel = (element.get("rel") or "").strip()[:MAX_ANCHOR]
             found[target, kind] = Link(target, _anchor(element, kind), rel, kind)
-        elif not earlier.anchor and (anchor := _anchor(element, kind)):
-            found[target, kind] = earlier._replace(anchor=anchor)
+        elif not earlier.anchor or earlier.rel != rel:
+            anchor = earlier.anchor or _anchor(element, kind)
+            found[target, kind] = _followed_rather(earlier, earlier._replace(rel=rel))._replace(anchor=anchor)
     return list(found.values())
+
+
+def _followed_rather(earlier: Link, later: Link) -> Link:
+    """A page that endorses a target once does endorse it, whatever it says of it elsewhere."""
+    return later if followed(later, False) and not followed(earlier, False) else earlier
 
 
 def _references(root: Any) -> Iterator[tuple[Any, str, str]]:
@@ -149,7 +156,7 @@ def _references(root: Any) -> Iterator[tuple[Any, str, str]]:
             elif tag != "form" or (get("method") or "get").strip().lower() == "get":
                 yield element, tag, reference
         if tag in ("img", "source") and (value := get("srcset")):
-            for reference in srcset(value):
+            for reference in itertools.islice(srcset(value), _MAX_CANDIDATES):
                 yield element, "srcset", reference
         elif tag == "meta" and (get("http-equiv") or "").lower() == "refresh":
             found = refresh(get("content") or "")

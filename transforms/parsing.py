@@ -99,7 +99,7 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     row = {name: visit.get(name) for name in ("url_key", "url", "host", "round", "fetched_at", "depth")}
     row |= {"is_document": page is not None, "score": visit["priority"], "domain": urls.domain(visit["host"])}
     if page is not None:
-        row |= {name: getattr(page, name) for name in _PAGE_COLUMNS}
+        row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
         row["outlinks"] = len(links)
     return row
 

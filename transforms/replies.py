@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 from transforms import media_types
 from transforms.outcomes import Outcome
-from transforms.urls import canonical, resolve
+from transforms.urls import canonical
 
 Headers = Sequence[tuple[str, str]]
 
-_REDIRECTS = frozenset({300, 301, 302, 303, 307, 308})
 WANTED_TYPES = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
 """Media types that become documents. An undeclared type is fetched and sniffed."""
 
@@ -34,13 +33,12 @@ def header(headers: Headers, name: str) -> str | None:
 
 def wanted(headers: Headers) -> bool:
     """Whether the declared media type is one that we read; an undeclared one is."""
-    content_type = header(headers, "content-type")
-    essence = media_types.parse(content_type)[0]
-    return not essence or essence in WANTED_TYPES
+    essence = media_types.parse(header(headers, "content-type"))[0]
+    return essence is None or essence in media_types.UNKNOWN or essence in WANTED_TYPES
 
 
-def outcome(reply: Reply, conditional: bool) -> Outcome:
-    """How a visit ended. A code that we do not know counts as its class says (RFC 9110, 15)."""
+def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:
+    """How a visit of a URL ended. A code that we do not know counts as its class says (RFC 9110, 15)."""
     if reply.trouble:
         return reply.trouble
     status = reply.status or 0
@@ -52,8 +50,8 @@ def outcome(reply: Reply, conditional: bool) -> Outcome:
         return Outcome.SERVER_ERROR
     if 400 <= status < 500:
         return Outcome.CLIENT_ERROR
-    if status in _REDIRECTS:
-        return Outcome.REDIRECTED if header(reply.headers, "location") else Outcome.BAD_RESPONSE
+    if redirect_target(url, reply):
+        return Outcome.REDIRECTED
     if 200 <= status < 300 and status != 206:  # a part was never asked for
         return Outcome.FETCHED if wanted(reply.headers) else Outcome.UNWANTED_TYPE
     return Outcome.BAD_RESPONSE
@@ -61,9 +59,15 @@ def outcome(reply: Reply, conditional: bool) -> Outcome:
 
 def redirect_target(url: str, reply: Reply) -> str | None:
     """Where a redirect leads, in canonical form; None without a usable target."""
-    if reply.status not in _REDIRECTS or not (location := header(reply.headers, "location")):
+    if not 300 <= (reply.status or 0) < 400 or not (location := header(reply.headers, "location")):
         return None
-    # http.client reads headers as Latin-1; browsers read a Location's bytes as UTF-8.
-    reference = location.encode("latin-1", "replace").decode("utf-8", "replace")
-    target = resolve(reference, url)
-    return canonical(target) if target else None
+    return canonical(_reference(location), url)
+
+
+def _reference(location: str) -> str:
+    """http.client reads headers as Latin-1; browsers read a Location as UTF-8, and escape bytes that are not."""
+    raw = location.encode("latin-1", "replace")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return "".join(chr(byte) if byte < 128 else f"%{byte:02X}" for byte in raw)

@@ -32,9 +32,7 @@ _UNREACHABLE = timedelta(minutes=5)
 _FIELDS = {
     **dict.fromkeys([b"user-agent", b"useragent", b"user agent"], "agent"),
     b"allow": "allow",
-    **dict.fromkeys(
-        [b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw"], "disallow"
-    ),
+    **dict.fromkeys([b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw"], "disallow"),
     **dict.fromkeys([b"crawl-delay", b"crawl delay", b"crawldelay"], "delay"),
     **dict.fromkeys([b"sitemap", b"sitemaps", b"site-map"], "sitemap"),
 }
@@ -95,9 +93,7 @@ def expires_at(fetched_at: datetime, headers: Sequence[tuple[str, str]], status:
     seconds = fresh_seconds(headers, fetched_at)
     if seconds is None:
         return fetched_at + _LONGEST
-    return fetched_at + timedelta(
-        seconds=min(max(seconds, _SHORTEST.total_seconds()), _LONGEST.total_seconds())
-    )
+    return fetched_at + timedelta(seconds=min(max(seconds, _SHORTEST.total_seconds()), _LONGEST.total_seconds()))
 
 
 class Rule(NamedTuple):

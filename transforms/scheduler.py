@@ -158,7 +158,7 @@ class HostScheduler:
         else:
             turn.queue.popleft()
             conditional = bool(action.due.etag or action.due.last_modified)
-            yield self._visit(action.due, outcome(result, conditional), result, action.rule)
+            yield self._visit(action.due, outcome(action.due.url, result, conditional), result, action.rule)
         pause = self._delay(turn)
         turn.ready_at = now + pause
         if pause > _KEEP_ALIVE_WAIT or len(self._clients) > _IDLE_CONNECTIONS or not turn.queue:

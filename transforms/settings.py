@@ -90,6 +90,7 @@ class Settings:
                     raise SettingsError(f"{part.name}.{field.name} = {_toml(value)}: {problem}")
 
 
+_LONGEST, _MOST = 10**9, 10**12  # seconds that clocks and sockets can hold, and more than there is to count
 _CHOICES = {"scope.mode": ("host", "domain", "any")}
 _POSITIVE = {
     "fetch.connect_timeout",
@@ -114,14 +115,18 @@ def _problem(key: str, kind: Any, value: Any) -> str | None:
             return "must be a list of strings"
         return next((p for item in value if (p := _item_problem(key, item))), None)
     if float in kinds and isinstance(value, int | float) and not isinstance(value, bool):
-        if not math.isfinite(value) or value < 0:
+        if math.isnan(value) or value < 0:
             return "must be a number of at least 0"
+        if value > _LONGEST:
+            return f"must be at most {_LONGEST}"
     elif int in kinds and isinstance(value, int) and not isinstance(value, bool):
         if value < 0:
             return "must be a whole number of at least 0"
+        if value > _MOST:
+            return f"must be at most {_MOST}"
     elif str in kinds and isinstance(value, str):
-        if (key.startswith("robot.") and not value.isprintable()) or "\n" in value:
-            return "must be one line of printable text"
+        if key.startswith("robot.") and not (value.isascii() and value.isprintable()):
+            return "must be printable ASCII, as it goes into a header of HTTP"
         if key == "robot.name" and value and not re.fullmatch(r"[A-Za-z_-]+(/[\w.+-]+)?", value):
             return "must be letters, - and _, as robots.txt can name it, with /version at most"
         if key == "robot.contact" and value and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
@@ -154,7 +159,7 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
     """The settings in the text of a `crawl.toml`; SettingsError names the key, the value and the line."""
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and numbers or nesting beyond all reason
         raise SettingsError(f"{name}: {error}") from error
     parts = {}
     for table, values in tables.items():
@@ -211,7 +216,7 @@ def _toml(value: Any) -> str:
 def _line(text: str, table: str, key: str) -> int:
     """The line that sets a key; the table's own when the key is written in a way we do not look for."""
     current, found = "", 1
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # splitlines cuts where TOML does not
         if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
             current = header[1]
             if current == (table or key):

@@ -8,7 +8,7 @@ import apache_beam as beam
 
 from transforms.documents import CANDIDATES
 from transforms.history import Batch, split
-from transforms.outcomes import RETRIED, Outcome
+from transforms.outcomes import REQUESTED, RETRIED, Outcome
 from transforms.parsing import FACTS
 from transforms.tables import FRONTIER, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet
 
@@ -22,14 +22,15 @@ _STATES = {
     Outcome.DENIED_ROBOTS: "denied",
 }
 _FIRST_WAIT = timedelta(seconds=2)
+_LONGEST_WAIT = timedelta(days=1)
 _ROBOTS_WAIT = timedelta(minutes=5)
 
 
 def retry_at(outcome: Outcome, failures: int, visited_at: datetime) -> datetime:
-    """When a URL is due again after trouble; the wait doubles with each failure."""
+    """When a URL is due again after trouble; the wait doubles with each failure, up to a day."""
     if outcome is Outcome.UNREACHABLE_ROBOTS:
         return visited_at + _ROBOTS_WAIT
-    return visited_at + _FIRST_WAIT * 2 ** (failures - 1)
+    return visited_at + min(_FIRST_WAIT * 2 ** min(failures - 1, 30), _LONGEST_WAIT)
 
 
 def after_visit(url: Row, fact: Row, max_tries: int) -> tuple[Row, Row | None]:
@@ -38,9 +39,13 @@ def after_visit(url: Row, fact: Row, max_tries: int) -> tuple[Row, Row | None]:
     A host whose robots.txt is out of reach waits for as long as that lasts: its URLs do not count as tried.
     """
     outcome = Outcome(fact["outcome"])
-    asked = outcome not in (Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS)
-    failures = (url["failures"] + 1 if outcome in RETRIED else 0) if asked else url["failures"]
-    again = not asked or (outcome in RETRIED and failures < max_tries)
+    waits = outcome in (Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS)
+    failures = url["failures"]
+    if outcome in RETRIED and not waits:
+        failures += 1
+    elif outcome in REQUESTED:
+        failures = 0
+    again = waits or (outcome in RETRIED and failures < max_tries)
     due_at = None
     if again:
         state = "due"
@@ -51,7 +56,7 @@ def after_visit(url: Row, fact: Row, max_tries: int) -> tuple[Row, Row | None]:
     changed = url | {"state": state, "failures": failures, "next_fetch_at": due_at, "reason": outcome.value}
     if fact["denied_meta"]:
         changed["reason"] = Outcome.DENIED_META.value
-    if asked:
+    if outcome in REQUESTED:
         changed |= {"fetches": url["fetches"] + 1, "last_fetched_at": fact["fetched_at"], "last_status": fact["status"]}
     if outcome is Outcome.FETCHED:
         changed |= {name: fact[name] for name in ("digest", "etag", "last_modified")}
@@ -89,9 +94,8 @@ def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
     """Each candidate once: scores add up, the rest is of the one with the least depth (then referrer)."""
     merged: dict[bytes, Row] = {}
     for row in sorted(candidates, key=lambda r: (r["depth"], r["redirects"], r["referrer"])):
-        first = merged.setdefault(row["url_key"], row)
-        if first is not row:
-            first["score"] += row["score"]
+        first = merged.get(row["url_key"])
+        merged[row["url_key"]] = first | {"score": first["score"] + row["score"]} if first else row
     return merged
 
 

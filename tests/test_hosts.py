@@ -1,0 +1,98 @@
+"""A host's turn: what it wants at a moment, and how long it rests between two requests."""
+
+import pytest
+
+from transforms.frontier import Due
+from transforms.hosts import Answer, AskRobots, Done, Robots, Visit, Wait, allows, delay, next_action
+from transforms.outcomes import Outcome
+from transforms.robots import Verdict, parse
+
+ORIGIN = "http://a.test"
+OPEN = Due(b"k" * 16, f"{ORIGIN}/open/a", "a.test", 0, 1.0, None, None, None, 0, 0, 0)
+PRIVATE = OPEN._replace(url=f"{ORIGIN}/private/a")
+OTHER = OPEN._replace(url=f"{ORIGIN}/other")
+
+RULES = parse(b"User-agent: *\nDisallow: /private/\nAllow: /open/\nCrawl-delay: 5", "me")
+READ = Robots(Verdict.RULES, RULES)
+ABSENT = Robots(Verdict.ALLOW_ALL)
+CLOSED = Robots(Verdict.DENY_ALL)
+
+
+def unreachable(trouble=None):
+    return Robots(Verdict.UNREACHABLE, trouble=trouble)
+
+
+EARLY, READY, LATE = 5.0, 10.0, 100.0  # a host that may be asked from 10 s on, in a turn that ends at 100 s
+
+# the first URL, what is known of its robots.txt, when it is; what the host wants
+SITUATIONS = {
+    "nothing left": (None, READ, READY, Done()),
+    "nothing left, late": (None, None, LATE, Done()),
+    "robots.txt comes first": (OPEN, None, READY, AskRobots(ORIGIN)),
+    "robots.txt waits as well": (OPEN, None, EARLY, Wait(READY)),
+    "no request for robots.txt after the deadline": (OPEN, None, LATE, Answer(OPEN, Outcome.DEFERRED)),
+    "allowed by a rule": (OPEN, READ, READY, Visit(OPEN, "Allow: /open/")),
+    "allowed, for no rule forbids it": (OTHER, READ, READY, Visit(OTHER, "")),
+    "allowed, for there is no robots.txt": (OPEN, ABSENT, READY, Visit(OPEN, "")),
+    "allowed but too early": (OPEN, READ, EARLY, Wait(READY)),
+    "allowed but too late": (OPEN, READ, LATE, Answer(OPEN, Outcome.DEFERRED)),
+    "allowed at the last moment": (OPEN, READ, LATE - 0.001, Visit(OPEN, "Allow: /open/")),
+    "forbidden by a rule": (PRIVATE, READ, READY, Answer(PRIVATE, Outcome.DENIED_ROBOTS, "Disallow: /private/")),
+    "forbidden needs no waiting": (
+        PRIVATE,
+        READ,
+        EARLY,
+        Answer(PRIVATE, Outcome.DENIED_ROBOTS, "Disallow: /private/"),
+    ),
+    "forbidden, but late": (PRIVATE, READ, LATE, Answer(PRIVATE, Outcome.DEFERRED)),
+    "all is forbidden": (OPEN, CLOSED, EARLY, Answer(OPEN, Outcome.DENIED_ROBOTS)),
+    "robots.txt out of reach": (OPEN, unreachable(), READY, Answer(OPEN, Outcome.UNREACHABLE_ROBOTS)),
+    "out of reach needs no waiting": (OPEN, unreachable(), EARLY, Answer(OPEN, Outcome.UNREACHABLE_ROBOTS)),
+    "out of reach, and late": (OPEN, unreachable(), LATE, Answer(OPEN, Outcome.DEFERRED)),
+    "robots.txt timed out": (
+        OPEN,
+        unreachable(Outcome.TIMEOUT),
+        READY,
+        Answer(OPEN, Outcome.UNREACHABLE_ROBOTS),
+    ),
+    "a name that leads nowhere": (OPEN, unreachable(Outcome.DNS_ERROR), EARLY, Answer(OPEN, Outcome.DNS_ERROR)),
+    "a name that leads where we must not go": (
+        OPEN,
+        unreachable(Outcome.BLOCKED_ADDRESS),
+        EARLY,
+        Answer(OPEN, Outcome.BLOCKED_ADDRESS),
+    ),
+}
+
+
+@pytest.mark.parametrize(("head", "robots", "now", "action"), SITUATIONS.values(), ids=SITUATIONS)
+def test_what_a_host_wants_now(head, robots, now, action):
+    assert next_action(head, ORIGIN, robots, READY, now, LATE) == action
+
+
+@pytest.mark.parametrize("robots", [None, READ, ABSENT], ids=["unknown", "rules", "absent"])
+def test_a_host_that_is_not_ready_before_the_deadline_is_not_waited_for(robots):
+    ready_at = deadline = 100.0
+    assert next_action(OPEN, ORIGIN, robots, ready_at, 10.0, deadline) == Answer(OPEN, Outcome.DEFERRED)
+
+
+def test_a_url_is_allowed_by_the_rules_or_by_the_verdict():
+    assert allows(READ, PRIVATE.url) == (False, "Disallow: /private/")
+    assert allows(ABSENT, PRIVATE.url) == (True, "")
+    assert allows(CLOSED, OPEN.url) == (False, "")
+
+
+# our delay, robots.txt, the delay that counts
+DELAYS = {
+    "ours alone": (1.0, None, 1.0),
+    "the host's is longer": (1.0, READ, 5.0),
+    "ours is longer": (9.0, READ, 9.0),
+    "the host names none": (1.0, Robots(Verdict.RULES, parse(b"", "me")), 1.0),
+    "no robots.txt": (1.0, ABSENT, 1.0),
+    "none at all": (0.0, None, 0.0),
+}
+
+
+@pytest.mark.parametrize(("configured", "robots", "seconds"), DELAYS.values(), ids=DELAYS)
+def test_the_longer_delay_counts(configured, robots, seconds):
+    assert delay(configured, robots) == seconds

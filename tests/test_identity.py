@@ -1,0 +1,79 @@
+"""Who we say we are, on every request."""
+
+from importlib.metadata import version
+
+import pytest
+
+from transforms.identity import Identity
+from transforms.settings import Robot
+
+VERSION = version("beamtrawl")
+ME = Robot("Mybot", "me@example.org", "https://example.org/bot")
+
+# robot, User-Agent, the name in robots.txt, whether it may ask strangers
+ROBOTS = {
+    "nobody": (Robot(), f"Beamtrawl/{VERSION}", "Beamtrawl", False),
+    "complete": (ME, f"Mybot/{VERSION} (+https://example.org/bot)", "Mybot", True),
+    "a version of its own": (
+        Robot("Mybot/2.1", "me@example.org", "https://example.org/bot"),
+        "Mybot/2.1 (+https://example.org/bot)",
+        "Mybot",
+        True,
+    ),
+    "no page": (Robot("Mybot", "me@example.org"), f"Mybot/{VERSION}", "Mybot", False),
+    "no contact": (
+        Robot("Mybot", "", "https://example.org/bot"),
+        f"Mybot/{VERSION} (+https://example.org/bot)",
+        "Mybot",
+        False,
+    ),
+    "no name": (
+        Robot("", "me@example.org", "https://example.org/bot"),
+        f"Beamtrawl/{VERSION} (+https://example.org/bot)",
+        "Beamtrawl",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("robot", "agent", "token", "complete"), ROBOTS.values(), ids=ROBOTS)
+def test_a_robot_is_named_with_its_version_and_page(robot, agent, token, complete):
+    identity = Identity.of(robot)
+    assert (identity.user_agent, identity.token, identity.complete) == (agent, token, complete)
+    assert identity.headers("http://a.test/")["User-Agent"] == agent
+
+
+# What is sent besides the headers that every request has: arguments of `headers`, headers
+SENT = {
+    "a first visit": (("http://a.test/",), {}),
+    "found on a page": (("http://a.test/", "http://b.test/x"), {"Referer": "http://b.test/x"}),
+    "https to https": (("https://a.test/", "https://b.test/x"), {"Referer": "https://b.test/x"}),
+    "http to https": (("https://a.test/", "http://b.test/x"), {"Referer": "http://b.test/x"}),
+    "https to http": (("http://a.test/", "https://b.test/x"), {}),
+    "known by its tag": (("http://a.test/", None, 'W/"1"'), {"If-None-Match": 'W/"1"'}),
+    "known by its date": (
+        ("http://a.test/", None, None, "Sun, 01 Mar 2026 12:00:00 GMT"),
+        {"If-Modified-Since": "Sun, 01 Mar 2026 12:00:00 GMT"},
+    ),
+    "known by both": (
+        ("http://a.test/", None, '"1"', "Sun, 01 Mar 2026 12:00:00 GMT"),
+        {"If-None-Match": '"1"', "If-Modified-Since": "Sun, 01 Mar 2026 12:00:00 GMT"},
+    ),
+}
+ALWAYS = {"User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "From"}
+
+
+@pytest.mark.parametrize(("arguments", "expected"), SENT.values(), ids=SENT)
+def test_what_is_sent_with_a_request(arguments, expected):
+    headers = Identity.of(ME).headers(*arguments)
+    assert headers["From"] == "me@example.org"
+    assert {name: headers[name] for name in headers.keys() - ALWAYS} == expected
+    assert headers.keys() >= ALWAYS
+
+
+def test_without_a_contact_there_is_no_from():
+    assert "From" not in Identity.of(Robot()).headers("http://a.test/")
+
+
+def test_only_encodings_that_can_be_undone_are_asked_for():
+    assert Identity.of(ME).headers("http://a.test/")["Accept-Encoding"] == "gzip, deflate"

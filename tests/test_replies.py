@@ -1,0 +1,139 @@
+"""What a reply means: an outcome for every status, and where a redirect leads."""
+
+import pytest
+
+from transforms.outcomes import Outcome
+from transforms.replies import Reply, header, outcome, redirect_target, wanted
+
+AT = "http://a.test/dir/page"
+TO = [("Location", "/there")]
+
+# status, headers, outcome
+STATUSES = {
+    "200": (200, [], Outcome.FETCHED),
+    "a new resource": (201, [], Outcome.FETCHED),
+    "no content": (204, [], Outcome.FETCHED),
+    "an unknown success": (299, [], Outcome.FETCHED),
+    "a part that nobody asked for": (206, [], Outcome.BAD_RESPONSE),
+    "moved": (301, TO, Outcome.REDIRECTED),
+    "found": (302, TO, Outcome.REDIRECTED),
+    "see other": (303, TO, Outcome.REDIRECTED),
+    "temporarily elsewhere": (307, TO, Outcome.REDIRECTED),
+    "permanently elsewhere": (308, TO, Outcome.REDIRECTED),
+    "several to choose from": (300, TO, Outcome.REDIRECTED),
+    "a redirect to nowhere": (301, [], Outcome.BAD_RESPONSE),
+    "a redirect to nothing": (301, [("Location", "")], Outcome.BAD_RESPONSE),
+    "use a proxy": (305, [], Outcome.BAD_RESPONSE),
+    "400": (400, [], Outcome.CLIENT_ERROR),
+    "login": (401, [], Outcome.CLIENT_ERROR),
+    "forbidden": (403, [], Outcome.CLIENT_ERROR),
+    "not found": (404, [], Outcome.GONE),
+    "a teapot": (418, [], Outcome.CLIENT_ERROR),
+    "gone": (410, [], Outcome.GONE),
+    "too many requests": (429, [], Outcome.SERVER_ERROR),
+    "for legal reasons": (451, [], Outcome.CLIENT_ERROR),
+    "an unknown client error": (499, [], Outcome.CLIENT_ERROR),
+    "500": (500, [], Outcome.SERVER_ERROR),
+    "service unavailable": (503, [], Outcome.SERVER_ERROR),
+    "an unknown server error": (599, [], Outcome.SERVER_ERROR),
+    "an error is one whatever its type": (500, [("Content-Type", "image/png")], Outcome.SERVER_ERROR),
+    "an error is one wherever it points": (404, TO, Outcome.GONE),
+    "continue": (100, [], Outcome.BAD_RESPONSE),
+    "switching protocols": (101, [], Outcome.BAD_RESPONSE),
+    "no class": (0, [], Outcome.BAD_RESPONSE),
+    "beyond all classes": (600, [], Outcome.BAD_RESPONSE),
+    "LinkedIn's": (999, [], Outcome.BAD_RESPONSE),
+    "negative": (-1, [], Outcome.BAD_RESPONSE),
+}
+
+
+@pytest.mark.parametrize(("status", "headers", "expected"), STATUSES.values(), ids=STATUSES)
+@pytest.mark.parametrize("conditional", [False, True], ids=["", "conditional"])
+def test_every_status_has_an_outcome(status, headers, expected, conditional):
+    assert outcome(AT, Reply(status, headers), conditional) is expected
+
+
+def test_not_modified_is_an_answer_only_where_it_was_asked_for():
+    assert outcome(AT, Reply(304), conditional=True) is Outcome.NOT_MODIFIED
+    assert outcome(AT, Reply(304), conditional=False) is Outcome.BAD_RESPONSE
+
+
+@pytest.mark.parametrize("trouble", [Outcome.TIMEOUT, Outcome.DNS_ERROR, Outcome.TOO_LONG])
+def test_trouble_says_more_than_the_status_before_it(trouble):
+    assert outcome(AT, Reply(trouble=trouble), conditional=False) is trouble
+    assert outcome(AT, Reply(200, trouble=trouble), conditional=True) is trouble
+
+
+def test_an_unknown_redirect_counts_as_its_class():
+    assert outcome(AT, Reply(399, TO), conditional=False) is Outcome.REDIRECTED
+
+
+@pytest.mark.parametrize("location", ["mailto:a@b.test", "http://", "javascript:void(0)"])
+def test_a_redirect_without_a_usable_target_is_a_bad_response(location):
+    assert outcome(AT, Reply(301, [("Location", location)]), conditional=False) is Outcome.BAD_RESPONSE
+
+
+# declared type, whether it is read
+TYPES = {
+    "HTML": ("text/html; charset=utf-8", True),
+    "in any case": ("TEXT/HTML", True),
+    "XHTML": ("application/xhtml+xml", True),
+    "plain text": ("text/plain", True),
+    "not declared": (None, True),
+    "declared as nothing": ("", True),
+    "an image": ("image/png", False),
+    "PDF": ("application/pdf", False),
+    "style": ("text/css", False),
+    "like HTML": ("text/html-sandboxed", False),
+    "unknown": ("unknown/unknown", True),
+    "any": ("*/*", True),
+}
+
+
+@pytest.mark.parametrize(("declared", "read"), TYPES.values(), ids=TYPES)
+def test_only_types_that_become_documents_are_read(declared, read):
+    headers = [] if declared is None else [("content-TYPE", declared)]
+    assert wanted(headers) is read
+    expected = Outcome.FETCHED if read else Outcome.UNWANTED_TYPE
+    assert outcome(AT, Reply(200, headers), conditional=False) is expected
+
+
+def test_a_header_is_found_in_any_case_and_the_first_counts():
+    headers = [("X-A", "1"), ("LOCATION", "/a"), ("location", "/b")]
+    assert header(headers, "location") == "/a"
+    assert header(headers, "etag") is None
+
+
+# Location as http.client gives it, where it leads from AT
+LOCATIONS = {
+    "absolute": ("https://b.test/x", "https://b.test/x"),
+    "a path": ("/x", "http://a.test/x"),
+    "relative": ("x", "http://a.test/dir/x"),
+    "up": ("../x", "http://a.test/x"),
+    "without a scheme": ("//b.test/x", "http://b.test/x"),
+    "a query": ("?q=1", "http://a.test/dir/page?q=1"),
+    "in canonical form": ("HTTP://B.test:80/%7ea#top", "http://b.test/~a"),
+    "spaces around it": ("  /x ", "http://a.test/x"),
+    "a space in it": ("/x y", "http://a.test/x%20y"),
+    "UTF-8 in Latin-1": ("/한".encode().decode("latin-1"), "http://a.test/%ED%95%9C"),
+    "escaped": ("/%ED%95%9C", "http://a.test/%ED%95%9C"),
+    "to itself": ("", None),
+    "a mail address": ("mailto:a@b.test", None),
+    "a script": ("javascript:alert(1)", None),
+    "no host": ("http://", None),
+    "an impossible port": ("http://b.test:99999/", None),
+}
+
+
+@pytest.mark.parametrize(("location", "target"), LOCATIONS.values(), ids=LOCATIONS)
+def test_where_a_redirect_leads(location, target):
+    assert redirect_target(AT, Reply(302, [("Location", location)])) == target
+
+
+def test_a_location_that_is_not_utf_8_keeps_its_bytes():
+    assert redirect_target(AT, Reply(302, [("Location", "/caf\xe9")])) == "http://a.test/caf%E9"
+
+
+@pytest.mark.parametrize("reply", [Reply(301), Reply(200, TO), Reply(404, TO), Reply()])
+def test_nothing_else_leads_anywhere(reply):
+    assert redirect_target(AT, reply) is None

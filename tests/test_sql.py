@@ -1,0 +1,164 @@
+"""The tables of a crawl in SQL: what is committed, the newest row of a key, and errors in one line."""
+
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from runners.sql import SNAPSHOTS, QueryError, query
+from transforms.crawl_dir import CrawlDir, CrawlDirError, Manifest
+from transforms.tables import TABLES, TableFile, TableWriter
+from transforms.urls import url_key
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def write(root, table, round_, *rows):
+    writer = TableWriter(root, table, round_)
+    writer.write_rows(list(rows))
+    return writer.close()
+
+
+def commit(crawl, step, round_, *files):
+    crawl.commit(Manifest(step, round_, "", files, {}, (), "", ""))
+
+
+def document(url, round_, **fields):
+    return {"url_key": url_key(url), "url": url, "host": url.split("/")[2], "round": round_, "fetched_at": NOW} | fields
+
+
+def url_row(url, round_, state):
+    return {"url_key": url_key(url), "url": url, "round": round_, "state": state}
+
+
+def robots(origin, fetched_at, verdict):
+    return {"origin": origin, "round": 1, "fetched_at": fetched_at, "verdict": verdict}
+
+
+def fill(root):
+    """A crawl of two rounds; a file of a third lies there uncommitted."""
+    crawl = CrawlDir(str(root))
+    a, b, c = (f"http://{host}.test/" for host in "abc")
+    commit(
+        crawl,
+        "seeds",
+        0,
+        write(crawl.root, "urls", 0, url_row(a, 0, "due"), url_row(b, 0, "due")),
+    )
+    commit(
+        crawl,
+        "update",
+        1,
+        write(crawl.root, "urls", 1, url_row(a, 1, "fetched"), url_row(c, 1, "due")),
+        write(crawl.root, "documents", 1, document(a, 1, headings=["h1", "h2"]), document(a + "x", 1)),
+        write(crawl.root, "robots", 1, robots(a, NOW, "unreachable"), robots(a, NOW + timedelta(hours=1), "rules")),
+    )
+    commit(crawl, "update", 2, write(crawl.root, "documents", 2, document(c, 2)))
+    write(crawl.root, "documents", 3, document(b, 3))
+    return crawl
+
+
+@pytest.fixture
+def crawl(tmp_path):
+    return fill(tmp_path)
+
+
+# query, column names, rows
+QUERIES = {
+    "documents by host": (
+        "SELECT host, count(*) AS n FROM documents GROUP BY host ORDER BY host",
+        ["host", "n"],
+        [("a.test", 2), ("c.test", 1)],
+    ),
+    "the newest row of a URL": (
+        "SELECT url, state, round FROM urls ORDER BY url",
+        ["url", "state", "round"],
+        [("http://a.test/", "fetched", 1), ("http://b.test/", "due", 0), ("http://c.test/", "due", 1)],
+    ),
+    "every row of a URL": (
+        "SELECT state FROM urls_history WHERE url = 'http://a.test/' ORDER BY round",
+        ["state"],
+        [("due",), ("fetched",)],
+    ),
+    "the newest of a round": ("SELECT verdict FROM robots", ["verdict"], [("rules",)]),
+    "lists": (
+        "SELECT unnest(headings) AS heading FROM documents ORDER BY heading",
+        ["heading"],
+        [("h1",), ("h2",)],
+    ),
+    "times are UTC": (
+        "SELECT DISTINCT fetched_at::VARCHAR AS at FROM documents",
+        ["at"],
+        [("2026-03-01 12:00:00+00",)],
+    ),
+    "keys are bytes": (
+        "SELECT url_key FROM documents WHERE host = 'c.test'",
+        ["url_key"],
+        [(url_key("http://c.test/"),)],
+    ),
+    "tables join": (
+        "SELECT d.url FROM documents d JOIN urls u USING (url_key) WHERE u.state = 'fetched'",
+        ["url"],
+        [("http://a.test/",)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "names", "rows"), QUERIES.values(), ids=QUERIES)
+def test_a_query_sees_what_is_committed(crawl, text, names, rows):
+    assert query(crawl, text) == (names, rows)
+
+
+def test_a_column_that_an_older_file_lacks_is_null(tmp_path):
+    crawl = fill(tmp_path)
+    pq.write_table(pa.table({"url": ["http://old.test/"]}), tmp_path / "old.parquet")
+    commit(crawl, "update", 0, TableFile("documents", "old.parquet", 1, 0, {}))
+    assert query(crawl, "SELECT url, host FROM documents WHERE host IS NULL")[1] == [("http://old.test/", None)]
+
+
+@pytest.mark.parametrize("table", [*TABLES, *(f"{name}_history" for name in SNAPSHOTS)])
+def test_every_table_can_be_asked_before_it_has_rows(tmp_path, table):
+    crawl = CrawlDir(str(tmp_path))
+    commit(crawl, "seeds", 0)
+    names, rows = query(crawl, f"SELECT * FROM {table}")
+    assert (names, rows) == (TABLES[table.removesuffix("_history")].names, [])
+
+
+@pytest.mark.parametrize("text", ["SELECT year(fetched_at) FROM visits", "SELECT octet_length(body) FROM visits"])
+def test_a_table_without_rows_has_the_types_of_its_columns(tmp_path, text):
+    crawl = CrawlDir(str(tmp_path))
+    commit(crawl, "seeds", 0)
+    assert query(crawl, text)[1] == []
+
+
+BAD = {
+    "no SQL": ("SELEC 1", 'syntax error at or near "SELEC"'),
+    "no such table": ("SELECT * FROM pages", "Table with name pages does not exist"),
+    "no such column": ("SELECT colour FROM documents", '"colour" not found'),
+    "a value that cannot be": ("SELECT 'x'::INT", "Could not convert string 'x'"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), BAD.values(), ids=BAD)
+def test_a_query_that_fails_says_why_in_one_line(crawl, text, reason):
+    with pytest.raises(QueryError) as caught:
+        query(crawl, text)
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "-- only a comment"])
+def test_an_empty_query_is_an_error(crawl, text):
+    with pytest.raises(QueryError):
+        query(crawl, text)
+
+
+def test_a_directory_without_a_crawl_is_an_error(tmp_path):
+    with pytest.raises(CrawlDirError, match="holds no crawl"):
+        query(CrawlDir(str(tmp_path)), "SELECT 1")
+
+
+@pytest.mark.parametrize("name", ["it's", "한글", "a[b]"])
+def test_a_crawl_may_lie_in_a_directory_of_any_name(tmp_path, name):
+    assert query(fill(tmp_path / name), "SELECT count(*) FROM documents")[1] == [(3,)]

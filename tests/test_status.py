@@ -1,0 +1,111 @@
+"""How a crawl stands, read from its manifests."""
+
+import json
+
+import pytest
+
+from runners.status import render, summarize
+from transforms.crawl_dir import CrawlDir, CrawlDirError, Manifest
+from transforms.tables import TABLES, TableFile, TableWriter
+
+
+def commit(crawl, step, round_, files=(), counters=None, **fields):
+    fields = {"consumed": (), "started_at": "", "ended_at": ""} | fields
+    crawl.commit(Manifest(step, round_, "", tuple(files), counters or {}, **fields))
+
+
+def listed(table, name, rows, **counts):
+    """A file that only the manifest knows: the status reads no more of it."""
+    return TableFile(table, f"{table}/{name}", rows, 1000, counts)
+
+
+def hosts(crawl, round_, *names):
+    writer = TableWriter(crawl.root, "hosts", round_)
+    writer.write_rows([{"host": name, "round": round_} for name in names])
+    return writer.close()
+
+
+@pytest.fixture
+def crawl(tmp_path):
+    """Two rounds, the second fetched and not yet updated."""
+    crawl = CrawlDir(str(tmp_path))
+    commit(crawl, "seeds", 0, [listed("frontier", "a", 2, seed=2), listed("urls", "a", 2), listed("seeds", "a", 2)])
+    commit(crawl, "fetch", 1, [listed("visits", "a", 2)], {"fetched": 1, "gone": 1, "visits_rows": 2})
+    commit(
+        crawl,
+        "update",
+        1,
+        [
+            listed("documents", "a", 1, denied_meta=1),
+            listed("urls", "b", 5),
+            listed("frontier", "b", 3, new=2, retry=1),
+            listed("rejections", "b", 2, depth=1, scope=1),
+            hosts(crawl, 1, "a.test", "b.test"),
+        ],
+        {"denied_meta": 1, "gone": 7},
+        consumed=("frontier/a",),
+        index=("index/round=000001/s1", "index/round=000001/s2"),
+    )
+    commit(crawl, "fetch", 2, [listed("visits", "b", 3), hosts(crawl, 2, "a.test")], {"fetched": 2, "timeout": 1})
+    return crawl
+
+
+def test_rounds_rows_outcomes_frontier_hosts(crawl):
+    found = summarize(crawl)
+    assert found == {
+        "directory": crawl.root,
+        "rounds": 2,
+        "next_step": {"step": "update", "round": 2},
+        "tables": dict.fromkeys(TABLES, 0)
+        | {"frontier": 5, "visits": 5, "documents": 1, "urls": 7, "seeds": 2, "rejections": 2, "hosts": 3},
+        "index_segments": 2,
+        "outcomes": {"fetched": 3, "gone": 1, "timeout": 1},
+        "frontier": {"new": 2, "retry": 1},
+        "rejections": {"depth": 1, "scope": 1},
+        "hosts": 2,
+        "alarms": [],
+    }
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_the_same_for_people(crawl):
+    assert render(summarize(crawl)).splitlines() == [
+        f"{crawl.root}: 2 rounds; next: update of round 2",
+        "tables: frontier 5, visits 5, documents 1, urls 7, hosts 3, rejections 2, seeds 2",
+        "outcomes: fetched 3, gone 1, timeout 1",
+        "frontier: new 2, retry 1",
+        "rejected links: depth 1, scope 1",
+        "hosts: 2; index segments: 2",
+    ]
+
+
+def test_a_crawl_that_has_only_seeds_stands_before_its_first_round(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    commit(crawl, "seeds", 0, [listed("frontier", "a", 1, seed=1)])
+    found = summarize(crawl)
+    assert (found["rounds"], found["next_step"]) == (0, {"step": "fetch", "round": 1})
+    assert "outcomes: none" in render(found).splitlines()
+
+
+# outcomes, alarms
+ALARMS = {
+    "no visits": ({}, []),
+    "all is well": ({"fetched": 9, "gone": 1}, []),
+    "nothing has changed": ({"not_modified": 9}, []),
+    "half of them": ({"fetched": 2, "timeout": 2}, []),
+    "most of them": ({"fetched": 1, "timeout": 3}, ["3 of 4 visits ended as timeout"]),
+}
+
+
+@pytest.mark.parametrize(("outcomes", "alarms"), ALARMS.values(), ids=ALARMS)
+def test_a_person_is_told_when_most_visits_end_badly(tmp_path, outcomes, alarms):
+    crawl = CrawlDir(str(tmp_path))
+    commit(crawl, "fetch", 1, counters=outcomes)
+    found = summarize(crawl)
+    assert found["alarms"] == alarms
+    assert [line for line in render(found).splitlines() if "alarm" in line] == [f"alarm: {alarm}" for alarm in alarms]
+
+
+def test_without_a_crawl_there_is_no_status(tmp_path):
+    with pytest.raises(CrawlDirError, match="holds no crawl"):
+        summarize(CrawlDir(str(tmp_path)))

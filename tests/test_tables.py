@@ -1,0 +1,110 @@
+"""Files of tables: what is written is read, by newer programs too, and nobody's file is overwritten."""
+
+import re
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from transforms.tables import (
+    TABLES,
+    VISITS,
+    TableWriter,
+    conform,
+    from_ipc,
+    new_path,
+    open_parquet,
+    read_table,
+    to_ipc,
+)
+
+KEY = b"k" * 16
+SAMPLE = {
+    pa.binary(16): KEY,
+    pa.string(): "글",
+    pa.int32(): 7,
+    pa.int64(): 2**40,
+    pa.float32(): 0.5,
+    pa.float64(): 0.1,
+    pa.bool_(): True,
+    pa.large_binary(): b"\x00body",
+    pa.timestamp("us", tz="UTC"): datetime(2026, 3, 1, 12, 0, 0, 123456, UTC),
+    pa.list_(pa.string()): ["a", ""],
+    pa.map_(pa.string(), pa.string()): [("name", "value")],
+    VISITS.field("headers").type: [{"name": "ETag", "value": '"1"'}, {"name": "ETag", "value": '"2"'}],
+}
+
+
+def sample(schema):
+    """A row with a value of each column's type."""
+    return {field.name: SAMPLE[field.type] for field in schema}
+
+
+def write(root, table, *batches, counts=None):
+    writer = TableWriter(str(root), table, 3)
+    for rows in batches:
+        writer.write_rows(rows, counts)
+    return writer.close()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_rows_of_every_table_are_read_as_they_were_written(tmp_path, table):
+    schema = TABLES[table]
+    rows = [sample(schema), dict.fromkeys(schema.names)]
+    file = write(tmp_path, table, rows)
+    assert read_table(str(tmp_path), [file.path], schema).to_pylist() == rows
+    assert pq.read_schema(tmp_path / file.path).equals(schema)  # other engines see the same types
+
+
+def test_a_file_tells_its_table_path_rows_size_and_counts(tmp_path):
+    seeds = TABLES["seeds"]
+    file = write(tmp_path, "seeds", [sample(seeds)] * 2, [], [sample(seeds)] * 3, counts={"seed": 1, "x": 2})
+    assert re.fullmatch(r"seeds/round=000003/part-[0-9a-f]{16}\.parquet", file.path)
+    assert (file.table, file.rows, file.counts) == ("seeds", 5, {"seed": 2, "x": 4})
+    assert file.bytes == (tmp_path / file.path).stat().st_size
+    with open_parquet(str(tmp_path), file.path) as parquet:
+        groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
+    assert [group.num_rows for group in groups] == [2, 3]  # as they came
+    assert groups[0].column(0).compression == "ZSTD"
+
+
+def test_without_rows_there_is_no_file(tmp_path):
+    assert write(tmp_path, "seeds") is None
+    assert write(tmp_path, "seeds", [], []) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_two_attempts_share_a_path():
+    paths = {new_path("urls", 12, "part") for _ in range(100)}
+    assert len(paths) == 100
+    assert all(path.startswith("urls/round=000012/part-") for path in paths)
+    assert not new_path("index", 1, "shard-0001", suffix="").endswith(".parquet")
+
+
+def test_files_are_read_one_after_another_and_only_the_columns_that_are_wanted(tmp_path):
+    paths = [write(tmp_path, "seeds", [sample(TABLES["seeds"]) | {"url": url}]).path for url in ("b", "a")]
+    table = read_table(str(tmp_path), paths, TABLES["seeds"], ["url", "host"])
+    assert table.to_pylist() == [{"url": "b", "host": "글"}, {"url": "a", "host": "글"}]
+    assert read_table(str(tmp_path), [], TABLES["seeds"], ["url"]).to_pylist() == []
+
+
+def test_an_older_file_lacks_columns_and_a_newer_one_has_more(tmp_path):
+    wanted = pa.schema([("a", pa.int64()), ("b", pa.string())])
+    pq.write_table(pa.table({"a": pa.array([1], pa.int32())}), tmp_path / "older")
+    pq.write_table(pa.table({"c": [True], "b": ["x"], "a": [2]}), tmp_path / "newer")
+    table = read_table(str(tmp_path), ["older", "newer"], wanted)
+    assert table.schema == wanted
+    assert table.to_pylist() == [{"a": 1, "b": None}, {"a": 2, "b": "x"}]
+
+
+def test_a_column_of_another_kind_is_an_error():
+    with pytest.raises(pa.ArrowInvalid):
+        conform(pa.table({"a": ["x"]}), pa.schema([("a", pa.int64())]))
+
+
+def test_a_table_travels_as_one_element():
+    first, second = (pa.table({"a": values}) for values in ([1, 2], [3]))
+    assert from_ipc([to_ipc(first), to_ipc(second)], first.schema).to_pydict() == {"a": [1, 2, 3]}
+    assert from_ipc([], first.schema).equals(first.schema.empty_table())
+    assert from_ipc([to_ipc(first.slice(1))], first.schema).to_pydict() == {"a": [2]}
