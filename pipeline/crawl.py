@@ -163,9 +163,10 @@ class _Attempt:
         self.stop_file = crawl.path(f"attempts/{self._name}.stop")
         self._started = datetime.now(UTC)
 
-    def commit(self, settings: Settings, consumed: Sequence[str], counters: dict[str, int]) -> Manifest:
+    def commit(self, settings: Settings, consumed: Sequence[str]) -> Manifest:
         """Make the written files count, in one atomic write."""
         files = parse_report(self._crawl.read_text(f"attempts/{self._name}.json"))
+        counters: dict[str, int] = {}
         for file in files:
             for name, count in file.counts.items():
                 counters[name] = counters.get(name, 0) + count
@@ -224,7 +225,7 @@ def _fetch(
     observer.step_started(step, attempt.progress, rows)
     stop.watch(attempt.stop_file)
     engine.run(partial(fetch.build, step=plan), rows * _FETCH_SECONDS)
-    observer.step_committed(attempt.commit(settings, consumed=(), counters={}))
+    observer.step_committed(attempt.commit(settings, consumed=()))
 
 
 def _update(
@@ -256,4 +257,4 @@ def _update(
     )
     observer.step_started(step, attempt.progress, rows)
     engine.run(partial(update.build, step=plan), rows * _UPDATE_SECONDS)
-    observer.step_committed(attempt.commit(settings, consumed=frontier, counters={}))
+    observer.step_committed(attempt.commit(settings, consumed=frontier))

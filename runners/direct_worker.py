@@ -7,7 +7,10 @@ import sys
 import threading
 import time
 
-from apache_beam.runners.worker import sdk_worker_main
+logging.disable(logging.WARNING)  # Beam warns while it is imported of what is none of a user's business
+from apache_beam.runners.worker import sdk_worker_main  # noqa: E402
+
+logging.disable(logging.NOTSET)
 
 
 def _end_with(parent: int) -> None:

@@ -12,6 +12,7 @@ import socket
 import time
 import zlib
 from collections.abc import Callable, Mapping
+from types import UnionType
 from typing import Any, Protocol
 
 import requests
@@ -31,6 +32,7 @@ OpenSocket = Callable[[str, int, float], tuple[socket.socket, str]]
 """Connects to (host, port) within a timeout; gives the socket and the address it leads to."""
 
 _CHUNK = 65_536
+_TOO_SLOW = "the whole request took too long"
 
 
 class Client(Protocol):
@@ -69,8 +71,8 @@ class HostClient:
     def __init__(self, fetch: Fetch, open_socket: OpenSocket) -> None:
         self._fetch = fetch
         self._open_socket = open_socket
-        self._adapter = _Adapter(self._connect)
-        self._connection: HTTPConnection | None = None
+        self._adapter = _Adapter(self._connect, self._connected)
+        self._socket: socket.socket | None = None  # while an answer ends with its connection, urllib3 hides it
         self._address: str | None = None
         self._refusal: OSError | None = None
         self._aborted = False
@@ -81,23 +83,24 @@ class HostClient:
         try:
             reply = self._exchange(url, headers, any_type, started + self._fetch.total_timeout)
         except (requests.RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
-            trouble = Outcome.TIMEOUT if self._aborted else _trouble(self._refusal or error)
-            reply = Reply(trouble=trouble, error=_first_line(self._refusal or error))
+            reply = Reply(trouble=_trouble(self._refusal or error), error=_first_line(self._refusal or error))
+            self.close()
+        if self._aborted:  # an answer that was cut may look like a short one
+            reply = Reply(trouble=Outcome.TIMEOUT, error=_TOO_SLOW)
             self.close()
         return reply._replace(address=self._address, elapsed=time.monotonic() - started)
 
     def abort(self) -> None:
         self._aborted = True
-        if (connection := self._connection) and (sock := connection.sock):
+        if sock := self._socket:
             with contextlib.suppress(OSError):  # it ended by itself in between
                 sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._adapter.close()
-        self._connection = None
+        self._socket = None
 
     def _connect(self, connection: HTTPConnection) -> socket.socket:
-        self._connection = connection
         try:
             opened, self._address = self._open_socket(connection.host, connection.port, self._fetch.connect_timeout)
         except OSError as error:
@@ -106,19 +109,22 @@ class HostClient:
         opened.settimeout(self._fetch.read_timeout)
         return opened
 
+    def _connected(self, sock: socket.socket) -> None:
+        self._socket = sock
+
     def _exchange(self, url: str, headers: Mapping[str, str], any_type: bool, deadline: float) -> Reply:
         request = requests.PreparedRequest()
         request.method, request.url = "GET", url  # as it is: prepare_url would change some escapes
         request.headers = CaseInsensitiveDict(headers)
         timeout = Timeout(connect=self._fetch.connect_timeout, read=self._fetch.read_timeout)
-        raw = self._adapter.send(request, stream=True, timeout=timeout).raw
-        received = list(raw.headers.iteritems())
-        if raw.status < 300 and not any_type and not wanted(received):
-            self.close()
-            return Reply(raw.status, received)
-        body, truncated, problem = _read(raw, self._fetch.max_body_bytes, deadline)
-        if truncated or problem:
-            self.close()
+        # Closing takes the connection along, unless the body was read to its end.
+        with contextlib.closing(self._adapter.send(request, stream=True, timeout=timeout).raw) as raw:
+            received = list(raw.headers.iteritems())
+            if raw.status < 300 and not any_type and not wanted(received):
+                return Reply(raw.status, received)
+            body, truncated, problem = _read(raw, self._fetch.max_body_bytes, deadline)
+        if raw.status < 200:
+            self.close()  # the real answer is still to come, and must not be taken for that to the next request
         if problem:
             return Reply(raw.status, received, body, trouble=problem[0], error=problem[1])
         return Reply(raw.status, received, body, truncated)
@@ -132,9 +138,11 @@ def _read(raw: urllib3.HTTPResponse, limit: int, deadline: float) -> tuple[bytes
     inflate = None if encoding in ("", "identity") else _Inflate()
     parts: list[bytes] = []
     size = 0
-    for chunk in raw.stream(_CHUNK, decode_content=False):
+    while chunk := raw.read1(_CHUNK, decode_content=False):  # what there is: `stream` would wait for a whole chunk
         if time.monotonic() > deadline:
-            return b"".join(parts), False, (Outcome.TIMEOUT, "the whole request took too long")
+            return b"".join(parts), False, (Outcome.TIMEOUT, _TOO_SLOW)
+        if inflate and inflate.ended:
+            break  # what follows a compressed body is no part of it
         try:
             part = inflate(chunk, limit - size + 1) if inflate else chunk
         except zlib.error as error:
@@ -143,7 +151,7 @@ def _read(raw: urllib3.HTTPResponse, limit: int, deadline: float) -> tuple[bytes
         size += len(part)
         if size > limit:
             return b"".join(parts)[:limit], True, None
-    if inflate and size and not inflate.ended:
+    if inflate and parts and not inflate.ended:
         return b"".join(parts), False, (Outcome.BAD_RESPONSE, "the compressed body ends too early")
     return b"".join(parts), False, None
 
@@ -176,16 +184,26 @@ class _Inflate:
 
 
 class _Adapter(HTTPAdapter):
-    """requests' transport, with connections opened by a function of ours."""
+    """requests' transport, with connections opened by a function of ours; another is told of each that stands."""
 
-    def __init__(self, connect: Callable[[HTTPConnection], socket.socket]) -> None:
+    def __init__(
+        self, connect: Callable[[HTTPConnection], socket.socket], connected: Callable[[socket.socket], None]
+    ) -> None:
         class Plain(HTTPConnection):
             def _new_conn(self) -> socket.socket:
                 return connect(self)
 
+            def connect(self) -> None:
+                super().connect()
+                connected(self.sock)
+
         class Secure(HTTPSConnection):
             def _new_conn(self) -> socket.socket:
                 return connect(self)
+
+            def connect(self) -> None:
+                super().connect()
+                connected(self.sock)
 
         class PlainPool(HTTPConnectionPool):
             ConnectionCls = Plain
@@ -201,26 +219,25 @@ class _Adapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = self._pool_classes
 
 
+_TROUBLES: tuple[tuple[type[BaseException] | UnionType, Outcome], ...] = (
+    (BlockedAddress, Outcome.BLOCKED_ADDRESS),
+    (NameNotResolved, Outcome.DNS_ERROR),
+    (requests.exceptions.SSLError | urllib3.exceptions.SSLError, Outcome.TLS_ERROR),
+    (requests.Timeout | urllib3.exceptions.TimeoutError | TimeoutError, Outcome.TIMEOUT),
+    (http.client.LineTooLong, Outcome.TOO_LONG),
+    (http.client.RemoteDisconnected, Outcome.CONNECT_ERROR),
+    (http.client.HTTPException | urllib3.exceptions.IncompleteRead, Outcome.BAD_RESPONSE),
+    (ConnectionError | requests.ConnectionError, Outcome.CONNECT_ERROR),
+)
+
+
 def _trouble(error: BaseException) -> Outcome:
     """The outcome for an exception of the transport, or of whatever it wraps."""
-    for cause in _causes(error):
-        if isinstance(cause, BlockedAddress):
-            return Outcome.BLOCKED_ADDRESS
-        if isinstance(cause, NameNotResolved):
-            return Outcome.DNS_ERROR
-        if isinstance(cause, requests.exceptions.SSLError | urllib3.exceptions.SSLError):
-            return Outcome.TLS_ERROR
-        if isinstance(cause, requests.Timeout | urllib3.exceptions.TimeoutError | TimeoutError):
-            return Outcome.TIMEOUT
-        if isinstance(cause, http.client.LineTooLong) or "more than 100 headers" in str(cause):
-            return Outcome.TOO_LONG
-        if isinstance(cause, http.client.HTTPException | urllib3.exceptions.IncompleteRead):
-            if isinstance(cause, http.client.RemoteDisconnected):
-                return Outcome.CONNECT_ERROR
-            return Outcome.BAD_RESPONSE
-    if any(isinstance(cause, ConnectionError | requests.ConnectionError) for cause in _causes(error)):
-        return Outcome.CONNECT_ERROR
-    return Outcome.BAD_RESPONSE
+    causes = _causes(error)
+    if any("more than 100 headers" in str(cause) for cause in causes):
+        return Outcome.TOO_LONG  # http.client has no exception of its own for it
+    found = (end for kind, end in _TROUBLES if any(isinstance(cause, kind) for cause in causes))
+    return next(found, Outcome.BAD_RESPONSE)
 
 
 def _causes(error: BaseException) -> list[BaseException]:

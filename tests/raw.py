@@ -1,0 +1,118 @@
+"""A server of raw bytes on loopback, for all that a well-behaved one would never say.
+
+    def talk(peer):
+        peer.read_head()
+        peer.send(b"HTTP/1.1 200 OK\\r\\n")
+        peer.wait_for_hang_up()
+
+    with serve(talk) as server:
+        ...  # ask server.url("/"); then look at server.heads
+"""
+
+import contextlib
+import select
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+
+
+class Server:
+    """Where it listens, and what it has seen so far."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.heads: list[bytes] = []  # of requests, as they came
+        self.connections: list[socket.socket] = []
+        self.asked = threading.Event()  # the head of a request is there
+        self.hung_up = threading.Event()  # a client has left
+
+    def url(self, path: str = "/", scheme: str = "http") -> str:
+        return f"{scheme}://127.0.0.1:{self.port}{path}"
+
+
+class Peer:
+    """The server's end of one connection."""
+
+    def __init__(self, connection: socket.socket, server: Server) -> None:
+        self._connection = connection
+        self._server = server
+
+    def read_head(self) -> None:
+        """Wait for the head of a request; EOFError if the client hangs up instead."""
+        head = bytearray()
+        while not head.endswith(b"\r\n\r\n"):
+            if not (byte := self._connection.recv(1)):
+                raise EOFError
+            head += byte
+        self._server.heads.append(bytes(head))
+        self._server.asked.set()
+
+    def send(self, data: bytes) -> None:
+        self._connection.sendall(data)
+
+    def drip(self, data: bytes, seconds: float) -> None:
+        """Send the data again and again, with a pause after each time, until the client hangs up."""
+        while not select.select([self._connection], [], [], seconds)[0]:
+            self.send(data)
+
+    def end(self) -> None:
+        """Say that nothing more will come."""
+        self._connection.shutdown(socket.SHUT_WR)
+
+    def wait_for_hang_up(self) -> None:
+        while self._connection.recv(65_536):
+            pass
+
+
+Talk = Callable[[Peer], None]
+
+
+def says(data: bytes) -> Talk:
+    """Answer a request with these bytes, and hang up."""
+
+    def talk(peer: Peer) -> None:
+        peer.read_head()
+        peer.send(data)
+
+    return talk
+
+
+@contextlib.contextmanager
+def serve(talk: Talk, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
+    """A server that says `talk` on each connection, and then hangs up; it ends with the context."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = Server(listener.getsockname()[1])
+        thread = threading.Thread(target=_listen, args=(listener, server, talk, tls))
+        thread.start()
+        try:
+            yield server
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def _listen(listener: socket.socket, server: Server, talk: Talk, tls: ssl.SSLContext | None) -> None:
+    threads = []
+    with contextlib.suppress(OSError):  # accept fails when the context has ended
+        while True:
+            connection = listener.accept()[0]
+            server.connections.append(connection)
+            threads.append(threading.Thread(target=_talk, args=(connection, server, talk, tls)))
+            threads[-1].start()
+    for connection in server.connections:
+        with contextlib.suppress(OSError):  # most have ended by themselves
+            connection.shutdown(socket.SHUT_RDWR)
+    for thread in threads:
+        thread.join()
+
+
+def _talk(connection: socket.socket, server: Server, talk: Talk, tls: ssl.SSLContext | None) -> None:
+    with connection, contextlib.suppress(OSError, EOFError):  # the client left first, as it may
+        # TLS works on a copy, so that `connection` stays what ends it.
+        with tls.wrap_socket(connection.dup(), server_side=True) if tls else connection.dup() as end:
+            peer = Peer(end, server)
+            talk(peer)
+            peer.end()
+            peer.wait_for_hang_up()  # to close while more is coming would take back what was sent
+    server.hung_up.set()

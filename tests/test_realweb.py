@@ -1,0 +1,124 @@
+"""A crawl of real documentation sites that nobody here wrote, against an independent walk and the server's log.
+
+The sites come from Debian packages, served by nginx on loopback (../shared/realweb). Without them the tests are
+skipped, and say why; in CI they fail instead.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from search.index import Index
+from tests import access_log
+from tests.crawls import crawl, rows
+from tests.walk import walk
+from transforms.crawl_dir import CrawlDir
+
+SCRIPT = Path(__file__).parent.parent.parent / "shared" / "realweb" / "realweb.sh"
+pytestmark = pytest.mark.xdist_group("realweb")  # one server, one crawl
+
+SITES = {"python": "127.0.1.1", "postgresql": "127.0.1.2", "debref": "127.0.1.7", "sqlite": "127.0.1.21"}
+DEPTH = 2
+
+QUERIES = {  # what one would type, and how the URL ends that one wants
+    "pathlib": "/library/pathlib.html",
+    "json encoder and decoder": "/library/json.html",
+    "regular expression howto": "/howto/regex.html",
+    "argparse tutorial": "/howto/argparse.html",
+    "unicode howto": "/howto/unicode.html",
+    "pg_dump": "/app-pgdump.html",
+    "create trigger postgresql": "/sql-createtrigger.html",
+    "sqlite write-ahead logging": "/wal.html",
+    "sqlite foreign key support": "/foreignkeys.html",
+    "Debian パッケージ管理": "/ch02.ja.html",
+    "Debian の文書 チュートリアル": "/ch01.ja.html",
+}
+
+
+class Crawled(NamedTuple):
+    """A finished crawl, its seeds, and the lines that the server wrote meanwhile."""
+
+    path: Path
+    seeds: list[str]
+    log: list[access_log.Request]
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    if missing := _missing():
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    # The packages are kept for the next run; the server is this run's own.
+    web = Path(tempfile.gettempdir()) / "beamtrawl-realweb"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    environment = os.environ | {"ONLY": " ".join(SITES), "LOG": "1"}
+
+    def control(command: str) -> None:
+        subprocess.run(["bash", SCRIPT, web, str(port), command], env=environment, check=True, capture_output=True)
+
+    control("build")
+    (web / ".run" / "access.log").unlink(missing_ok=True)
+    control("start")
+    try:
+        seeds = [f"http://{address}:{port}/index.html" for address in SITES.values() if address != "127.0.1.7"]
+        seeds.append(f"http://127.0.1.7:{port}/")
+        path = tmp_path_factory.mktemp("realweb") / "crawl"
+        crawl(path, seeds, scope__depth=DEPTH)
+        control("stop")  # the log is written
+        log = access_log.parse_nginx((web / ".run" / "access.log").read_text(errors="replace").splitlines())
+        control("start")  # for the walk
+        yield Crawled(path, seeds, log)
+    finally:
+        control("stop")
+
+
+def _missing() -> str | None:
+    if not SCRIPT.exists():
+        return "the real sites are not here: no ../shared/realweb/realweb.sh"
+    tools = [tool for tool in ("bash", "nginx", "apt-get", "dpkg") if not shutil.which(tool)]
+    return f"the real sites need {', '.join(tools)}; on Debian: apt-get install nginx-light" if tools else None
+
+
+def test_the_pages_are_those_that_an_independent_walk_finds(crawled: Crawled) -> None:
+    documents = rows(crawled.path, "documents")
+    walked = walk(crawled.seeds, DEPTH)
+    assert len(documents) > 1000
+    assert {row["url"] for row in documents} == set(walked)
+    url_of = {row["url_key"]: row["url"] for row in documents}
+    duplicates = {row["url"]: url_of[row["duplicate_of"]] for row in documents if row["duplicate_of"]}
+    assert duplicates == {url: first for url, first in walked.items() if first}
+
+
+def test_the_tables_agree_with_each_other(crawled: Crawled) -> None:
+    documents, visits = rows(crawled.path, "documents"), rows(crawled.path, "visits")
+    assert all(visit["outcome"] for visit in visits)
+    assert len({visit["url_key"] for visit in visits}) == len(visits)
+    assert len({row["url_key"] for row in documents}) == len(documents)
+    found: dict[bytes, int] = {}
+    for link in rows(crawled.path, "links"):
+        found[link["target_key"]] = min(link["round"], found.get(link["target_key"], link["round"]))
+    seeds = set(crawled.seeds)
+    orphans = [row["url"] for row in documents if row["url"] not in seeds and found[row["url_key"]] >= row["round"]]
+    assert orphans == []
+
+
+def test_the_server_saw_a_polite_robot(crawled: Crawled) -> None:
+    robots = {row["host"].partition(":")[0]: (row["body"] or b"").decode() for row in rows(crawled.path, "robots")}
+    assert set(robots) == set(SITES.values())
+    assert access_log.violations(crawled.log, lambda host: 0.0, robots) == []
+    assert access_log.connection_returns(crawled.log) == []
+
+
+@pytest.mark.parametrize(("query", "path"), QUERIES.items(), ids=QUERIES)
+def test_the_obvious_page_comes_first(crawled: Crawled, query: str, path: str) -> None:
+    hits = Index.open(CrawlDir(str(crawled.path))).search(query, limit=3).hits
+    assert hits[0].url.endswith(path), [hit.url for hit in hits]
