@@ -17,7 +17,7 @@ from transforms.client import open_client
 from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, iso, next_step
 from transforms.files import parse_report
 from transforms.identity import Identity
-from transforms.outcomes import REQUESTED
+from transforms.outcomes import REQUESTED, Outcome
 from transforms.scheduler import VisitContext
 from transforms.settings import Settings, render
 from transforms.tables import FRONTIER, TableFile, read_table
@@ -53,7 +53,7 @@ class End(NamedTuple):
 
     reason: str  # frontier_empty, rounds, max_pages, not_due, stopped
     rounds: int  # run now
-    due_at: datetime | None = None  # for not_due: when the next URL is due
+    due_at: datetime | None = None  # for not_due: when the next URL is due, if that is known
 
 
 class StopSignal:
@@ -97,7 +97,7 @@ def run_crawl(
 
     A step that was not committed is done again, from what is committed. `rounds` counts fetch steps from now on.
     """
-    done = 0
+    done, idle = 0, False
     while True:
         manifests = crawl.manifests()
         step = next_step(manifests)
@@ -108,6 +108,8 @@ def run_crawl(
             return End("stopped", done)
         if rounds is not None and done >= rounds:
             return End("rounds", done)
+        if idle:
+            return End("not_due", done)
         at_most = _pages_left(settings, manifests)
         if at_most == 0:
             return End("max_pages", done)
@@ -121,8 +123,11 @@ def run_crawl(
             observer.waiting(due_at, waiting)
             stop.wait((due_at - now).total_seconds())
             continue
-        _fetch(crawl, settings, engine, observer, stop, manifests, step, at_most)
+        fetched = _fetch(crawl, settings, engine, observer, stop, manifests, step, at_most)
         done += 1
+        # Hosts that want longer pauses than a round lasts: the next round would find them no readier.
+        visits = fetched.counters.get("visits_rows", 0)
+        idle = visits == fetched.counters.get(Outcome.DEFERRED, 0) and not fetched.counters.get("robots_rows")
 
 
 def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None:
@@ -197,7 +202,7 @@ def _fetch(
     manifests: Sequence[Manifest],
     step: Step,
     at_most: int | None,
-) -> None:
+) -> Manifest:
     attempt = _Attempt(crawl, step)
     identity = Identity.of(settings.robot)
     now = datetime.now(UTC)
@@ -225,7 +230,9 @@ def _fetch(
     observer.step_started(step, attempt.progress, rows)
     stop.watch(attempt.stop_file)
     engine.run(partial(fetch.build, step=plan), rows * _FETCH_SECONDS)
-    observer.step_committed(attempt.commit(settings, consumed=()))
+    manifest = attempt.commit(settings, consumed=())
+    observer.step_committed(manifest)
+    return manifest
 
 
 def _update(

@@ -77,7 +77,7 @@ def crawl(arguments: argparse.Namespace) -> int:
     seeds = read_seeds(arguments, console)
     if not manifests and not seeds:
         raise Usage(f"{directory.root} is a new crawl and needs a URL to start from: --seed URL or --seeds FILE")
-    _refuse_anonymous(settings, seeds, arguments.dir)
+    _refuse_anonymous(settings, seeds, "add {flags}, or set [robot] in crawl.toml")
     _warn_of_refused(settings, seeds, console)
     with Lock(directory):
         if not directory.exists("crawl.toml"):
@@ -123,18 +123,16 @@ def _report_bad(bad: list[BadLine], console: Console) -> None:
         console.say(str(line))
 
 
-def _refuse_anonymous(settings: Settings, seeds: list[Seed], directory: str) -> None:
-    """SPEC A3: nobody but this machine is asked without a name and a contact."""
+def _refuse_anonymous(settings: Settings, seeds: list[Seed], way_out: str) -> None:
+    """SPEC A3: nobody but this machine is asked without a name and a contact; `way_out` names what is missing."""
     if Identity.of(settings.robot).complete:
         return
     missing = [flag for flag in ("name", "contact", "info_url") if not getattr(settings.robot, flag)]
     public = next((s.url for s in seeds if not literal_loopback(urlsplit(s.url).hostname or "")), None)
     if public:
         flags = {"name": "--robot NAME", "contact": "--contact MAIL", "info_url": "--info-url URL"}
-        wanted = " ".join(flags[name] for name in missing)
-        raise Usage(
-            f"{public} is somebody's server, and a robot must say who it is: add {wanted}, or set [robot] in crawl.toml"
-        )
+        way_out = way_out.format(flags=" ".join(flags[name] for name in missing), keys=", ".join(missing))
+        raise Usage(f"{public} is somebody's server, and a robot must say who it is: {way_out}")
 
 
 def _warn_of_refused(settings: Settings, seeds: list[Seed], console: Console) -> None:
@@ -162,7 +160,7 @@ def describe_end(end: End, directory: CrawlDir) -> str:
         "stopped": f"stopped, {waiting} URLs in the frontier; the same command goes on",
         "not_due": f"{waiting} URLs wait until {end.due_at:%Y-%m-%d %H:%M:%S} UTC; the same command goes on then"
         if end.due_at
-        else "",
+        else f"{waiting} URLs wait for hosts that want longer pauses than a round; the same command goes on later",
     }
     return reasons[end.reason]
 
@@ -184,7 +182,7 @@ def seeds(arguments: argparse.Namespace) -> int:
     if not found:
         raise Usage("seeds add needs a URL or --seeds FILE")
     settings = parse(directory.read_text("crawl.toml"))
-    _refuse_anonymous(settings, found, arguments.dir)
+    _refuse_anonymous(settings, found, f"set {{keys}} under [robot] in {arguments.dir}/crawl.toml")
     console.say(describe_added(add_seeds(directory, found, settings_digest(settings), datetime.now(UTC))))
     return 0
 
@@ -196,8 +194,9 @@ def clean_arguments(parser: argparse.ArgumentParser) -> None:
 def clean(arguments: argparse.Namespace) -> int:
     """Remove every file of a table or index that no committed step names."""
     directory = CrawlDir(arguments.dir)
+    directory.require_manifests()  # before anything is written into a directory that is no crawl
     with Lock(directory):
-        visible = set(visible_files(directory.require_manifests()))
+        visible = set(visible_files(directory.manifests()))
         garbage = [path for path in _data_files(directory) if not _is_visible(path, visible)]
         FileSystems.delete([directory.path(path) for path in garbage]) if garbage else None
     print(f"{len(garbage)} files removed")

@@ -224,6 +224,15 @@ def test_the_delay_holds_also_between_rounds(tmp_path: Path) -> None:
         assert len(web.requests) == 2 + 4 + 2
 
 
+def test_a_pause_that_is_longer_than_a_round_ends_the_crawl_for_now(tmp_path: Path) -> None:
+    site = {"/robots.txt": plain("User-agent: *\nCrawl-delay: 3600\n"), "/": html("Home")}
+    with Web({"a.test": site}) as web:
+        end = crawl(tmp_path, [web.url("a.test")], limits__round_time=600.0)
+        assert (end.reason, end.rounds) == ("not_due", 2)
+        assert [request.path for request in web.requests] == ["/robots.txt"]
+    assert [row["reason"] for row in frontier(tmp_path)] == ["deferred"]
+
+
 def test_a_stopped_crawl_commits_what_it_has_and_goes_on(tmp_path: Path) -> None:
     pages = [f"/{n}" for n in range(6)]
     stop = StopSignal()

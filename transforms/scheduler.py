@@ -60,7 +60,7 @@ class HostScheduler:
         self._context = context
         self._pool = ThreadPoolExecutor(context.settings.fetch.connections, thread_name_prefix="fetch")
         self._heap: list[tuple[float, str, hosts.HostTurn]] = []
-        self._running: dict[str, tuple[float, Client]] = {}  # host: latest end, client
+        self._running: dict[str, tuple[float, list[Client]]] = {}  # host: latest end, the clients at work for it
         self._clients: dict[str, Client] = {}
         self._results: queue.SimpleQueue[tuple[hosts.HostTurn, Any, Any]] = queue.SimpleQueue()
         self._deadline = time.monotonic() + (context.deadline - datetime.now(UTC)).total_seconds()
@@ -73,7 +73,7 @@ class HostScheduler:
         if asked:
             since = (datetime.now(UTC) - asked).total_seconds()
             turn.ready_at = time.monotonic() - since + self._delay(turn)
-        heappush(self._heap, (turn.ready_at, host, turn))
+        self._line_up(turn)
 
     def pump(self, wait: bool) -> Iterator[Event]:
         """What has happened so far; with `wait`, all that is still to happen, as it happens."""
@@ -103,7 +103,7 @@ class HostScheduler:
         """Start what may start now."""
         # After the deadline every waiting host is due: to be told that its turn is over.
         limit = float("inf") if now >= self._deadline else now
-        while self._heap and self._heap[0][0] <= limit:
+        while self._heap and self._heap[0][0] <= limit and self._has_room():
             _, _, turn = heappop(self._heap)
             while True:
                 head = turn.queue[0] if turn.queue else None
@@ -125,18 +125,28 @@ class HostScheduler:
         if client is None:
             client = self._clients[turn.host] = self._context.open_client()
         requests = 1 + ROBOTS_HOPS if isinstance(action, hosts.AskRobots) else 1
-        self._running[turn.host] = (now + requests * self._context.settings.fetch.total_timeout, client)
-        self._pool.submit(self._act, turn, action, client)
+        clients = [client]
+        self._running[turn.host] = (now + requests * self._context.settings.fetch.total_timeout, clients)
+        self._pool.submit(self._act, turn, action, clients)
 
-    def _act(self, turn: hosts.HostTurn, action: hosts.AskRobots | hosts.Visit, client: Client) -> None:
+    def _has_room(self) -> bool:
+        """Whether a thread is free: the time of a request runs from its start, so none is started to stand in line."""
+        return len(self._running) < self._context.settings.fetch.connections
+
+    def _act(self, turn: hosts.HostTurn, action: hosts.AskRobots | hosts.Visit, clients: list[Client]) -> None:
         """In a thread of the pool: one request; whatever happens, the host comes back."""
+
+        def open_other() -> Client:
+            clients.append(self._context.open_client())
+            return clients[-1]
+
         try:
             result: Any
             if isinstance(action, hosts.AskRobots):
-                result = ask_robots(action.origin, client, self._context.open_client, self._context.identity)
+                result = ask_robots(action.origin, clients[0], open_other, self._context.identity)
             else:
                 due = action.due
-                result = client.get(
+                result = clients[0].get(
                     due.url, self._context.identity.headers(due.url, due.referrer, due.etag, due.last_modified)
                 )
         except Exception as error:  # raised again in the bundle's thread, which fails the bundle
@@ -163,7 +173,11 @@ class HostScheduler:
         turn.ready_at = now + pause
         if pause > _KEEP_ALIVE_WAIT or len(self._clients) > _IDLE_CONNECTIONS or not turn.queue:
             self._drop_client(turn.host)
-        heappush(self._heap, (turn.ready_at, turn.host, turn))
+        self._line_up(turn)
+
+    def _line_up(self, turn: hosts.HostTurn) -> None:
+        """A host that will not be ready in this round is not waited for: its turn is over now."""
+        heappush(self._heap, (turn.ready_at if turn.ready_at < self._deadline else 0.0, turn.host, turn))
 
     def _delay(self, turn: hosts.HostTurn) -> float:
         configured = self._context.settings.politeness.delay
@@ -186,7 +200,7 @@ class HostScheduler:
     def _pause(self, now: float) -> float:
         """Seconds until something may need doing even if no answer comes."""
         until = self._next_look
-        if self._heap:
+        if self._heap and self._has_room():
             until = min(until, self._heap[0][0])
         return max(0.0005, until - now)
 
@@ -195,9 +209,10 @@ class HostScheduler:
         if now < self._next_look:
             return
         self._next_look = now + 0.5
-        for latest, client in self._running.values():
+        for latest, clients in self._running.values():
             if now > latest:
-                client.abort()
+                for client in clients:
+                    client.abort()
         context = self._context
         if context.stop_file and FileSystems.exists(context.stop_file):
             self._deadline = min(self._deadline, now)
