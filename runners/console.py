@@ -146,15 +146,15 @@ def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console)
             future.set_exception(error)
 
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        thread = threading.Thread(target=body, daemon=True)
-        thread.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    while thread.is_alive():
+    thread = threading.Thread(target=body, daemon=True)
+    thread.start()
+    while True:
         try:
-            thread.join(0.2)
-            console.tick()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # one that came meanwhile is raised here
+            while thread.is_alive():
+                thread.join(0.2)
+                console.tick()
+            break
         except KeyboardInterrupt:
             if stop.is_set():
                 console.say("stopped at once; what was not committed is done again by the next crawl")

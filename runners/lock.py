@@ -1,5 +1,6 @@
 """One writer at a time: a lock file with an owner and a heartbeat."""
 
+import contextlib
 import json
 import os
 import socket
@@ -11,7 +12,7 @@ from typing import Any
 from apache_beam.io.filesystems import FileSystems
 
 from runners.errors import Failure
-from transforms.crawl_dir import CrawlDir
+from transforms.crawl_dir import CrawlDir, CrawlDirError
 
 HEARTBEAT = 10.0  # seconds
 STALE = 60.0  # seconds without a heartbeat after which an owner counts as gone
@@ -27,8 +28,9 @@ def is_stale(owner: dict[str, Any], host: str, now: float, alive: bool) -> bool:
 class Lock:
     """Held while the body runs; refuses a crawl directory that another process writes to."""
 
-    def __init__(self, directory: CrawlDir) -> None:
+    def __init__(self, directory: CrawlDir, heartbeat: float = HEARTBEAT) -> None:
         self._directory = directory
+        self._heartbeat = heartbeat
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep_beating, daemon=True)
 
@@ -55,7 +57,7 @@ class Lock:
             return None
         try:
             return dict(json.loads(self._directory.read_text("lock.json")))
-        except ValueError:
+        except (ValueError, TypeError):  # not written by us, or not to its end
             return {}
 
     def _beat(self) -> None:
@@ -63,8 +65,9 @@ class Lock:
         self._directory.write_text("lock.json", json.dumps(me))
 
     def _keep_beating(self) -> None:
-        while not self._stop.wait(HEARTBEAT):
-            self._beat()
+        while not self._stop.wait(self._heartbeat):
+            with contextlib.suppress(CrawlDirError):  # a full disk, say: the next beat may come in time
+                self._beat()
 
 
 def _is_alive(pid: Any) -> bool:

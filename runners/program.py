@@ -40,6 +40,8 @@ def run(words: Sequence[str]) -> int:
     try:
         arguments = parser().parse_args(words[:cut])
         arguments.beam = list(words[cut + 1 :])
+        if arguments.beam and "runner" not in arguments:
+            raise Usage(f"{arguments.beam[0]}: what comes after -- goes to Beam, and this command does not run it")
         return int(arguments.run(arguments) or 0)
     except Usage as error:
         return _fail(str(error), 2, debug)

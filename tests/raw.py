@@ -1,12 +1,12 @@
 """A server of raw bytes on loopback, for all that a well-behaved one would never say.
 
-    def talk(peer):
-        peer.read_head()
-        peer.send(b"HTTP/1.1 200 OK\\r\\n")
-        peer.wait_for_hang_up()
+def talk(peer):
+    peer.read_head()
+    peer.send(b"HTTP/1.1 200 OK\\r\\n")
+    peer.wait_for_hang_up()
 
-    with serve(talk) as server:
-        ...  # ask server.url("/"); then look at server.heads
+with serve(talk) as server:
+    ...  # ask server.url("/"); then look at server.heads
 """
 
 import contextlib
@@ -108,11 +108,14 @@ def _listen(listener: socket.socket, server: Server, talk: Talk, tls: ssl.SSLCon
 
 
 def _talk(connection: socket.socket, server: Server, talk: Talk, tls: ssl.SSLContext | None) -> None:
-    with connection, contextlib.suppress(OSError, EOFError):  # the client left first, as it may
-        # TLS works on a copy, so that `connection` stays what ends it.
-        with tls.wrap_socket(connection.dup(), server_side=True) if tls else connection.dup() as end:
-            peer = Peer(end, server)
-            talk(peer)
-            peer.end()
-            peer.wait_for_hang_up()  # to close while more is coming would take back what was sent
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.suppress(OSError, EOFError))  # the client may leave first
+        stack.enter_context(connection)
+        end = stack.enter_context(connection.dup())  # TLS takes it over, and `connection` stays what ends both
+        if tls:
+            end = stack.enter_context(tls.wrap_socket(end, server_side=True))
+        peer = Peer(end, server)
+        talk(peer)
+        peer.end()
+        peer.wait_for_hang_up()  # to close while more is coming would take back what was sent
     server.hung_up.set()

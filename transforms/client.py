@@ -76,15 +76,15 @@ class HostClient:
         self._address: str | None = None
         self._refusal: OSError | None = None
         self._aborted = False
+        self._kept = False  # whether the request under way went out on the connection of an earlier one
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
         started = time.monotonic()
-        self._refusal, self._aborted = None, False
-        try:
-            reply = self._exchange(url, headers, any_type, started + self._fetch.total_timeout)
-        except (requests.RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
-            reply = Reply(trouble=_trouble(self._refusal or error), error=_first_line(self._refusal or error))
-            self.close()
+        self._aborted, self._kept = False, True
+        reply = self._try(url, headers, any_type, started + self._fetch.total_timeout)
+        if reply.trouble is Outcome.CONNECT_ERROR and self._kept and not self._aborted:
+            # The server closed a connection that was kept, as it may at any time (RFC 9112, 9.5).
+            reply = self._try(url, headers, any_type, started + self._fetch.total_timeout)
         if self._aborted:  # an answer that was cut may look like a short one
             reply = Reply(trouble=Outcome.TIMEOUT, error=_TOO_SLOW)
             self.close()
@@ -101,6 +101,7 @@ class HostClient:
         self._socket = None
 
     def _connect(self, connection: HTTPConnection) -> socket.socket:
+        self._kept = False
         try:
             opened, self._address = self._open_socket(connection.host, connection.port, self._fetch.connect_timeout)
         except OSError as error:
@@ -111,6 +112,14 @@ class HostClient:
 
     def _connected(self, sock: socket.socket) -> None:
         self._socket = sock
+
+    def _try(self, url: str, headers: Mapping[str, str], any_type: bool, deadline: float) -> Reply:
+        self._refusal = None
+        try:
+            return self._exchange(url, headers, any_type, deadline)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+            self.close()
+            return Reply(trouble=_trouble(self._refusal or error), error=_first_line(self._refusal or error))
 
     def _exchange(self, url: str, headers: Mapping[str, str], any_type: bool, deadline: float) -> Reply:
         request = requests.PreparedRequest()

@@ -11,8 +11,9 @@ from transforms import urls
 from transforms.history import Batch, split, split_by
 from transforms.keys import shard
 from transforms.outcomes import Outcome
+from transforms.page_links import refresh
 from transforms.pages import Link, Page, followed, parse_page
-from transforms.replies import header
+from transforms.replies import Headers, header
 from transforms.scope import UrlFilter
 from transforms.tables import DOCUMENTS, KEY, VISITS, conform, open_parquet, to_ipc
 
@@ -91,7 +92,14 @@ def parse_visit(visit: dict[str, Any], robot: str) -> tuple[Page | None, list[Li
         return None, []
     headers = [(h["name"], h["value"]) for h in visit["headers"]]
     page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot)
-    return page, page.links if page else []
+    return page, [*refresh_links(visit["url"], headers), *(page.links if page else ())]
+
+
+def refresh_links(url: str, headers: Headers) -> list[Link]:
+    """The link of a Refresh header, which says what a meta refresh says."""
+    asked = refresh(header(headers, "refresh") or "")
+    target = urls.canonical(asked[1], url) if asked else None
+    return [Link(target, "", "", "redirect")] if target and target != url else []
 
 
 def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> dict[str, Any]:

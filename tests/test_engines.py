@@ -1,0 +1,86 @@
+"""Which engine runs a pipeline, and which of Beam's options it takes."""
+
+import apache_beam as beam
+import pytest
+from apache_beam.testing.util import assert_that, equal_to
+
+from runners.direct import DirectEngine
+from runners.engines import BEAM_RUNNERS, BeamEngine, OptionsError, check_options, engine
+
+ACCEPTED = {
+    "none": [],
+    "of the direct runner": ["--direct_num_workers=2", "--direct_running_mode=multi_processing"],
+    "in two words": ["--direct_num_workers", "2"],
+    "of a runner that is not used": ["--flink_master=localhost:8081", "--region=europe-west1"],
+    "a switch": ["--save_main_session"],
+    "several times": ["--experiments=a", "--experiments=b"],
+    "what workers install": ["--setup_file", "./setup.py"],
+}
+
+
+@pytest.mark.parametrize("flags", ACCEPTED.values(), ids=ACCEPTED)
+def test_what_beam_knows_is_accepted(flags: list[str]) -> None:
+    check_options(flags)
+
+
+# options, what the message names
+REFUSED = {
+    "unknown": (["--no_such_option=1"], "--no_such_option=1"),
+    "misspelt": (["--direct_num_worker=2"], "--direct_num_worker=2"),
+    "one of ours": (["--rounds", "3"], "--rounds"),
+    "one unknown among known ones": (["--streaming", "--wrong", "--direct_num_workers=2"], "--wrong"),
+    "a word": (["stray"], "stray"),
+    "a word for a number": (["--direct_num_workers=many"], "'many'"),
+    "a number out of nowhere": (["--direct_num_workers"], "--direct_num_workers"),
+    "no choice": (["--direct_running_mode=warp"], "'warp'"),
+}
+
+
+@pytest.mark.parametrize(("flags", "named"), REFUSED.values(), ids=REFUSED)
+def test_what_beam_does_not_know_is_refused(flags: list[str], named: str) -> None:
+    with pytest.raises(OptionsError) as caught:
+        engine("direct", None, flags)
+    assert named in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_direct_is_this_machine_with_as_many_workers_as_asked_for() -> None:
+    chosen = engine("direct", 3, ["--direct_running_mode=multi_processing"])
+    assert isinstance(chosen, DirectEngine)
+    assert chosen.workers == 3
+    assert engine("direct", None, []).workers >= 1
+
+
+@pytest.mark.parametrize("name", BEAM_RUNNERS)
+def test_other_engines_are_beams_own(name: str) -> None:
+    assert isinstance(engine(name, 2, []), BeamEngine)
+
+
+def test_a_runner_among_beams_options_goes_before_ours() -> None:
+    assert isinstance(engine("direct", None, ["--runner=FlinkRunner"]), BeamEngine)
+    assert isinstance(engine("spark", None, ["--runner", "apache_beam.runners.direct.DirectRunner"]), BeamEngine)
+
+
+RUNNING = {
+    "in this process": ("direct", 1, []),
+    "with workers": ("direct", 2, []),
+    "a short step, with as many workers as are worth it": ("direct", None, []),
+    "a runner of Beam": ("direct", None, ["--runner=apache_beam.runners.portability.fn_api_runner.FnApiRunner"]),
+}
+
+
+@pytest.mark.parametrize(("name", "workers", "flags"), RUNNING.values(), ids=RUNNING)
+def test_a_pipeline_runs(name: str, workers: int | None, flags: list[str]) -> None:
+    def build(pipeline: beam.Pipeline) -> None:
+        lengths = pipeline | beam.Create(["cod", "herring", "eel"]) | beam.Map(len)
+        assert_that(lengths, equal_to([3, 7, 3]))
+
+    engine(name, workers, flags).run(build, seconds=0.0)
+
+
+def test_a_pipeline_that_fails_raises() -> None:
+    def build(pipeline: beam.Pipeline) -> None:
+        pipeline | beam.Create([0]) | beam.Map(lambda n: 1 / n)
+
+    with pytest.raises(Exception, match="division by zero"):
+        engine("direct", 1, []).run(build, seconds=0.0)

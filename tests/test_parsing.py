@@ -1,0 +1,93 @@
+"""What the visits of a round mean, before anything is compared with earlier rounds."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from transforms.outcomes import Outcome
+from transforms.pages import Link
+from transforms.parsing import NOT_FOLLOWED, fact_row, host_rows, link_rows, links_column, page_row, parse_visit
+from transforms.scope import UrlFilter
+from transforms.settings import Scope
+from transforms.urls import url_key
+
+URL = "http://a.test/dir/page"
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+HTML = b"<title>T</title><p>Text<a href=next>on</a><a rel=nofollow href=never>no</a><img src=/i.png>"
+
+
+def visit(outcome=Outcome.FETCHED, **more):
+    row = {"url_key": url_key(URL), "url": URL, "host": "a.test", "round": 2, "fetched_at": NOW, "status": 200}
+    row |= {"outcome": outcome.value, "redirect_to": None, "media_type": "text/html", "headers": [], "body": HTML}
+    row |= {"body_bytes": len(HTML), "elapsed_ms": 5.0, "depth": 1, "redirects": 0, "priority": 0.5, "referrer": None}
+    return row | {"attempt": 1, "discovered_round": 1} | more
+
+
+# links found by a visit: (its URL's path, kind)
+FOUND = {
+    "a page": ({}, [("/dir/next", "a"), ("/dir/never", "a"), ("/i.png", "img")]),
+    "an error page": ({"outcome": Outcome.GONE, "status": 404}, []),
+    "a redirect": (
+        {"outcome": Outcome.REDIRECTED, "status": 301, "redirect_to": "http://a.test/new", "body": b""},
+        [("/new", "redirect")],
+    ),
+    "a Refresh header": (
+        {"body": b"", "headers": [{"name": "Refresh", "value": "0; url=/fresh"}]},
+        [("/fresh", "redirect")],
+    ),
+    "a Refresh header that reloads": ({"body": b"", "headers": [{"name": "refresh", "value": "5"}]}, []),
+    "nothing that is parsed": ({"media_type": "application/pdf"}, []),
+}
+
+
+@pytest.mark.parametrize(("more", "found"), FOUND.values(), ids=FOUND)
+def test_the_links_of_a_visit(more, found):
+    _, links = parse_visit(visit(**more), "Beamtrawl")
+    assert [(link.url.removeprefix("http://a.test"), link.kind) for link in links] == found
+
+
+def test_a_link_is_one_deeper_and_a_redirect_is_not():
+    page, links = parse_visit(visit(), "Beamtrawl")
+    links = [*links, Link("http://a.test/moved", "", "", "redirect"), Link("http://b.test/", "", "", "a")]
+    rows = link_rows(links, page, visit(redirects=3), UrlFilter(Scope(depth=2), frozenset({"a.test"})))
+    assert [
+        (url.split("/")[-1], depth, redirects, rejected) for _, url, _, _, _, depth, redirects, rejected in rows
+    ] == [
+        ("next", 2, 0, None),
+        ("never", 2, 0, NOT_FOLLOWED),
+        ("i.png", 2, 0, NOT_FOLLOWED),
+        ("moved", 1, 4, None),
+        ("", 2, 0, "scope"),
+    ]
+    column = links_column([rows, [], rows[:1]])
+    assert [len(links) for links in column.to_pylist()] == [5, 0, 1]
+    assert column[2][0].as_py()["target_key"] == url_key("http://a.test/dir/next")
+
+
+def test_a_row_of_a_page_holds_null_for_what_it_does_not_say():
+    page, links = parse_visit(visit(), "Beamtrawl")
+    row = page_row(visit(), page, links)
+    assert (row["title"], row["description"], row["is_document"], row["outlinks"]) == ("T", None, True, 3)
+    assert page_row(visit(Outcome.REDIRECTED), None, [])["is_document"] is False
+
+
+def test_a_fact_keeps_what_a_revisit_needs():
+    headers = [{"name": "ETag", "value": '"x"'}, {"name": "Last-Modified", "value": "yesterday"}]
+    row = fact_row(visit(headers=headers), None)
+    assert (row["etag"], row["last_modified"], row["digest"]) == ('"x"', "yesterday", None)
+
+
+def test_the_visits_of_a_batch_are_summed_up_by_host():
+    later = NOW + timedelta(seconds=3)
+    visits = [
+        visit(),
+        visit(Outcome.SERVER_ERROR, status=503, fetched_at=later, elapsed_ms=7.0, body_bytes=10),
+        visit(Outcome.DENIED_ROBOTS, status=None, elapsed_ms=None, body_bytes=0),
+        visit(Outcome.TIMEOUT, status=None, host="b.test", body_bytes=0),
+    ]
+    a, b = host_rows(visits)
+    assert (a["visits"], a["requests"], a["fetched"], a["failures"], a["bytes"], a["elapsed_ms"]) == (
+        3, 2, 1, 1, len(HTML) + 10, 12.0,
+    )  # fmt: skip
+    assert a["last_fetched_at"] == later
+    assert (b["host"], b["requests"], b["failures"]) == ("b.test", 1, 1)
