@@ -25,6 +25,7 @@ setup(
         "py3langid>=0.3",
         "pyarrow>=17",
         "requests>=2.32",
+        "urllib3>=2.3",
         "waitress>=3.0",  # serves the gateway
         "webencodings>=0.5",
     ],

@@ -81,7 +81,7 @@ class Console:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._live = stream.isatty()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # Ctrl-C is told of in the middle of whatever is being told
         self._step: tuple[Step, str, int, float] | None = None
         self._told = time.monotonic()
 
@@ -145,20 +145,22 @@ def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console)
         except BaseException as error:  # handed over to the caller's thread, whatever it is
             future.set_exception(error)
 
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    thread = threading.Thread(target=body, daemon=True)
-    thread.start()
-    while True:
-        try:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # one that came meanwhile is raised here
-            while thread.is_alive():
-                thread.join(0.2)
-                console.tick()
-            break
-        except KeyboardInterrupt:
-            if stop.is_set():
-                console.say("stopped at once; what was not committed is done again by the next crawl")
-                os._exit(130)
-            console.say("stopping after the requests under way; press Ctrl-C again to stop at once")
-            stop.stop()
+    def interrupted(*_: object) -> None:
+        if stop.is_set():
+            console.say("stopped at once; what was not committed is done again by the next crawl")
+            os._exit(130)
+        console.say("stopping after the requests under way; press Ctrl-C again to stop at once")
+        stop.stop()
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        thread = threading.Thread(target=body, daemon=True)
+        thread.start()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        while thread.is_alive():
+            thread.join(0.2)
+            console.tick()
+    finally:
+        signal.signal(signal.SIGINT, before)
     return future.result()

@@ -77,7 +77,7 @@ def crawl(arguments: argparse.Namespace) -> int:
     seeds = read_seeds(arguments, console)
     if not manifests and not seeds:
         raise Usage(f"{directory.root} is a new crawl and needs a URL to start from: --seed URL or --seeds FILE")
-    _refuse_anonymous(settings, seeds, "add {flags}, or set [robot] in crawl.toml")
+    _refuse_anonymous(settings, seeds, has_flags=True)
     _warn_of_refused(settings, seeds, console)
     with Lock(directory):
         if not directory.exists("crawl.toml"):
@@ -123,15 +123,17 @@ def _report_bad(bad: list[BadLine], console: Console) -> None:
         console.say(str(line))
 
 
-def _refuse_anonymous(settings: Settings, seeds: list[Seed], way_out: str) -> None:
-    """SPEC A3: nobody but this machine is asked without a name and a contact; `way_out` names what is missing."""
+def _refuse_anonymous(settings: Settings, seeds: list[Seed], has_flags: bool) -> None:
+    """SPEC A3: nobody but this machine is asked without a name and a contact; not every command has flags for them."""
     if Identity.of(settings.robot).complete:
         return
     missing = [flag for flag in ("name", "contact", "info_url") if not getattr(settings.robot, flag)]
     public = next((s.url for s in seeds if not literal_loopback(urlsplit(s.url).hostname or "")), None)
     if public:
         flags = {"name": "--robot NAME", "contact": "--contact MAIL", "info_url": "--info-url URL"}
-        way_out = way_out.format(flags=" ".join(flags[name] for name in missing), keys=", ".join(missing))
+        way_out = f"set {', '.join(missing)} under [robot] in crawl.toml"
+        if has_flags:
+            way_out = f"add {' '.join(flags[name] for name in missing)}, or set [robot] in crawl.toml"
         raise Usage(f"{public} is somebody's server, and a robot must say who it is: {way_out}")
 
 
@@ -182,7 +184,7 @@ def seeds(arguments: argparse.Namespace) -> int:
     if not found:
         raise Usage("seeds add needs a URL or --seeds FILE")
     settings = parse(directory.read_text("crawl.toml"))
-    _refuse_anonymous(settings, found, f"set {{keys}} under [robot] in {arguments.dir}/crawl.toml")
+    _refuse_anonymous(settings, found, has_flags=False)
     console.say(describe_added(add_seeds(directory, found, settings_digest(settings), datetime.now(UTC))))
     return 0
 

@@ -1,6 +1,6 @@
 """Everything that must hold before a change lands: format, lint, types, tests. The same here and in CI.
 
-    python tests/check.py [arguments of pytest]
+python tests/check.py [arguments of pytest]
 """
 
 import subprocess

@@ -1,12 +1,14 @@
 """A server of raw bytes on loopback, for all that a well-behaved one would never say.
 
-def talk(peer):
-    peer.read_head()
-    peer.send(b"HTTP/1.1 200 OK\\r\\n")
-    peer.wait_for_hang_up()
+    def talk(peer):
+        peer.read_head()
+        peer.send(b"HTTP/1.1 200 OK\\r\\n")
+        peer.wait_for_hang_up()
 
-with serve(talk) as server:
-    ...  # ask server.url("/"); then look at server.heads
+    with serve(talk) as server:
+        ...  # ask server.url("/"); then look at server.heads
+
+`answer`, `sized` and `chunked` write answers; `says`, `answering`, `dripping` and `silent` are talks.
 """
 
 import contextlib
@@ -66,6 +68,25 @@ class Peer:
 
 
 Talk = Callable[[Peer], None]
+HTML = b"Content-Type: text/html"
+GZIP = b"Content-Encoding: gzip"
+PAGE = b"<p>herring"
+
+
+def answer(*headers: bytes, body: bytes = PAGE, status: bytes = b"200 OK") -> bytes:
+    """An answer that ends with its connection."""
+    return b"HTTP/1.1 " + b"\r\n".join([status, *headers]) + b"\r\n\r\n" + body
+
+
+def sized(*headers: bytes, body: bytes = PAGE, status: bytes = b"200 OK") -> bytes:
+    """An answer that declares the length of its body."""
+    return answer(b"Content-Length: %d" % len(body), *headers, body=body, status=status)
+
+
+def chunked(*chunks: bytes, end: bytes = b"0\r\n\r\n", header: bytes = HTML) -> bytes:
+    """An answer in chunks; `end` takes the place of the last one."""
+    body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks)
+    return answer(b"Transfer-Encoding: chunked", header, body=body + end)
 
 
 def says(data: bytes) -> Talk:
@@ -74,6 +95,40 @@ def says(data: bytes) -> Talk:
     def talk(peer: Peer) -> None:
         peer.read_head()
         peer.send(data)
+
+    return talk
+
+
+def answering(*answers: bytes) -> Talk:
+    """One answer after the other on a connection, as long as there are any."""
+    remaining = iter(answers)
+
+    def talk(peer: Peer) -> None:
+        for data in remaining:
+            peer.read_head()
+            peer.send(data)
+
+    return talk
+
+
+def dripping(start: bytes, drop: bytes) -> Talk:
+    """Something every hundredth of a second, for ever: no single read takes long."""
+
+    def talk(peer: Peer) -> None:
+        peer.read_head()
+        peer.send(start)
+        peer.drip(drop, 0.01)
+
+    return talk
+
+
+def silent(start: bytes) -> Talk:
+    """These bytes, and then nothing, for ever."""
+
+    def talk(peer: Peer) -> None:
+        peer.read_head()
+        peer.send(start)
+        peer.wait_for_hang_up()
 
     return talk
 

@@ -193,6 +193,7 @@ def test_ctrl_c_asks_the_work_to_stop_and_waits_for_it() -> None:
 
     assert run(work, stop, Console(stream)) == "all is committed"
     assert stream.getvalue() == "stopping after the requests under way; press Ctrl-C again to stop at once\n"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_work_and_what_it_starts_is_out_of_reach_of_ctrl_c() -> None:

@@ -4,17 +4,16 @@ import json
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
 from tests import access_log
 from tests.crawls import settings
-from tests.web import Request
+from tests.servers import NO_ROBOTS, PAGE, Page, Servers, Wait
 from transforms.frontier import Due
 from transforms.hosts import Robots
 from transforms.identity import Identity
@@ -23,69 +22,6 @@ from transforms.replies import Reply
 from transforms.robots import Verdict, parse
 from transforms.scheduler import Event, HostScheduler, VisitContext
 from transforms.urls import host, url_key
-
-PAGE = Reply(200, [("Content-Type", "text/html")], b"<p>herring")
-NO_ROBOTS = Reply(404)
-Page = Callable[[str, Mapping[str, str]], Reply]
-"""Answers a request, by URL and headers; it may wait or raise."""
-
-
-class Wait:
-    """Answers after some seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-
-class Servers:
-    """All servers there are, in memory: a page for each URL, or one for all. What was asked is recorded."""
-
-    def __init__(self, pages: Mapping[str, Page | Reply | Wait] | None = None) -> None:
-        self._pages = pages or {}
-        self.requests: list[Request] = []
-        self.clients: list[FakeClient] = []
-
-    def open_client(self) -> "FakeClient":
-        self.clients.append(FakeClient(self))
-        return self.clients[-1]
-
-    def page(self, url: str) -> Page | Reply | Wait:
-        return self._pages.get(url, NO_ROBOTS if url.endswith("/robots.txt") else self._pages.get("*", PAGE))
-
-    @property
-    def urls(self) -> list[str]:
-        return [f"http://{request.host}{request.path}" for request in self.requests]
-
-
-class FakeClient:
-    """A Client whose requests can be cut, as those of the real one."""
-
-    def __init__(self, servers: Servers) -> None:
-        self._servers = servers
-        self._cut = threading.Event()
-        self.aborts = 0
-        self.closed = False
-
-    def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
-        started = time.monotonic()
-        self._cut.clear()
-        page = self._servers.page(url)
-        if isinstance(page, Wait):
-            reply = Reply(trouble=Outcome.TIMEOUT) if self._cut.wait(page.seconds) else PAGE
-        else:
-            reply = page if isinstance(page, Reply) else page(url, headers)
-        parts = urlsplit(url)
-        lower = {name.lower(): value for name, value in headers.items()}
-        ended = time.monotonic()
-        self._servers.requests.append(Request(parts.netloc, "GET", parts.path, lower, started, ended, 0, 200, 0))
-        return reply
-
-    def abort(self) -> None:
-        self.aborts += 1
-        self._cut.set()
-
-    def close(self) -> None:
-        self.closed = True
 
 
 def due(url: str, **fields: Any) -> Due:
@@ -244,13 +180,13 @@ def test_the_delay_counts_from_the_answer_of_an_earlier_round() -> None:
 def test_at_the_deadline_the_rest_is_deferred() -> None:
     servers = Servers({"*": Wait(0.1)})
     queues = [pages(f"h{n}.test", 30) for n in range(3)]
-    before = time.monotonic()
+    started = time.monotonic()
     ends = outcomes(Round(servers, *queues, seconds=0.5).run())
     assert len(ends) == 90
     assert set(ends.values()) == {"fetched", "deferred"}
     asked = [url for url in servers.urls if not url.endswith("robots.txt")]
     assert sorted(asked) == sorted(url for url, end in ends.items() if end == "fetched")
-    assert max(request.started for request in servers.requests) < before + 0.51
+    assert max(request.started for request in servers.requests) < started + 1.0  # all of it would take three seconds
 
 
 def test_who_could_only_be_asked_after_the_deadline_is_deferred() -> None:
@@ -307,9 +243,9 @@ def test_a_robots_txt_on_another_host_that_takes_too_long_is_cut() -> None:
 
 
 def test_a_host_that_waits_for_a_thread_is_not_cut_for_it() -> None:
-    servers = Servers({"*": Wait(0.3)})
-    queues = [pages(f"h{n}.test", 1) for n in range(5)]
-    ends = outcomes(Round(servers, *queues, fetch__connections=1, fetch__total_timeout=0.4).run())
+    servers = Servers({"*": Wait(0.6)})
+    queues = [pages(f"h{n}.test", 1) for n in range(3)]
+    ends = outcomes(Round(servers, *queues, fetch__connections=1, fetch__total_timeout=1.0).run())
     assert set(ends.values()) == {"fetched"}
     assert sum(client.aborts for client in servers.clients) == 0
 

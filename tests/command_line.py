@@ -1,0 +1,39 @@
+"""Run the program in this process, and catch what it says."""
+
+import contextlib
+import io
+from pathlib import Path
+from typing import NamedTuple
+
+from runners.program import run
+
+LOOPBACK = ["--allow-address", "127.0.0.0/8", "--delay", "0", "--workers", "1"]
+"""Flags for a crawl of servers on this machine, fast and in this process."""
+
+
+class Ran(NamedTuple):
+    """What became of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
+def beamtrawl(*words: object) -> Ran:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        code = run([str(word) for word in words])
+    return Ran(code, out.getvalue(), err.getvalue())
+
+
+def failure(*words: object) -> tuple[int, str]:
+    """The exit code of a command that fails, and the one line that it says."""
+    code, out, err = beamtrawl(*words)
+    assert out == ""
+    assert err.startswith("beamtrawl: ")
+    assert err.count("\n") == 1
+    return code, err.removeprefix("beamtrawl: ").rstrip("\n")
+
+
+def contents(directory: Path) -> dict[Path, bytes]:
+    """All files below a directory."""
+    return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
