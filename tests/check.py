@@ -11,7 +11,7 @@ STEPS = (
     ("ruff", "format", "--check", "."),
     ("ruff", "check", "."),
     ("mypy",),
-    ("pytest", "--numprocesses", "auto", "--dist", "loadgroup"),
+    ("pytest", "--numprocesses", "auto", "--dist", "loadfile"),
 )
 
 

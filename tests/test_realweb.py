@@ -22,8 +22,6 @@ from tests.walk import walk
 from transforms.crawl_dir import CrawlDir
 
 SCRIPT = Path(__file__).parent.parent.parent / "shared" / "realweb" / "realweb.sh"
-pytestmark = pytest.mark.xdist_group("realweb")  # one server, one crawl
-
 SITES = {"python": "127.0.1.1", "postgresql": "127.0.1.2", "debref": "127.0.1.7", "sqlite": "127.0.1.21"}
 DEPTH = 2
 
@@ -56,17 +54,20 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         if os.environ.get("CI"):
             pytest.fail(missing)
         pytest.skip(missing)
-    # The packages are kept for the next run; the server is this run's own.
-    web = Path(tempfile.gettempdir()) / "beamtrawl-realweb"
+    # The sites are kept for the next run; the server, its port and its log are this run's own.
+    sites = Path(tempfile.gettempdir()) / "beamtrawl-realweb"
+    web = Path(tempfile.mkdtemp(prefix="beamtrawl-realweb-"))
+    web.chmod(0o755)  # nginx reads it as a user of its own
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     environment = os.environ | {"ONLY": " ".join(SITES), "LOG": "1"}
 
-    def control(command: str) -> None:
-        subprocess.run(["bash", SCRIPT, web, str(port), command], env=environment, check=True, capture_output=True)
+    def control(command: str, place: Path = web) -> None:
+        subprocess.run(["bash", SCRIPT, place, str(port), command], env=environment, check=True, capture_output=True)
 
-    control("build")
-    (web / ".run" / "access.log").unlink(missing_ok=True)
+    control("build", sites)
+    for site in SITES:
+        (web / site).symlink_to(sites / site)
     control("start")
     try:
         seeds = [f"http://{address}:{port}/index.html" for address in SITES.values() if address != "127.0.1.7"]
@@ -79,6 +80,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         yield Crawled(path, seeds, log)
     finally:
         control("stop")
+        shutil.rmtree(web)
 
 
 def _missing() -> str | None:

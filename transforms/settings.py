@@ -115,7 +115,7 @@ def _problem(key: str, kind: Any, value: Any) -> str | None:
             return "must be a list of strings"
         return next((p for item in value if (p := _item_problem(key, item))), None)
     if float in kinds and isinstance(value, int | float) and not isinstance(value, bool):
-        if math.isnan(value) or value < 0:
+        if value < 0 or (isinstance(value, float) and math.isnan(value)):
             return "must be a number of at least 0"
         if value > _LONGEST:
             return f"must be at most {_LONGEST}"
