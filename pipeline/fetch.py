@@ -10,6 +10,7 @@ import apache_beam as beam
 from transforms.files import ReportFiles, WriteRows
 from transforms.frontier import ReadDue
 from transforms.robots import Verdict
+from transforms.robots_asking import LAST_GOOD
 from transforms.scheduler import VisitContext
 from transforms.tables import HOSTS, ROBOTS, read_table
 from transforms.visits import VisitHosts
@@ -30,9 +31,9 @@ class FetchStep:
 
 
 def known_robots_rows(path: str, root: str, now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a robots file that still hold, by host. That one was out of reach is no reason not to try again."""
+    """The rows of a robots file that may still count, by host. That one was out of reach is no reason not to ask."""
     for row in read_table(root, [path], ROBOTS).to_pylist():
-        if row["expires_at"] > now.astimezone(UTC) and row["verdict"] != Verdict.UNREACHABLE:
+        if row["fetched_at"] > now.astimezone(UTC) - LAST_GOOD and row["verdict"] != Verdict.UNREACHABLE:
             yield row["host"], row
 
 

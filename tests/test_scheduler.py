@@ -20,6 +20,7 @@ from transforms.identity import Identity
 from transforms.outcomes import Outcome
 from transforms.replies import Reply
 from transforms.robots import Verdict, parse
+from transforms.robots_asking import Known, known_robots
 from transforms.scheduler import Event, HostScheduler, VisitContext
 from transforms.urls import host, url_key
 
@@ -41,6 +42,7 @@ class Round:
         *queues: list[str],
         seconds: float = 30.0,
         robots: Mapping[str, Robots] | None = None,
+        last_good: Mapping[str, Robots] | None = None,
         asked: datetime | None = None,
         progress: Path | None = None,
         stop_file: Path | None = None,
@@ -59,7 +61,8 @@ class Round:
         )
         self.scheduler = HostScheduler(context)
         for queue in queues:
-            self.scheduler.add(host(queue[0]), deque(map(due, queue)), dict(robots or {}), asked)
+            known = Known(dict(robots or {}), dict(last_good or {}))
+            self.scheduler.add(host(queue[0]), deque(map(due, queue)), known, asked)
 
     def run(self) -> list[Event]:
         """All events to the end; URLs of visits are each there once."""
@@ -229,6 +232,37 @@ def test_a_crawl_delay_leaves_in_the_frontier_what_the_round_has_no_time_for() -
     assert [url for url in ends if "b.test" in url] == pages("b.test", 10)
 
 
+def test_the_last_good_robots_txt_counts_while_a_new_one_cannot_be_had() -> None:
+    servers = Servers({"http://a.test/robots.txt": Reply(503)})
+    rules = Robots(Verdict.RULES, parse(b"User-agent: *\nDisallow: /1", "Beamtrawl"))
+    events = Round(servers, pages("a.test", 3), last_good={"http://a.test": rules}).run()
+    assert outcomes(events) == {
+        "http://a.test/0": "fetched",
+        "http://a.test/1": "denied_robots",
+        "http://a.test/2": "fetched",
+    }
+    assert [event.row["verdict"] for event in events if event.table == "robots"] == ["unreachable"]
+
+
+def test_what_earlier_rounds_know_of_robots_txt() -> None:
+    now = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+    def row(origin: str, hours_ago: int, lasts: int, body: bytes) -> dict[str, Any]:
+        fetched_at = now - timedelta(hours=hours_ago)
+        expires_at = fetched_at + timedelta(hours=lasts)
+        return {"origin": origin, "fetched_at": fetched_at, "expires_at": expires_at, "verdict": "rules", "body": body}
+
+    no, yes = b"User-agent: *\nDisallow: /", b""
+    known = known_robots(
+        [row("http://a.test", 2, 24, no), row("http://a.test", 1, 24, yes), row("http://b.test", 5, 1, no)],
+        "Beamtrawl",
+        now,
+    )
+    assert list(known.fresh) == ["http://a.test"]
+    assert list(known.stale) == ["http://b.test"]
+    assert known.fresh["http://a.test"].rules.allows("http://a.test/x")[0]
+
+
 def test_a_request_that_takes_too_long_is_cut() -> None:
     servers = Servers({"http://a.test/0": Wait(60)})
     ends = outcomes(Round(servers, pages("a.test", 2), fetch__total_timeout=0.1).run())
@@ -277,7 +311,9 @@ def test_a_visit_is_a_row() -> None:
 
     url = "http://a.test/x"
     round_ = Round(Servers({url: page}))
-    round_.scheduler.add("a.test", deque([due(url, etag='"v1"', referrer="http://b.test/", failures=1)]), {}, None)
+    round_.scheduler.add(
+        "a.test", deque([due(url, etag='"v1"', referrer="http://b.test/", failures=1)]), Known({}, {}), None
+    )
     (visit,) = [event.row for event in round_.run() if event.table == "visits"]
     expected = {
         "url_key": url_key(url),

@@ -60,6 +60,7 @@ class HostTurn:
     host: str
     queue: deque[Due]
     robots: dict[str, Robots]  # by origin
+    last_good: dict[str, Robots]  # by origin, expired: instead of one that cannot be had
     ready_at: float = 0.0
 
 

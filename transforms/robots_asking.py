@@ -2,8 +2,8 @@
 
 import contextlib
 from collections.abc import Callable, Iterable
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
 from transforms.client import Client
 from transforms.hosts import Robots
@@ -11,6 +11,9 @@ from transforms.identity import Identity
 from transforms.replies import Reply, redirect_target
 from transforms.robots import Verdict, expires_at, judge, parse
 from transforms.urls import host as host_of
+
+LAST_GOOD = timedelta(hours=24)
+"""For so long the last good copy counts while a new one cannot be had (RFC 9309, 2.4)."""
 
 ROBOTS_HOPS = 5  # redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)
 
@@ -54,15 +57,22 @@ def robots_row(
     return row, Robots(verdict, rules, reply.trouble)
 
 
-def known_robots(rows: Iterable[dict[str, Any]], token: str) -> dict[str, Robots]:
-    """What earlier rounds know, by origin: the newest row of each."""
+class Known(NamedTuple):
+    """What earlier rounds know of robots.txt, by origin."""
+
+    fresh: dict[str, Robots]  # still holds
+    stale: dict[str, Robots]  # counts only if a new one cannot be had
+
+
+def known_robots(rows: Iterable[dict[str, Any]], token: str, now: datetime) -> Known:
+    """The newest row of each origin, by whether it has expired."""
     newest: dict[str, dict[str, Any]] = {}
     for row in rows:
         if row["origin"] not in newest or row["fetched_at"] > newest[row["origin"]]["fetched_at"]:
             newest[row["origin"]] = row
-    return {
-        origin: Robots(
-            Verdict(row["verdict"]), parse(row["body"] or b"", token) if row["verdict"] == Verdict.RULES else None
-        )
-        for origin, row in newest.items()
-    }
+    known = Known({}, {})
+    for origin, row in newest.items():
+        rules = parse(row["body"] or b"", token) if row["verdict"] == Verdict.RULES else None
+        side = known.fresh if row["expires_at"] > now else known.stale
+        side[origin] = Robots(Verdict(row["verdict"]), rules)
+    return known

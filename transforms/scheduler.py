@@ -20,7 +20,8 @@ from transforms.frontier import Due, budget
 from transforms.identity import Identity
 from transforms.outcomes import REQUESTED, Outcome
 from transforms.replies import Reply, header, outcome, redirect_target
-from transforms.robots_asking import ROBOTS_HOPS, ask_robots, robots_row
+from transforms.robots import Verdict
+from transforms.robots_asking import ROBOTS_HOPS, Known, ask_robots, robots_row
 from transforms.settings import Settings
 from transforms.urls import origin as origin_of
 
@@ -67,9 +68,9 @@ class HostScheduler:
         self._next_look = 0.0
         self.report = Report()
 
-    def add(self, host: str, queue: deque[Due], robots: dict[str, hosts.Robots], asked: datetime | None) -> None:
+    def add(self, host: str, queue: deque[Due], robots: Known, asked: datetime | None) -> None:
         """Take a host in; `asked` is when it last answered us, in an earlier round."""
-        turn = hosts.HostTurn(host, queue, robots)
+        turn = hosts.HostTurn(host, queue, robots.fresh, robots.stale)
         if asked:
             since = (datetime.now(UTC) - asked).total_seconds()
             turn.ready_at = time.monotonic() - since + self._delay(turn)
@@ -162,6 +163,8 @@ class HostScheduler:
             row, robots = robots_row(
                 action.origin, turn.host, result, self._context.round, datetime.now(UTC), self._context.identity.token
             )
+            if robots.verdict is Verdict.UNREACHABLE:
+                robots = turn.last_good.get(action.origin, robots)
             turn.robots[action.origin] = robots
             self._trim(turn, robots)
             yield Event("robots", row)

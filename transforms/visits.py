@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -32,8 +33,8 @@ class _VisitFn(beam.DoFn):
         host, work = host_to_work
         rows = (Due._make(row) for rows in work["due"] for row in rows)
         settings = self._context.settings
-        robots = known_robots(work["robots"], self._context.identity.token)
-        delay = max((hosts.delay(settings.politeness.delay, known) for known in robots.values()), default=0.0)
+        robots = known_robots(work["robots"], self._context.identity.token, datetime.now(UTC))
+        delay = max((hosts.delay(settings.politeness.delay, known) for known in robots.fresh.values()), default=0.0)
         due = choose(rows, budget(settings.limits, max(delay, settings.politeness.delay)))
         if due:
             asked = [*work["asked"], *(row["fetched_at"] for row in work["robots"]), self._context.asked_before]
