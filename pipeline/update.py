@@ -20,7 +20,7 @@ from transforms.url_states import AdvanceUrls, read_frontier
 
 _LINKS_PER_VISIT = 40  # distinct targets that a visit adds to a round, roughly: it sizes filters and partitions
 _ROWS_PER_PARTITION = 100_000
-_PAGES_PER_SHARD = 10_000
+_PAGES_PER_SHARD = 5_000  # inverting needs some 50 bytes of memory a word
 _SMALL = 200  # visits
 
 
