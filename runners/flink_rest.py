@@ -1,0 +1,31 @@
+"""What a Flink cluster says about itself over its REST interface."""
+
+from typing import NamedTuple
+
+import requests
+
+_SECONDS = 10.0  # a cluster that is there answers in milliseconds
+
+
+class Overview(NamedTuple):
+    """The size of a cluster."""
+
+    version: str  # such as 1.20.5
+    task_managers: int
+    slots: int
+
+
+class FlinkRest:
+    """A cluster, by the host:port or URL of its JobManager."""
+
+    def __init__(self, address: str) -> None:
+        self._url = address if "://" in address else f"http://{address}"
+
+    def overview(self) -> Overview | None:
+        """How large the cluster is; None when no Flink answers there."""
+        try:
+            answer = requests.get(f"{self._url.rstrip('/')}/overview", timeout=_SECONDS)
+            fields = answer.json()
+            return Overview(fields["flink-version"], fields["taskmanagers"], fields["slots-total"])
+        except (requests.RequestException, KeyError, TypeError):
+            return None
