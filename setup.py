@@ -31,7 +31,7 @@ setup(
     ],
     extras_require={
         "flink": ["apache-flink-libraries>=1.20,<1.21"],  # a cluster to try it on; docs/flink.md says why this version
-        "test": ["hypothesis>=6.100", "mypy>=1.15", "pytest>=8.3", "pytest-xdist>=3.6", "ruff>=0.11"],
+        "test": ["hypothesis>=6.100", "mypy>=1.15", "pytest>=8.3", "pytest-xdist>=3.6", "ruff>=0.11", "setuptools>=71"],
     },
     entry_points={"console_scripts": ["beamtrawl = runners.cli:main", "beamtrawl-worker = runners.worker:main"]},
 )

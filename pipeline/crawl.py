@@ -162,11 +162,18 @@ class _Attempt:
         self.step = step
         self._prefix = f"{step.round:06d}-{step.kind}"
         self._name = f"{self._prefix}-{uuid.uuid4().hex[:8]}"
-        self.is_another = bool(crawl.names("attempts", f"{self._prefix}*"))
+        traces = crawl.names("attempts", f"{self._prefix}*")
+        self.is_another = bool(traces)
+        self._earlier = {trace[: len(self._name)] for trace in traces}
         self.report = crawl.path(f"attempts/{self._name}.json")
         self.progress = crawl.path(f"attempts/{self._name}-progress")
         self.stop_file = crawl.path(f"attempts/{self._name}.stop")
         self._started = datetime.now(UTC)
+
+    def stop_earlier(self) -> None:
+        """Tell the workers of earlier tries to stop: on a cluster, a job may outlive the driver that was killed."""
+        for name in self._earlier:
+            FileSystems.create(self._crawl.path(f"attempts/{name}.stop")).close()
 
     def commit(self, settings: Settings, consumed: Sequence[str]) -> Manifest:
         """Make the written files count, in one atomic write."""
@@ -204,6 +211,7 @@ def _fetch(
     at_most: int | None,
 ) -> Manifest:
     attempt = _Attempt(crawl, step)
+    attempt.stop_earlier()
     identity = Identity.of(settings.robot)
     now = datetime.now(UTC)
     frontier = frontier_files(manifests)

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
+from pipeline.crawl import Engine
 from runners.direct import DirectEngine
+from runners.flink import JOB_SERVER_OPTIONS, FlinkEngine
 
-BEAM_RUNNERS = {"flink": "FlinkRunner", "dataflow": "DataflowRunner", "spark": "SparkRunner"}
+BEAM_RUNNERS = {"dataflow": "DataflowRunner", "spark": "SparkRunner"}
 
 
 class OptionsError(ValueError):
@@ -27,18 +29,23 @@ class BeamEngine:
             build(pipeline)
 
 
-def engine(name: str, workers: int | None, flags: Sequence[str]) -> DirectEngine | BeamEngine:
+def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
     """The engine of a name; Beam options that no part of Beam knows are refused, because Beam would not."""
-    check_options(flags)
+    check_options(flags, JOB_SERVER_OPTIONS if name == "flink" else ())
     if runner := PipelineOptions(list(flags)).view_as(StandardOptions).runner:
         return BeamEngine(runner, workers, flags)
     if name == "direct":
         return DirectEngine(workers, flags)
+    if name == "flink":
+        return FlinkEngine(workers, flags)
     return BeamEngine(BEAM_RUNNERS[name], workers, flags)
 
 
-def check_options(flags: Sequence[str]) -> None:
+def check_options(flags: Sequence[str], more: Sequence[str] = ()) -> None:
+    """Raise OptionsError for a flag that is none of Beam's, nor one of `more`, names of options with a value."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    for name in more:
+        parser.add_argument(f"--{name}")
     seen: set[type] = set()
     todo = PipelineOptions.__subclasses__()
     while todo:

@@ -9,13 +9,13 @@ and no others. One JobManager, N TaskManagers; anybody on this machine may submi
 """
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -75,9 +75,9 @@ def start(work: Path, task_managers: int = 2, slots: int = 2) -> Cluster:
     for number in range(1, task_managers + 1):
         log = logs / f"task-manager-{number}.log"
         started.append(_launch([*common, _TASK_MANAGER, *to_configuration], log))
-    cluster = Cluster(f"127.0.0.1:{rest}", started[0].pid, tuple(process.pid for process in started[1:]))
+    cluster = Cluster(f"127.0.0.1:{rest}", started[0], tuple(started[1:]))
     try:
-        _await(cluster, started, task_managers * slots, logs)
+        _await(cluster, task_managers * slots, logs)
     except BaseException:
         _end(cluster.processes)
         raise
@@ -147,18 +147,20 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
-def _launch(command: Sequence[str], log: Path) -> "subprocess.Popen[bytes]":
-    """A process of its own session, which outlives this program."""
-    with log.open("wb") as output:
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-        )
+def _launch(command: list[str], log: Path) -> int:
+    """Start a process in a session of its own, which outlives this program; gives its id."""
+    files = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    return os.posix_spawn(command[0], command, os.environ, file_actions=files, setsid=True)
 
 
-def _await(cluster: Cluster, started: Sequence["subprocess.Popen[bytes]"], slots: int, logs: Path) -> None:
+def _await(cluster: Cluster, slots: int, logs: Path) -> None:
     rest, deadline = FlinkRest(cluster.address), time.monotonic() + _START_SECONDS
     while not (overview := rest.overview()) or overview.slots < slots:
-        if any(process.poll() is not None for process in started):
+        if not all(map(_runs, cluster.processes)):
             raise ClusterError(f"a process of the cluster ended at once; the logs in {logs} say why")
         if time.monotonic() > deadline:
             raise ClusterError(f"the cluster was not ready within {_START_SECONDS:.0f} s; see the logs in {logs}")
@@ -178,10 +180,8 @@ def _end(processes: Sequence[int]) -> None:
 
 def _runs(process: int) -> bool:
     """Whether a process that we started is still ours and alive; a number may have gone to another program since."""
-    try:
-        os.waitpid(process, os.WNOHANG)  # if it is a child of this very program, let it go
-    except ChildProcessError:
-        pass
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(process, os.WNOHANG)  # a child of this very program stays listed until it is waited for
     try:
         return b"org.apache.flink" in Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:

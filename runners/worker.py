@@ -38,9 +38,9 @@ def harness_environment(
         "RUNNER_CAPABILITIES": " ".join(info.runner_capabilities),
     }
     for name, endpoint in told.items():
-        if url := given[name]:
-            endpoint = endpoints_pb2.ApiServiceDescriptor(url=url)  # noqa: PLW2901
-        environment[f"{name.upper()}_API_SERVICE_DESCRIPTOR"] = text_format.MessageToString(endpoint)
+        url = given[name]
+        descriptor = endpoints_pb2.ApiServiceDescriptor(url=url) if url else endpoint
+        environment[f"{name.upper()}_API_SERVICE_DESCRIPTOR"] = text_format.MessageToString(descriptor)
     return environment
 
 

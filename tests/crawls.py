@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline.crawl import End, StopSignal, run_crawl, settings_digest
+import pyarrow as pa
+
+from pipeline.crawl import End, Engine, StopSignal, run_crawl, settings_digest
 from pipeline.seeds import Seed, add_seeds
 from runners.direct import DirectEngine
 from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files
@@ -44,13 +46,15 @@ def crawl(
     workers: int = 1,
     observer: Silent | None = None,
     stop: StopSignal | None = None,
+    engine: Engine | None = None,
     **changes: Any,
 ) -> End:
-    """Add the seeds and run rounds in this process."""
+    """Add the seeds and run rounds; without an engine, on this machine with so many workers."""
     directory, chosen = CrawlDir(str(path)), settings(**changes)
     if seeds := [Seed(url) for url in seeds]:
         add_seeds(directory, seeds, settings_digest(chosen), datetime.now(UTC))
-    return run_crawl(directory, chosen, DirectEngine(workers, []), observer or Silent(), stop or StopSignal(), rounds)
+    engine = engine or DirectEngine(workers, [])
+    return run_crawl(directory, chosen, engine, observer or Silent(), stop or StopSignal(), rounds)
 
 
 def rows(path: Path, table: str) -> list[dict[str, Any]]:
@@ -70,3 +74,12 @@ def frontier(path: Path) -> list[dict[str, Any]]:
 def states(path: Path) -> dict[str, dict[str, Any]]:
     """The newest row of table urls for each URL."""
     return {row["url"]: row for row in sorted(rows(path, "urls"), key=lambda row: row["round"])}
+
+
+def without_times(path: Path) -> dict[str, list[str]]:
+    """All committed tables, each as sorted texts of its rows, without what differs between two runs: times."""
+    schemas = {name: [field.name for field in TABLES[name] if not pa.types.is_timestamp(field.type)] for name in TABLES}
+    return {
+        name: sorted(repr({key: row[key] for key in columns if key != "elapsed_ms"}) for row in rows(path, name))
+        for name, columns in schemas.items()
+    }

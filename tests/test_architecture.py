@@ -1,13 +1,12 @@
 """The shape of the program: who may import whom, who sees the command line, and what is shipped."""
 
 import ast
-import shutil
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
 import pytest
+
+from tests.workers import make_sdist
 
 ROOT = Path(__file__).resolve().parents[1]
 MAY_IMPORT = {
@@ -86,16 +85,8 @@ def test_an_offence_is_noticed(module, source, offence):
 
 
 def test_the_sdist_holds_every_module_and_every_page_of_the_gateway(tmp_path):
-    project = tmp_path / "project"
-    for package in MAY_IMPORT:
-        shutil.copytree(ROOT / package, project / package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "setup.py", project)  # alone: on a worker, it reads no other file
-    needed = {path.relative_to(project).as_posix() for path in project.rglob("*.*") if path.is_file()}
-
-    command = [sys.executable, "setup.py", "--quiet", "sdist", "--dist-dir", str(tmp_path / "dist")]
-    subprocess.run(command, cwd=project, check=True, capture_output=True)
-    (sdist,) = (tmp_path / "dist").iterdir()
-    with tarfile.open(sdist) as archive:
+    with tarfile.open(make_sdist(tmp_path)) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
-    assert needed - held == set()
+    files = (path for package in MAY_IMPORT for path in (ROOT / package).rglob("*.*") if path.suffix != ".pyc")
+    assert {path.relative_to(ROOT).as_posix() for path in files if path.is_file()} - held == set()
     assert {"search/templates/search.html", "runners/demo_pages/museum.py"} <= held

@@ -1,0 +1,100 @@
+"""Workers in processes of another environment, over Beam's portable protocol."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from apache_beam.portability.api import beam_provision_api_pb2
+from google.protobuf import json_format, text_format
+
+from runners.engines import engine
+from runners.worker import harness_environment
+from search.index import Index
+from tests import access_log
+from tests.crawls import crawl, without_times
+from tests.web import Web, html, plain, redirect, status
+from tests.workers import foreign_environment, worker_pool
+from transforms.crawl_dir import CrawlDir
+
+TEXT = "Herring gather where the tide turns, and the boats know it: long before light they put out."
+
+
+def site(number: int) -> dict:
+    """Pages with a copy, a redirect, an error, a page that is forbidden, and links to the next hosts."""
+    links = ["/copy", "/old", "/gone", "/private", "/broken", f"//host{(number + 1) % 5}.test/", "/page"]
+    return {
+        "/robots.txt": plain("User-agent: *\nDisallow: /private\n"),
+        "/": html(f"Host {number}", f"Harbour {number}. {TEXT}", links),
+        "/page": html(f"Page of {number}", f"Nets of harbour {number}."),
+        "/copy": html("Herring", TEXT),
+        "/old": redirect("/page"),
+        "/broken": status(500),
+    }
+
+
+SITES = {f"host{number}.test": site(number) for number in range(5)}
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    programs = foreign_environment(tmp_path_factory.mktemp("foreign"))
+    with worker_pool(programs / "beamtrawl-worker") as address:
+        yield address
+
+
+def test_workers_that_have_the_sdist_give_the_same_tables_and_index(pool: str, tmp_path: Path) -> None:
+    flags = ["--runner=PortableRunner", "--job_endpoint=embed", "--direct_num_workers=2"]
+    flags += ["--environment_type=EXTERNAL", f"--environment_config={pool}"]
+    with Web(SITES) as web:
+        seeds = [web.url("host0.test"), web.url("host2.test")]
+        crawl(tmp_path / "direct", seeds, rounds=2)
+        before = len(web.requests)
+        crawl(tmp_path / "portable", seeds, rounds=2, engine=engine("direct", 2, flags))
+        assert access_log.violations(web.requests[before:], lambda host: 0.0) == []
+    direct, portable = (without_times(tmp_path / name) for name in ("direct", "portable"))
+    assert {name: len(rows) for name, rows in direct.items() if rows}.keys() >= {"visits", "documents", "links", "urls"}
+    assert portable == direct
+    assert hits(tmp_path / "portable") == hits(tmp_path / "direct")
+
+
+def hits(path: Path) -> list[tuple[str, str, float]]:
+    """What a few queries find, best first."""
+    index = Index.open(CrawlDir(str(path)))
+    answers = (index.search(query) for query in ("herring", "harbour 2", "nets", "tide turns"))
+    found = [(answer.query, hit.url, hit.score) for answer in answers for hit in answer.hits]
+    assert found
+    return found
+
+
+CONTROL = {
+    "told by the runner": ({"control": None, "logging": None}, "runner:1", "runner:2"),
+    "given on the command line": ({"control": "here:3", "logging": None}, "here:3", "runner:2"),
+}
+
+
+@pytest.mark.parametrize(("given", "control", "logging"), CONTROL.values(), ids=CONTROL)
+def test_the_harness_is_told_where_to_report(given: dict, control: str, logging: str) -> None:
+    info = beam_provision_api_pb2.ProvisionInfo(runner_capabilities=["a", "b"])
+    info.control_endpoint.url, info.logging_endpoint.url = "runner:1", "runner:2"
+    info.pipeline_options["beam:option:parallelism:v1"] = 4
+    environment = harness_environment("7-1", given, info)
+    assert environment["WORKER_ID"] == "7-1"
+    assert environment["RUNNER_CAPABILITIES"] == "a b"
+    assert json_format.Parse(environment["PIPELINE_OPTIONS"], type(info.pipeline_options)()) == info.pipeline_options
+    for name, url in {"CONTROL": control, "LOGGING": logging}.items():
+        descriptor = text_format.Parse(environment[f"{name}_API_SERVICE_DESCRIPTOR"], type(info.control_endpoint)())
+        assert descriptor.url == url
+
+
+def test_a_worker_ends_with_the_process_that_started_it() -> None:
+    child = "from runners.parents import end_with_parent as e; e(); print(flush=True); import time; time.sleep(60)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "\n"  # the child watches now
+        os.kill(process.pid, signal.SIGKILL)
+        assert process.stdout.read() == ""  # which ends when the last process that could write has gone
