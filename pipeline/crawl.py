@@ -18,7 +18,7 @@ from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_fi
 from transforms.files import parse_report
 from transforms.identity import Identity
 from transforms.outcomes import REQUESTED, Outcome
-from transforms.scheduler import VisitContext
+from transforms.scheduler import LOOK_EVERY, VisitContext
 from transforms.settings import Settings, render
 from transforms.tables import FRONTIER, TableFile, read_table
 
@@ -222,7 +222,8 @@ def _fetch(
             settings=settings,
             identity=identity,
             round=step.round,
-            asked_before=now if attempt.is_another else None,
+            # Workers of an earlier try that still run start no request once they have looked.
+            asked_before=now + LOOK_EVERY if attempt.is_another else None,
             deadline=now + timedelta(seconds=settings.limits.round_time),
             open_client=partial(open_client, settings.fetch, identity.complete),
             progress=attempt.progress,

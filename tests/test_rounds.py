@@ -1,11 +1,15 @@
 """Whole crawls over a scripted web: what each round does and writes."""
 
+import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import apache_beam as beam
 import pytest
 
 from pipeline.crawl import StopSignal
+from runners.direct import DirectEngine
 from tests import access_log
 from tests.crawls import Silent, crawl, frontier, rows, states
 from tests.web import Answer, Web, html, plain, redirect, slow, status
@@ -252,6 +256,35 @@ def test_a_stopped_crawl_commits_what_it_has_and_goes_on(tmp_path: Path) -> None
         crawl(tmp_path)
         assert len({row["url_key"] for row in rows(tmp_path, "documents")}) == 7
         assert len(web.requests) == 8
+
+
+def test_workers_that_outlive_their_driver_stop_when_the_crawl_goes_on(tmp_path: Path) -> None:
+    """As on a cluster, where a job goes on when the program that submitted it was killed."""
+    under_way = threading.Event()
+
+    class Killed(DirectEngine):
+        def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
+            self.job = threading.Thread(target=super().run, args=(build, seconds))
+            self.job.start()
+            assert under_way.wait(30)
+            raise InterruptedError
+
+    def third(headers: object) -> Answer:
+        under_way.set()
+        return html("The third")
+
+    paths = [f"/{n}" for n in range(24)]
+    site = {path: html(path, f"Text of {path}.") for path in paths} | {"/3": third}
+    with Web({"a.test": site}) as web:
+        killed = Killed(1, [])
+        with pytest.raises(InterruptedError):
+            crawl(tmp_path, [web.url("a.test", path) for path in paths], engine=killed, politeness__delay=0.1)
+        crawl(tmp_path, rounds=1, politeness__delay=0.1)
+        killed.job.join()
+        pace = [p for p in access_log.violations(web.requests, lambda host: 0.1) if "robots" not in p]
+        assert pace == []
+        assert len(web.requests) < 2 + 2 * len(paths)  # the first job did not go through with it
+    assert sorted(row["url"] for row in rows(tmp_path, "visits")) == sorted(web.url("a.test", path) for path in paths)
 
 
 def test_the_frontier_of_a_crawl_takes_new_seeds(tmp_path: Path) -> None:

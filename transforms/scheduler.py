@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -24,6 +24,9 @@ from transforms.robots import Verdict
 from transforms.robots_asking import ROBOTS_HOPS, Known, ask_robots, robots_row
 from transforms.settings import Settings
 from transforms.urls import origin as origin_of
+
+LOOK_EVERY = timedelta(seconds=0.5)
+"""How often a scheduler looks whether it is to stop."""
 
 _IDLE_CONNECTIONS = 256  # beyond that many hosts, connections are not kept alive between requests
 _KEEP_ALIVE_WAIT = 5.0  # seconds: servers close an idle connection soon after, so a longer wait is not worth one
@@ -208,10 +211,10 @@ class HostScheduler:
         return max(0.0005, until - now)
 
     def _look_around(self, now: float) -> None:
-        """About twice a second: cut requests that take too long, tell how it goes, see whether to stop."""
+        """Every LOOK_EVERY: cut requests that take too long, tell how it goes, see whether to stop."""
         if now < self._next_look:
             return
-        self._next_look = now + 0.5
+        self._next_look = now + LOOK_EVERY.total_seconds()
         for latest, clients in self._running.values():
             if now > latest:
                 for client in clients:
