@@ -11,13 +11,14 @@ import pytest
 from apache_beam.portability.api import beam_provision_api_pb2
 from google.protobuf import json_format, text_format
 
+from pipeline.crawl import Engine
 from runners.engines import engine
 from runners.worker import harness_environment
 from search.index import Index
 from tests import access_log
-from tests.crawls import crawl, without_times
-from tests.web import Web, html, plain, redirect, status
-from tests.workers import foreign_environment, worker_pool
+from tests.crawls import crawl, rows, without_times
+from tests.web import Answer, Web, html, plain, redirect, status
+from tests.workers import Pool, foreign_environment, worker_pool
 from transforms.crawl_dir import CrawlDir
 
 TEXT = "Herring gather where the tide turns, and the boats know it: long before light they put out."
@@ -40,25 +41,57 @@ SITES = {f"host{number}.test": site(number) for number in range(5)}
 
 
 @pytest.fixture(scope="module")
-def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     programs = foreign_environment(tmp_path_factory.mktemp("foreign"))
-    with worker_pool(programs / "beamtrawl-worker") as address:
-        yield address
+    with worker_pool(programs / "beamtrawl-worker") as pool:
+        yield pool
 
 
-def test_workers_that_have_the_sdist_give_the_same_tables_and_index(pool: str, tmp_path: Path) -> None:
+def portable(pool: Pool) -> Engine:
+    """Beam's own job service in this process, and two workers of the pool."""
     flags = ["--runner=PortableRunner", "--job_endpoint=embed", "--direct_num_workers=2"]
-    flags += ["--environment_type=EXTERNAL", f"--environment_config={pool}"]
+    return engine("direct", 2, [*flags, "--environment_type=EXTERNAL", f"--environment_config={pool.address}"])
+
+
+def test_workers_that_have_the_sdist_give_the_same_tables_and_index(pool: Pool, tmp_path: Path) -> None:
     with Web(SITES) as web:
         seeds = [web.url("host0.test"), web.url("host2.test")]
         crawl(tmp_path / "direct", seeds, rounds=2)
         before = len(web.requests)
-        crawl(tmp_path / "portable", seeds, rounds=2, engine=engine("direct", 2, flags))
+        crawl(tmp_path / "portable", seeds, rounds=2, engine=portable(pool))
         assert access_log.violations(web.requests[before:], lambda host: 0.0) == []
-    direct, portable = (without_times(tmp_path / name) for name in ("direct", "portable"))
-    assert {name: len(rows) for name, rows in direct.items() if rows}.keys() >= {"visits", "documents", "links", "urls"}
-    assert portable == direct
+    tables = without_times(tmp_path / "direct")
+    assert {name for name, rows in tables.items() if rows} >= {
+        "visits",
+        "robots",
+        "documents",
+        "links",
+        "urls",
+        "hosts",
+    }
+    assert without_times(tmp_path / "portable") == tables
     assert hits(tmp_path / "portable") == hits(tmp_path / "direct")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # in Beam's, of the lost workers
+def test_a_crawl_whose_workers_were_killed_fails_at_once_and_goes_on(pool: Pool, tmp_path: Path) -> None:
+    kills = iter([pool.kill])
+
+    def deadly(headers: object) -> Answer:
+        next(kills, lambda: None)()
+        return html("Deadly", "But only once.")
+
+    pages = [f"/{number}" for number in range(8)]
+    site = {path: html(path, f"Text of {path}.") for path in pages} | {"/4": deadly}
+    with Web({"a.test": site, "b.test": site}) as web:
+        seeds = [web.url(host, path) for host in ("a.test", "b.test") for path in pages]
+        with pytest.raises(RuntimeError):
+            crawl(tmp_path, seeds, engine=portable(pool), politeness__delay=0.1)
+        crawl(tmp_path, engine=portable(pool), politeness__delay=0.1)
+        assert sorted(row["url"] for row in rows(tmp_path, "documents")) == sorted(seeds)
+        # What the first try had asked for is asked for again, robots.txt too, and as politely.
+        problems = access_log.violations(web.requests, lambda host: 0.1)
+        assert [problem for problem in problems if "robots" not in problem] == []
 
 
 def hits(path: Path) -> list[tuple[str, str, float]]:

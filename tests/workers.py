@@ -8,6 +8,7 @@ import sysconfig
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import grpc
 from apache_beam.portability.api import beam_fn_api_pb2_grpc
@@ -40,25 +41,38 @@ def foreign_environment(place: Path) -> Path:
     (libraries / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
     install = ["install", "--no-deps", "--no-index", "--no-build-isolation", str(make_sdist(place))]
     _run("-m", "pip", "--python", str(environment / "bin/python"), *install)
+    assert (libraries / "pipeline" / "fetch.py").exists()
     return environment / "bin"
 
 
+class Pool(NamedTuple):
+    """Beam's pool of workers."""
+
+    address: str
+    processes: dict[str, "subprocess.Popen[bytes]"]  # by the id of the worker; who ended is there still
+
+    def kill(self) -> None:
+        """End all workers at once, as if their machine had."""
+        for process in self.processes.values():
+            process.kill()
+
+
 @contextlib.contextmanager
-def worker_pool(program: Path) -> Iterator[str]:
-    """Beam's pool of workers, on loopback: starts `program` for each worker that a runner wants. Gives its address."""
+def worker_pool(program: Path) -> Iterator[Pool]:
+    """A pool on loopback, which starts `program` for each worker that a runner wants."""
     pool = BeamFnExternalWorkerPoolServicer(use_process=True, container_executable=str(program))
     server = grpc.server(ThreadPoolExecutor())
     beam_fn_api_pb2_grpc.add_BeamFnExternalWorkerPoolServicer_to_server(pool, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
+    workers = Pool(f"127.0.0.1:{port}", pool._worker_processes)
     try:
-        yield f"127.0.0.1:{port}"
+        yield workers
     finally:
         server.stop(0).wait()
-        for process in pool._worker_processes.values():
-            process.kill()
-            process.wait()
-            process.stdout.close()
+        workers.kill()
+        for process in workers.processes.values():
+            process.communicate()
 
 
 def _run(*words: str, folder: Path | None = None) -> None:
