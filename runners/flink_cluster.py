@@ -160,7 +160,7 @@ def _launch(command: list[str], log: Path) -> int:
 def _await(cluster: Cluster, slots: int, logs: Path) -> None:
     rest, deadline = FlinkRest(cluster.address), time.monotonic() + _START_SECONDS
     while not (overview := rest.overview()) or overview.slots < slots:
-        if not all(map(_runs, cluster.processes)):
+        if any(os.waitpid(process, os.WNOHANG)[0] for process in cluster.processes):
             raise ClusterError(f"a process of the cluster ended at once; the logs in {logs} say why")
         if time.monotonic() > deadline:
             raise ClusterError(f"the cluster was not ready within {_START_SECONDS:.0f} s; see the logs in {logs}")

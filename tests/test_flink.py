@@ -25,6 +25,8 @@ from tests.crawls import crawl, without_times
 from tests.test_worker import SITES, hits
 from tests.web import Answer, Web
 
+pytestmark = pytest.mark.xdist_group("flink")  # one cluster
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[flink_cluster.Cluster]:
@@ -76,6 +78,12 @@ def test_a_work_directory_holds_one_cluster(cluster: flink_cluster.Cluster, tmp_
     (tmp_path / "cluster.json").write_text("{}")
     with pytest.raises(flink_cluster.ClusterError, match="stop it first"):
         flink_cluster.start(tmp_path)
+
+
+def test_a_cluster_that_cannot_start_says_where_its_logs_are(tmp_path: Path) -> None:
+    with pytest.raises(flink_cluster.ClusterError, match=str(tmp_path / "logs")):
+        flink_cluster.start(tmp_path, slots=0)
+    assert not (tmp_path / "cluster.json").exists()
 
 
 def test_stopping_ends_the_processes_of_a_cluster_and_no_others(tmp_path: Path) -> None:
