@@ -107,6 +107,24 @@ def test_every_document_is_a_seed_or_was_linked_from_an_earlier_round(tmp_path: 
             assert document["depth"] == 0 or min(found_in[key]) < document["round"]
 
 
+@pytest.mark.parametrize(
+    ("mode", "titles"),
+    [("host", ["A", "C"]), ("domain", ["A", "C", "X", "Y"]), ("any", ["A", "C", "X", "Y", "Z"])],
+)
+def test_the_scope_of_a_crawl(tmp_path: Path, mode: str, titles: list[str]) -> None:
+    """Two ports of one address are two hosts of one domain; localhost is another."""
+    sites = {
+        "a.test": {"/": html("A", "a", ["//b.test/x", "/c"]), "/c": html("C", "c")},
+        "b.test": {
+            "/x": lambda headers: html("X", "x", ["/y", "http://localhost:" + headers["host"].split(":")[1] + "/z"])
+        },
+    }
+    sites["b.test"] |= {"/y": html("Y", "y"), "/z": html("Z", "z")}
+    with Web(sites, one_address=True) as web:
+        crawl(tmp_path, [web.url("a.test")], scope__mode=mode)
+        assert sorted(row["title"] for row in rows(tmp_path, "documents")) == titles
+
+
 def test_pages_say_what_robots_may_do_with_them(tmp_path: Path) -> None:
     head = '<meta name="robots" content="{}">'
     site = {
