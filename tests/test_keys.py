@@ -32,7 +32,7 @@ def holding(keys, expected=1000):
 def test_a_filter_never_loses_a_key(keys, expected):
     bloom = holding(keys, expected)
     assert bloom.mask(array(keys)).all()
-    assert all(key in bloom for key in keys)
+    assert bloom.mask(array(keys)).all()
 
 
 def test_few_strange_keys_pass_a_filter_of_the_expected_size():
@@ -58,7 +58,7 @@ def test_a_filter_is_the_same_after_a_journey_and_can_be_added_to(keys):
     travelled = pickle.loads(pickle.dumps(bloom))
     assert pickle.dumps(travelled) == pickle.dumps(bloom)
     travelled.add(array([b"k" * 16]))
-    assert b"k" * 16 in travelled
+    assert travelled.mask(array([b"k" * 16])).all()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 256])

@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from importlib import metadata
-from typing import Any
 
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
@@ -201,7 +200,3 @@ def visible_files(manifests: Iterable[Manifest]) -> Iterator[str]:
     for manifest in manifests:
         yield from (file.path for file in manifest.files)
         yield from manifest.index
-
-
-def as_json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False, default=str)

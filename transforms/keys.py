@@ -51,9 +51,6 @@ class Bloom:
         for place in self._places(keys):
             np.bitwise_or.at(self._bits, (place >> np.uint64(3)).astype(np.int64), _bit(place))
 
-    def __contains__(self, key: bytes) -> bool:
-        return bool(self.mask(pa.array([key], pa.binary(16)))[0])
-
     def mask(self, keys: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
         """For each key whether it may be in the set."""
         found = np.ones(len(keys), np.bool_)

@@ -15,6 +15,7 @@ from transforms.page_links import refresh
 from transforms.pages import Link, Page, followed, parse_page
 from transforms.replies import Headers, header
 from transforms.scope import UrlFilter
+from transforms.settings import Scope
 from transforms.tables import DOCUMENTS, KEY, VISITS, conform, open_parquet, to_ipc
 
 NOT_FOLLOWED = "not_followed"  # a link of a kind that leads to no page: an image, a style sheet, …
@@ -172,7 +173,7 @@ def links_column(links: list[list[tuple]]) -> pa.ListArray:
 class _ParseFn(beam.DoFn):
     """Takes a row group of a visits file; one page at a time is in memory as a tree."""
 
-    def __init__(self, root: str, scope: Any, robot: str, shards: int, partitions: int) -> None:
+    def __init__(self, root: str, scope: Scope, robot: str, shards: int, partitions: int) -> None:
         self._root, self._scope, self._robot = root, scope, robot
         self._shards, self._partitions = shards, partitions
 
@@ -219,7 +220,7 @@ class ParseVisits(beam.PTransform):
     """Parse every visit of the given files, by row group; bodies are read here and go no further."""
 
     def __init__(
-        self, root: str, scope: Any, robot: str, shards: int, partitions: int, seed_hosts: beam.PCollection[str]
+        self, root: str, scope: Scope, robot: str, shards: int, partitions: int, seed_hosts: beam.PCollection[str]
     ) -> None:
         super().__init__()
         self._list = _ListRowGroupsFn(root)
