@@ -66,7 +66,7 @@ class HostScheduler:
         self._heap: list[tuple[float, str, hosts.HostTurn]] = []
         self._running: dict[str, tuple[float, list[Client]]] = {}  # host: latest end, the clients at work for it
         self._clients: dict[str, Client] = {}
-        self._results: queue.SimpleQueue[tuple[hosts.HostTurn, Any, Any]] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[tuple[hosts.HostTurn, Any, Any, float]] = queue.SimpleQueue()
         self._deadline = time.monotonic() + (context.deadline - datetime.now(UTC)).total_seconds()
         self._next_look = 0.0
         self.report = Report()
@@ -89,13 +89,13 @@ class HostScheduler:
                 break
             try:
                 timeout = self._pause(time.monotonic()) if wait else 0.0
-                turn, action, result = self._results.get(timeout=timeout) if timeout else self._results.get_nowait()
+                answer = self._results.get(timeout=timeout) if timeout else self._results.get_nowait()
             except queue.Empty:
                 if not wait:
                     return
                 continue
-            del self._running[turn.host]
-            yield from self._take(turn, action, result)
+            del self._running[answer[0].host]
+            yield from self._take(*answer)
         self._tell()
 
     def close(self) -> None:
@@ -155,13 +155,14 @@ class HostScheduler:
                 )
         except Exception as error:  # raised again in the bundle's thread, which fails the bundle
             result = error
-        self._results.put((turn, action, result))
+        self._results.put((turn, action, result, time.monotonic()))
 
-    def _take(self, turn: hosts.HostTurn, action: hosts.AskRobots | hosts.Visit, result: Any) -> Iterator[Event]:
-        """An answer has come: say what it was, and when the host may be asked again."""
+    def _take(
+        self, turn: hosts.HostTurn, action: hosts.AskRobots | hosts.Visit, result: Any, ended: float
+    ) -> Iterator[Event]:
+        """An answer has come, at `ended`: say what it was, and when the host may be asked again."""
         if isinstance(result, Exception):
             raise result
-        now = time.monotonic()
         if isinstance(action, hosts.AskRobots):
             row, robots = robots_row(
                 action.origin, turn.host, result, self._context.round, datetime.now(UTC), self._context.identity.token
@@ -176,7 +177,7 @@ class HostScheduler:
             conditional = bool(action.due.etag or action.due.last_modified)
             yield self._visit(action.due, outcome(action.due.url, result, conditional), result, action.rule)
         pause = self._delay(turn)
-        turn.ready_at = now + pause
+        turn.ready_at = ended + pause
         if pause > _KEEP_ALIVE_WAIT or len(self._clients) > _IDLE_CONNECTIONS or not turn.queue:
             self._drop_client(turn.host)
         self._line_up(turn)
