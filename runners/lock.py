@@ -41,7 +41,10 @@ class Lock:
                 f"{self._directory.root} is in use by process {owner.get('pid')} on {owner.get('host')};"
                 " wait for it, or stop it"
             )
-        self._beat()
+        if owner is not None:
+            FileSystems.delete([self._directory.path("lock.json")])
+        if not self._directory.write_new("lock.json", self._me()):
+            raise Failure(f"{self._directory.root} was taken by another process just now; wait for it, or stop it")
         self._thread.start()
         return self
 
@@ -60,14 +63,13 @@ class Lock:
         except (ValueError, TypeError):  # not written by us, or not to its end
             return {}
 
-    def _beat(self) -> None:
-        me = {"pid": os.getpid(), "host": socket.gethostname(), "beat": time.time()}
-        self._directory.write_text("lock.json", json.dumps(me))
+    def _me(self) -> str:
+        return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "beat": time.time()})
 
     def _keep_beating(self) -> None:
         while not self._stop.wait(self._heartbeat):
             with contextlib.suppress(CrawlDirError):  # a full disk, say: the next beat may come in time
-                self._beat()
+                self._directory.write_text("lock.json", self._me())
 
 
 def _is_alive(pid: Any) -> bool:

@@ -1,6 +1,7 @@
 """The crawl directory: what is committed, what follows from it, and what is said when it cannot be read."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -176,3 +177,19 @@ def test_the_root_of_a_crawl(given, root):
             CrawlDir(given)
     else:
         assert CrawlDir(given).root == root
+
+
+def test_a_step_is_committed_once(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    crawl.commit(committed("fetch", 1))
+    with pytest.raises(CrawlDirError, match=r"^manifests/000001-fetch.json exists already: [^\n]+$"):
+        crawl.commit(committed("fetch", 1))
+    assert [path.name for path in (tmp_path / "manifests").iterdir()] == ["000001-fetch.json"]
+
+
+def test_of_many_writers_of_a_new_file_one_succeeds(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    with ThreadPoolExecutor(8) as pool:
+        won = [n for n, first in enumerate(pool.map(lambda n: crawl.write_new("one", str(n)), range(32))) if first]
+    assert [str(n) for n in won] == [crawl.read_text("one")]
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]

@@ -135,19 +135,45 @@ class CrawlDir:
 
     def write_text(self, relative: str, text: str) -> None:
         """Write a file as a whole: a reader sees the old text or the new one."""
+        target, draft = self.path(relative), self._draft(relative, text)
+        if self._is_remote:
+            FileSystems.rename([draft], [target])
+        else:
+            os.replace(draft, target)
+
+    def write_new(self, relative: str, text: str) -> bool:
+        """Write a file as a whole unless it exists; on a local disk one of several at once succeeds."""
         target = self.path(relative)
-        temporary = f"{target}.{uuid.uuid4().hex[:8]}.tmp"
+        if self._is_remote:
+            if self.exists(relative):
+                return False
+            self.write_text(relative, text)
+            return True
+        draft = self._draft(relative, text)
         try:
-            with FileSystems.create(temporary, compression_type="uncompressed") as file:
+            os.link(draft, target)
+        except FileExistsError:
+            return False
+        finally:
+            os.unlink(draft)
+        return True
+
+    @property
+    def _is_remote(self) -> bool:
+        return "://" in self.root
+
+    def _draft(self, relative: str, text: str) -> str:
+        """The path of a new file beside the one that is meant, with the text; nobody else uses its name."""
+        target = self.path(relative)
+        draft = f"{target}.{uuid.uuid4().hex[:8]}.tmp"
+        try:
+            with FileSystems.create(draft, compression_type="uncompressed") as file:
                 file.write(text.encode())
-            if "://" in self.root:
-                FileSystems.rename([temporary], [target])
-            else:
-                os.replace(temporary, target)
         except (OSError, BeamIOError) as error:
             raise CrawlDirError(
                 f"cannot write {target}: {_reason(error)}; name a directory that you may write"
             ) from error
+        return draft
 
     def names(self, folder: str, pattern: str = "*") -> list[str]:
         """The names of the files in a folder, sorted."""
@@ -175,10 +201,10 @@ class CrawlDir:
         return manifests
 
     def commit(self, manifest: Manifest, suffix: str = "") -> None:
-        self.write_text(
-            f"manifests/{manifest.name}{suffix}.json",
-            render_manifest(dataclasses.replace(manifest, program=program())),
-        )
+        """Make a step's files count. CrawlDirError if the step was committed already, by whoever else writes here."""
+        name = f"manifests/{manifest.name}{suffix}.json"
+        if not self.write_new(name, render_manifest(dataclasses.replace(manifest, program=program()))):
+            raise CrawlDirError(f"{name} exists already: another program has committed this step; start again to go on")
 
     def _text(self, relative: str) -> str:
         try:
