@@ -4,6 +4,7 @@ A step's files count once its manifest is there, and the manifest appears in one
 manifests only, so whatever a failed attempt left behind is invisible.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -135,11 +136,13 @@ class CrawlDir:
 
     def write_text(self, relative: str, text: str) -> None:
         """Write a file as a whole: a reader sees the old text or the new one."""
-        target, draft = self.path(relative), self._draft(relative, text)
-        if self._is_remote:
-            FileSystems.rename([draft], [target])
-        else:
-            os.replace(draft, target)
+        target = self.path(relative)
+        with _naming(target):
+            draft = _write_draft(target, text)
+            if self._is_remote:
+                FileSystems.rename([draft], [target])
+            else:
+                os.replace(draft, target)
 
     def write_new(self, relative: str, text: str) -> bool:
         """Write a file as a whole unless it exists; on a local disk one of several at once succeeds."""
@@ -149,31 +152,19 @@ class CrawlDir:
                 return False
             self.write_text(relative, text)
             return True
-        draft = self._draft(relative, text)
-        try:
-            os.link(draft, target)
-        except FileExistsError:
-            return False
-        finally:
-            os.unlink(draft)
+        with _naming(target):
+            draft = _write_draft(target, text)
+            try:
+                os.link(draft, target)
+            except FileExistsError:
+                return False
+            finally:
+                os.unlink(draft)
         return True
 
     @property
     def _is_remote(self) -> bool:
         return "://" in self.root
-
-    def _draft(self, relative: str, text: str) -> str:
-        """The path of a new file beside the one that is meant, with the text; nobody else uses its name."""
-        target = self.path(relative)
-        draft = f"{target}.{uuid.uuid4().hex[:8]}.tmp"
-        try:
-            with FileSystems.create(draft, compression_type="uncompressed") as file:
-                file.write(text.encode())
-        except (OSError, BeamIOError) as error:
-            raise CrawlDirError(
-                f"cannot write {target}: {_reason(error)}; name a directory that you may write"
-            ) from error
-        return draft
 
     def names(self, folder: str, pattern: str = "*") -> list[str]:
         """The names of the files in a folder, sorted."""
@@ -211,6 +202,23 @@ class CrawlDir:
             return self.read_text(relative)
         except UnicodeDecodeError as error:
             raise CrawlDirError(f"{relative} cannot be used: {error}; restore it from a copy") from error
+
+
+def _write_draft(target: str, text: str) -> str:
+    """The path of a new file beside the one that is meant, with the text; nobody else uses its name."""
+    draft = f"{target}.{uuid.uuid4().hex[:8]}.tmp"
+    with FileSystems.create(draft, compression_type="uncompressed") as file:
+        file.write(text.encode())
+    return draft
+
+
+@contextlib.contextmanager
+def _naming(target: str) -> Iterator[None]:
+    """Trouble while a file is written, as one line with its name."""
+    try:
+        yield
+    except (OSError, BeamIOError) as error:
+        raise CrawlDirError(f"cannot write {target}: {_reason(error)}; name a directory that you may write") from error
 
 
 def iso(moment: datetime) -> str:
