@@ -112,7 +112,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         finished.rejections
         | "AddRejections" >> beam.CombinePerKey(add_rejections)
         | "RejectionRows" >> beam.Map(_rejection_row, round_)
-        | "WriteRejections" >> WriteRows(root, "rejections", round_, count_by="reason")
+        | "WriteRejections" >> WriteRows(root, "rejections", round_, "reason", weight="count")
     )
     files = (judged.files, finished.files, states, hosts, rejections) | "Files" >> beam.Flatten()
     files | "Report" >> ReportFiles(step.report)

@@ -10,9 +10,11 @@ import pytest
 
 from pipeline.crawl import StopSignal
 from runners.direct import DirectEngine
+from runners.status import summarize
 from tests import access_log
 from tests.crawls import Silent, crawl, frontier, rows, states
 from tests.web import Answer, Web, html, plain, redirect, slow, status
+from transforms.crawl_dir import CrawlDir
 
 TEXT = "Herring gather where the tide turns, and the boats know it: long before light they put out."
 
@@ -253,6 +255,21 @@ def test_a_pause_that_is_longer_than_a_round_ends_the_crawl_for_now(tmp_path: Pa
         assert (end.reason, end.rounds) == ("not_due", 2)
         assert [request.path for request in web.requests] == ["/robots.txt"]
     assert [row["reason"] for row in frontier(tmp_path)] == ["deferred"]
+
+
+def test_the_delay_holds_between_the_redirects_of_robots_txt(tmp_path: Path) -> None:
+    site = {"/robots.txt": redirect("/rules.txt"), "/rules.txt": plain("User-agent: *\nDisallow:\n"), "/": html("Home")}
+    with Web({"a.test": site}) as web:
+        crawl(tmp_path, [web.url("a.test")], politeness__delay=0.3)
+        assert [request.path for request in web.requests] == ["/robots.txt", "/rules.txt", "/"]
+        assert access_log.violations(web.requests, lambda host: 0.3) == []
+
+
+def test_rejected_links_are_counted_one_by_one(tmp_path: Path) -> None:
+    site = {"/": html("Home", "", ["http://b.test/1", "http://b.test/2", "/x.png"])}
+    with Web({"a.test": site}) as web:
+        crawl(tmp_path, [web.url("a.test")])
+    assert summarize(CrawlDir(str(tmp_path)))["rejections"] == {"scope": 2, "extension": 1}
 
 
 def test_a_stopped_crawl_commits_what_it_has_and_goes_on(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ _BATCH_BYTES = 16 << 20
 class _WriteRowsFn(beam.DoFn):
     """One file a bundle. The rows are held until they fill a row group."""
 
-    def __init__(self, root: str, table: str, round_: int, count_by: str | None) -> None:
+    def __init__(self, root: str, table: str, round_: int, count_by: str | None, weight: str | None) -> None:
         self._args = (root, table, round_)
-        self._count_by = count_by
+        self._count_by, self._weight = count_by, weight
 
     def start_bundle(self) -> None:
         self._writer = TableWriter(*self._args)
@@ -47,7 +47,8 @@ class _WriteRowsFn(beam.DoFn):
         counts: dict[str, int] = {}
         if self._count_by:
             for row in self._rows:
-                counts[row[self._count_by]] = counts.get(row[self._count_by], 0) + 1
+                name = row[self._count_by]
+                counts[name] = counts.get(name, 0) + (row[self._weight] if self._weight else 1)
         self._writer.write_rows(self._rows, counts)
         self._rows, self._size = [], 0
 
@@ -55,12 +56,14 @@ class _WriteRowsFn(beam.DoFn):
 class WriteRows(beam.PTransform):
     """Write rows (dicts) where they are, without a shuffle; gives a TableFile for each file.
 
-    `count_by` names a column whose values are counted in the TableFile.
+    `count_by` names a column whose values are counted in the TableFile; `weight` one that says how often a row counts.
     """
 
-    def __init__(self, root: str, table: str, round_: int, count_by: str | None = None) -> None:
+    def __init__(
+        self, root: str, table: str, round_: int, count_by: str | None = None, weight: str | None = None
+    ) -> None:
         super().__init__()
-        self._fn = _WriteRowsFn(root, table, round_, count_by)
+        self._fn = _WriteRowsFn(root, table, round_, count_by, weight)
 
     def expand(self, rows: beam.PCollection[dict]) -> beam.PCollection[TableFile]:
         return rows | "Write" >> beam.ParDo(self._fn).with_output_types(TableFile)

@@ -18,19 +18,22 @@ LAST_GOOD = timedelta(hours=24)
 ROBOTS_HOPS = 5  # redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)
 
 
-def ask_robots(origin: str, client: Client, open_client: Callable[[], Client], identity: Identity) -> Reply:
-    """robots.txt of an origin; redirects are followed, also to other hosts."""
+def ask_robots(
+    origin: str, client: Client, open_client: Callable[[], Client], identity: Identity, pause: Callable[[], None]
+) -> Reply:
+    """robots.txt of an origin; redirects are followed, also to other hosts, with a pause before each."""
     url = f"{origin}/robots.txt"
     home = host_of(url)
-    for _ in range(1 + ROBOTS_HOPS):
+    for hop in range(1 + ROBOTS_HOPS):
         if host_of(url) == home:
             reply = client.get(url, identity.headers(url), any_type=True)
         else:
             with contextlib.closing(open_client()) as other:
                 reply = other.get(url, identity.headers(url), any_type=True)
-        if not (target := redirect_target(url, reply)):
+        if hop == ROBOTS_HOPS or not (target := redirect_target(url, reply)):
             break
         url = target
+        pause()
     return reply
 
 

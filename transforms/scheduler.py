@@ -1,6 +1,7 @@
 """Run the turns of many hosts at once, one request at a time on each."""
 
 import dataclasses
+import functools
 import json
 import queue
 import time
@@ -128,9 +129,11 @@ class HostScheduler:
         client = self._clients.get(turn.host)
         if client is None:
             client = self._clients[turn.host] = self._context.open_client()
-        requests = 1 + ROBOTS_HOPS if isinstance(action, hosts.AskRobots) else 1
+        seconds = self._context.settings.fetch.total_timeout
+        if isinstance(action, hosts.AskRobots):
+            seconds += ROBOTS_HOPS * (seconds + self._delay(turn))
         clients = [client]
-        self._running[turn.host] = (now + requests * self._context.settings.fetch.total_timeout, clients)
+        self._running[turn.host] = (now + seconds, clients)
         self._pool.submit(self._act, turn, action, clients)
 
     def _has_room(self) -> bool:
@@ -147,7 +150,8 @@ class HostScheduler:
         try:
             result: Any
             if isinstance(action, hosts.AskRobots):
-                result = ask_robots(action.origin, clients[0], open_other, self._context.identity)
+                pause = functools.partial(time.sleep, self._delay(turn))
+                result = ask_robots(action.origin, clients[0], open_other, self._context.identity, pause)
             else:
                 due = action.due
                 result = clients[0].get(
