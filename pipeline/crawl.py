@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from apache_beam.io.filesystems import FileSystems
 
 from pipeline import fetch, update
-from transforms.client import open_client
+from transforms.client import opener
 from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, iso, next_step
 from transforms.files import parse_report
 from transforms.identity import Identity
 from transforms.outcomes import REQUESTED, Outcome
 from transforms.scheduler import LOOK_EVERY, VisitContext
-from transforms.settings import Settings, render
+from transforms.settings import Settings, render, without_secrets
 from transforms.tables import FRONTIER, TableFile, read_table
 
 LONGEST_WAIT = timedelta(seconds=60)
@@ -87,7 +87,7 @@ class StopSignal:
 
 
 def settings_digest(settings: Settings) -> str:
-    return hashlib.blake2b(render(settings).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(render(without_secrets(settings)).encode(), digest_size=16).hexdigest()
 
 
 def run_crawl(
@@ -225,7 +225,7 @@ def _fetch(
             # Workers of an earlier try that still run start no request once they have looked.
             asked_before=now + LOOK_EVERY if attempt.is_another else None,
             deadline=now + timedelta(seconds=settings.limits.round_time),
-            open_client=partial(open_client, settings.fetch, identity.complete),
+            opener=partial(opener, settings.fetch, identity.complete),
             progress=attempt.progress,
             stop_file=attempt.stop_file,
         ),

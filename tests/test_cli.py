@@ -226,7 +226,7 @@ def test_a_manifest_that_cannot_be_used(planned: Path, change: Callable[[str], s
 
 # what is changed in crawl.toml: what the message says
 SETTINGS = {
-    "an unknown key": ("delay = ", "dealy = ", "politeness.dealy = 1.0: unknown key; [politeness] has delay"),
+    "an unknown key": ("delay = ", "dealy = ", "politeness.dealy: unknown key; did you mean delay?"),
     "a bad value": ("delay = 1.0", "delay = -4", "politeness.delay = -4: must be a number of at least 0"),
     "a value of another kind": ("delay = 1.0", 'delay = "long"', 'politeness.delay = "long": must be a number'),
 }

@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from tests.raw import GZIP, HTML, PAGE, Peer, Talk, answer, chunked, dripping, says, serve, silent, sized
-from transforms.client import open_client
+from transforms.client import opener
 from transforms.outcomes import Outcome
 from transforms.replies import Reply, outcome
 from transforms.settings import Fetch
@@ -21,7 +21,7 @@ DEFLATE = b"Content-Encoding: deflate"
 
 
 def ask(talk: Talk, fetch: Fetch = PATIENT) -> Reply:
-    with serve(talk) as server, contextlib.closing(open_client(fetch, public=True)) as client:
+    with serve(talk) as server, contextlib.closing(opener(fetch, public=True)()) as client:
         return client.get(server.url(), HEADERS)
 
 
@@ -150,7 +150,7 @@ ENDLESS = {
 def test_a_request_is_cut_from_another_thread(talk: Talk) -> None:
     """Whatever it waits for: what arrived until then does not pass for a short answer."""
     replies = []
-    with serve(talk) as server, contextlib.closing(open_client(PATIENT, public=True)) as client:
+    with serve(talk) as server, contextlib.closing(opener(PATIENT, public=True)()) as client:
         thread = threading.Thread(target=lambda: replies.append(client.get(server.url(), HEADERS)))
         thread.start()
         assert server.asked.wait(10)
@@ -170,7 +170,7 @@ def test_after_a_request_that_was_cut_the_next_one_is_another() -> None:
             peer.wait_for_hang_up()
         peer.send(data)
 
-    with serve(talk) as server, contextlib.closing(open_client(PATIENT, public=True)) as client:
+    with serve(talk) as server, contextlib.closing(opener(PATIENT, public=True)()) as client:
         thread = threading.Thread(target=client.get, args=(server.url(), HEADERS))
         thread.start()
         assert server.asked.wait(10)

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.raw import GZIP, HTML, PAGE, Peer, answer, answering, chunked, dripping, says, serve, sized
 from transforms.addresses import connect
-from transforms.client import HostClient, open_client
+from transforms.client import HostClient, opener
 from transforms.outcomes import Outcome
 from transforms.replies import outcome
 from transforms.settings import Fetch
@@ -28,7 +28,7 @@ HEADERS = {"User-Agent": "Robot/1", "Accept-Encoding": "gzip, deflate"}
 
 @contextlib.contextmanager
 def client() -> Iterator[HostClient]:
-    with contextlib.closing(open_client(LOOPBACK, public=True)) as opened:
+    with contextlib.closing(opener(LOOPBACK, public=True)()) as opened:
         yield opened
 
 
@@ -196,7 +196,7 @@ REFUSED = {
 @pytest.mark.parametrize(("allowed", "public", "host", "end"), REFUSED.values(), ids=REFUSED)
 def test_an_address_that_must_not_be_asked_is_not(allowed: list[str], public: bool, host: str, end: Outcome) -> None:
     with serve(says(sized(HTML))) as server:
-        with contextlib.closing(open_client(Fetch(allow_addresses=allowed), public)) as asking:
+        with contextlib.closing(opener(Fetch(allow_addresses=allowed), public)()) as asking:
             reply = asking.get(f"http://{host}:{server.port}/", HEADERS)
         assert (reply.trouble, reply.status, reply.address) == (end, None, None)
         assert reply.error
@@ -204,7 +204,7 @@ def test_an_address_that_must_not_be_asked_is_not(allowed: list[str], public: bo
 
 
 def test_a_robot_without_a_name_asks_this_machine() -> None:
-    with serve(says(sized(HTML))) as server, contextlib.closing(open_client(LOOPBACK, public=False)) as asking:
+    with serve(says(sized(HTML))) as server, contextlib.closing(opener(LOOPBACK, public=False)()) as asking:
         assert asking.get(server.url(), HEADERS).body == PAGE
 
 

@@ -55,7 +55,7 @@ class Round:
             round=3,
             deadline=datetime.now(UTC) + timedelta(seconds=seconds),
             asked_before=None,
-            open_client=servers.open_client,
+            opener=lambda: servers.open_client,
             progress=str(progress) if progress else None,
             stop_file=str(stop_file) if stop_file else None,
         )

@@ -11,13 +11,17 @@ from transforms.settings import (
     Fetch,
     Limits,
     Politeness,
+    Recrawl,
     Robot,
     Scope,
     Settings,
     SettingsError,
+    credentials,
+    header,
     override,
     parse,
     render,
+    without_secrets,
 )
 
 TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=20), max_size=3)
@@ -47,9 +51,18 @@ SETTINGS = st.builds(
         max_pages=st.integers(0, 10**12),
         max_pages_per_host=COUNTS,
         round_time=POSITIVE_SECONDS,
+        max_seconds_per_host=SECONDS,
         max_tries=COUNTS,
+        max_host_tries=COUNTS,
     ),
-    politeness=st.builds(Politeness, delay=SECONDS),
+    politeness=st.builds(
+        Politeness,
+        delay=SECONDS,
+        response_factor=SECONDS,
+        scope=st.sampled_from(["host", "domain", "address"]),
+        shared_delay=st.none() | SECONDS,
+        dead_after=COUNTS,
+    ),
     fetch=st.builds(
         Fetch,
         connect_timeout=POSITIVE_SECONDS,
@@ -58,7 +71,13 @@ SETTINGS = st.builds(
         max_body_bytes=COUNTS,
         allow_addresses=st.lists(st.ip_addresses().map(str), max_size=2),
         connections=COUNTS,
+        resolve=st.lists(st.ip_addresses().map("a.test:80:{}".format), max_size=2),
+        verify_tls=st.booleans(),
+        proxy=st.sampled_from(["", "http://me:p%40ss@proxy.test:3128", "https://[::1]:8080/"]),
+        headers=st.lists(st.from_regex(r"X-[A-Za-z]+: [ -~]+", fullmatch=True), max_size=2),
+        credentials=st.lists(st.from_regex(r"[a-z.:0-9]+ [a-z]+:[ -~]*", fullmatch=True), max_size=2),
     ),
+    recrawl=st.builds(Recrawl, after=st.none() | SECONDS),
 )
 
 
@@ -72,9 +91,10 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
     assert {name: len(keys) for name, keys in tables.items()} == {
         "robot": 3,
         "scope": 5,  # depth is shown in a comment alone
-        "limits": 4,
-        "politeness": 1,
-        "fetch": 6,
+        "limits": 6,
+        "politeness": 8,  # shared_delay as well
+        "fetch": 14,
+        "recrawl": 0,
     }
     assert "\n# depth = …\n" in render(Settings())
 
@@ -133,12 +153,38 @@ BAD = {
     "unknown key": (
         "[robot]\n# a comment\n  colour = 'red'",
         3,
-        'robot.colour = "red": unknown key; [robot] has name, contact, info_url',
+        "robot.colour: unknown key; [robot] has name, contact, info_url",
     ),
     "unknown table": (
         "[robot]\n[colours]\nred = 1",
         2,
-        "unknown table or key colours; known: [robot], [scope], [limits], [politeness], [fetch]",
+        "unknown table or key colours; known: [robot], [scope], [limits], [politeness], [fetch], [recrawl]",
+    ),
+    "no truth value": ("[fetch]\nverify_tls = 1", 2, "fetch.verify_tls = 1: must be true or false"),
+    "no address to a name": (
+        '[fetch]\nresolve = ["a.test:80:b.test"]',
+        2,
+        "fetch.resolve = [\"a.test:80:b.test\"]: 'b.test' does not appear to be an IPv4 or IPv6 address",
+    ),
+    "no port to a name": (
+        '[fetch]\nresolve = ["a.test:127.0.0.1"]',
+        2,
+        'fetch.resolve = ["a.test:127.0.0.1"]: "a.test:127.0.0.1" must be NAME:PORT:ADDRESS',
+    ),
+    "a secret is not shown": (
+        '[fetch]\ncredentials = ["a.test secret"]',
+        2,
+        'fetch.credentials = …: must be "HOST USER:PASSWORD"',
+    ),
+    "nor one of a proxy": (
+        '[fetch]\nproxy = "me:secret@proxy"',
+        2,
+        "fetch.proxy = …: must be http://HOST:PORT, with USER:PASSWORD@ before the host if the proxy wants them",
+    ),
+    "a header that is the robot's": (
+        '[fetch]\nheaders = ["user-agent: Mozilla"]',
+        2,
+        "fetch.headers = …: user-agent is the robot's own business: [robot] says who it is",
     ),
     "a key outside all tables": ("mode = 1", 1, None),
     "a table as a list": ("[robot]\n[[scope]]\nmode = 1", 2, None),
@@ -197,3 +243,15 @@ def test_a_flag_replaces_a_value_and_is_checked():
     assert (changed.politeness.delay, changed.scope.depth, changed.limits) == (0.5, 3, Limits())
     with pytest.raises(SettingsError, match=r"^scope\.depth = -1: must be"):
         override(Settings(), {"scope.depth": -1})
+
+
+def test_a_header_and_credentials_are_read_as_they_are_meant():
+    assert header("X-Token:  a: b ") == ("X-Token", "a: b")
+    assert credentials("A.test:8080  me:my pass:word") == ("a.test:8080", "me:my pass:word")
+
+
+def test_secrets_can_be_left_out():
+    fetch = Fetch(proxy="http://me:secret@p:1", headers=["X-Key: secret"], credentials=["a me:secret"], connections=3)
+    shown = without_secrets(Settings(fetch=fetch))
+    assert "secret" not in render(shown)
+    assert shown.fetch == Fetch(connections=3)

@@ -47,10 +47,14 @@ class Client(Protocol):
     def close(self) -> None: ...
 
 
-def open_client(fetch: Fetch, public: bool) -> "HostClient":
-    """A client for one host. A robot without a name and a contact is not `public`: loopback is all it asks."""
+def opener(fetch: Fetch, public: bool) -> "Callable[[], HostClient]":
+    """What opens a client for a host; all of its clients share what they learn of names.
+
+    A robot without a name and a contact is not `public`: loopback is all it asks.
+    """
     resolver = socket.getaddrinfo if public else _loopback_only
-    return HostClient(fetch, functools.partial(connect, allowed=allowed_networks(fetch), resolver=resolver))
+    open_socket = functools.partial(connect, allowed=allowed_networks(fetch), resolver=resolver)
+    return functools.partial(HostClient, fetch, open_socket)
 
 
 def allowed_networks(fetch: Fetch) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:

@@ -49,7 +49,7 @@ class VisitContext:
     round: int
     deadline: datetime
     asked_before: datetime | None  # an attempt that did not commit may have asked any host until then
-    open_client: Callable[[], Client]
+    opener: Callable[[], Callable[[], Client]]  # once a bundle: what opens a client for a host
     progress: str | None = None  # a file prefix for reports on the way, if anybody reads them
     stop_file: str | None = None  # when it appears, no further request starts
 
@@ -63,6 +63,7 @@ class HostScheduler:
 
     def __init__(self, context: VisitContext) -> None:
         self._context = context
+        self._open_client = context.opener()
         self._pool = ThreadPoolExecutor(context.settings.fetch.connections, thread_name_prefix="fetch")
         self._heap: list[tuple[float, str, hosts.HostTurn]] = []
         self._running: dict[str, tuple[float, list[Client]]] = {}  # host: latest end, the clients at work for it
@@ -128,7 +129,7 @@ class HostScheduler:
     def _start(self, turn: hosts.HostTurn, action: hosts.AskRobots | hosts.Visit, now: float) -> None:
         client = self._clients.get(turn.host)
         if client is None:
-            client = self._clients[turn.host] = self._context.open_client()
+            client = self._clients[turn.host] = self._open_client()
         seconds = self._context.settings.fetch.total_timeout
         if isinstance(action, hosts.AskRobots):
             seconds += ROBOTS_HOPS * (seconds + self._delay(turn))
@@ -144,7 +145,7 @@ class HostScheduler:
         """In a thread of the pool: one request; whatever happens, the host comes back."""
 
         def open_other() -> Client:
-            clients.append(self._context.open_client())
+            clients.append(self._open_client())
             return clients[-1]
 
         try:

@@ -1,6 +1,7 @@
 """The settings of a crawl: one file, `crawl.toml`, read and written here and nowhere else."""
 
 import dataclasses
+import difflib
 import ipaddress
 import math
 import re
@@ -15,9 +16,9 @@ class SettingsError(ValueError):
     """A setting that cannot be used; the message names the key, the value and, from a file, the line."""
 
 
-def _setting(default: Any, comment: str) -> Any:
+def _setting(default: Any, comment: str, secret: bool = False) -> Any:
     factory = {"default_factory": lambda: default} if isinstance(default, list) else {"default": default}
-    return dataclasses.field(metadata={"comment": comment}, **factory)
+    return dataclasses.field(metadata={"comment": comment, "secret": secret}, **factory)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +48,10 @@ class Limits:
 
     max_pages: int = _setting(0, "visits in the whole crawl; 0: no limit")
     max_pages_per_host: int = _setting(10_000, "visits to one host in a round; the rest waits for the next")
+    max_seconds_per_host: float = _setting(0.0, "seconds of a round for one host; 0: as long as the round lasts")
     round_time: float = _setting(3600.0, "seconds a round may fetch; what is left waits for the next")
     max_tries: int = _setting(3, "attempts at a URL before it counts as failed")
+    max_host_tries: int = _setting(10, "failures of a host in a row before its waiting URLs count as failed")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +59,18 @@ class Politeness:
     """How gently. A host is asked for one thing at a time, always."""
 
     delay: float = _setting(1.0, "seconds between an answer and the next request to its host")
+    response_factor: float = _setting(
+        1.0, "a host rests so many times as long as its last answer took, if that is longer"
+    )
+    scope: str = _setting("host", 'one request at a time to each "host", or to each "domain" or "address" of hosts')
+    shared_delay: float | None = _setting(
+        None, "seconds between requests to hosts of one domain or address; not set: as delay"
+    )
+    backoff: float = _setting(2.0, "seconds a host rests after trouble; doubled with each failure in a row")
+    robots_backoff: float = _setting(300.0, "the same when its robots.txt cannot be had")
+    dead_after: int = _setting(3, "failures in a row without an answer after which a host counts as dead")
+    dead_backoff: float = _setting(600.0, "seconds a dead host rests; doubled with each further failure")
+    longest_backoff: float = _setting(86_400.0, "no wait is longer, also none that a Retry-After asks for")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,11 +80,28 @@ class Fetch:
     connect_timeout: float = _setting(10.0, "seconds to connect")
     read_timeout: float = _setting(20.0, "seconds without a byte")
     total_timeout: float = _setting(60.0, "seconds for a whole request")
+    min_rate: int = _setting(100, "bytes a second; a body that comes slower over the read timeout is given up")
+    max_header_bytes: int = _setting(65_536, "a longer head of an answer is not read")
     max_body_bytes: int = _setting(10_485_760, "a longer body is cut there, decompressed, and marked as truncated")
     allow_addresses: list[str] = _setting(
         [], "ranges of special addresses (loopback, private, link-local, …) that may be asked, as CIDR"
     )
     connections: int = _setting(64, "hosts that one worker asks at the same time")
+    resolve: list[str] = _setting([], 'names with addresses of your own, as "NAME:PORT:ADDRESS", as curl has it')
+    lookups_per_second: float = _setting(50.0, "names that one worker looks up, at most")
+    verify_tls: bool = _setting(True, "whether certificates must be right; false for servers of your own only")
+    proxy: str = _setting("", "the URL of a proxy for all requests, with USER:PASSWORD@ if it wants them", secret=True)
+    headers: list[str] = _setting([], 'further headers for every request, as "Name: value"', secret=True)
+    credentials: list[str] = _setting(
+        [], 'for hosts that ask who we are, as "HOST[:PORT] USER:PASSWORD"; sent to them only', secret=True
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Recrawl:
+    """When a page is visited again."""
+
+    after: float | None = _setting(None, "days after which a page is visited again; not set: never")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,26 +113,31 @@ class Settings:
     limits: Limits = Limits()
     politeness: Politeness = Politeness()
     fetch: Fetch = Fetch()
+    recrawl: Recrawl = Recrawl()
 
     def __post_init__(self) -> None:
         for part in dataclasses.fields(self):
             for field in dataclasses.fields(part.type):  # type: ignore[arg-type]
                 value = getattr(getattr(self, part.name), field.name)
                 if problem := _problem(f"{part.name}.{field.name}", field.type, value):
-                    raise SettingsError(f"{part.name}.{field.name} = {_toml(value)}: {problem}")
+                    raise SettingsError(f"{part.name}.{field.name} = {_shown(field, value)}: {problem}")
 
 
 _LONGEST, _MOST = 10**9, 10**12  # seconds that clocks and sockets can hold, and more than there is to count
-_CHOICES = {"scope.mode": ("host", "domain", "any")}
+_CHOICES = {"scope.mode": ("host", "domain", "any"), "politeness.scope": ("host", "domain", "address")}
 _POSITIVE = {
     "fetch.connect_timeout",
     "fetch.read_timeout",
     "fetch.total_timeout",
     "fetch.max_body_bytes",
+    "fetch.max_header_bytes",
     "fetch.connections",
+    "fetch.lookups_per_second",
     "limits.max_pages_per_host",
     "limits.round_time",
     "limits.max_tries",
+    "limits.max_host_tries",
+    "politeness.dead_after",
     "scope.max_url_length",
 }
 
@@ -124,6 +161,8 @@ def _problem(key: str, kind: Any, value: Any) -> str | None:
             return "must be a whole number of at least 0"
         if value > _MOST:
             return f"must be at most {_MOST}"
+    elif bool in kinds and isinstance(value, bool):
+        return None
     elif str in kinds and isinstance(value, str):
         if key.startswith("robot.") and not (value.isascii() and value.isprintable()):
             return "must be printable ASCII, as it goes into a header of HTTP"
@@ -133,11 +172,14 @@ def _problem(key: str, kind: Any, value: Any) -> str | None:
             return "must be a mail address"
         if key == "robot.info_url" and value and not re.fullmatch(r"https?://[^\s]+", value):
             return "must be an http or https URL"
+        if key == "fetch.proxy" and value and not _PROXY.fullmatch(value):
+            return "must be http://HOST:PORT, with USER:PASSWORD@ before the host if the proxy wants them"
         if key in _CHOICES and value not in _CHOICES[key]:
             return "must be one of " + ", ".join(_CHOICES[key])
         return None
     else:
-        wanted = "a number" if float in kinds else "a whole number" if int in kinds else "a string"
+        names = {bool: "true or false", float: "a number", int: "a whole number", str: "a string"}
+        wanted = next(name for known, name in names.items() if known in kinds)
         return f"must be {wanted}"
     if key in _POSITIVE and value == 0:
         return "must be more than 0"
@@ -150,9 +192,49 @@ def _item_problem(key: str, item: str) -> str | None:
             ipaddress.ip_network(item)
         if key in ("scope.include", "scope.exclude"):
             re.compile(item)
+        if key == "fetch.resolve":
+            pin(item)
     except (ValueError, re.error) as error:
         return f"{error}"
+    if key == "fetch.headers":
+        if not (header := _HEADER.fullmatch(item)):
+            return 'must be "Name: value", in printable ASCII'
+        if header[1].lower() in _OWN_HEADERS:
+            return f"{header[1]} is the robot's own business: [robot] says who it is"
+    if key == "fetch.credentials" and not _CREDENTIALS.fullmatch(item):
+        return 'must be "HOST USER:PASSWORD"'
     return None
+
+
+_PROXY = re.compile(r"https?://([^\s:@/]+:[^\s@/]*@)?([^\s:@/\[\]]+|\[[0-9a-fA-F:]+\])(:\d+)?/?", re.ASCII)
+_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([ -~]+)", re.ASCII)
+_CREDENTIALS = re.compile(r"(\S+)\s+([^\s:]+:.*)")
+_OWN_HEADERS = {"host", "user-agent", "from", "referer", "connection", "content-length", "transfer-encoding", "range"}
+
+
+def pin(text: str) -> tuple[str, int, str]:
+    """(name, port, address) of a "NAME:PORT:ADDRESS"; ValueError says what is wrong with it.
+
+    >>> pin("staging.example.org:443:[::1]")
+    ('staging.example.org', 443, '::1')
+    """
+    name, _, rest = text.partition(":")
+    port, _, address = rest.partition(":")
+    if not name or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise ValueError(f'"{text}" must be NAME:PORT:ADDRESS')
+    return name.lower(), int(port), str(ipaddress.ip_address(address.removeprefix("[").removesuffix("]")))
+
+
+def header(text: str) -> tuple[str, str]:
+    """(name, value) of a "Name: value" of `fetch.headers`."""
+    name, _, value = text.partition(":")
+    return name, value.strip()
+
+
+def credentials(text: str) -> tuple[str, str]:
+    """(host, "USER:PASSWORD") of a line of `fetch.credentials`."""
+    host, _, secret = text.partition(" ")
+    return host.lower(), secret.strip()
 
 
 def parse(text: str, name: str = "crawl.toml") -> Settings:
@@ -169,9 +251,12 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
             raise SettingsError(f"{name}, line {_line(text, '', table)}: unknown table or key {table}; known: {known}")
         fields = {f.name: f for f in dataclasses.fields(part.type)}  # type: ignore[arg-type]
         for key, value in values.items():
-            where = f"{name}, line {_line(text, table, key)}: {table}.{key} = {_toml(value)}"
+            where = f"{name}, line {_line(text, table, key)}: {table}.{key}"
             if key not in fields:
-                raise SettingsError(f"{where}: unknown key; [{table}] has {', '.join(fields)}")
+                near = difflib.get_close_matches(key, fields, 1)
+                hint = f"did you mean {near[0]}?" if near else f"[{table}] has {', '.join(fields)}"
+                raise SettingsError(f"{where}: unknown key; {hint}")
+            where += f" = {_shown(fields[key], value)}"
             if problem := _problem(f"{table}.{key}", fields[key].type, value):
                 raise SettingsError(f"{where}: {problem}")
         parts[table] = part.type(**values)  # type: ignore[operator]
@@ -198,6 +283,19 @@ def render(settings: Settings) -> str:
             lines.append(f"# {field.metadata['comment']}")
             lines.append(f"# {field.name} = …" if value is None else f"{field.name} = {_toml(value)}")
     return "\n".join(lines) + "\n"
+
+
+def without_secrets(settings: Settings) -> Settings:
+    """The settings as they may be shown, or stand in a digest."""
+    secrets = {
+        f.name: type(getattr(settings.fetch, f.name))() for f in dataclasses.fields(Fetch) if f.metadata["secret"]
+    }
+    return dataclasses.replace(settings, fetch=dataclasses.replace(settings.fetch, **secrets))
+
+
+def _shown(field: dataclasses.Field, value: Any) -> str:
+    """A value as a message may quote it: a password that was written wrongly is still one."""
+    return "…" if field.metadata["secret"] else _toml(value)
 
 
 def _toml(value: Any) -> str:
