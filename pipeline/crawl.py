@@ -6,26 +6,35 @@ import uuid
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import apache_beam as beam
-import pyarrow.compute as pc
 from apache_beam.io.filesystems import FileSystems
 
-from pipeline import fetch, update
+from pipeline import fetch, revisits, update
 from transforms.client import opener
 from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, iso, next_step
 from transforms.files import parse_report
+from transforms.frontier import first_due
 from transforms.identity import Identity
-from transforms.outcomes import REQUESTED, Outcome
+from transforms.outcomes import REQUESTED
+from transforms.revisits import count_due
 from transforms.scheduler import LOOK_EVERY, VisitContext
 from transforms.settings import Settings, render, without_secrets
-from transforms.tables import FRONTIER, TableFile, read_table
+from transforms.standing import STANDING, ready_at
+from transforms.tables import HOSTS, TableFile, open_parquet, read_table
 
 LONGEST_WAIT = timedelta(seconds=60)
 """A crawl waits this long for URLs that are due again soon; if it would take longer, it ends and says when."""
 
-_FETCH_SECONDS, _UPDATE_SECONDS = 0.0015, 0.006  # of computing per page, roughly (benchmarks/README.md)
+_REVISITS_EVERY = timedelta(minutes=10)
+"""How often a running crawl looks for pages that are due again."""
+
+_FETCH_SECONDS, _UPDATE_SECONDS, _REVISIT_SECONDS = (
+    0.0015,
+    0.006,
+    0.0001,
+)  # of computing per page, roughly (benchmarks/README.md)
 
 
 class Engine(Protocol):
@@ -97,7 +106,7 @@ def run_crawl(
 
     A step that was not committed is done again, from what is committed. `rounds` counts fetch steps from now on.
     """
-    done, idle = 0, False
+    done, revisits_at = 0, datetime.min.replace(tzinfo=UTC)
     while True:
         manifests = crawl.manifests()
         step = next_step(manifests)
@@ -108,26 +117,25 @@ def run_crawl(
             return End("stopped", done)
         if rounds is not None and done >= rounds:
             return End("rounds", done)
-        if idle:
-            return End("not_due", done)
         at_most = _pages_left(settings, manifests)
         if at_most == 0:
             return End("max_pages", done)
-        waiting, due_at = _when_due(crawl, frontier_files(manifests))
+        now = datetime.now(UTC)
+        waiting, due_at = _when_due(crawl, settings, manifests, now)
+        if settings.recrawl.after is not None and now >= revisits_at:
+            revisits_at = now + _REVISITS_EVERY
+            if _add_revisits(crawl, settings, engine, manifests, step.round, now):
+                continue
         if due_at is None:
             return End("frontier_empty", done)
-        now = datetime.now(UTC)
         if due_at > now + LONGEST_WAIT:
             return End("not_due", done, due_at)
         if due_at > now:
             observer.waiting(due_at, waiting)
             stop.wait((due_at - now).total_seconds())
             continue
-        fetched = _fetch(crawl, settings, engine, observer, stop, manifests, step, at_most)
+        _fetch(crawl, settings, engine, observer, stop, manifests, step, at_most)
         done += 1
-        # Hosts that want longer pauses than a round lasts: the next round would find them no readier.
-        visits = fetched.counters.get("visits_rows", 0)
-        idle = visits == fetched.counters.get(Outcome.DEFERRED, 0) and not fetched.counters.get("robots_rows")
 
 
 def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None:
@@ -138,17 +146,34 @@ def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None
     return max(0, settings.limits.max_pages - asked)
 
 
-def _when_due(crawl: CrawlDir, files: Sequence[TableFile]) -> tuple[int, datetime | None]:
-    """(URLs in the frontier, when the first of them is due); None for an empty frontier."""
-    rows, first = 0, None
+def _when_due(
+    crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], now: datetime
+) -> tuple[int, datetime | None]:
+    """(URLs in the frontier, when the first of them may be asked for); None for an empty frontier."""
+    files = frontier_files(manifests)
+    held = _held_hosts(crawl, settings, manifests, now)
+    first: datetime | None = None
     for file in files:
-        times = read_table(crawl.root, [file.path], FRONTIER, ["due_at"])["due_at"]
-        rows += len(times)
-        earliest = datetime.min.replace(tzinfo=UTC) if times.null_count else pc.min(times).as_py()
-        first = earliest if first is None else min(first, earliest)
-        if times.null_count:
-            break
-    return rows, first
+        with open_parquet(crawl.root, file.path) as parquet:
+            for group in range(parquet.num_row_groups):
+                batch = parquet.read_row_group(group, ["host", "due_at"])
+                first = min(filter(None, (first, first_due(batch, held, now))))
+                if first <= now:
+                    return sum(file.rows for file in files), first
+    return sum(file.rows for file in files), first
+
+
+def _held_hosts(
+    crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], now: datetime
+) -> dict[str, datetime]:
+    """The hosts that may not be asked yet, and until when."""
+    rows: dict[str, dict[str, Any]] = {}
+    for file in files_of(manifests, "hosts"):
+        for row in read_table(crawl.root, [file.path], HOSTS, list(STANDING)).to_pylist():
+            if row["host"] not in rows or row["round"] > rows[row["host"]]["round"]:
+                rows[row["host"]] = row
+    times = {host: ready_at(row, settings.politeness) for host, row in rows.items()}
+    return {host: time for host, time in times.items() if time and time > now}
 
 
 class _Attempt:
@@ -175,9 +200,13 @@ class _Attempt:
         for name in self._earlier:
             FileSystems.create(self._crawl.path(f"attempts/{name}.stop")).close()
 
-    def commit(self, settings: Settings, consumed: Sequence[str]) -> Manifest:
+    def files(self) -> list[TableFile]:
+        """What the pipeline has written; once it has run."""
+        return parse_report(self._crawl.read_text(f"attempts/{self._name}.json"))
+
+    def commit(self, settings: Settings, consumed: Sequence[str], suffix: str = "") -> Manifest:
         """Make the written files count, in one atomic write."""
-        files = parse_report(self._crawl.read_text(f"attempts/{self._name}.json"))
+        files = self.files()
         counters: dict[str, int] = {}
         for file in files:
             for name, count in file.counts.items():
@@ -194,10 +223,14 @@ class _Attempt:
             ended_at=iso(datetime.now(UTC)),
             index=tuple(file.path for file in files if file.table == "index"),
         )
-        self._crawl.commit(manifest)
+        self._crawl.commit(manifest, suffix)
+        self.clear()
+        return manifest
+
+    def clear(self) -> None:
+        """Remove the traces of this try and of earlier ones."""
         names = self._crawl.names("attempts", f"{self._prefix}*")
         FileSystems.delete([self._crawl.path(f"attempts/{name}") for name in names])
-        return manifest
 
 
 def _fetch(
@@ -232,6 +265,7 @@ def _fetch(
         frontier=[file.path for file in frontier],
         robots=[file.path for file in files_of(manifests, "robots")],
         hosts=[file.path for file in files_of(manifests, "hosts")],
+        held=_held_hosts(crawl, settings, manifests, now),
         now=now,
         at_most=at_most if at_most is not None and at_most < rows else None,
         report=attempt.report,
@@ -244,6 +278,25 @@ def _fetch(
     return manifest
 
 
+def _add_revisits(
+    crawl: CrawlDir, settings: Settings, engine: Engine, manifests: Sequence[Manifest], round_: int, now: datetime
+) -> bool:
+    """Put the pages that are due again into the frontier; whether there were any."""
+    urls = [file.path for file in files_of(manifests, "urls")]
+    before = now - timedelta(days=settings.recrawl.after or 0)
+    if not (expected := count_due(crawl.root, urls, before)):
+        return False
+    attempt = _Attempt(crawl, Step("revisits", round_))
+    frontier = [file.path for file in frontier_files(manifests)]
+    plan = revisits.RevisitStep(crawl.root, round_, before, expected, urls, frontier, attempt.report)
+    engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
+    if attempt.files():
+        attempt.commit(settings, consumed=(), suffix=f"-{uuid.uuid4().hex[:8]}")
+        return True
+    attempt.clear()
+    return False
+
+
 def _update(
     crawl: CrawlDir,
     settings: Settings,
@@ -253,8 +306,8 @@ def _update(
     step: Step,
 ) -> None:
     attempt = _Attempt(crawl, step)
-    visits = [file for m in manifests if (m.step, m.round) == ("fetch", step.round) for file in m.files]
-    visits = [file for file in visits if file.table == "visits"]
+    fetched = [file for m in manifests if (m.step, m.round) == ("fetch", step.round) for file in m.files]
+    visits = [file for file in fetched if file.table == "visits"]
     rows = sum(file.rows for file in visits)
     frontier = [file.path for file in frontier_files(manifests)]
     paths = {t: [file.path for file in files_of(manifests, t)] for t in ("urls", "digests", "hosts", "seeds")}
@@ -263,9 +316,10 @@ def _update(
         round=step.round,
         scope=settings.scope,
         robot=Identity.of(settings.robot).token,
-        max_tries=settings.limits.max_tries,
+        limits=settings.limits,
         visits=[file.path for file in visits],
         visit_rows=rows,
+        turns=[file.path for file in fetched if file.table == "turns"],
         workers=engine.workers,
         frontier=frontier,
         report=attempt.report,

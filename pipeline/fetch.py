@@ -1,17 +1,19 @@
-"""The fetch step of a round: the frontier in, visits and robots.txt files out."""
+"""The fetch step of a round: the frontier in; visits, robots.txt files and the hosts' turns out."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import apache_beam as beam
 
+from transforms import urls
 from transforms.files import ReportFiles, WriteRows
 from transforms.frontier import ReadDue
 from transforms.robots import Verdict
 from transforms.robots_asking import LAST_GOOD
 from transforms.scheduler import VisitContext
+from transforms.standing import STANDING
 from transforms.tables import HOSTS, ROBOTS, read_table
 from transforms.visits import VisitHosts
 
@@ -25,6 +27,7 @@ class FetchStep:
     frontier: Sequence[str]  # paths of frontier files
     robots: Sequence[str]  # paths of robots files of earlier rounds
     hosts: Sequence[str]  # and of hosts files
+    held: Mapping[str, datetime]  # hosts that may not be asked yet, and until when
     now: datetime
     at_most: int | None  # visits, over all hosts
     report: str  # where the list of written files goes
@@ -37,35 +40,35 @@ def known_robots_rows(path: str, root: str, now: datetime) -> Iterator[tuple[str
             yield row["host"], row
 
 
-def last_asked(path: str, root: str) -> Iterator[tuple[str, datetime]]:
-    """When each host of a hosts file got its last answer to us."""
-    rows = read_table(root, [path], HOSTS, ["host", "last_fetched_at"])
-    for host, moment in zip(rows["host"].to_pylist(), rows["last_fetched_at"].to_pylist(), strict=True):
-        if moment is not None:
-            yield host, moment
+def known_hosts(path: str, root: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a hosts file, as far as they say how we stand with a host."""
+    for row in read_table(root, [path], HOSTS, list(STANDING)).to_pylist():
+        yield row["host"], row
+
+
+def _by_domain(host: str, row: Any) -> tuple[str, tuple[str, Any]]:
+    return urls.domain(host), (host, row)
 
 
 def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
-    """Read, group by host, fetch politely, write. Bodies are written in the bundle that fetched them."""
-    host_to_due = (
+    """Read, group by domain, fetch politely from each host, write; bodies in the bundle that fetched them."""
+    due = (
         pipeline
         | "FrontierFiles" >> beam.Create(step.frontier)
         | "ReadFrontier" >> ReadDue(step.root, step.now, step.at_most)
     )
-    host_to_robots = (
+    robots = (
         pipeline
         | "RobotsFiles" >> beam.Create(step.robots)
         | "ReadRobots" >> beam.FlatMap(known_robots_rows, step.root, step.now)
     )
-    host_to_last_asked = (
-        pipeline | "HostsFiles" >> beam.Create(step.hosts) | "ReadHosts" >> beam.FlatMap(last_asked, step.root)
-    )
-    visited = (
-        {"due": host_to_due, "robots": host_to_robots, "asked": host_to_last_asked}
-        | "GroupByHost" >> beam.CoGroupByKey()
-        | "VisitHosts" >> VisitHosts(step.context)
-    )
+    hosts = pipeline | "HostsFiles" >> beam.Create(step.hosts) | "ReadHosts" >> beam.FlatMap(known_hosts, step.root)
+    sides = {"due": due, "robots": robots, "hosts": hosts}
+    by_domain = {name: side | f"{name.title()}ByDomain" >> beam.MapTuple(_by_domain) for name, side in sides.items()}
+    held = pipeline | "Held" >> beam.Create([dict(step.held)])
+    visited = by_domain | "GroupByDomain" >> beam.CoGroupByKey() | "VisitHosts" >> VisitHosts(step.context, held)
     round_ = step.context.round
     visits = visited.visits | "WriteVisits" >> WriteRows(step.root, "visits", round_, count_by="outcome")
-    robots = visited.robots | "WriteRobots" >> WriteRows(step.root, "robots", round_)
-    (visits, robots) | "Files" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
+    robots_files = visited.robots | "WriteRobots" >> WriteRows(step.root, "robots", round_)
+    turns = visited.turns | "WriteTurns" >> WriteRows(step.root, "turns", round_)
+    (visits, robots_files, turns) | "Files" >> beam.Flatten() | "Report" >> ReportFiles(step.report)

@@ -13,8 +13,9 @@ from transforms.contents import JudgeContents
 from transforms.documents import FinishPages, add_rejections
 from transforms.files import ReportFiles, WriteRows
 from transforms.history import CollectKeys, ReadMatching
-from transforms.parsing import ParseVisits, add_host_rows
-from transforms.settings import Scope
+from transforms.host_rows import add_turn, newest
+from transforms.parsing import ParseVisits
+from transforms.settings import Limits, Scope
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
 from transforms.url_states import AdvanceUrls, read_frontier
 
@@ -32,9 +33,10 @@ class UpdateStep:
     round: int
     scope: Scope
     robot: str  # the name that page directives may address
-    max_tries: int
+    limits: Limits
     visits: Sequence[str]
     visit_rows: int
+    turns: Sequence[str]
     workers: int
     frontier: Sequence[str]
     urls: Sequence[str]
@@ -97,11 +99,11 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "facts": parsed.facts,
         "earlier": earlier_urls,
         "frontier": frontier,
-    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.max_tries)
+    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.limits)
 
     hosts = (
         {
-            "round": parsed.hosts | "PartByHost" >> beam.Map(lambda row: (row["host"], row)),
+            "turns": _files(pipeline, "Turns", step.turns) | "ReadTurns" >> beam.FlatMap(_rows_by_host, root),
             "earlier": _files(pipeline, "Hosts", step.hosts) | "EarlierHosts" >> beam.FlatMap(_rows_by_host, root),
         }
         | "GroupHosts" >> beam.CoGroupByKey()
@@ -132,10 +134,14 @@ def _rows_by_host(path: str, root: str) -> Iterator[tuple[str, dict]]:
 
 
 def _add_hosts(host: tuple[str, dict[str, Any]]) -> Iterator[dict]:
-    """Totals of a host that was visited in this round; the others keep their row."""
-    parts, earlier = list(host[1]["round"]), sorted(host[1]["earlier"], key=lambda row: row["round"])
-    if parts:
-        yield add_host_rows([*earlier[-1:], *parts])
+    """The row of a host that had a turn in this round; the others keep theirs."""
+    row = newest(list(host[1]["earlier"])) or {}
+    # Of several turns one had the host's URLs, and knows how we stand; the others ran errands in other bundles.
+    turns = sorted(host[1]["turns"], key=lambda turn: turn["visits"])
+    for turn in turns:
+        row = add_turn(row, turn)
+    if turns:
+        yield row
 
 
 def _rejection_row(item: tuple[tuple[str, str], tuple[int, list[str]]], round_: int) -> dict:

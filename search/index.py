@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from search import ranking
 from search.matching import matching
@@ -34,6 +36,7 @@ class Index:
             field: sum(int(segment.lengths[field].sum()) for segment in segments) / max(1, self.documents)
             for field in ranking.WEIGHTS
         }
+        self._current = _newest_versions(segments)
         self._factors = [ranking.field_factors(segment.lengths, averages) for segment in segments]
 
     @classmethod
@@ -66,7 +69,7 @@ class Index:
         total = 0
         candidates: list[_Candidate] = []
         for number, segment in enumerate(self._segments):
-            found = matching(segment, asked)
+            found = matching(segment, asked) & self._current[number]
             total += int(found.sum())
             scores = self._scores(number, weights)
             docs = ranking.best(scores, found, offset + limit)
@@ -99,6 +102,18 @@ class Index:
             )
             for c in candidates
         ]
+
+
+def _newest_versions(segments: Sequence[Segment]) -> list[Any]:
+    """For each segment a mask of its documents, or True for all: a page that was visited again counts once."""
+    tables = [segment.facts.select(["url", "round"]) for segment in segments]
+    numbered = [t.append_column("segment", pa.repeat(n, t.num_rows)) for n, t in enumerate(tables)]
+    if not tables or pc.count_distinct(pa.concat_tables(tables)["url"]).as_py() == sum(t.num_rows for t in tables):
+        return [True] * len(segments)
+    ordered = pa.concat_tables(numbered).sort_by([("round", "ascending")])
+    newest = ordered.group_by("url", use_threads=False).aggregate([("segment", "last")])
+    current = [newest.filter(pc.equal(newest["segment_last"], n))["url"] for n in range(len(segments))]
+    return [pc.is_in(t["url"], value_set=urls).to_numpy() for t, urls in zip(tables, current, strict=True)]
 
 
 def _hit(candidate: _Candidate, facts: Mapping[str, Any], shown: Mapping[str, Any], terms: Sequence[str]) -> Hit:

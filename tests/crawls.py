@@ -14,7 +14,12 @@ from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_fi
 from transforms.settings import Settings, override
 from transforms.tables import TABLES, read_table
 
-LOOPBACK = {"fetch.allow_addresses": ["127.0.0.0/8"], "politeness.delay": 0.0}
+LOOPBACK = {
+    "fetch.allow_addresses": ["127.0.0.0/8"],
+    "politeness.delay": 0.0,
+    "politeness.response_factor": 0.0,
+    "politeness.backoff": 0.05,
+}
 
 
 class Silent:
@@ -79,7 +84,8 @@ def states(path: Path) -> dict[str, dict[str, Any]]:
 def without_times(path: Path) -> dict[str, list[str]]:
     """All committed tables, each as sorted texts of its rows, without what differs between two runs: times."""
     schemas = {name: [field.name for field in TABLES[name] if not pa.types.is_timestamp(field.type)] for name in TABLES}
+    measured = {"elapsed_ms", "last_elapsed_ms", "latency", "latency_p50_ms", "latency_p95_ms", "held_by"}
     return {
-        name: sorted(repr({key: row[key] for key in columns if key != "elapsed_ms"}) for row in rows(path, name))
+        name: sorted(repr({key: row[key] for key in columns if key not in measured}) for row in rows(path, name))
         for name, columns in schemas.items()
     }

@@ -12,9 +12,9 @@
 """
 
 import contextlib
-import select
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Callable, Iterator
 
@@ -39,6 +39,15 @@ class Peer:
     def __init__(self, connection: socket.socket, server: Server) -> None:
         self._connection = connection
         self._server = server
+        self.target = b""  # of the last request: path and query
+
+    def first_byte(self) -> bytes:
+        """What a client says first, which stays to be read; nothing if it hangs up instead."""
+        return self._connection.recv(1, socket.MSG_PEEK)
+
+    def start_tls(self, context: ssl.SSLContext) -> None:
+        """Shake hands as a server of TLS; what is said from now on is encrypted."""
+        self._connection = context.wrap_socket(self._connection, server_side=True)
 
     def read_head(self) -> None:
         """Wait for the head of a request; EOFError if the client hangs up instead."""
@@ -47,6 +56,7 @@ class Peer:
             if not (byte := self._connection.recv(1)):
                 raise EOFError
             head += byte
+        self.target = bytes(head).split(b" ")[1]
         self._server.heads.append(bytes(head))
         self._server.asked.set()
 
@@ -55,16 +65,31 @@ class Peer:
 
     def drip(self, data: bytes, seconds: float) -> None:
         """Send the data again and again, with a pause after each time, until the client hangs up."""
-        while not select.select([self._connection], [], [], seconds)[0]:
+        self._connection.settimeout(seconds)
+        while self._says_more():
             self.send(data)
+
+    def _says_more(self) -> bool:
+        try:
+            return bool(self._connection.recv(65_536))
+        except TimeoutError:
+            return True
 
     def end(self) -> None:
         """Say that nothing more will come."""
         self._connection.shutdown(socket.SHUT_WR)
 
+    def reset(self) -> None:
+        """End at once, with an error for the client; raises, because there is nothing left to say."""
+        self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        raise ConnectionResetError
+
     def wait_for_hang_up(self) -> None:
         while self._connection.recv(65_536):
             pass
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 Talk = Callable[[Peer], None]
@@ -166,10 +191,10 @@ def _talk(connection: socket.socket, server: Server, talk: Talk, tls: ssl.SSLCon
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.suppress(OSError, EOFError))  # the client may leave first
         stack.enter_context(connection)
-        end = stack.enter_context(connection.dup())  # TLS takes it over, and `connection` stays what ends both
+        peer = Peer(connection.dup(), server)  # TLS takes it over, and `connection` stays what ends both
+        stack.callback(peer.close)
         if tls:
-            end = stack.enter_context(tls.wrap_socket(end, server_side=True))
-        peer = Peer(end, server)
+            peer.start_tls(tls)
         talk(peer)
         peer.end()
         peer.wait_for_hang_up()  # to close while more is coming would take back what was sent

@@ -62,7 +62,10 @@ class FakeClient:
         parts = urlsplit(url)
         lower = {name.lower(): value for name, value in headers.items()}
         ended = time.monotonic()
-        self._servers.requests.append(Request(parts.netloc, "GET", parts.path, lower, started, ended, 0, 200, 0))
+        answered = {name.lower(): value for name, value in reply.headers}
+        self._servers.requests.append(
+            Request(parts.netloc, "GET", parts.path, lower, started, ended, 0, reply.status or 0, 0, answered)
+        )
         return reply
 
     def abort(self) -> None:

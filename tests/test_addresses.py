@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.recorders import Connector, Resolver, numeric
 from transforms.addresses import (
     BlockedAddress,
     NameNotResolved,
@@ -108,52 +109,6 @@ def test_is_loopback():
     assert [is_loopback(address) for address in ("8.8.8.8", "::2", "localhost", "0.0.0.0")] == [False] * 4
 
 
-class Socket:
-    """A socket that only takes options."""
-
-    def __init__(self):
-        self.options = []
-
-    def setsockopt(self, *option):
-        self.options.append(option)
-
-
-class Connector:
-    """Connects to nothing; `fails` are addresses where that does not work."""
-
-    def __init__(self, *fails):
-        self.fails = fails
-        self.calls = []
-
-    def __call__(self, address, timeout):
-        self.calls.append((address, timeout))
-        if address[0] in self.fails:
-            raise ConnectionRefusedError(f"{address[0]} refused")
-        return Socket()
-
-    @property
-    def addresses(self):
-        return [address for address, _ in self.calls]
-
-
-class Resolver:
-    """Each look-up of any name gives the next list of addresses, the last one for ever."""
-
-    def __init__(self, *answers):
-        self.answers = list(answers)
-        self.names = []
-
-    def __call__(self, host, port, **how):
-        self.names.append(host)
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        return [(socket.AF_INET6 if ":" in a else socket.AF_INET, socket.SOCK_STREAM, 6, "", (a, port)) for a in answer]
-
-
-def numeric(host, port, **how):
-    """The system's own reading of a literal, which never asks DNS."""
-    return socket.getaddrinfo(host, port, flags=socket.AI_NUMERICHOST, **how)
-
-
 SPELLINGS = (
     # one address of this machine, as inet_aton reads it
     "127.0.0.1 127.0.1 127.1 2130706433 017700000001 0x7f000001 0x7F000001 0177.0.0.1 0177.0.0.01 0x7f.0.0.1"
@@ -251,6 +206,15 @@ def test_the_last_failure_is_raised():
         )
 
 
+def test_of_many_addresses_a_few_are_tried():
+    addresses = [f"8.8.{number}.8" for number in range(100)]
+    connector = Connector(*addresses)
+    with pytest.raises(ConnectionRefusedError):
+        connect("wide.example", 80, 8, (), resolver=Resolver(["10.0.0.1", *addresses]), connector=connector)
+    assert connector.addresses == [(address, 80) for address in addresses[:8]]
+    assert connector.calls[0][1] == pytest.approx(1, abs=0.1)
+
+
 def test_without_time_nothing_is_tried():
     connector = Connector()
     with pytest.raises(TimeoutError):
@@ -260,11 +224,8 @@ def test_without_time_nothing_is_tried():
 
 @pytest.mark.parametrize("error", [socket.gaierror(-2, "Name or service not known"), UnicodeError("label too long")])
 def test_a_name_that_does_not_resolve(error):
-    def fails(host, port, **how):
-        raise error
-
     with pytest.raises(NameNotResolved, match=r"gone\.example: "):
-        connect("gone.example", 80, 5, (), resolver=fails, connector=Connector())
+        connect("gone.example", 80, 5, (), resolver=Resolver(error), connector=Connector())
 
 
 def test_a_name_without_addresses():

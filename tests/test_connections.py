@@ -1,35 +1,41 @@
 """The client's side of a connection: what it sends, whom it asks, and when it hangs up."""
 
 import contextlib
+import dataclasses
 import functools
 import gzip
-import ipaddress
 import socket
-import ssl
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
-from cryptography import x509  # Beam depends on it
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.raw import GZIP, HTML, PAGE, Peer, answer, answering, chunked, dripping, says, serve, sized
+from tests.raw import GZIP, HTML, PAGE, Peer, Talk, answer, answering, chunked, says, serve, sized
 from transforms.addresses import connect
 from transforms.client import HostClient, opener
+from transforms.identity import Identity, basic
 from transforms.outcomes import Outcome
 from transforms.replies import outcome
-from transforms.settings import Fetch
+from transforms.settings import Fetch, Robot
 
 LOOPBACK = Fetch(total_timeout=30, max_body_bytes=1000, allow_addresses=["127.0.0.0/8"])
 HEADERS = {"User-Agent": "Robot/1", "Accept-Encoding": "gzip, deflate"}
 
 
-@contextlib.contextmanager
-def client() -> Iterator[HostClient]:
-    with contextlib.closing(opener(LOOPBACK, public=True)()) as opened:
-        yield opened
+Open = Callable[..., contextlib.AbstractContextManager[HostClient]]
+
+
+@pytest.fixture(params=["direct", "requests"])
+def client(request: pytest.FixtureRequest) -> Open:
+    """Opens a client by each of the ways to send a request; its settings may be changed."""
+
+    @contextlib.contextmanager
+    def opened(public: bool = True, **changes: Any) -> Iterator[HostClient]:
+        fetch = dataclasses.replace(LOOPBACK, client=request.param, **changes)
+        with contextlib.closing(opener(fetch, public)()) as client:
+            yield client
+
+    return opened
 
 
 # Content-Type: how the visit ends, for a page and for a robots.txt, which may be of any type
@@ -42,11 +48,23 @@ TYPES = {
 
 
 @pytest.mark.parametrize(("media_type", "end", "body"), [(name, *rest) for name, rest in TYPES.items()])
-def test_a_type_that_nobody_wants_is_not_read(media_type: str, end: str, body: bytes) -> None:
+def test_a_type_that_nobody_wants_is_not_read(client: Open, media_type: str, end: str, body: bytes) -> None:
     with serve(says(sized(b"Content-Type: " + media_type.encode()))) as server, client() as asking:
         reply = asking.get(server.url(), HEADERS)
         assert (outcome("http://a.test/", reply, conditional=False), reply.body) == (end, body)
         assert asking.get(server.url(), HEADERS, any_type=True).body == PAGE
+
+
+def endless(start: bytes, wave: bytes) -> Talk:
+    """An answer that goes on as fast as it is taken, until the client hangs up."""
+
+    def talk(peer: Peer) -> None:
+        peer.read_head()
+        peer.send(start)
+        while True:
+            peer.send(wave)
+
+    return talk
 
 
 LEFT_EARLY = {
@@ -58,16 +76,16 @@ LEFT_EARLY = {
 
 
 @pytest.mark.parametrize(("header", "status"), LEFT_EARLY.values(), ids=LEFT_EARLY)
-def test_what_is_not_read_to_its_end_is_hung_up(header: bytes, status: int) -> None:
+def test_what_is_not_read_to_its_end_is_hung_up(client: Open, header: bytes, status: int) -> None:
     """At once, and not when the client is closed: the server need not send the rest."""
-    talk = dripping(answer(header, b"Content-Length: 999999999", body=b"", status=b"%d X" % status), b"x" * 9999)
+    talk = endless(answer(header, b"Content-Length: 999999999", body=b"", status=b"%d X" % status), b"x" * 9999)
     with serve(talk) as server, client() as asking:
         assert asking.get(server.url(), HEADERS).status == status
         assert server.hung_up.wait(10)
 
 
-def test_a_compressed_body_is_read_to_its_end_and_no_further() -> None:
-    talk = dripping(answer(GZIP, body=gzip.compress(PAGE)), b"x" * 9999)
+def test_a_compressed_body_is_read_to_its_end_and_no_further(client: Open) -> None:
+    talk = endless(answer(GZIP, body=gzip.compress(PAGE)), b"x" * 9999)
     with serve(talk) as server, client() as asking:
         reply = asking.get(server.url(), HEADERS)
         assert (reply.body, reply.trouble) == (PAGE, None)
@@ -75,7 +93,7 @@ def test_a_compressed_body_is_read_to_its_end_and_no_further() -> None:
 
 
 @pytest.mark.parametrize("location", [b"/elsewhere", b"http://[", b"\xff\xfe", b"//a b/", b""])
-def test_a_redirect_is_not_followed(location: bytes) -> None:
+def test_a_redirect_is_not_followed(client: Open, location: bytes) -> None:
     talk = says(sized(b"Location: " + location, status=b"301 Moved Permanently"))
     with serve(talk) as server, client() as asking:
         reply = asking.get(server.url(), HEADERS)
@@ -94,7 +112,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("first", KEPT.values(), ids=KEPT)
-def test_a_connection_is_used_again(first: bytes) -> None:
+def test_a_connection_is_used_again(client: Open, first: bytes) -> None:
     with serve(answering(first, first, sized(HTML))) as server, client() as asking:
         replies = [asking.get(server.url(f"/{n}"), HEADERS) for n in range(3)]
         assert replies[0]._replace(elapsed=0) == replies[1]._replace(elapsed=0)
@@ -109,27 +127,48 @@ NOT_KEPT = {
 
 
 @pytest.mark.parametrize("first", NOT_KEPT.values(), ids=NOT_KEPT)
-def test_what_is_left_over_is_not_the_next_answer(first: bytes) -> None:
+def test_what_is_left_over_is_not_the_next_answer(client: Open, first: bytes) -> None:
     with serve(says(first)) as server, client() as asking:
         first_reply, second_reply = (asking.get(server.url(), HEADERS) for _ in range(2))
         assert first_reply.body == second_reply.body != b"not asked for"
         assert len(server.connections) == 2
 
 
-def test_the_answer_after_an_early_hint_is_not_the_next_one() -> None:
-    hint = answer(body=b"", status=b"103 Early Hints")
-    with serve(answering(hint, sized(body=b"the hinted one"), sized(HTML))) as server, client() as asking:
-        assert outcome(server.url(), asking.get(server.url(), HEADERS), conditional=False) == Outcome.BAD_RESPONSE
-        assert asking.get(server.url(), HEADERS).body == PAGE
+def test_a_second_answer_is_not_that_to_the_second_request(client: Open) -> None:
+    def talk(peer: Peer) -> None:
+        while True:
+            peer.read_head()
+            peer.send(sized(HTML) + sized(HTML, body=b"not asked for" * 10_000))
+
+    with serve(talk) as server, client() as asking:
+        assert [asking.get(server.url(), HEADERS).body for _ in range(3)] == [PAGE] * 3
 
 
-def test_a_connection_that_the_server_has_closed_is_made_anew() -> None:
+def test_no_more_than_two_connections_are_kept(client: Open) -> None:
+    with contextlib.ExitStack() as stack:
+        servers = [stack.enter_context(serve(answering(sized(HTML), sized(HTML)))) for _ in range(3)]
+        asking = stack.enter_context(client())
+        for server in servers[:2] * 2:
+            assert asking.get(server.url(), HEADERS).body == PAGE
+        assert [len(server.connections) for server in servers] == [1, 1, 0]
+        asking.get(servers[2].url(), HEADERS)
+        assert servers[0].hung_up.wait(10)
+
+
+def test_an_early_hint_is_not_the_answer(client: Open) -> None:
+    hint = answer(b"Link: </a.css>", body=b"", status=b"103 Early Hints")
+    with serve(answering(hint + sized(body=b"the hinted one"), sized(HTML))) as server, client() as asking:
+        assert [asking.get(server.url(), HEADERS).body for _ in range(2)] == [b"the hinted one", PAGE]
+        assert len(server.connections) == 1
+
+
+def test_a_connection_that_the_server_has_closed_is_made_anew(client: Open) -> None:
     with serve(says(sized(HTML))) as server, client() as asking:
         assert [asking.get(server.url(), HEADERS).body for _ in range(3)] == [PAGE] * 3
         assert len(server.connections) == 3
 
 
-def test_a_server_that_closes_while_the_next_request_is_on_its_way_is_asked_again() -> None:
+def test_a_server_that_closes_while_the_next_request_is_on_its_way_is_asked_again(client: Open) -> None:
     def talk(peer: Peer) -> None:
         peer.read_head()
         peer.send(sized(HTML))
@@ -140,13 +179,13 @@ def test_a_server_that_closes_while_the_next_request_is_on_its_way_is_asked_agai
         assert [head.split()[1] for head in server.heads] == [b"/1", b"/2", b"/2"]
 
 
-def test_a_server_that_never_answers_is_asked_once() -> None:
+def test_a_server_that_never_answers_is_asked_once(client: Open) -> None:
     with serve(says(b"")) as server, client() as asking:
         assert [asking.get(server.url(), HEADERS).trouble for _ in range(2)] == [Outcome.CONNECT_ERROR] * 2
         assert len(server.heads) == 2
 
 
-def test_the_head_of_a_request() -> None:
+def test_the_head_of_a_request(client: Open) -> None:
     """Our headers and no others: no cookie, though one was set, and no account from anywhere."""
     first = sized(HTML, b"Set-Cookie: a=b; Path=/", b"Alt-Svc: h3")
     headers = {"User-Agent": "Robot/1 (+http://robot.test/)", "Accept-Encoding": "gzip, deflate", "From": "a@b.test"}
@@ -175,11 +214,11 @@ PATHS = [
 ]
 
 
-def test_a_url_is_sent_as_it_is() -> None:
+def test_a_url_is_sent_as_it_is(client: Open) -> None:
     with serve(answering(*[sized(HTML)] * len(PATHS))) as server, client() as asking:
         for path in PATHS:
             asking.get(server.url(path), HEADERS)
-        assert [head.split(b" ")[1].decode() for head in server.heads] == [path.removesuffix("?") for path in PATHS]
+        assert [head.split(b" ")[1].decode() for head in server.heads] == PATHS
 
 
 # settings, whether the robot has a name, the host that is asked, how that ends
@@ -194,17 +233,19 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("allowed", "public", "host", "end"), REFUSED.values(), ids=REFUSED)
-def test_an_address_that_must_not_be_asked_is_not(allowed: list[str], public: bool, host: str, end: Outcome) -> None:
+def test_an_address_that_must_not_be_asked_is_not(
+    client: Open, allowed: list[str], public: bool, host: str, end: Outcome
+) -> None:
     with serve(says(sized(HTML))) as server:
-        with contextlib.closing(opener(Fetch(allow_addresses=allowed), public)()) as asking:
+        with client(public, allow_addresses=allowed) as asking:
             reply = asking.get(f"http://{host}:{server.port}/", HEADERS)
         assert (reply.trouble, reply.status, reply.address) == (end, None, None)
         assert reply.error
         assert server.connections == []
 
 
-def test_a_robot_without_a_name_asks_this_machine() -> None:
-    with serve(says(sized(HTML))) as server, contextlib.closing(opener(LOOPBACK, public=False)()) as asking:
+def test_a_robot_without_a_name_asks_this_machine(client: Open) -> None:
+    with serve(says(sized(HTML))) as server, client(public=False) as asking:
         assert asking.get(server.url(), HEADERS).body == PAGE
 
 
@@ -219,46 +260,35 @@ def test_a_name_that_leads_nowhere() -> None:
     assert (reply.error or "").startswith("nowhere.invalid: ")
 
 
-def test_nobody_listens() -> None:
+def test_nobody_listens(client: Open) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with client() as asking:
         assert asking.get(f"http://127.0.0.1:{port}/", HEADERS).trouble == Outcome.CONNECT_ERROR
 
 
-@pytest.fixture(scope="module")
-def self_signed(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
-    """A server's side of TLS with a certificate that nobody vouches for."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    file: Path = tmp_path_factory.mktemp("tls") / "both.pem"
-    pem = serialization.Encoding.PEM
-    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    file.write_bytes(secret + certificate.public_bytes(pem))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(file)
-    return context
+def test_a_page_that_is_known_is_asked_for_by_tag_and_by_date(client: Open) -> None:
+    date = "Sun, 01 Mar 2026 12:00:00 GMT"
+    headers = Identity.of(Robot()).headers("http://a.test/", None, 'W/"1"', date)
+    same = answer(b'ETag: W/"1"', b"Content-Length: 99", body=b"", status=b"304 Not Modified")
+    with serve(answering(same, same)) as server, client() as asking:
+        replies = [asking.get(server.url(), headers) for _ in range(2)]
+        assert [outcome("http://a.test/", reply, conditional=True) for reply in replies] == [Outcome.NOT_MODIFIED] * 2
+        assert len(server.connections) == 1
+        assert f'\r\nIf-None-Match: W/"1"\r\nIf-Modified-Since: {date}\r\n' in server.heads[0].decode()
 
 
-def test_a_certificate_that_nobody_vouches_for(self_signed: ssl.SSLContext) -> None:
-    with serve(says(sized(HTML)), self_signed) as server, client() as asking:
-        reply = asking.get(server.url(scheme="https"), HEADERS)
-        assert (reply.trouble, reply.status) == (Outcome.TLS_ERROR, None)
-        assert "certificate verify failed" in (reply.error or "")
-        assert server.heads == []
-
-
-def test_a_server_that_does_not_speak_tls() -> None:
-    def talk(peer: Peer) -> None:
-        peer.send(sized(HTML))
-
-    with serve(talk) as server, client() as asking:
-        assert asking.get(server.url(scheme="https"), HEADERS).trouble == Outcome.TLS_ERROR
+def test_the_settings_say_more_in_each_request(client: Open, caplog: pytest.LogCaptureFixture) -> None:
+    """Credentials for the host that they are for, and none of it in what comes back from a server that wants others."""
+    answers = [sized(b"WWW-Authenticate: Basic", status=b"401 Who?")] * 2
+    with serve(answering(*answers)) as server, serve(answering(*answers)) as other:
+        secrets = [f"127.0.0.1:{server.port} me:sesame"]
+        with client(headers=["X-Key: abracadabra", "accept-encoding: gzip"], credentials=secrets) as asking:
+            replies = [asking.get(one.url(), HEADERS) for one in (server, other)]
+            assert [outcome("http://a.test/", reply, conditional=False) for reply in replies] == ["client_error"] * 2
+            shown = repr(replies) + repr(asking) + caplog.text
+        heads = [set(one.heads[0].decode().split("\r\n")) for one in (server, other)]
+    assert all({"X-Key: abracadabra", "accept-encoding: gzip"} < head for head in heads)
+    assert [f"Authorization: {basic('me:sesame')}" in head for head in heads] == [True, False]
+    assert not any(line.startswith("Accept-Encoding") for head in heads for line in head)
+    assert not any(secret in shown for secret in ("sesame", "abracadabra", basic("me:sesame").split()[1]))

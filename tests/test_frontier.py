@@ -10,8 +10,7 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.frontier import Due, ReadDue, budget, choose, due_rows, group_by_host, order
-from transforms.settings import Limits
+from transforms.frontier import Due, ReadDue, choose, due_rows, first_due, group_by_host, order
 from transforms.tables import FRONTIER, TableWriter
 from transforms.urls import url_key
 
@@ -36,24 +35,26 @@ def test_the_order_is_depth_then_priority_then_alphabet():
     assert urls(sorted(queue, key=order)) == ["/y", "/z", "/b", "/c", "/a"]
 
 
-# pages per host, seconds of a round, delay, budget
-BUDGETS = {
-    "no delay": (10, 60, 0, 10),
-    "pages are the limit": (10, 60, 1, 10),
-    "time is the limit": (100, 60, 2, 31),  # the first is asked at once
-    "time ends within a delay": (100, 59, 2, 30),
-    "a delay longer than the round": (100, 60, 61, 1),
-    "an enormous delay": (100, 60, 1e300, 1),
+AFTER = NOW + timedelta(hours=1)
+LATE = NOW + timedelta(hours=2)
+
+# rows as (host, due at): when the first of them may be asked for, while b.test is held for an hour
+FIRSTS = {
+    "no time set": ([("a.test", None)], NOW),
+    "a time that has come": ([("a.test", LATE), ("a.test", NOW - timedelta(hours=1))], NOW - timedelta(hours=1)),
+    "a time to come": ([("a.test", LATE)], LATE),
+    "one with and one without": ([("a.test", LATE), ("a.test", None)], NOW),
+    "of a host that is held": ([("b.test", None)], AFTER),
+    "held, and then not due": ([("b.test", LATE)], LATE),
+    "held, and another is not": ([("b.test", None), ("a.test", LATE), ("a.test", None)], NOW),
 }
 
 
-@pytest.mark.parametrize(("pages", "seconds", "delay", "expected"), BUDGETS.values(), ids=BUDGETS)
-def test_a_host_is_given_what_fits_into_a_round(pages, seconds, delay, expected):
-    assert budget(Limits(max_pages_per_host=pages, round_time=seconds), delay) == expected
-
-
-def test_a_delay_next_to_nothing_is_no_delay():
-    assert budget(Limits(max_pages_per_host=10), 1e-320) == 10
+@pytest.mark.parametrize(("rows", "first"), FIRSTS.values(), ids=FIRSTS)
+def test_when_the_first_url_may_be_asked_for(rows, first):
+    schema = pa.schema([FRONTIER.field("host"), FRONTIER.field("due_at")])
+    batch = pa.Table.from_pylist([{"host": host, "due_at": due_at} for host, due_at in rows], schema=schema)
+    assert first_due(batch, {"b.test": AFTER, "c.test": LATE}, NOW) == first
 
 
 QUEUE = st.lists(st.builds(due, st.text("abc", max_size=2), st.integers(0, 3), st.sampled_from([0.5, 1.0])))

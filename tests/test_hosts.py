@@ -3,7 +3,7 @@
 import pytest
 
 from transforms.frontier import Due
-from transforms.hosts import Answer, AskRobots, Done, Robots, Visit, Wait, allows, delay, next_action
+from transforms.hosts import Answer, AskRobots, Done, Robots, Visit, Wait, allows, next_action
 from transforms.outcomes import Outcome
 from transforms.robots import Verdict, parse
 
@@ -80,19 +80,3 @@ def test_a_url_is_allowed_by_the_rules_or_by_the_verdict():
     assert allows(READ, PRIVATE.url) == (False, "Disallow: /private/")
     assert allows(ABSENT, PRIVATE.url) == (True, "")
     assert allows(CLOSED, OPEN.url) == (False, "")
-
-
-# our delay, robots.txt, the delay that counts
-DELAYS = {
-    "ours alone": (1.0, None, 1.0),
-    "the host's is longer": (1.0, READ, 5.0),
-    "ours is longer": (9.0, READ, 9.0),
-    "the host names none": (1.0, Robots(Verdict.RULES, parse(b"", "me")), 1.0),
-    "no robots.txt": (1.0, ABSENT, 1.0),
-    "none at all": (0.0, None, 0.0),
-}
-
-
-@pytest.mark.parametrize(("configured", "robots", "seconds"), DELAYS.values(), ids=DELAYS)
-def test_the_longer_delay_counts(configured, robots, seconds):
-    assert delay(configured, robots) == seconds

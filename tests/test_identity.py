@@ -4,8 +4,8 @@ from importlib.metadata import version
 
 import pytest
 
-from transforms.identity import Identity
-from transforms.settings import Robot
+from transforms.identity import Identity, basic, own_headers
+from transforms.settings import Fetch, Robot
 
 VERSION = version("beamtrawl")
 ME = Robot("Mybot", "me@example.org", "https://example.org/bot")
@@ -77,3 +77,37 @@ def test_without_a_contact_there_is_no_from():
 
 def test_only_encodings_that_can_be_undone_are_asked_for():
     assert Identity.of(ME).headers("http://a.test/")["Accept-Encoding"] == "gzip, deflate"
+
+
+OURS = ["a.test me:one", "b.test:8080 me:two", "C.test:443 me:thr:ee", "[::1] me:four", "a.b.test  me:five "]
+
+# URL, the credentials that are sent
+CREDENTIALS = {
+    "its host": ("http://a.test/x", "me:one"),
+    "its host by https": ("https://a.test/x", "me:one"),
+    "another port of it": ("http://a.test:8080/", None),
+    "a host below it": ("http://www.a.test/", None),
+    "a host that ends like it": ("http://aa.test/", None),
+    "a host that begins like it": ("http://a.test.evil.test/", None),
+    "its name as the account": ("http://evil.test/@a.test/", None),
+    "its port": ("http://b.test:8080/", "me:two"),
+    "not its port": ("http://b.test/", None),
+    "the port of https": ("https://c.test/", "me:thr:ee"),
+    "not that of http": ("http://c.test/", None),
+    "an address": ("http://[::1]/", "me:four"),
+    "spaces": ("http://a.b.test/", "me:five"),
+    "nobody": ("http://e.test/", None),
+}
+
+
+@pytest.mark.parametrize(("url", "secret"), CREDENTIALS.values(), ids=CREDENTIALS)
+def test_credentials_go_to_their_own_host_only(url, secret):
+    found = own_headers(Fetch(credentials=OURS), url)
+    assert found == ({"Authorization": basic(secret)} if secret else {})
+
+
+def test_further_headers_go_to_all():
+    headers = ["X-A: one: two", "Authorization: Bearer x"]
+    assert own_headers(Fetch(headers=headers), "http://e.test/") == {"X-A": "one: two", "Authorization": "Bearer x"}
+    own = own_headers(Fetch(headers=headers, credentials=OURS[:1]), "http://a.test/")
+    assert own["Authorization"] == basic("me:one")  # the host's own come first

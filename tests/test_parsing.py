@@ -1,12 +1,12 @@
 """What the visits of a round mean, before anything is compared with earlier rounds."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
 from transforms.outcomes import Outcome
 from transforms.pages import Link
-from transforms.parsing import NOT_FOLLOWED, fact_row, host_rows, link_rows, links_column, page_row, parse_visit
+from transforms.parsing import NOT_FOLLOWED, fact_row, link_rows, links_column, page_row, parse_visit
 from transforms.scope import UrlFilter
 from transforms.settings import Scope
 from transforms.urls import url_key
@@ -75,19 +75,3 @@ def test_a_fact_keeps_what_a_revisit_needs():
     headers = [{"name": "ETag", "value": '"x"'}, {"name": "Last-Modified", "value": "yesterday"}]
     row = fact_row(visit(headers=headers), None)
     assert (row["etag"], row["last_modified"], row["digest"]) == ('"x"', "yesterday", None)
-
-
-def test_the_visits_of_a_batch_are_summed_up_by_host():
-    later = NOW + timedelta(seconds=3)
-    visits = [
-        visit(),
-        visit(Outcome.SERVER_ERROR, status=503, fetched_at=later, elapsed_ms=7.0, body_bytes=10),
-        visit(Outcome.DENIED_ROBOTS, status=None, elapsed_ms=None, body_bytes=0),
-        visit(Outcome.TIMEOUT, status=None, host="b.test", body_bytes=0),
-    ]
-    a, b = host_rows(visits)
-    assert (a["visits"], a["requests"], a["fetched"], a["failures"], a["bytes"], a["elapsed_ms"]) == (
-        3, 2, 1, 1, len(HTML) + 10, 12.0,
-    )  # fmt: skip
-    assert a["last_fetched_at"] == later
-    assert (b["host"], b["requests"], b["failures"]) == ("b.test", 1, 1)

@@ -116,7 +116,12 @@ def test_the_tables_agree_with_each_other(crawled: Crawled) -> None:
 def test_the_server_saw_a_polite_robot(crawled: Crawled) -> None:
     robots = {row["host"].partition(":")[0]: (row["body"] or b"").decode() for row in rows(crawled.path, "robots")}
     assert set(robots) == set(SITES.values())
-    assert access_log.violations(crawled.log, lambda host: 0.0, robots) == []
+    assert (
+        access_log.violations(
+            crawled.log, access_log.Manners(lambda host: 0.0, robots_of=robots, required=("user-agent",))
+        )
+        == []
+    )
     assert access_log.connection_returns(crawled.log) == []
 
 

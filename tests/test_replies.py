@@ -1,9 +1,11 @@
 """What a reply means: an outcome for every status, and where a redirect leads."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from transforms.outcomes import Outcome
-from transforms.replies import Reply, header, outcome, redirect_target, wanted
+from transforms.replies import Reply, header, outcome, redirect_target, retry_after, wanted
 
 AT = "http://a.test/dir/page"
 TO = [("Location", "/there")]
@@ -137,3 +139,53 @@ def test_a_location_that_is_not_utf_8_keeps_its_bytes():
 @pytest.mark.parametrize("reply", [Reply(301), Reply(200, TO), Reply(404, TO), Reply()])
 def test_nothing_else_leads_anywhere(reply):
     assert redirect_target(AT, reply) is None
+
+
+NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
+IN_AN_HOUR = "Sun, 01 Mar 2026 13:00:00 GMT"
+
+# Retry-After, Date of the same answer, seconds to stay away
+RETRIES = {
+    "seconds": ("120", None, 120),
+    "none": ("0", None, 0),
+    "spaces around them": (" 120 ", None, 120),
+    "leading zeros": ("007", None, 7),
+    "more than there are": ("9" * 30, None, 1e9),
+    "more than a number can hold": ("9" * 5000, None, 1e9),
+    "a date": (IN_AN_HOUR, None, 3600),
+    "a date in the form of RFC 850": ("Sunday, 01-Mar-26 13:00:00 GMT", None, 3600),
+    "a date in the form of C": ("Sun Mar  1 13:00:00 2026", None, 3600),
+    "now": ("Sun, 01 Mar 2026 12:00:00 GMT", None, 0),
+    "a date of the past": ("Thu, 01 Jan 1970 00:00:00 GMT", None, 0),
+    "the end of time": ("Fri, 31 Dec 9999 23:59:59 GMT", None, 1e9),
+    "by a clock that is an hour fast": (IN_AN_HOUR, IN_AN_HOUR, 0),
+    "by a clock that is an hour slow": (IN_AN_HOUR, "Sun, 01 Mar 2026 11:00:00 GMT", 7200),
+    "by a clock that is a year slow": (IN_AN_HOUR, "Sat, 01 Mar 2025 12:00:00 GMT", 3600),
+    "by a clock of the future": (IN_AN_HOUR, "Fri, 31 Dec 9999 23:59:59 GMT", 3600),
+    "by a clock that shows nothing": (IN_AN_HOUR, "soon", 3600),
+    "seconds, whatever the clock": ("120", "Sun, 01 Mar 2026 11:00:00 GMT", 120),
+    "negative": ("-5", None, None),
+    "a sign": ("+5", None, None),
+    "a fraction": ("1.5", None, None),
+    "a power": ("1e3", None, None),
+    "digits of another script": ("٣", None, None),
+    "a unit": ("120s", None, None),
+    "two numbers": ("1, 2", None, None),
+    "a word": ("soon", None, None),
+    "infinity": ("inf", None, None),
+    "a date that there is not": ("Sun, 31 Feb 2026 13:00:00 GMT", None, None),
+    "a date of another zone": ("Sun, 01 Mar 2026 13:00:00 +0200", None, None),
+    "nothing": ("", None, None),
+}
+
+
+@pytest.mark.parametrize(("value", "date", "seconds"), RETRIES.values(), ids=RETRIES)
+def test_how_long_a_server_wants_to_be_left_alone(value, date, seconds):
+    headers = [("retry-AFTER", value)] + ([("Date", date)] if date else [])
+    found = retry_after(headers, NOW)
+    assert found == seconds
+    assert found is None or NOW + timedelta(seconds=found)  # it can be added to a date
+
+
+def test_a_server_that_says_nothing_does_not_want_to_be_left_alone():
+    assert retry_after([("Date", IN_AN_HOUR)], NOW) is None

@@ -92,7 +92,7 @@ def test_a_crawl_visits_each_url_once_by_depth_and_says_what_came_of_it(tmp_path
             ("scope", web.authority("b.test"), 1, (web.url("b.test"),)),
             ("depth", web.authority("a.test"), 1, (web.url("a.test", "/deeper"),)),
         }
-        assert access_log.violations(web.requests, lambda host: 0.0) == []
+        assert access_log.violations(web.requests, access_log.Manners(lambda host: 0.0, required=())) == []
 
 
 def test_every_document_is_a_seed_or_was_linked_from_an_earlier_round(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_the_delay_holds_also_between_rounds(tmp_path: Path) -> None:
     with Web({"a.test": site, "b.test": crawl_delay}) as web:
         crawl(tmp_path, [web.url("a.test"), web.url("b.test")], politeness__delay=0.3)
         delays = {"a.test": 0.3, "b.test": 1.5}
-        assert access_log.violations(web.requests, lambda host: delays[host]) == []
+        assert access_log.violations(web.requests, access_log.Manners(lambda host: delays[host], required=())) == []
         assert len(web.requests) == 2 + 4 + 2
 
 
@@ -252,7 +252,10 @@ def test_a_pause_that_is_longer_than_a_round_ends_the_crawl_for_now(tmp_path: Pa
     site = {"/robots.txt": plain("User-agent: *\nCrawl-delay: 3600\n"), "/": html("Home")}
     with Web({"a.test": site}) as web:
         end = crawl(tmp_path, [web.url("a.test")], limits__round_time=600.0)
-        assert (end.reason, end.rounds) == ("not_due", 2)
+        assert (end.reason, end.rounds) == ("not_due", 1)
+        (host,) = rows(tmp_path, "hosts")
+        assert (end.due_at, host["held_by"]) == (host["not_before"], "crawl_delay")
+        assert 3599 < (host["not_before"] - host["last_fetched_at"]).total_seconds() < 3601
         assert [request.path for request in web.requests] == ["/robots.txt"]
     assert [row["reason"] for row in frontier(tmp_path)] == ["deferred"]
 
@@ -262,7 +265,7 @@ def test_the_delay_holds_between_the_redirects_of_robots_txt(tmp_path: Path) -> 
     with Web({"a.test": site}) as web:
         crawl(tmp_path, [web.url("a.test")], politeness__delay=0.3)
         assert [request.path for request in web.requests] == ["/robots.txt", "/rules.txt", "/"]
-        assert access_log.violations(web.requests, lambda host: 0.3) == []
+        assert access_log.violations(web.requests, access_log.Manners(lambda host: 0.3, required=())) == []
 
 
 def test_rejected_links_are_counted_one_by_one(tmp_path: Path) -> None:
@@ -316,7 +319,11 @@ def test_workers_that_outlive_their_driver_stop_when_the_crawl_goes_on(tmp_path:
             crawl(tmp_path, [web.url("a.test", path) for path in paths], engine=killed, politeness__delay=0.1)
         crawl(tmp_path, rounds=1, politeness__delay=0.1)
         killed.job.join()
-        pace = [p for p in access_log.violations(web.requests, lambda host: 0.1) if "robots" not in p]
+        pace = [
+            p
+            for p in access_log.violations(web.requests, access_log.Manners(lambda host: 0.1, required=()))
+            if "robots" not in p
+        ]
         assert pace == []
         assert len(web.requests) < 2 + 2 * len(paths)  # the first job did not go through with it
     assert sorted(row["url"] for row in rows(tmp_path, "visits")) == sorted(web.url("a.test", path) for path in paths)

@@ -1,5 +1,6 @@
 """Many hosts at once, one request at a time on each; and every URL comes to exactly one visit."""
 
+import itertools
 import json
 import threading
 import time
@@ -15,12 +16,12 @@ from tests import access_log
 from tests.crawls import settings
 from tests.servers import NO_ROBOTS, PAGE, Page, Servers, Wait
 from transforms.frontier import Due
-from transforms.hosts import Robots
+from transforms.hosts import HostTurn, Robots
 from transforms.identity import Identity
 from transforms.outcomes import Outcome
 from transforms.replies import Reply
 from transforms.robots import Verdict, parse
-from transforms.robots_asking import Known, known_robots
+from transforms.robots_asking import known_robots
 from transforms.scheduler import Event, HostScheduler, VisitContext
 from transforms.urls import host, url_key
 
@@ -43,7 +44,8 @@ class Round:
         seconds: float = 30.0,
         robots: Mapping[str, Robots] | None = None,
         last_good: Mapping[str, Robots] | None = None,
-        asked: datetime | None = None,
+        ready_at: float = 0.0,
+        held: Mapping[str, datetime] | None = None,
         progress: Path | None = None,
         stop_file: Path | None = None,
         **changes: Any,
@@ -55,14 +57,15 @@ class Round:
             round=3,
             deadline=datetime.now(UTC) + timedelta(seconds=seconds),
             asked_before=None,
-            opener=lambda: servers.open_client,
+            opener=lambda names: servers.open_client,
             progress=str(progress) if progress else None,
             stop_file=str(stop_file) if stop_file else None,
         )
-        self.scheduler = HostScheduler(context)
+        self.scheduler = HostScheduler(context, held or {})
         for queue in queues:
-            known = Known(dict(robots or {}), dict(last_good or {}))
-            self.scheduler.add(host(queue[0]), deque(map(due, queue)), known, asked)
+            turn = HostTurn(host(queue[0]), deque(map(due, queue)), dict(robots or {}), dict(last_good or {}))
+            turn.ready_at = ready_at
+            self.scheduler.add(turn.host, [turn])
 
     def run(self) -> list[Event]:
         """All events to the end; URLs of visits are each there once."""
@@ -86,7 +89,12 @@ def test_good_manners_on_every_host() -> None:
     servers = Servers({"http://h3.test/robots.txt": Reply(200, (), robots.encode()), "*": Wait(0.01)})
     ends = outcomes(Round(servers, *queues, politeness__delay=0.04).run())
     delays = {f"h{n}.test": 0.04 for n in range(8)} | {"h3.test": 0.1}
-    assert access_log.violations(servers.requests, delays.__getitem__, {"h3.test": robots}) == []
+    assert (
+        access_log.violations(
+            servers.requests, access_log.Manners(delays.__getitem__, robots_of={"h3.test": robots}, required=())
+        )
+        == []
+    )
     assert ends == {url: "denied_robots" if url == "http://h3.test/2" else "fetched" for q in queues for url in q}
 
 
@@ -170,14 +178,14 @@ def test_what_robots_txt_means_for_a_host(reply: Reply, end: str) -> None:
     events = Round(servers, pages("a.test", 3)).run()
     assert set(outcomes(events).values()) == {end}
     assert len([url for url in servers.urls if not url.endswith("robots.txt")]) == (3 if end == "fetched" else 0)
-    assert [event.row["origin"] for event in events if event.table == "robots"] == ["http://a.test"]
+    assert [row["origin"] for _, row in events if row.get("origin") == "http://a.test"] == ["http://a.test"]
 
 
-def test_the_delay_counts_from_the_answer_of_an_earlier_round() -> None:
+def test_a_host_that_rests_from_an_earlier_round_is_not_asked_before() -> None:
     servers = Servers()
     before = time.monotonic()
-    Round(servers, pages("a.test", 1), asked=datetime.now(UTC), politeness__delay=0.2).run()
-    assert servers.requests[0].started - before >= 0.19
+    Round(servers, pages("a.test", 1), ready_at=before + 0.2).run()
+    assert servers.requests[0].started - before >= 0.2
 
 
 def test_at_the_deadline_the_rest_is_deferred() -> None:
@@ -195,7 +203,7 @@ def test_at_the_deadline_the_rest_is_deferred() -> None:
 def test_who_could_only_be_asked_after_the_deadline_is_deferred() -> None:
     servers = Servers()
     ends = outcomes(Round(servers, pages("a.test", 5), seconds=0.5, politeness__delay=60.0).run())
-    assert list(ends.values()) == ["deferred"] * 5
+    assert ends == {"http://a.test/0": "deferred"}  # and no visit for the others, which stay in the frontier
     assert servers.urls == ["http://a.test/robots.txt"]
 
 
@@ -224,10 +232,10 @@ def test_an_exception_in_a_thread_fails_the_round() -> None:
 
 
 def test_a_crawl_delay_leaves_in_the_frontier_what_the_round_has_no_time_for() -> None:
-    robots = Reply(200, (), b"User-agent: *\nCrawl-delay: 1800")
+    robots = Reply(200, (), b"User-agent: *\nCrawl-delay: 0.3")
     servers = Servers({"http://a.test/robots.txt": robots})
     queues = [pages("a.test", 10), pages("b.test", 10)]
-    ends = outcomes(Round(servers, *queues, seconds=0.5, limits__round_time=3600.0).run())
+    ends = outcomes(Round(servers, *queues, seconds=0.8).run())
     assert [url for url in ends if "a.test" in url] == pages("a.test", 3)  # and no visit for the others
     assert [url for url in ends if "b.test" in url] == pages("b.test", 10)
 
@@ -311,9 +319,8 @@ def test_a_visit_is_a_row() -> None:
 
     url = "http://a.test/x"
     round_ = Round(Servers({url: page}))
-    round_.scheduler.add(
-        "a.test", deque([due(url, etag='"v1"', referrer="http://b.test/", failures=1)]), Known({}, {}), None
-    )
+    queue = deque([due(url, etag='"v1"', referrer="http://b.test/", failures=1)])
+    round_.scheduler.add("a.test", [HostTurn("a.test", queue)])
     (visit,) = [event.row for event in round_.run() if event.table == "visits"]
     expected = {
         "url_key": url_key(url),
@@ -341,3 +348,202 @@ def test_who_watches_is_told(tmp_path: Path) -> None:
         "active": 0,
         "waiting": 0,
     }
+
+
+def turns(events: list[Event]) -> dict[str, dict[str, Any]]:
+    """The turn of each host."""
+    return {event.row["host"]: event.row for event in events if event.table == "turns"}
+
+
+def test_a_turn_says_how_it_went_and_when_the_host_may_be_asked_again() -> None:
+    servers = Servers({"http://a.test/1": Reply(503, [("Retry-After", "3600")], b"busy", elapsed=0.5)})
+    events = Round(servers, pages("a.test", 4)).run()
+    row = turns(events)["a.test"]
+    assert (row["visits"], row["requests"], row["fetched"], row["failures"]) == (4, 3, 1, 1)
+    assert (row["failures_in_row"], row["last_elapsed_ms"], row["held_by"]) == (1, 500.0, "retry_after")
+    wait = (row["not_before"] - row["last_fetched_at"]).total_seconds()
+    assert wait == pytest.approx(3600.0, abs=1.0)
+    ends = outcomes(events)
+    assert [ends[url] for url in pages("a.test", 4)] == ["fetched", "server_error", "deferred", "deferred"]
+    assert servers.urls[-1] == "http://a.test/1"
+
+
+def test_a_host_that_asks_for_a_short_rest_gets_it_in_the_same_round() -> None:
+    answers = iter([Reply(429, [("Retry-After", "1")]), PAGE])
+    servers = Servers({"http://a.test/0": lambda url, headers: next(answers)})
+    ends = outcomes(Round(servers, pages("a.test", 2)).run())
+    assert list(ends.values()) == ["server_error", "fetched"]
+    busy, after = servers.requests[1:]
+    assert after.started - busy.ended >= 0.99
+
+
+def test_a_host_that_never_answers_is_dead_after_some_tries() -> None:
+    servers = Servers({"*": Reply(trouble=Outcome.CONNECT_ERROR)})
+    events = Round(servers, pages("a.test", 9), politeness__dead_after=2, politeness__backoff=0.01).run()
+    assert list(outcomes(events).values()) == ["connect_error"] * 2 + ["deferred"] * 7
+    assert turns(events)["a.test"]["held_by"] == "dead"
+    visits = [event.row for event in events if event.table == "visits"]
+    assert [row["host_failures"] for row in visits] == [1] + [2] * 8
+
+
+def test_one_good_answer_forgives() -> None:
+    error = Reply(500)
+    servers = Servers({f"http://a.test/{n}": error for n in (0, 1, 3, 4)})
+    events = Round(servers, pages("a.test", 6), politeness__backoff=0.01).run()
+    assert [row["host_failures"] for _, row in events if "host_failures" in row] == [1, 2, 0, 1, 2, 0]
+    assert turns(events)["a.test"]["failures_in_row"] == 0
+
+
+def test_an_unreachable_robots_txt_holds_the_host() -> None:
+    servers = Servers({"http://a.test/robots.txt": Reply(503, [("Retry-After", "7200")])})
+    row = turns(Round(servers, pages("a.test", 2)).run())["a.test"]
+    assert (row["held_by"], row["failures_in_row"], row["requests"]) == ("retry_after", 1, 1)
+    assert (row["not_before"] - row["last_fetched_at"]).total_seconds() == pytest.approx(7200.0, abs=1.0)
+
+
+def test_a_host_rests_for_as_long_as_its_last_answer_took() -> None:
+    servers = Servers({"*": Reply(200, elapsed=0.2)})
+    Round(servers, pages("a.test", 3), politeness__response_factor=1.0).run()
+    starts = [request.started for request in servers.requests[1:]]
+    assert all(b - a >= 0.2 for a, b in itertools.pairwise(starts))
+
+
+def test_a_host_has_its_share_of_a_round() -> None:
+    servers = Servers()
+    robots = {"http://a.test": Robots(Verdict.ALLOW_ALL)}
+    changes = {"limits__max_seconds_per_host": 0.3, "politeness__delay": 0.1}
+    ends = outcomes(Round(servers, pages("a.test", 30), robots=robots, **changes).run())
+    assert len(ends) == 30
+    assert 2 <= Counter(ends.values())["fetched"] <= 4
+    assert set(ends.values()) == {"fetched", "deferred"}
+
+
+def shared_round(servers: Servers, **changes: Any) -> list[Event]:
+    """Three hosts in one queue, and one alone."""
+    round_ = Round(servers, pages("alone.test", 3), **changes)
+    three = [HostTurn(f"h{n}.test", deque(map(due, pages(f"h{n}.test", 3)))) for n in range(3)]
+    round_.scheduler.add("shared", three)
+    return round_.run()
+
+
+def test_hosts_that_share_a_queue_are_asked_one_at_a_time() -> None:
+    servers = Servers(
+        {"http://h1.test/robots.txt": Reply(200, (), b"User-agent: *\nCrawl-delay: 0.2"), "*": Wait(0.01)}
+    )
+    events = shared_round(servers, politeness__scope="domain", politeness__delay=0.06, politeness__shared_delay=0.03)
+    assert Counter(outcomes(events).values()) == {"fetched": 12}
+    manners = access_log.Manners(
+        delay_of=lambda host: 0.2 if host == "h1.test" else 0.06,
+        group_of=lambda host: "shared" if host.startswith("h") else host,
+        shared_delay=0.03,
+        required=(),
+    )
+    assert access_log.violations(servers.requests, manners) == []
+    order = [request.host for request in servers.requests if request.host.startswith("h")]
+    assert order != sorted(order)  # they take turns
+
+
+def test_a_round_that_ends_defers_all_who_share_a_queue() -> None:
+    ends = outcomes(shared_round(Servers({"*": Wait(0.05)}), seconds=0.3, politeness__scope="address"))
+    assert len(ends) == 12
+    assert set(ends.values()) == {"fetched", "deferred"}
+
+
+# where a.test's robots.txt was moved to; how many requests b.test got for it
+MOVED = {"a host with pages of its own": 3, "a host of which nothing else is asked": 0}
+
+
+@pytest.mark.parametrize("own_pages", MOVED.values(), ids=MOVED)
+def test_a_robots_txt_on_another_host_is_asked_for_in_that_hosts_queue(own_pages: int) -> None:
+    moved = Reply(301, [("Location", "http://b.test/robots.txt")])
+    rules = Reply(200, (), b"User-agent: *\nDisallow: /1")
+    servers = Servers({"http://a.test/robots.txt": moved, "http://b.test/robots.txt": rules, "*": Wait(0.02)})
+    queues = [pages("a.test", 3), *([pages("b.test", own_pages)] if own_pages else [])]
+    events = Round(servers, *queues, politeness__delay=0.05).run()
+    assert outcomes(events) == {
+        url: "denied_robots" if url.endswith("/1") else "fetched" for queue in queues for url in queue
+    }
+    assert access_log.violations(servers.requests, access_log.Manners(lambda host: 0.05, required=())) == []
+    assert [row["origin"] for table, row in events if table == "robots"].count("http://a.test") == 1
+
+
+def test_two_hosts_that_send_each_other_for_robots_txt_both_get_an_end() -> None:
+    servers = Servers(
+        {
+            "http://a.test/robots.txt": Reply(301, [("Location", "http://b.test/robots.txt")]),
+            "http://b.test/robots.txt": Reply(301, [("Location", "http://a.test/robots.txt")]),
+        }
+    )
+    events = Round(servers, pages("a.test", 2), pages("b.test", 2)).run()
+    assert set(outcomes(events).values()) == {"fetched"}  # one redirect too many is no robots.txt (RFC 9309, 2.3.1.2)
+    assert len(outcomes(events)) == 4
+
+
+def test_a_robots_txt_on_a_host_that_rests_cannot_be_had() -> None:
+    moved = Reply(301, [("Location", "http://b.test/robots.txt")])
+    servers = Servers(
+        {"http://a.test/robots.txt": moved, "http://b.test/robots.txt": Reply(503, [("Retry-After", "99")])}
+    )
+    ends = outcomes(Round(servers, pages("b.test", 1), pages("a.test", 2)).run())
+    assert set(ends.values()) == {"unreachable_robots"}
+    assert [url for url in servers.urls if "b.test" in url] == ["http://b.test/robots.txt"]
+
+
+def test_visits_say_which_robots_txt_counted() -> None:
+    events = Round(Servers(), pages("a.test", 2)).run()
+    (robots,) = [row for table, row in events if table == "robots"]
+    assert {row["robots_at"] for table, row in events if table == "visits"} == {robots["fetched_at"]}
+
+
+def test_what_can_be_said_without_asking_does_not_wait() -> None:
+    robots = {"http://a.test": Robots(Verdict.RULES, parse(b"User-agent: *\nDisallow: /1\nDisallow: /2", "Beamtrawl"))}
+    servers = Servers({"http://b.test/robots.txt": Reply(503)})
+    started = time.monotonic()
+    changes = {"seconds": 3600.0, "politeness__delay": 300.0}
+    ends = outcomes(Round(servers, pages("a.test", 3), pages("b.test", 2), robots=robots, **changes).run())
+    assert list(ends.values()).count("denied_robots") == 2
+    assert time.monotonic() - started < 60  # the next request to either could start after 300 seconds
+
+
+def test_a_crawl_delay_that_outlasts_robots_txt_still_lets_a_page_be_asked_for() -> None:
+    servers = Servers({"http://a.test/robots.txt": Reply(200, (), b"User-agent: *\nCrawl-delay: 172800")})
+    events = Round(servers, pages("a.test", 3)).run()
+    assert servers.urls == ["http://a.test/robots.txt", "http://a.test/0"]
+    row = turns(events)["a.test"]
+    assert row["held_by"] == "crawl_delay"
+    assert (row["not_before"] - row["last_fetched_at"]).total_seconds() == pytest.approx(172_800, abs=1.0)
+
+
+def test_a_robots_txt_is_not_asked_for_on_a_host_that_is_held_from_an_earlier_round() -> None:
+    servers = Servers({"http://a.test/robots.txt": Reply(301, [("Location", "http://b.test/robots.txt")])})
+    round_ = Round(servers, pages("a.test", 1), held={"b.test": datetime.now(UTC) + timedelta(hours=1)})
+    events = round_.run()
+    assert set(outcomes(events).values()) == {"unreachable_robots"}
+    assert servers.urls == ["http://a.test/robots.txt"]
+    assert list(turns(events)) == ["a.test"]
+
+
+def test_servers_that_take_long_do_not_hold_up_the_others() -> None:
+    held = threading.Event()
+
+    def slow(url: str, headers: Mapping[str, str]) -> Reply:
+        assert held.wait(20)
+        return PAGE
+
+    servers = Servers({f"http://s{n}.test/0": slow for n in range(4)})
+    queues = [*(pages(f"s{n}.test", 1) for n in range(4)), pages("quick.test", 3)]
+    round_ = Round(servers, *queues, fetch__connections=4)
+    seen = []
+    for event in round_.scheduler.pump(wait=True):
+        if event.table == "visits":
+            seen.append(event.row["host"])
+        if seen.count("quick.test") == 3:
+            held.set()
+    round_.scheduler.close()
+    assert seen[:3] == ["quick.test"] * 3
+
+
+def test_a_host_is_not_asked_when_its_answer_would_come_too_late() -> None:
+    servers = Servers({"*": Reply(200, elapsed=60.0)})
+    ends = outcomes(Round(servers, pages("a.test", 3), seconds=30.0).run())
+    assert list(ends.values()) == ["fetched", "deferred", "deferred"]

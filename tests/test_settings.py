@@ -73,7 +73,7 @@ SETTINGS = st.builds(
         connections=COUNTS,
         resolve=st.lists(st.ip_addresses().map("a.test:80:{}".format), max_size=2),
         verify_tls=st.booleans(),
-        proxy=st.sampled_from(["", "http://me:p%40ss@proxy.test:3128", "https://[::1]:8080/"]),
+        proxy=st.sampled_from(["", "http://me:p%40ss@proxy.test:3128", "http://[::1]:8080/"]),
         headers=st.lists(st.from_regex(r"X-[A-Za-z]+: [ -~]+", fullmatch=True), max_size=2),
         credentials=st.lists(st.from_regex(r"[a-z.:0-9]+ [a-z]+:[ -~]*", fullmatch=True), max_size=2),
     ),
@@ -93,7 +93,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "scope": 5,  # depth is shown in a comment alone
         "limits": 6,
         "politeness": 8,  # shared_delay as well
-        "fetch": 14,
+        "fetch": 15,
         "recrawl": 0,
     }
     assert "\n# depth = …\n" in render(Settings())
@@ -184,7 +184,7 @@ BAD = {
     "a header that is the robot's": (
         '[fetch]\nheaders = ["user-agent: Mozilla"]',
         2,
-        "fetch.headers = …: user-agent is the robot's own business: [robot] says who it is",
+        "fetch.headers = …: user-agent is sent by the robot itself: [robot] says who it is",
     ),
     "a key outside all tables": ("mode = 1", 1, None),
     "a table as a list": ("[robot]\n[[scope]]\nmode = 1", 2, None),

@@ -31,6 +31,7 @@ SAMPLE = {
     pa.large_binary(): b"\x00body",
     pa.timestamp("us", tz="UTC"): datetime(2026, 3, 1, 12, 0, 0, 123456, UTC),
     pa.list_(pa.string()): ["a", ""],
+    pa.list_(pa.int64()): [3, 0],
     pa.map_(pa.string(), pa.string()): [("name", "value")],
     VISITS.field("headers").type: [{"name": "ETag", "value": '"1"'}, {"name": "ETag", "value": '"2"'}],
 }

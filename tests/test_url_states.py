@@ -14,10 +14,12 @@ from transforms.documents import CANDIDATES
 from transforms.history import split
 from transforms.outcomes import REQUESTED, Outcome
 from transforms.parsing import FACTS
+from transforms.settings import Limits
 from transforms.tables import FRONTIER, URLS, read_table
 from transforms.url_states import AdvanceUrls, advance, after_visit, merge_candidates, read_frontier, retry_at
 from transforms.urls import url_key
 
+LIMITS = Limits(max_tries=3, max_host_tries=5)
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 VISITS = [outcome for outcome in Outcome if outcome is not Outcome.DENIED_META]  # that one is counted later
 
@@ -49,9 +51,9 @@ def found(name, depth=1, *, redirects=0, score=1.0, referrer="http://a.test/"):
     return row | {"score": score, "referrer": referrer}
 
 
-def advanced(candidates=(), facts=(), earlier=(), frontier=(), round_=2, max_tries=3):
+def advanced(candidates=(), facts=(), earlier=(), frontier=(), round_=2, limits=LIMITS):
     """(changed rows of urls, rows of the next frontier), each by URL."""
-    urls, following = advance(candidates, facts, earlier, frontier, round_=round_, max_tries=max_tries)
+    urls, following = advance(candidates, facts, earlier, frontier, round_=round_, limits=limits)
     return {row["url"]: row for row in urls}, {row["url"]: row for row in following}
 
 
@@ -64,7 +66,7 @@ AFTER = {
     Outcome.CLIENT_ERROR: ("failed", 0, None),
     Outcome.SERVER_ERROR: ("due", 2, ("retry", 4)),
     Outcome.DENIED_ROBOTS: ("denied", 1, None),
-    Outcome.UNREACHABLE_ROBOTS: ("due", 1, ("retry", 300)),
+    Outcome.UNREACHABLE_ROBOTS: ("due", 1, ("retry", None)),  # until its host may be asked again
     Outcome.DEFERRED: ("due", 1, ("deferred", None)),
     Outcome.TIMEOUT: ("due", 2, ("retry", 4)),
     Outcome.DNS_ERROR: ("due", 2, ("retry", 4)),
@@ -80,7 +82,7 @@ AFTER = {
 @pytest.mark.parametrize("outcome", VISITS)
 def test_each_outcome_leads_to_a_state_and_perhaps_to_another_try(outcome):
     state, failures, again = AFTER[outcome]
-    url, row = after_visit(known("/a", failures=1), visited("/a", outcome, depth=2), max_tries=3)
+    url, row = after_visit(known("/a", failures=1), visited("/a", outcome, depth=2), LIMITS)
     assert (url["state"], url["failures"], url["reason"]) == (state, failures, outcome)
     if again is None:
         assert row is None
@@ -94,26 +96,40 @@ def test_each_outcome_leads_to_a_state_and_perhaps_to_another_try(outcome):
 
 @pytest.mark.parametrize("outcome", [o for o in VISITS if AFTER[o][1] == 2])
 def test_after_the_last_try_a_url_has_failed(outcome):
-    url, row = after_visit(known("/a", failures=2), visited("/a", outcome), max_tries=3)
+    url, row = after_visit(known("/a", failures=2), visited("/a", outcome), LIMITS)
     assert (url["state"], url["failures"], row) == ("failed", 3, None)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS])
 def test_a_url_that_was_not_asked_for_waits_for_as_long_as_that_lasts(outcome):
-    url, row = after_visit(known("/a", failures=2, fetches=2), visited("/a", outcome), max_tries=3)
+    url, row = after_visit(known("/a", failures=2, fetches=2), visited("/a", outcome), LIMITS)
     assert (url["state"], url["fetches"], row["failures"]) == ("due", 2, 2)
+
+
+@pytest.mark.parametrize(("host_failures", "state"), [(None, "due"), (4, "due"), (5, "failed")])
+@pytest.mark.parametrize("outcome", [Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS])
+def test_a_url_waits_no_longer_for_a_host_that_has_failed_too_often(outcome, host_failures, state):
+    url, row = after_visit(known("/a"), visited("/a", outcome, host_failures=host_failures), LIMITS)
+    assert (url["state"], row is None) == (state, state == "failed")
+    assert url["reason"] == ("dead_host" if state == "failed" else outcome)
+
+
+def test_a_page_that_is_tried_again_is_asked_for_by_what_is_known_of_it():
+    page = known("/a", etag='"1"', last_modified="yesterday", digest=b"a" * 16)
+    _, row = after_visit(page, visited("/a", Outcome.TIMEOUT), LIMITS)
+    assert (row["etag"], row["last_modified"]) == ('"1"', "yesterday")
 
 
 @pytest.mark.parametrize("outcome", VISITS)
 def test_requests_are_counted_as_fetches(outcome):
-    url, _ = after_visit(known("/a"), visited("/a", outcome), max_tries=3)
+    url, _ = after_visit(known("/a"), visited("/a", outcome), LIMITS)
     asked = outcome in REQUESTED
     assert url["fetches"] == asked
     assert url["last_fetched_at"] == (NOW if asked else None)
 
 
 def test_the_wait_doubles_with_each_failure():
-    waits = [(retry_at(Outcome.TIMEOUT, n, NOW) - NOW).total_seconds() for n in (1, 2, 3, 4)]
+    waits = [(retry_at(n, NOW) - NOW).total_seconds() for n in (1, 2, 3, 4)]
     assert waits == [2, 4, 8, 16]
 
 
@@ -124,18 +140,18 @@ CHANGES = {"first visit": (None, b"a", 0), "the same": (b"a", b"a", 0), "another
 @pytest.mark.parametrize(("before", "now", "changes"), CHANGES.values(), ids=CHANGES)
 def test_changes_of_the_content_are_counted(before, now, changes):
     fact = visited("/a", digest=now, etag='"1"', last_modified="yesterday")
-    url, _ = after_visit(known("/a", digest=before), fact, max_tries=3)
+    url, _ = after_visit(known("/a", digest=before), fact, LIMITS)
     assert (url["changes"], url["digest"], url["etag"], url["last_modified"]) == (changes, now, '"1"', "yesterday")
 
 
 def test_a_304_keeps_what_is_known_of_the_document():
     before = known("/a", digest=b"a", etag='"1"', changes=4)
-    url, _ = after_visit(before, visited("/a", Outcome.NOT_MODIFIED, status=304), max_tries=3)
+    url, _ = after_visit(before, visited("/a", Outcome.NOT_MODIFIED, status=304), LIMITS)
     assert (url["digest"], url["etag"], url["changes"], url["last_status"]) == (b"a", '"1"', 4, 304)
 
 
 def test_a_page_that_wants_no_index_says_so_as_its_reason():
-    url, _ = after_visit(known("/a"), visited("/a", denied_meta=True), max_tries=3)
+    url, _ = after_visit(known("/a"), visited("/a", denied_meta=True), LIMITS)
     assert (url["state"], url["reason"]) == ("fetched", "denied_meta")
 
 
@@ -212,7 +228,7 @@ def test_a_url_that_is_due_twice_stays_once_with_the_shorter_way():
     rows = [due("/a", depth=2), due("/a", depth=1), due("/a", depth=3)]
     _, following = advanced(frontier=rows)
     assert following["/a"]["depth"] == 1
-    assert len(advance([], [], [], rows, round_=2, max_tries=3)[1]) == 1
+    assert len(advance([], [], [], rows, round_=2, limits=LIMITS)[1]) == 1
 
 
 @pytest.mark.parametrize("order", [1, -1], ids=["oldest first", "newest first"])
@@ -235,7 +251,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(waiting, finished, candidates, 
     finished -= waiting
     facts = [visited(name, data.draw(st.sampled_from(VISITS))) for name in waiting if data.draw(st.booleans())]
     earlier = [known(name) for name in waiting] + [known(name, state="fetched") for name in finished]
-    urls, following = advance(candidates, facts, earlier, map(due, waiting), round_=2, max_tries=3)
+    urls, following = advance(candidates, facts, earlier, map(due, waiting), round_=2, limits=LIMITS)
 
     states = {row["url"]: row["state"] for row in urls}
     next_ = [row["url"] for row in following]
@@ -275,4 +291,4 @@ def test_a_round_writes_the_changed_urls_and_the_frontier_of_the_next(tmp_path):
             name: pipeline | name >> beam.Create(list(split(pa.Table.from_pylist(rows, schema=schema), "url_key", 4)))
             for name, (schema, rows) in sides.items()
         }
-        assert_that(collections | AdvanceUrls(root, 5, max_tries=3), check)
+        assert_that(collections | AdvanceUrls(root, 5, LIMITS), check)

@@ -4,10 +4,12 @@ import contextlib
 import http.client
 import threading
 import time
+from email.utils import parsedate_to_datetime
 
 import pytest
 
-from tests.web import Answer, Web, html, plain, redirect, slow, status
+from tests.web import CLOSED, MUTE, OTHERWISE, Answer, Overload, Web, html, overloaded, plain, redirect, slow, status
+from tests.web_process import WebProcess
 
 
 def ask(web: Web, *paths: str, host: str = "a.test", method: str = "GET", **headers: str):
@@ -119,9 +121,91 @@ def test_closing_ends_open_connections():
         waiting.getresponse()
 
 
-def test_three_hundred_hosts_answer_at_once():
+def test_what_a_site_does_not_list():
+    with Web({"a.test": {"/": "<p>hi", OTHERWISE: status(418)}}) as web:
+        assert [s for s, _, _ in ask(web, "/other", "/")] == [418, 200]
+
+
+def test_dead_hosts():
+    with Web({"closed.test": CLOSED, "mute.test": MUTE}) as web:
+        with pytest.raises(ConnectionRefusedError):
+            ask(web, "/", host="closed.test")
+        client = http.client.HTTPConnection(web.authority("mute.test"), timeout=0.05)
+        client.request("GET", "/robots.txt")
+        with contextlib.closing(client), pytest.raises(TimeoutError):
+            client.getresponse()
+
+
+# name: (the form of Retry-After, what a host that is to be left alone for 100 s says)
+FORMS = {
+    "seconds": (False, lambda value: 98 <= int(value) <= 100),
+    "a date": (True, lambda value: 98 <= until(value) <= 101),
+}
+
+
+def until(date: str) -> float:
+    """Seconds until a date of HTTP."""
+    return parsedate_to_datetime(date).timestamp() - time.time()
+
+
+@pytest.mark.parametrize(("as_date", "right"), FORMS.values(), ids=FORMS)
+def test_an_overloaded_host_says_when_it_will_be_over(as_date, right):
+    site = overloaded(Overload(after=2, seconds=100, as_date=as_date), {"/": "<p>hi", "/x": "<p>x"})
+    with Web({"a.test": site}) as web:
+        answers = ask(web, "/", "/x", "/", "/x", "/missing")
+        last = web.requests[-2]
+    assert [code for code, _, _ in answers] == [200, 200, 429, 429, 404]
+    assert right(answers[2][2]["Retry-After"])
+    assert last.answered["retry-after"] == answers[3][2]["Retry-After"]
+
+
+def test_an_overload_is_over_once():
+    site = overloaded(Overload(after=1, seconds=0, code=503), {"/": "<p>hi"})
+    with Web({"a.test": site}) as web:
+        assert [code for code, _, _ in ask(web, "/", "/", "/")] == [200, 200, 200]
+    running = Overload(after=0, seconds=100, code=503)
+    assert running.answer("<p>hi", {}).status == 503
+    running.over -= 100
+    assert running.answer("<p>hi", {}) == running.answer("<p>hi", {}) == Answer(body=b"<p>hi")
+
+
+def test_hosts_may_share_an_address():
+    names = ["a.test", "b.test", "c.test"]
+    with Web({name: {"/": name} for name in names}, addresses=dict.fromkeys(names[:2], "127.1.2.3")) as web:
+        assert [web.authority(name).split(":")[0] for name in names] == ["127.1.2.3", "127.1.2.3", "127.0.0.3"]
+        assert [ask(web, "/", host=name)[0][1].decode() for name in names] == names
+
+
+def test_hosts_by_name():
+    with Web({"a.test": {"/": "http://a.test/x"}}, by_name=True) as web:
+        name, port, address = web.pins[0].split(":")
+        assert (name, address, web.url("a.test")) == ("a.test", "127.0.0.1", f"http://a.test:{port}/")
+        client = http.client.HTTPConnection(address, int(port), timeout=10)
+        client.request("GET", "/")
+        assert client.getresponse().read().decode() == web.url("a.test", "/x")
+        client.close()
+
+
+def test_a_web_in_a_process_of_its_own():
+    sites = {
+        "a.test": overloaded(Overload(after=1, seconds=100), {"/": "<p>hi"}),
+        "b.test": {"/": redirect("//a.test/")},
+    }
+    with WebProcess(sites, addresses={"b.test": "127.1.2.3"}) as web:
+        before = time.monotonic()
+        assert [code for code, _, _ in ask(web, "/", "/")] == [200, 429]
+        (first, second), after = web.requests, time.monotonic()
+        assert ask(web, "/", host="b.test")[0][2]["Location"] == f"//{web.authority('a.test')}/"
+        assert web.pins[1] == web.authority("b.test").replace("127.1.2.3", "b.test") + ":127.1.2.3"
+    assert before <= first.started <= first.ended <= second.started <= second.ended <= after  # one clock for both
+    assert [(r.host, r.status) for r in web.requests] == [("a.test", 200), ("a.test", 429), ("b.test", 302)]
+    assert web.lag > 0.0
+
+
+@pytest.mark.parametrize("kind", [Web, WebProcess])
+def test_three_hundred_hosts_answer_at_once(kind):
     names = [f"h{n}.test" for n in range(300)]
-    with Web({name: {"/": f"<p>{name}"} for name in names}) as web:
+    with kind({name: {"/": f"<p>{name}"} for name in names}) as web:
         bodies: dict[str, bytes] = {}
         threads = [threading.Thread(target=lambda n=n: bodies.update({n: ask(web, "/", host=n)[0][1]})) for n in names]
         for thread in threads:

@@ -59,7 +59,7 @@ def test_workers_that_have_the_sdist_give_the_same_tables_and_index(pool: Pool, 
         crawl(tmp_path / "direct", seeds, rounds=2)
         before = len(web.requests)
         crawl(tmp_path / "portable", seeds, rounds=2, engine=portable(pool))
-        assert access_log.violations(web.requests[before:], lambda host: 0.0) == []
+        assert access_log.violations(web.requests[before:], access_log.Manners(lambda host: 0.0, required=())) == []
     tables = without_times(tmp_path / "direct")
     assert {name for name, rows in tables.items() if rows} >= {
         "visits",
@@ -90,7 +90,7 @@ def test_a_crawl_whose_workers_were_killed_fails_at_once_and_goes_on(pool: Pool,
         crawl(tmp_path, engine=portable(pool), politeness__delay=0.1)
         assert sorted(row["url"] for row in rows(tmp_path, "documents")) == sorted(seeds)
         # What the first try had asked for is asked for again, robots.txt too, and as politely.
-        problems = access_log.violations(web.requests, lambda host: 0.1)
+        problems = access_log.violations(web.requests, access_log.Manners(lambda host: 0.1, required=()))
         assert [problem for problem in problems if "robots" not in problem] == []
 
 

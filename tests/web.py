@@ -5,17 +5,21 @@
         assert [r.path for r in web.requests] == ["/"]
 
 Hosts are named in the script and get an address and a free port when the web starts; `//NAME` in bodies and
-header values becomes `//ADDRESS:PORT`, so pages can link across hosts.
+header values becomes `//ADDRESS:PORT`, so pages can link across hosts. `web_process.WebProcess` is the same web in a
+process of its own, for logs that must be honest about many hosts at once.
 """
 
 import asyncio
 import dataclasses
 import functools
 import itertools
+import math
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from email.utils import formatdate
 from html import escape
 from http import HTTPStatus
 
@@ -26,7 +30,8 @@ class Request:
 
     `started` is taken when the whole request head is there, `ended` just before the last byte of the answer
     is handed to the kernel. So what a client measures between an answer and its next request is never longer
-    than what is recorded here, however busy this thread is: a gap that is too short is the client's fault.
+    than what is recorded here, however busy this thread is: a gap that is too short is the client's fault. What a busy
+    thread can do is to make a gap look longer, by at most `Web.lag`.
     """
 
     host: str  # its name in the script
@@ -38,6 +43,7 @@ class Request:
     wall: float  # when it started, since the epoch
     status: int  # 0: the client hung up before it was answered
     connection: int  # requests of one connection share this number
+    answered: Mapping[str, str] = dataclasses.field(default_factory=dict)  # headers of the answer, lower-case names
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,24 +87,76 @@ def slow(seconds: float, page: Answer | None = None) -> Answer:
     return dataclasses.replace(page or html("Slow"), wait=seconds)
 
 
+@dataclasses.dataclass
+class Overload:
+    """The state of a host that turns clients away for a while, once they have asked so many things.
+
+    Its answers then say when it will be over (Retry-After, rounded up to whole seconds). It happens once.
+    """
+
+    after: int  # requests that are answered before
+    seconds: float
+    code: int = 429
+    as_date: bool = False  # the form of Retry-After
+    asked: int = 0
+    over: float = 0.0  # since the epoch; 0: it has not begun
+
+    def answer(self, page: Page, headers: Mapping[str, str]) -> Answer:
+        now = time.time()
+        self.asked += 1
+        if self.asked > self.after and not self.over:
+            self.over = now + self.seconds
+        if now >= self.over:
+            return _answer(page, headers)
+        wait = formatdate(math.ceil(self.over), usegmt=True) if self.as_date else str(math.ceil(self.over - now))
+        return status(self.code, Retry_After=wait)
+
+
+def overloaded(overload: Overload, pages: Mapping[str, Page]) -> dict[str, Page]:
+    """The pages of a host, all of which share its trouble."""
+    return {path: functools.partial(overload.answer, page) for path, page in pages.items()}
+
+
+OTHERWISE = "*"
+"""The path of a site that stands for all that it does not list."""
+
+NEVER = 1e6  # seconds: nobody waits as long for an answer
+
+MUTE: Mapping[str, Page] = {OTHERWISE: slow(NEVER)}
+"""A host that takes requests and never answers."""
+
+CLOSED: Mapping[str, Page] = {}
+"""A host with no page at all: nobody listens there, and it refuses connections."""
+
+
 class Web:
     """Serve `{host name: {path: page}}` over HTTP/1.1 from one thread while the context is open.
 
-    Paths include the query; whatever is not listed is a 404. Hosts get 127.0.0.1, 127.0.0.2, … in order, or
-    all of them 127.0.0.1 (`one_address`), each with a port of its own.
+    Paths include the query; whatever is not listed is a 404, unless the site has OTHERWISE. Hosts get 127.0.0.1,
+    127.0.0.2, … in order, or all of them 127.0.0.1 (`one_address`), or what `addresses` says, each with a port of its
+    own. With `by_name` their URLs hold their names, and `pins` says which addresses they stand for.
     """
 
-    def __init__(self, sites: Mapping[str, Mapping[str, Page]], one_address: bool = False) -> None:
+    def __init__(
+        self,
+        sites: Mapping[str, Mapping[str, Page]],
+        one_address: bool = False,
+        addresses: Mapping[str, str] | None = None,
+        by_name: bool = False,
+    ) -> None:
+        self.lag = 0.0  # seconds by which this thread was late, at most: the log's gaps may be too long by that
+        self.pins: list[str] = []  # NAME:PORT:ADDRESS
         self._sites = sites
         self._one_address = one_address
+        self._addresses = addresses or {}
+        self._by_name = by_name
         self._authorities: dict[str, str] = {}
+        self._closed: list[socket.socket] = []
         self._servers: list[asyncio.Server] = []
         self._requests: list[Request] = []
         self._connections = itertools.count(1)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="web", daemon=True)
-        names = "|".join(re.escape(name) for name in sites)
-        self._names = re.compile(rf"//({names})(?![\w.:-])".encode())
 
     @property
     def requests(self) -> list[Request]:
@@ -124,13 +182,29 @@ class Web:
         self._loop.close()
 
     async def _listen(self) -> None:
-        for number, name in enumerate(self._sites):
-            address = "127.0.0.1" if self._one_address else f"127.0.{number // 250}.{number % 250 + 1}"
-            server = await asyncio.start_server(functools.partial(self._handle, name), address, 0)
-            self._servers.append(server)
-            self._authorities[name] = f"{address}:{server.sockets[0].getsockname()[1]}"
+        for number, (name, site) in enumerate(self._sites.items()):
+            in_order = "127.0.0.1" if self._one_address else f"127.0.{number // 250}.{number % 250 + 1}"
+            address = self._addresses.get(name, in_order)
+            listener = socket.socket()
+            listener.bind((address, 0))
+            port = listener.getsockname()[1]
+            if site:
+                self._servers.append(await asyncio.start_server(functools.partial(self._handle, name), sock=listener))
+            else:
+                self._closed.append(listener)  # bound, so that nobody else gets the port; it does not listen
+            self._authorities[name] = f"{name if self._by_name else address}:{port}"
+            self.pins.append(f"{name}:{port}:{address}")
+        self._heart = self._loop.create_task(self._beat())
+
+    async def _beat(self) -> None:
+        while True:
+            due = time.monotonic() + _BEAT
+            await asyncio.sleep(_BEAT)
+            self.lag = max(self.lag, time.monotonic() - due)
 
     async def _close(self) -> None:
+        for listener in self._closed:
+            listener.close()
         for server in self._servers:
             server.close()
         connections = asyncio.all_tasks() - {asyncio.current_task()}
@@ -148,7 +222,8 @@ class Web:
                 head = await reader.readuntil(b"\r\n\r\n")
                 started, wall = time.monotonic(), time.time()
                 method, path, headers = _parse_head(head)
-                answer = self._answer(name, path, headers)
+                site = self._sites[name]
+                answer = _answer(site.get(path, site.get(OTHERWISE, status(404))), headers)
                 request = Request(name, method, path, headers, started, started, wall, 0, connection)
                 await self._reply(request, answer, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
@@ -169,14 +244,11 @@ class Web:
         except (ConnectionError, asyncio.CancelledError):
             self._requests.append(dataclasses.replace(request, ended=time.monotonic()))
             raise
-        self._requests.append(dataclasses.replace(request, ended=time.monotonic(), status=answer.status))
+        answered = {name.lower(): value for name, value in answer.headers}
+        self._requests.append(
+            dataclasses.replace(request, ended=time.monotonic(), status=answer.status, answered=answered)
+        )
         writer.write(payload[-1:])
-
-    def _answer(self, name: str, path: str, headers: Mapping[str, str]) -> Answer:
-        page = self._sites[name].get(path, status(404))
-        if callable(page):
-            page = page(headers)
-        return Answer(body=page.encode()) if isinstance(page, str) else page
 
     def _payload(self, answer: Answer, method: str) -> bytes:
         """The bytes of an answer, with the hosts' real addresses in place of their names."""
@@ -187,7 +259,19 @@ class Web:
         return head + b"\r\n" + (b"" if method == "HEAD" else body)
 
     def _with_addresses(self, data: bytes) -> bytes:
-        return self._names.sub(lambda match: b"//" + self._authorities[match[1].decode()].encode(), data)
+        return _NAME.sub(
+            lambda match: b"//" + self._authorities.get(match[1].decode(), match[1].decode()).encode(), data
+        )
+
+
+_BEAT = 0.005  # seconds between two looks at how late the thread is
+_NAME = re.compile(rb"//([A-Za-z0-9_.-]+)(?![\w.:-])")
+
+
+def _answer(page: Page, headers: Mapping[str, str]) -> Answer:
+    if callable(page):
+        page = page(headers)
+    return Answer(body=page.encode()) if isinstance(page, str) else page
 
 
 def _parse_head(head: bytes) -> tuple[str, str, dict[str, str]]:

@@ -48,6 +48,8 @@ _TEREDO = IPv6Network("2001::/32")
 _IETF_PROTOCOLS = IPv6Network("2001::/23")
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 
+_MOST_TRIED = 8  # addresses of one name: an answer of thousands must not make us knock at every door of a network
+
 
 class NameNotResolved(OSError):
     """A host name that leads to no address."""
@@ -105,16 +107,16 @@ def connect(
     """A TCP connection to a host, and the address it leads to.
 
     The name is resolved once, and the connection goes to one of the addresses that this gave: a name that
-    changes its mind in between gains nothing. Addresses that must not be asked are passed over, the others
-    are tried in order and share the timeout (seconds; the system's own limit for a look-up is apart).
+    changes its mind in between gains nothing. Addresses that must not be asked are passed over, the first
+    few others are tried in order and share the timeout (seconds; the resolver's own time is apart).
 
     Raises NameNotResolved, BlockedAddress, or the OSError of the last attempt.
     """
-    deadline = time.monotonic() + timeout
     addresses = _resolve(_unbracketed(host), port, resolver)
-    usable = [address for address in addresses if blocked(address, allowed) is None]
+    usable = [address for address in addresses if blocked(address, allowed) is None][:_MOST_TRIED]
     if not usable:
         raise BlockedAddress(host, addresses[0], blocked(addresses[0], allowed) or "")
+    deadline = time.monotonic() + timeout
     failure: OSError = TimeoutError(f"no time was left to connect to {host}")
     for tried, address in enumerate(usable):
         remaining = deadline - time.monotonic()

@@ -30,7 +30,7 @@ class CrawlDirError(Exception):
 class Manifest:
     """A committed step: what it read and what it wrote."""
 
-    step: str  # seeds, fetch, update
+    step: str  # seeds, revisits, fetch, update
     round: int
     settings_digest: str
     files: tuple[TableFile, ...]
@@ -179,11 +179,11 @@ class CrawlDir:
         return sorted(path[len(self.root) :].replace("\\", "/").lstrip("/") for path in found)
 
     def manifests(self) -> list[Manifest]:
-        """All committed steps, in the order of their rounds: seeds, then fetch, then update."""
-        order = {"seeds": 0, "fetch": 1, "update": 2}
+        """All committed steps, in the order of their rounds: seeds, then revisits, then fetch, then update."""
+        order = {"seeds": 0, "revisits": 1, "fetch": 2, "update": 3}
         names = self.names("manifests", "*.json")
         parsed = [parse_manifest(name, self._text(f"manifests/{name}")) for name in names]
-        return sorted(parsed, key=lambda m: (m.round, order.get(m.step, 3), m.ended_at))
+        return sorted(parsed, key=lambda m: (m.round, order.get(m.step, 4), m.ended_at))
 
     def require_manifests(self) -> list[Manifest]:
         """The committed steps; CrawlDirError when this is no crawl directory."""

@@ -1,6 +1,6 @@
 """The frontier: what a round may fetch, and what it chooses."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from heapq import nsmallest
 from typing import NamedTuple
@@ -9,7 +9,6 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transforms.settings import Limits
 from transforms.tables import FRONTIER, conform, open_parquet
 
 
@@ -27,21 +26,12 @@ class Due(NamedTuple):
     discovered_round: int
     redirects: int
     failures: int
+    digest: bytes | None = None
 
 
 def order(due: Due) -> tuple[int, float, str]:
     """Breadth first; within a depth the highest priority; then the alphabet, so that runs agree."""
     return (due.depth, -due.priority, due.url)
-
-
-def budget(limits: Limits, delay: float) -> int:
-    """How many pages of one host fit into a round.
-
-    No host is given more than its delay allows in the time of a round, so none can hold the round up.
-    """
-    if delay <= 0:
-        return limits.max_pages_per_host
-    return min(limits.max_pages_per_host, 1 + int(min(limits.round_time / delay, limits.max_pages_per_host)))
 
 
 def choose(queue: Iterable[Due], count: int) -> list[Due]:
@@ -71,6 +61,22 @@ def due_rows(batch: pa.Table, now: datetime) -> Iterator[Due]:
         )
     )
     return map(Due._make, zip(*(ripe[name].to_pylist() for name in Due._fields), strict=True))
+
+
+def first_due(batch: pa.Table, held: Mapping[str, datetime], now: datetime) -> datetime:
+    """When the first of some frontier rows (columns host and due_at; at least one) may be asked for.
+
+    A URL is not asked for before its own time, nor before that of its host, if it is among the `held`.
+    """
+    firsts = batch.group_by("host").aggregate([("due_at", "min"), ("due_at", "count"), ("host", "count")]).to_pydict()
+    times = []
+    for host, due_at, timed, all_ in zip(*(firsts[name] for name in _FIRSTS), strict=True):
+        own = due_at if timed == all_ else now  # without a time: now
+        times.append(max(own, held.get(host, own)))
+    return min(times)
+
+
+_FIRSTS = ("host", "due_at_min", "due_at_count", "host_count")
 
 
 class _ReadDueFn(beam.DoFn):

@@ -1,12 +1,18 @@
-"""A host's turn in a round: what it wants now. All politeness is decided here, and nothing is done."""
+"""A host's turn in a round: what it wants now. What comes next is decided here, and nothing is done."""
 
 import dataclasses
 from collections import deque
+from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from transforms.frontier import Due
+from transforms.host_rows import Tally
 from transforms.outcomes import Outcome
 from transforms.robots import Rules, Verdict
+from transforms.standing import Standing
+from transforms.urls import domain
+from transforms.urls import host as host_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,6 +22,7 @@ class Robots:
     verdict: Verdict
     rules: Rules | None = None  # when the verdict is RULES
     trouble: Outcome | None = None  # why there was no answer, when it is UNREACHABLE
+    fetched_at: datetime | None = None
 
     @property
     def crawl_delay(self) -> float:
@@ -50,7 +57,7 @@ class Wait(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The queue is empty."""
+    """Nothing, until something happens elsewhere."""
 
 
 @dataclasses.dataclass
@@ -59,9 +66,44 @@ class HostTurn:
 
     host: str
     queue: deque[Due]
-    robots: dict[str, Robots]  # by origin
-    last_good: dict[str, Robots]  # by origin, expired: instead of one that cannot be had
+    robots: dict[str, Robots] = dataclasses.field(default_factory=dict)  # by origin
+    last_good: dict[str, Robots] = dataclasses.field(default_factory=dict)  # expired: if a new one cannot be had
+    standing: Standing = dataclasses.field(default_factory=Standing)
     ready_at: float = 0.0
+    held_by: str | None = None
+    ends_at: float = float("inf")  # when its time in this round is over
+    search: "RobotsSearch | None" = None  # while its robots.txt is sought
+    errands: "deque[Errand]" = dataclasses.field(default_factory=deque)
+    in_line: bool = False  # or being asked: either way it will come to its turn
+    tally: Tally = dataclasses.field(default_factory=Tally)
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it waits for another host, which its robots.txt was moved to."""
+        return self.search is not None and host_of(self.search.url) != self.host
+
+
+@dataclasses.dataclass(frozen=True)
+class RobotsSearch:
+    """The way to an origin's robots.txt, which may lead over redirects (RFC 9309, 2.3.1.2)."""
+
+    origin: str
+    url: str
+    hops: int = 0
+
+
+class Errand(NamedTuple):
+    """A robots.txt to be had from this host on behalf of another, whose own one was moved here."""
+
+    search: RobotsSearch
+    sender: HostTurn
+
+
+def lane_name(host: str, scope: str, addresses: Sequence[str] = ()) -> str:
+    """The name of the queue that a host takes: its own, its registered domain's, or that of its least address."""
+    if scope == "domain":
+        return domain(host)
+    return min(addresses, default=host)
 
 
 def next_action(
@@ -96,8 +138,3 @@ def allows(robots: Robots, url: str) -> tuple[bool, str]:
     if robots.rules is not None:
         return robots.rules.allows(url)
     return robots.verdict is Verdict.ALLOW_ALL, ""
-
-
-def delay(configured: float, robots: Robots | None) -> float:
-    """Seconds between an answer and the next request: the larger of ours and the host's (SPEC C8)."""
-    return max(configured, robots.crawl_delay if robots else 0.0)

@@ -1,10 +1,12 @@
 """Who we say we are, on every request (SPEC C1)."""
 
+import base64
 import dataclasses
 from importlib import metadata
 from urllib.parse import urlsplit
 
-from transforms.settings import Robot
+from transforms.settings import Fetch, Robot, credentials, header
+from transforms.urls import host
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,3 +48,28 @@ class Identity:
         if last_modified:
             headers["If-Modified-Since"] = last_modified
         return headers
+
+
+def own_headers(fetch: Fetch, url: str) -> dict[str, str]:
+    """The headers that the settings add to a request for a canonical URL, before all others of the same name.
+
+    Credentials go to the host that they are for, and to no other port of it: `HOST` is the default port of either
+    scheme, `HOST:443` that of https alone.
+    """
+    found = dict(header(text) for text in fetch.headers)
+    if fetch.credentials:
+        known = dict(credentials(text) for text in fetch.credentials)
+        authority = host(url)
+        port = {"http": ":80", "https": ":443"}[url.partition(":")[0]]
+        if secret := known.get(authority) or known.get(authority + port):
+            found["Authorization"] = basic(secret)
+    return found
+
+
+def basic(user_and_password: str) -> str:
+    """The value of a header that says who we are (RFC 7617).
+
+    >>> basic("Aladdin:open sesame")
+    'Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=='
+    """
+    return "Basic " + base64.b64encode(user_and_password.encode()).decode()

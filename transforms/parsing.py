@@ -35,7 +35,7 @@ LINK = pa.struct(
 PAGES = pa.schema(
     [
         *DOCUMENTS,
-        ("is_document", pa.bool_()),  # false for a redirect: links and no content
+        ("is_document", pa.bool_()),  # false for a redirect, and a page that has not changed: links and no content
         ("score", pa.float64()),
         ("links", pa.list_(LINK)),
     ]
@@ -45,6 +45,7 @@ FACTS = pa.schema(
         *((name, VISITS.field(name).type) for name in ("url_key", "url", "host", "outcome", "status", "fetched_at")),
         *((name, VISITS.field(name).type) for name in ("depth", "referrer", "attempt", "priority", "redirects")),
         ("discovered_round", pa.int32()),
+        ("host_failures", pa.int32()),
         ("digest", KEY),
         ("denied_meta", pa.bool_()),
         ("etag", pa.string()),
@@ -62,7 +63,6 @@ class Parsed(NamedTuple):
     shard_to_pages: "beam.PCollection[Batch]"  # PAGES
     facts: "beam.PCollection[Batch]"  # FACTS, by partition of url_key
     contents: "beam.PCollection[Batch]"  # CONTENTS, by partition of digest
-    hosts: "beam.PCollection[dict]"  # rows of HOSTS: this round's part
 
 
 @functools.lru_cache(1 << 16)
@@ -106,7 +106,8 @@ def refresh_links(url: str, headers: Headers) -> list[Link]:
 def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> dict[str, Any]:
     """A row of PAGES, but for the links."""
     row = {name: visit.get(name) for name in ("url_key", "url", "host", "round", "fetched_at", "depth")}
-    row |= {"is_document": page is not None, "score": visit["priority"], "domain": urls.domain(visit["host"])}
+    is_new = page is not None and page.digest != visit.get("digest_before")
+    row |= {"is_document": is_new, "score": visit["priority"], "domain": urls.domain(visit["host"])}
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
         row["outlinks"] = len(links)
@@ -123,38 +124,6 @@ def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
     if page is not None:
         row["digest"], row["denied_meta"] = page.digest, page.noindex
     return row
-
-
-def host_rows(visits: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The visits of a batch, summed up by host: rows of HOSTS."""
-    rows: dict[str, dict[str, Any]] = {}
-    for visit in visits:
-        asked = visit["elapsed_ms"] is not None
-        part = {
-            "host": visit["host"],
-            "round": visit["round"],
-            "visits": 1,
-            "requests": int(asked),
-            "fetched": int(visit["outcome"] in (Outcome.FETCHED, Outcome.NOT_MODIFIED)),
-            "failures": int((asked and visit["status"] is None) or (visit["status"] or 0) >= 500),
-            "bytes": visit["body_bytes"] or 0,
-            "elapsed_ms": visit["elapsed_ms"] or 0.0,
-            "last_fetched_at": visit["fetched_at"] if asked else None,
-        }
-        rows[part["host"]] = add_host_rows([rows[part["host"]], part]) if part["host"] in rows else part
-    return list(rows.values())
-
-
-def add_host_rows(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Rows of HOSTS of one host as one: sums, and the latest of round and time."""
-    summed = {n: sum(r[n] for r in rows) for n in ("visits", "requests", "fetched", "failures", "bytes", "elapsed_ms")}
-    times = [r["last_fetched_at"] for r in rows if r["last_fetched_at"]]
-    return {
-        "host": rows[0]["host"],
-        "round": max(r["round"] for r in rows),
-        "last_fetched_at": max(times, default=None),
-        **summed,
-    }
 
 
 def links_column(links: list[list[tuple]]) -> pa.ListArray:
@@ -190,7 +159,6 @@ class _ParseFn(beam.DoFn):
                 rows = link_rows(found, page, visit, url_filter)
                 pages.append(page_row(visit, page, rows))
                 links.append(rows)
-        yield from (beam.pvalue.TaggedOutput("hosts", row) for row in host_rows(visits))
         fact_table = pa.Table.from_pylist(facts, schema=FACTS)
         yield from (beam.pvalue.TaggedOutput("facts", b) for b in split(fact_table, "url_key", self._partitions))
         if pages:
@@ -234,7 +202,7 @@ class ParseVisits(beam.PTransform):
             | "Spread" >> beam.Reshuffle()
             | "Parse"
             >> beam.ParDo(self._parse, beam.pvalue.AsList(self._seed_hosts)).with_outputs(
-                "facts", "contents", "hosts", main="pages"
+                "facts", "contents", main="pages"
             )
         )
-        return Parsed(parsed.pages, parsed.facts, parsed.contents, parsed.hosts)
+        return Parsed(parsed.pages, parsed.facts, parsed.contents)

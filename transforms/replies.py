@@ -1,13 +1,20 @@
 """What a server's reply means: pure functions of the status line and the headers."""
 
+import re
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from transforms import media_types
+from transforms.http_dates import http_date
 from transforms.outcomes import Outcome
 from transforms.urls import canonical
 
 Headers = Sequence[tuple[str, str]]
+
+_SECONDS = re.compile(r"\d+", re.ASCII)
+_LONGEST = 1e9  # seconds; with more, arithmetic on dates overflows
+_CLOCK_ERROR = timedelta(days=1)  # a time zone too many, but not another year
 
 WANTED_TYPES = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
 """Media types that become documents. An undeclared type is fetched and sniffed."""
@@ -62,6 +69,23 @@ def redirect_target(url: str, reply: Reply) -> str | None:
     if not 300 <= (reply.status or 0) < 400 or not (location := header(reply.headers, "location")):
         return None
     return canonical(_reference(location), url)
+
+
+def retry_after(headers: Headers, now: datetime) -> float | None:
+    """Seconds that the server asks us to stay away, from `now` (aware of its time zone): 0 to 1e9.
+
+    Retry-After is a number of seconds or a date (RFC 9110, 10.2.3); None for anything else. A date is one of the
+    server's clock, so it is taken relative to the answer's own Date, unless that is more than a day off ours.
+    """
+    value = (header(headers, "retry-after") or "").strip()
+    if _SECONDS.fullmatch(value):
+        return min(float(value), _LONGEST)
+    if not (until := http_date(value)):
+        return None
+    sent = http_date((header(headers, "date") or "").strip())
+    if sent is None or abs(sent - now) > _CLOCK_ERROR:
+        sent = now
+    return min(max((until - sent).total_seconds(), 0.0), _LONGEST)
 
 
 def _reference(location: str) -> str:

@@ -6,18 +6,19 @@ alone, in plain ASCII.
 """
 
 import dataclasses
-import email.utils
 import functools
 import math
 import re
 import string
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 from urllib.parse import quote
 
 from protego import Protego
+
+from transforms.http_dates import http_date
 
 MAX_BYTES = 500 * 1024
 """What is read of a body: the least that RFC 9309 section 2.5 asks for."""
@@ -36,6 +37,8 @@ _FIELDS = {
     **dict.fromkeys([b"crawl-delay", b"crawl delay", b"crawldelay"], "delay"),
     **dict.fromkeys([b"sitemap", b"sitemaps", b"site-map"], "sitemap"),
 }
+_LINE = re.compile(rb"[^\r\n]{6,}")  # no shorter one can say anything
+_PLAIN = re.compile(rb"[!-$&-~]*")
 _PRODUCT_TOKEN = re.compile(rb"\*(?!\S)|[A-Za-z_-]*")
 _BYTE_ORDER_MARK = re.compile(rb"\xef?\xbb?\xbf?")  # cut short, too: editors have left every part of it
 _TAG = re.compile(rb"<[^<>]*>")
@@ -43,12 +46,6 @@ _AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _ESCAPED_SLASH = re.compile("%2f", re.IGNORECASE)
 _DIRECTIVE = re.compile(r'([\w-]+)(?:=("[^"]*"|[^\s,]*))?')
 _DIGITS = re.compile(r"\d{1,15}", re.ASCII)  # beyond that, a date overflows
-_HTTP_DATE = re.compile(
-    r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"
-    r"|\w{6,9}, \d\d-\w{3}-\d\d \d\d:\d\d:\d\d GMT"
-    r"|\w{3} \w{3} [\d ]\d \d\d:\d\d:\d\d \d{4}",
-    re.ASCII | re.IGNORECASE,
-)
 _VISIBLE = string.ascii_letters + string.digits + string.punctuation
 
 
@@ -187,7 +184,8 @@ def _records(body: bytes) -> Iterator[tuple[str, bytes]]:
     body = _BYTE_ORDER_MARK.sub(b"", body, count=1)
     if body.lstrip().startswith(b"<"):  # an editor or a CMS has made a page of it
         body = _TAG.sub(b"\n", body)
-    for line in body.splitlines():  # of bytes: at CR, LF and CRLF only
+    for match in _LINE.finditer(body):
+        line = match[0]
         if len(line) > _MAX_LINE:
             continue
         content = line.partition(b"#")[0]
@@ -210,6 +208,8 @@ def _seconds(value: bytes) -> Iterator[float]:
 
 
 def _rule(allow: bool, value: bytes) -> Rule:
+    if _PLAIN.fullmatch(value):
+        return Rule(allow, plain := value.decode("ascii"), plain)
     path, mark, query = quote(value, safe=_VISIBLE).partition("?")
     return Rule(allow, path + mark + _ESCAPED_SLASH.sub("/", query), value.decode("utf-8", "replace"))
 
@@ -242,12 +242,12 @@ def fresh_seconds(headers: Sequence[tuple[str, str]], received: datetime) -> flo
         directives.setdefault(match[1].lower(), (match[2] or "").strip('"'))
     if "no-store" in directives or "no-cache" in directives:
         return 0
-    sent = _http_date(values.get("date", [""])[0]) or received
+    sent = http_date(values.get("date", [""])[0]) or received
     age = max((received - sent).total_seconds(), _whole_number(values.get("age", [""])[0]))
     if "max-age" in directives:
         return _whole_number(directives["max-age"]) - age
     if "expires" in values:
-        expires = _http_date(values["expires"][0])
+        expires = http_date(values["expires"][0])
         # "0" is common, and what is no date means the past (section 5.3).
         return (expires - sent).total_seconds() - age if expires else 0
     return None
@@ -256,13 +256,3 @@ def fresh_seconds(headers: Sequence[tuple[str, str]], received: datetime) -> flo
 def _whole_number(text: str) -> int:
     digits = _DIGITS.match(text)
     return int(digits[0]) if digits else 0
-
-
-def _http_date(text: str) -> datetime | None:
-    """A date in one of the three forms of RFC 9110 section 5.6.7."""
-    if not _HTTP_DATE.fullmatch(text):
-        return None
-    try:
-        return email.utils.parsedate_to_datetime(text).replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        return None

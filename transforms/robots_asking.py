@@ -1,40 +1,29 @@
-"""Have an origin's robots.txt: ask for it, keep it as a row, and know it again in later rounds."""
+"""Have an origin's robots.txt: where to ask for it, keep it as a row, and know it again in later rounds."""
 
-import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from transforms.client import Client
-from transforms.hosts import Robots
-from transforms.identity import Identity
+from transforms.hosts import Robots, RobotsSearch
 from transforms.replies import Reply, redirect_target
 from transforms.robots import Verdict, expires_at, judge, parse
-from transforms.urls import host as host_of
 
 LAST_GOOD = timedelta(hours=24)
 """For so long the last good copy counts while a new one cannot be had (RFC 9309, 2.4)."""
 
-ROBOTS_HOPS = 5  # redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)
+_HOPS = 5  # redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)
 
 
-def ask_robots(
-    origin: str, client: Client, open_client: Callable[[], Client], identity: Identity, pause: Callable[[], None]
-) -> Reply:
-    """robots.txt of an origin; redirects are followed, also to other hosts, with a pause before each."""
-    url = f"{origin}/robots.txt"
-    home = host_of(url)
-    for hop in range(1 + ROBOTS_HOPS):
-        if host_of(url) == home:
-            reply = client.get(url, identity.headers(url), any_type=True)
-        else:
-            with contextlib.closing(open_client()) as other:
-                reply = other.get(url, identity.headers(url), any_type=True)
-        if hop == ROBOTS_HOPS or not (target := redirect_target(url, reply)):
-            break
-        url = target
-        pause()
-    return reply
+def search(origin: str) -> RobotsSearch:
+    """Where the search for an origin's robots.txt starts."""
+    return RobotsSearch(origin, f"{origin}/robots.txt")
+
+
+def redirected(asked: RobotsSearch, reply: Reply) -> RobotsSearch | None:
+    """Where an answer sends the search, also to other hosts; None if it ends here."""
+    if asked.hops == _HOPS or not (target := redirect_target(asked.url, reply)):
+        return None
+    return RobotsSearch(asked.origin, target, asked.hops + 1)
 
 
 def robots_row(
@@ -57,7 +46,7 @@ def robots_row(
         "body": reply.body if rules else None,
         "error": reply.error,
     }
-    return row, Robots(verdict, rules, reply.trouble)
+    return row, Robots(verdict, rules, reply.trouble, now)
 
 
 class Known(NamedTuple):
@@ -77,5 +66,5 @@ def known_robots(rows: Iterable[dict[str, Any]], token: str, now: datetime) -> K
     for origin, row in newest.items():
         rules = parse(row["body"] or b"", token) if row["verdict"] == Verdict.RULES else None
         side = known.fresh if row["expires_at"] > now else known.stale
-        side[origin] = Robots(Verdict(row["verdict"]), rules)
+        side[origin] = Robots(Verdict(row["verdict"]), rules, fetched_at=row["fetched_at"])
     return known

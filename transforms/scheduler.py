@@ -2,41 +2,52 @@
 
 import dataclasses
 import functools
-import json
+import itertools
 import queue
+import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from apache_beam.io.filesystems import FileSystems
-from apache_beam.metrics import Metrics
 
-from transforms import hosts
+from transforms import hosts, robots_asking, standing
 from transforms.client import Client
-from transforms.frontier import Due, budget
+from transforms.frontier import Due
+from transforms.host_rows import turn_row
 from transforms.identity import Identity
-from transforms.outcomes import REQUESTED, Outcome
-from transforms.replies import Reply, header, outcome, redirect_target
+from transforms.names import Names
+from transforms.outcomes import Outcome
+from transforms.progress import Report
+from transforms.replies import Reply, outcome, retry_after
 from transforms.robots import Verdict
-from transforms.robots_asking import ROBOTS_HOPS, Known, ask_robots, robots_row
 from transforms.settings import Settings
+from transforms.urls import host as host_of
 from transforms.urls import origin as origin_of
+from transforms.visit_rows import visit_row
 
 LOOK_EVERY = timedelta(seconds=0.5)
 """How often a scheduler looks whether it is to stop."""
 
 _IDLE_CONNECTIONS = 256  # beyond that many hosts, connections are not kept alive between requests
+_NOW = -1.0  # a time before all others
+_FOR_EVER = float("inf")
+_LONG_ANSWER = 1.0  # seconds
+_WAITING_SHARE = 4
+_LONG_REST = 1.0  # seconds; in a shorter one, looking at the next URL twice costs more than it is worth
 _KEEP_ALIVE_WAIT = 5.0  # seconds: servers close an idle connection soon after, so a longer wait is not worth one
+
+Request = hosts.Visit | hosts.RobotsSearch | hosts.Errand
 
 
 class Event(NamedTuple):
     """A row for one of the tables, as the scheduler emits it."""
 
-    table: str  # visits or robots
+    table: str  # visits, robots or turns
     row: dict[str, Any]
 
 
@@ -49,40 +60,80 @@ class VisitContext:
     round: int
     deadline: datetime
     asked_before: datetime | None  # an attempt that did not commit may have asked any host until then
-    opener: Callable[[], Callable[[], Client]]  # once a bundle: what opens a client for a host
+    opener: Callable[[Names], Callable[[], Client]]  # once a bundle: what opens a client for a host
     progress: str | None = None  # a file prefix for reports on the way, if anybody reads them
     stop_file: str | None = None  # when it appears, no further request starts
+
+
+class Running(NamedTuple):
+    """A request under way."""
+
+    since: float
+    client: Client
+
+
+@dataclasses.dataclass
+class Lane:
+    """Hosts that share a queue: one request at a time to all of them (SPEC B3)."""
+
+    name: str
+    ready_at: float = 0.0
+    turns: list[tuple[float, int, hosts.HostTurn]] = dataclasses.field(default_factory=list)  # a heap, by readiness
+    wake_at: float | None = None  # its entry in the scheduler's heap; an entry with another time is void
+
+
+def monotonic(moment: datetime) -> float:
+    """A moment on the monotonic clock of this process, which nobody sets."""
+    return time.monotonic() + (moment - datetime.now(UTC)).total_seconds()
 
 
 class HostScheduler:
     """Runs the turns of many hosts in one thread, with a pool of threads that do nothing but wait for servers.
 
-    Hosts stand in a heap by the time each may be asked next. A host with a request under way is not in the heap, so it
-    never has two. Memory is bounded by the hosts' queues and one reply per connection.
+    Hosts stand in lanes, each in one of its own unless they share one, and lanes in a heap by the time each may ask
+    next. A lane with a request under way is not in the heap, so it never has two. Memory is bounded by the hosts'
+    queues and one reply per connection. `held` are hosts of which nothing may be due, that may not be asked yet, and
+    until when: another host's robots.txt may have been moved there.
     """
 
-    def __init__(self, context: VisitContext) -> None:
+    def __init__(self, context: VisitContext, held: Mapping[str, datetime]) -> None:
         self._context = context
-        self._open_client = context.opener()
-        self._pool = ThreadPoolExecutor(context.settings.fetch.connections, thread_name_prefix="fetch")
-        self._heap: list[tuple[float, str, hosts.HostTurn]] = []
-        self._running: dict[str, tuple[float, list[Client]]] = {}  # host: latest end, the clients at work for it
-        self._clients: dict[str, Client] = {}
-        self._results: queue.SimpleQueue[tuple[hosts.HostTurn, Any, Any, float]] = queue.SimpleQueue()
-        self._deadline = time.monotonic() + (context.deadline - datetime.now(UTC)).total_seconds()
+        self._held = held
+        self._politeness = context.settings.politeness
+        self.names = Names(context.settings.fetch)
+        self._open_client = context.opener(self.names)
+        self._pool = ThreadPoolExecutor(_WAITING_SHARE * context.settings.fetch.connections, thread_name_prefix="fetch")
+        self._lanes: dict[str, Lane] = {}  # by name
+        self._lane_of: dict[str, Lane] = {}  # by host
+        self._turns: dict[str, hosts.HostTurn] = {}  # by host, also those whose turn is over
+        self._heap: list[tuple[float, int, Lane]] = []
+        self._count = itertools.count()  # of those that are ready at the same time, the first to come goes first
+        self._running: dict[str, Running] = {}  # by lane
+        self._clients: dict[str, Client] = {}  # by host
+        self._results: queue.SimpleQueue[tuple[Lane, hosts.HostTurn, Request, Any, float]] = queue.SimpleQueue()
+        self._deadline = monotonic(context.deadline)
+        self._not_before = 0.0
+        if context.asked_before:
+            self._not_before = monotonic(context.asked_before) + self._politeness.delay
         self._next_look = 0.0
+        self._luck = random.Random()
         self.report = Report()
 
-    def add(self, host: str, queue: deque[Due], robots: Known, asked: datetime | None) -> None:
-        """Take a host in; `asked` is when it last answered us, in an earlier round."""
-        turn = hosts.HostTurn(host, queue, robots.fresh, robots.stale)
-        if asked:
-            since = (datetime.now(UTC) - asked).total_seconds()
-            turn.ready_at = time.monotonic() - since + self._delay(turn)
-        self._line_up(turn)
+    def add(self, name: str, turns: Iterable[hosts.HostTurn], ready_at: float = 0.0) -> None:
+        """Take a lane in, with its hosts; none of them is asked before `ready_at` (of the monotonic clock)."""
+        lane = self._lanes.setdefault(name, Lane(name))
+        lane.ready_at = max(lane.ready_at, ready_at)
+        for turn in turns:
+            known = self._turns.setdefault(turn.host, turn)
+            if known is not turn:  # it was there for an errand
+                known.queue, known.robots, known.last_good = turn.queue, turn.robots, turn.last_good
+                known.standing, known.ready_at = turn.standing, max(known.ready_at, turn.ready_at)
+            known.ready_at = max(known.ready_at, self._not_before)
+            self._lane_of.setdefault(turn.host, lane)
+            self._line_up(known)
 
     def pump(self, wait: bool) -> Iterator[Event]:
-        """What has happened so far; with `wait`, all that is still to happen, as it happens."""
+        """What has happened so far; with `wait`, all that is still to happen, as it happens, and how it went."""
         while self._heap or self._running:
             now = time.monotonic()
             self._look_around(now)
@@ -96,9 +147,11 @@ class HostScheduler:
                 if not wait:
                     return
                 continue
-            del self._running[answer[0].host]
             yield from self._take(*answer)
         self._tell()
+        if wait:
+            took_place = (turn for turn in self._turns.values() if turn.tally.visits or turn.tally.requests)
+            yield from (Event("turns", self._turn_row(turn)) for turn in took_place)
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -107,103 +160,244 @@ class HostScheduler:
 
     def _dispatch(self, now: float) -> Iterator[Event]:
         """Start what may start now."""
-        # After the deadline every waiting host is due: to be told that its turn is over.
+        # After the deadline every waiting lane is due: to be told that its turn is over.
         limit = float("inf") if now >= self._deadline else now
         while self._heap and self._heap[0][0] <= limit and self._has_room():
-            _, _, turn = heappop(self._heap)
-            while True:
-                head = turn.queue[0] if turn.queue else None
-                origin = origin_of(head.url) if head else ""
-                action = hosts.next_action(head, origin, turn.robots.get(origin), turn.ready_at, now, self._deadline)
-                if not isinstance(action, hosts.Answer):
-                    break
-                turn.queue.popleft()
-                yield self._visit(action.due, action.outcome, Reply(), action.rule)
-            if isinstance(action, hosts.Wait):
-                heappush(self._heap, (action.until, turn.host, turn))
-            elif isinstance(action, hosts.Done):
+            wake_at, _, lane = heappop(self._heap)
+            if wake_at == lane.wake_at:
+                lane.wake_at = None
+                yield from self._advance(lane, now)
+
+    def _advance(self, lane: Lane, now: float) -> Iterator[Event]:
+        """Let the first host of a lane ask, if it is ready; the others wait for its answer."""
+        while lane.turns:
+            _, _, turn = heappop(lane.turns)
+            turn.in_line = False
+            wish = yield from self._wish(lane, turn, now)
+            if isinstance(wish, hosts.Wait):
+                self._line_up(turn)
+                return
+            if isinstance(wish, hosts.Done):
                 self._drop_client(turn.host)
             else:
-                self._start(turn, action, now)
+                self._start(lane, turn, wish, now)
+                return
 
-    def _start(self, turn: hosts.HostTurn, action: hosts.AskRobots | hosts.Visit, now: float) -> None:
+    def _wish(
+        self, lane: Lane, turn: hosts.HostTurn, now: float
+    ) -> Generator[Event, None, Request | hosts.Wait | hosts.Done]:
+        """What a host wants now, once all is said that can be said without asking it."""
+        ready_at = max(turn.ready_at, lane.ready_at)
+        while turn.errands:
+            if now < self._deadline and ready_at < self._deadline:
+                return turn.errands[0] if ready_at <= now else hosts.Wait(ready_at)
+            search, sender = turn.errands.popleft()
+            if now < self._deadline:
+                held = Reply(
+                    trouble=Outcome.TIMEOUT, error=f"it was moved to {turn.host}, which is not to be asked yet"
+                )
+                yield from self._arrive(sender, search, held, now)
+            else:
+                sender.search = None
+                self._line_up(sender)
+        while not turn.is_away:
+            head = turn.queue[0] if turn.queue else None
+            origin = origin_of(head.url) if head else ""
+            deadline = min(self._deadline, turn.ends_at)
+            if turn.tally.requests:
+                deadline -= turn.standing.elapsed  # its answer would come too late
+            action = hosts.next_action(head, origin, turn.robots.get(origin), ready_at, now, deadline)
+            if isinstance(action, hosts.AskRobots):
+                turn.search = turn.search or robots_asking.search(origin)
+                return turn.search
+            if not isinstance(action, hosts.Answer):
+                return action
+            turn.queue.popleft()
+            yield self._visit(turn, action.due, action.outcome, Reply(), action.rule)
+        return hosts.Done()
+
+    def _start(self, lane: Lane, turn: hosts.HostTurn, request: Request, now: float) -> None:
+        """Hand a request to the pool."""
+        if seconds := self._context.settings.limits.max_seconds_per_host:
+            turn.ends_at = min(turn.ends_at, now + seconds)
         client = self._clients.get(turn.host)
         if client is None:
             client = self._clients[turn.host] = self._open_client()
-        seconds = self._context.settings.fetch.total_timeout
-        if isinstance(action, hosts.AskRobots):
-            seconds += ROBOTS_HOPS * (seconds + self._delay(turn))
-        clients = [client]
-        self._running[turn.host] = (now + seconds, clients)
-        self._pool.submit(self._act, turn, action, clients)
+        self._running[lane.name] = Running(now, client)
+        lane.wake_at = None
+        turn.in_line = True
+        self._pool.submit(self._act, lane, turn, request, functools.partial(self._ask, client, request))
 
-    def _has_room(self) -> bool:
-        """Whether a thread is free: the time of a request runs from its start, so none is started to stand in line."""
-        return len(self._running) < self._context.settings.fetch.connections
+    def _ask(self, client: Client, request: Request) -> Reply:
+        identity = self._context.identity
+        if isinstance(request, hosts.Visit):
+            due = request.due
+            return client.get(due.url, identity.headers(due.url, due.referrer, due.etag, due.last_modified))
+        url = (request.search if isinstance(request, hosts.Errand) else request).url
+        return client.get(url, identity.headers(url), any_type=True)
 
-    def _act(self, turn: hosts.HostTurn, action: hosts.AskRobots | hosts.Visit, clients: list[Client]) -> None:
+    def _act(self, lane: Lane, turn: hosts.HostTurn, request: Request, ask: Callable[[], Reply]) -> None:
         """In a thread of the pool: one request; whatever happens, the host comes back."""
-
-        def open_other() -> Client:
-            clients.append(self._open_client())
-            return clients[-1]
-
+        result: Any
         try:
-            result: Any
-            if isinstance(action, hosts.AskRobots):
-                pause = functools.partial(time.sleep, self._delay(turn))
-                result = ask_robots(action.origin, clients[0], open_other, self._context.identity, pause)
-            else:
-                due = action.due
-                result = clients[0].get(
-                    due.url, self._context.identity.headers(due.url, due.referrer, due.etag, due.last_modified)
-                )
+            result = ask()
         except Exception as error:  # raised again in the bundle's thread, which fails the bundle
             result = error
-        self._results.put((turn, action, result, time.monotonic()))
+        self._results.put((lane, turn, request, result, time.monotonic()))
 
-    def _take(
-        self, turn: hosts.HostTurn, action: hosts.AskRobots | hosts.Visit, result: Any, ended: float
-    ) -> Iterator[Event]:
+    def _take(self, lane: Lane, turn: hosts.HostTurn, request: Request, result: Any, ended: float) -> Iterator[Event]:
         """An answer has come, at `ended`: say what it was, and when the host may be asked again."""
+        del self._running[lane.name]
+        turn.in_line = False
         if isinstance(result, Exception):
             raise result
-        if isinstance(action, hosts.AskRobots):
-            row, robots = robots_row(
-                action.origin, turn.host, result, self._context.round, datetime.now(UTC), self._context.identity.token
-            )
-            if robots.verdict is Verdict.UNREACHABLE:
-                robots = turn.last_good.get(action.origin, robots)
-            turn.robots[action.origin] = robots
-            self._trim(turn, robots)
-            yield Event("robots", row)
+        reply: Reply = result
+        if isinstance(request, hosts.Visit):
+            due = turn.queue.popleft()
+            end = outcome(due.url, reply, conditional=bool(due.etag or due.last_modified))
+            self._rest(turn, end, reply, ended)
+            yield self._visit(turn, due, end, reply, request.rule)
+            self._line_up(turn, look=turn.ready_at - ended > _LONG_REST)
+        elif isinstance(request, hosts.Errand):
+            turn.errands.popleft()
+            end = outcome(request.search.url, reply, conditional=False)
+            own = robots_asking.search(origin_of(request.search.url))
+            if own.url == request.search.url and own.origin not in turn.robots and turn.search is None:
+                yield from self._arrive(turn, own, reply, ended)  # one answer for both
+            else:
+                self._rest(turn, end, reply, ended)
+                self._line_up(turn)
+            yield from self._arrive(request.sender, request.search, reply, ended)
         else:
-            turn.queue.popleft()
-            conditional = bool(action.due.etag or action.due.last_modified)
-            yield self._visit(action.due, outcome(action.due.url, result, conditional), result, action.rule)
-        pause = self._delay(turn)
-        turn.ready_at = ended + pause
-        if pause > _KEEP_ALIVE_WAIT or len(self._clients) > _IDLE_CONNECTIONS or not turn.queue:
+            end = outcome(request.url, reply, conditional=False)
+            yield from self._arrive(turn, request, reply, ended)
+        turn.tally.request(end, reply, datetime.now(UTC))
+        if self._politeness.scope != "host":
+            lane.ready_at = ended + standing.shared_rest(turn.standing, self._politeness)
+        if not turn.queue or turn.ready_at - ended > _KEEP_ALIVE_WAIT or len(self._clients) > _IDLE_CONNECTIONS:
             self._drop_client(turn.host)
-        self._line_up(turn)
+        self._wake(lane)
 
-    def _line_up(self, turn: hosts.HostTurn) -> None:
-        """A host that will not be ready in this round is not waited for: its turn is over now."""
-        heappush(self._heap, (turn.ready_at if turn.ready_at < self._deadline else 0.0, turn.host, turn))
+    def _arrive(self, turn: hosts.HostTurn, search: hosts.RobotsSearch, reply: Reply, ended: float) -> Iterator[Event]:
+        """The search for a robots.txt has come to an answer: it goes on where that leads, or this is what counts."""
+        context = self._context
+        end = outcome(search.url, reply, conditional=False)
+        turn.search = robots_asking.redirected(search, reply)
+        lasts = _FOR_EVER
+        if turn.search is None:
+            row, robots = robots_asking.robots_row(
+                search.origin, turn.host, reply, context.round, datetime.now(UTC), context.identity.token
+            )
+            yield Event("robots", row)
+            if robots.verdict is Verdict.UNREACHABLE:
+                robots = turn.last_good.get(search.origin, robots)
+            if robots.verdict is Verdict.UNREACHABLE:
+                if search.hops:  # the trouble is another host's
+                    robots = dataclasses.replace(robots, trouble=None)
+                if robots.trouble is not Outcome.BLOCKED_ADDRESS:
+                    end = Outcome.UNREACHABLE_ROBOTS
+            turn.robots[search.origin] = robots
+            longest = max(known.crawl_delay for known in turn.robots.values())
+            turn.standing = dataclasses.replace(turn.standing, crawl_delay=longest)
+            lasts = (row["expires_at"] - row["fetched_at"]).total_seconds()
+        self._rest(turn, end, reply, ended, lasts)
+        self._trim(turn)
+        if turn.search and turn.is_away:
+            self._send(turn, turn.search)
+        else:
+            self._line_up(turn, look=True)
 
-    def _delay(self, turn: hosts.HostTurn) -> float:
-        configured = self._context.settings.politeness.delay
-        return max((hosts.delay(configured, robots) for robots in turn.robots.values()), default=configured)
+    def _send(self, sender: hosts.HostTurn, search: hosts.RobotsSearch) -> None:
+        """Have a robots.txt from another host, in that host's own queue and at its pace."""
+        host = host_of(search.url)
+        if host not in self._turns:
+            addresses = self.names.addresses_of(host) if self._politeness.scope == "address" else ()
+            turn = hosts.HostTurn(host, deque(), ready_at=monotonic(self._held[host]) if host in self._held else 0.0)
+            self.add(hosts.lane_name(host, self._politeness.scope, addresses), [turn])
+        self._turns[host].errands.append(hosts.Errand(search, sender))
+        self._line_up(self._turns[host])
 
-    def _trim(self, turn: hosts.HostTurn, robots: hosts.Robots) -> None:
-        """What a Crawl-delay leaves no time for stays in the frontier, without a visit."""
-        count = budget(self._context.settings.limits, hosts.delay(self._context.settings.politeness.delay, robots))
+    def _rest(
+        self, turn: hosts.HostTurn, end: Outcome, reply: Reply, ended: float, robots_last: float = _FOR_EVER
+    ) -> None:
+        """Leave a host alone for as long as its answer makes it.
+
+        A Crawl-delay during which its robots.txt expires (`robots_last`, seconds) does not count after robots.txt
+        itself: nothing else would ever be asked for.
+        """
+        answered_at = datetime.now(UTC) - timedelta(seconds=time.monotonic() - ended)
+        wanted = retry_after(reply.headers, answered_at) if end in standing.TROUBLE else None
+        turn.standing = standing.after(turn.standing, end, reply.elapsed)
+        counted = turn.standing
+        if counted.crawl_delay > robots_last:
+            counted = dataclasses.replace(counted, crawl_delay=0.0)
+        seconds, turn.held_by = standing.rest(counted, end, wanted, self._politeness, self._luck.random())
+        turn.ready_at = ended + seconds
+
+    def _trim(self, turn: hosts.HostTurn) -> None:
+        """What the host's pace leaves no time for stays in the frontier, without a visit."""
+        left = self._deadline - time.monotonic()
+        count = standing.budget(self._context.settings.limits, turn.standing, self._politeness, left)
         while len(turn.queue) > count:
             turn.queue.pop()
 
-    def _visit(self, due: Due, end: Outcome, reply: Reply, rule: str) -> Event:
+    def _line_up(self, turn: hosts.HostTurn, look: bool = False) -> None:
+        """Put a host into its lane.
+
+        It comes first if it will not be ready in this round, or if there may be something to say without asking it
+        (`look`), so that nothing waits for a rest that it does not need.
+        """
+        if turn.in_line:
+            return
+        turn.in_line = True
+        lane = self._lane_of[turn.host]
+        deadline = self._deadline if turn.errands else min(self._deadline, turn.ends_at)
+        at = _NOW if look or turn.ready_at >= deadline else turn.ready_at
+        heappush(lane.turns, (at, next(self._count), turn))
+        self._wake(lane)
+
+    def _wake(self, lane: Lane) -> None:
+        """Put a lane into the heap, unless it is empty or at work."""
+        if not lane.turns or lane.name in self._running:
+            return
+        first = lane.turns[0][0]
+        at = max(first, lane.ready_at) if first > _NOW and lane.ready_at < self._deadline else _NOW
+        if at != lane.wake_at:
+            lane.wake_at = at
+            heappush(self._heap, (at, next(self._count), lane))
+
+    def _has_room(self) -> bool:
+        """Whether a thread is free: the time of a request runs from its start, so none is started to stand in line.
+
+        Requests that wait for long count a quarter, so that slow servers do not hold the others up.
+        """
+        most = self._context.settings.fetch.connections
+        if len(self._running) < most:
+            return True
+        late = time.monotonic() - _LONG_ANSWER
+        waiting = sum(running.since < late for running in self._running.values())
+        return len(self._running) - waiting + waiting / _WAITING_SHARE < most
+
+    def _visit(self, turn: hosts.HostTurn, due: Due, end: Outcome, reply: Reply, rule: str) -> Event:
         self.report.count(end, reply)
-        return Event("visits", visit_row(due, end, reply, rule, self._context.round, datetime.now(UTC)))
+        turn.tally.visit(end)
+        robots = turn.robots.get(origin_of(due.url))
+        row = visit_row(
+            due,
+            end,
+            reply,
+            rule=rule,
+            robots_at=robots.fetched_at if robots else None,
+            failures=turn.standing.failures,
+            round_=self._context.round,
+            now=datetime.now(UTC),
+        )
+        return Event("visits", row)
+
+    def _turn_row(self, turn: hosts.HostTurn) -> dict[str, Any]:
+        rests = turn.ready_at - time.monotonic()
+        not_before = datetime.now(UTC) + timedelta(seconds=rests) if turn.ready_at else None
+        return turn_row(turn.host, self._context.round, turn.tally, turn.standing, not_before, turn.held_by)
 
     def _drop_client(self, host: str) -> None:
         if client := self._clients.pop(host, None):
@@ -221,10 +415,9 @@ class HostScheduler:
         if now < self._next_look:
             return
         self._next_look = now + LOOK_EVERY.total_seconds()
-        for latest, clients in self._running.values():
-            if now > latest:
-                for client in clients:
-                    client.abort()
+        for running in self._running.values():
+            if now > running.since + self._context.settings.fetch.total_timeout:
+                running.client.abort()
         context = self._context
         if context.stop_file and FileSystems.exists(context.stop_file):
             self._deadline = min(self._deadline, now)
@@ -233,52 +426,3 @@ class HostScheduler:
     def _tell(self) -> None:
         if self._context.progress:
             self.report.write(self._context.progress, len(self._running), len(self._heap))
-
-
-class Report:
-    """How the visits of one bundle go, for people who watch."""
-
-    def __init__(self) -> None:
-        self._outcomes: dict[str, int] = {}
-        self._bytes = 0
-        self._name = f"{time.time_ns():x}"
-
-    def count(self, end: Outcome, reply: Reply) -> None:
-        Metrics.counter("visits", end.value).inc()
-        self._outcomes[end.value] = self._outcomes.get(end.value, 0) + 1
-        self._bytes += len(reply.body)
-
-    def write(self, prefix: str, active: int, waiting: int) -> None:
-        line = {"outcomes": self._outcomes, "bytes": self._bytes, "active": active, "waiting": waiting}
-        with FileSystems.create(f"{prefix}-{self._name}.json") as file:
-            file.write(json.dumps(line).encode())
-
-
-def visit_row(due: Due, end: Outcome, reply: Reply, rule: str, round_: int, now: datetime) -> dict[str, Any]:
-    """The row of table visits for a visit, whatever its end."""
-    media_type = header(reply.headers, "content-type")
-    return {
-        "url_key": due.url_key,
-        "url": due.url,
-        "host": due.host,
-        "round": round_,
-        "fetched_at": now,
-        "outcome": end.value,
-        "status": reply.status,
-        "redirect_to": redirect_target(due.url, reply) if end is Outcome.REDIRECTED else None,
-        "address": reply.address,
-        "media_type": media_type,
-        "headers": [{"name": name, "value": value} for name, value in reply.headers],
-        "body": reply.body if reply.status else None,
-        "body_bytes": len(reply.body),
-        "truncated": reply.truncated,
-        "elapsed_ms": reply.elapsed * 1000 if end in REQUESTED else None,
-        "robots_rule": rule or None,
-        "attempt": due.failures + 1,
-        "depth": due.depth,
-        "referrer": due.referrer,
-        "error": reply.error,
-        "priority": due.priority,
-        "redirects": due.redirects,
-        "discovered_round": due.discovered_round,
-    }

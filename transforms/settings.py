@@ -18,7 +18,7 @@ class SettingsError(ValueError):
 
 def _setting(default: Any, comment: str, secret: bool = False) -> Any:
     factory = {"default_factory": lambda: default} if isinstance(default, list) else {"default": default}
-    return dataclasses.field(metadata={"comment": comment, "secret": secret}, **factory)
+    return dataclasses.field(metadata={"comment": comment, "secret": secret}, repr=not secret, **factory)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +90,7 @@ class Fetch:
     resolve: list[str] = _setting([], 'names with addresses of your own, as "NAME:PORT:ADDRESS", as curl has it')
     lookups_per_second: float = _setting(50.0, "names that one worker looks up, at most")
     verify_tls: bool = _setting(True, "whether certificates must be right; false for servers of your own only")
+    client: str = _setting("direct", 'what sends requests: "direct" (http.client), or "requests"; both keep all bounds')
     proxy: str = _setting("", "the URL of a proxy for all requests, with USER:PASSWORD@ if it wants them", secret=True)
     headers: list[str] = _setting([], 'further headers for every request, as "Name: value"', secret=True)
     credentials: list[str] = _setting(
@@ -124,7 +125,11 @@ class Settings:
 
 
 _LONGEST, _MOST = 10**9, 10**12  # seconds that clocks and sockets can hold, and more than there is to count
-_CHOICES = {"scope.mode": ("host", "domain", "any"), "politeness.scope": ("host", "domain", "address")}
+_CHOICES = {
+    "scope.mode": ("host", "domain", "any"),
+    "fetch.client": ("direct", "requests"),
+    "politeness.scope": ("host", "domain", "address"),
+}
 _POSITIVE = {
     "fetch.connect_timeout",
     "fetch.read_timeout",
@@ -200,16 +205,19 @@ def _item_problem(key: str, item: str) -> str | None:
         if not (header := _HEADER.fullmatch(item)):
             return 'must be "Name: value", in printable ASCII'
         if header[1].lower() in _OWN_HEADERS:
-            return f"{header[1]} is the robot's own business: [robot] says who it is"
+            return f"{header[1]} is sent by the robot itself: [robot] says who it is"
     if key == "fetch.credentials" and not _CREDENTIALS.fullmatch(item):
         return 'must be "HOST USER:PASSWORD"'
     return None
 
 
-_PROXY = re.compile(r"https?://([^\s:@/]+:[^\s@/]*@)?([^\s:@/\[\]]+|\[[0-9a-fA-F:]+\])(:\d+)?/?", re.ASCII)
+_PROXY = re.compile(r"http://([^\s:@/]+:[^\s@/]*@)?([^\s:@/\[\]]+|\[[0-9a-fA-F:]+\])(:\d+)?/?", re.ASCII)
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([ -~]+)", re.ASCII)
 _CREDENTIALS = re.compile(r"(\S+)\s+([^\s:]+:.*)")
-_OWN_HEADERS = {"host", "user-agent", "from", "referer", "connection", "content-length", "transfer-encoding", "range"}
+_OWN_HEADERS = {
+    *("host", "user-agent", "from", "referer", "connection", "content-length", "transfer-encoding", "range"),
+    *("accept-encoding", "if-none-match", "if-modified-since", "proxy-authorization"),
+}
 
 
 def pin(text: str) -> tuple[str, int, str]:
@@ -220,7 +228,7 @@ def pin(text: str) -> tuple[str, int, str]:
     """
     name, _, rest = text.partition(":")
     port, _, address = rest.partition(":")
-    if not name or not port.isdecimal() or not 0 < int(port) < 65_536:
+    if not re.fullmatch(r"[\w.-]+", name) or not port.isdecimal() or not 0 < int(port) < 65_536:
         raise ValueError(f'"{text}" must be NAME:PORT:ADDRESS')
     return name.lower(), int(port), str(ipaddress.ip_address(address.removeprefix("[").removesuffix("]")))
 

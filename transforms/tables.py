@@ -33,6 +33,7 @@ FRONTIER = pa.schema(
         ("discovered_round", pa.int32()),
         ("redirects", pa.int32()),  # redirects followed in a row to get here
         ("failures", pa.int32()),  # failed attempts in a row
+        ("digest", KEY),  # of the content that it had, if it was visited before
     ]
 )
 
@@ -54,6 +55,8 @@ VISITS = pa.schema(
         ("truncated", pa.bool_()),
         ("elapsed_ms", pa.float64()),
         ("robots_rule", pa.string()),
+        ("robots_at", TIME),  # fetched_at of the row of robots that counted, for the same origin
+        ("host_failures", pa.int32()),  # of its host in a row, after this visit
         ("attempt", pa.int32()),
         ("depth", pa.int32()),
         ("referrer", pa.string()),
@@ -61,6 +64,7 @@ VISITS = pa.schema(
         ("priority", pa.float64()),
         ("redirects", pa.int32()),
         ("discovered_round", pa.int32()),
+        ("digest_before", KEY),  # of the content that an earlier visit found
     ]
 )
 
@@ -168,7 +172,16 @@ HOSTS = pa.schema(
         ("failures", pa.int64()),
         ("bytes", pa.int64()),
         ("elapsed_ms", pa.float64()),  # summed over the requests
-        ("last_fetched_at", TIME),
+        ("last_fetched_at", TIME),  # its last answer, also to a request for robots.txt
+        ("latency", pa.list_(pa.int64())),  # requests by time: below 1, 2, 4, … milliseconds
+        ("latency_p50_ms", pa.float64()),
+        ("latency_p95_ms", pa.float64()),
+        ("addresses", pa.list_(pa.string())),  # the last few
+        ("failures_in_row", pa.int32()),
+        ("last_elapsed_ms", pa.float64()),
+        ("crawl_delay", pa.float64()),  # seconds
+        ("not_before", TIME),  # no request to it before
+        ("held_by", pa.string()),  # why: delay, crawl_delay, response_time, backoff, dead, robots, retry_after
     ]
 )
 
@@ -193,6 +206,7 @@ TABLES: Mapping[str, pa.Schema] = {
     "urls": URLS,
     "digests": DIGESTS,
     "hosts": HOSTS,
+    "turns": HOSTS,
     "rejections": REJECTIONS,
     "seeds": SEEDS,
 }

@@ -10,6 +10,7 @@ from transforms.documents import CANDIDATES
 from transforms.history import Batch, split
 from transforms.outcomes import REQUESTED, RETRIED, Outcome
 from transforms.parsing import FACTS
+from transforms.settings import Limits
 from transforms.tables import FRONTIER, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet
 
 Row = dict[str, Any]
@@ -21,39 +22,43 @@ _STATES = {
     Outcome.GONE: "gone",
     Outcome.DENIED_ROBOTS: "denied",
 }
+DEAD_HOST = "dead_host"
+"""Why a URL has failed that was never asked for: too many failures of its host in a row."""
+
 _FIRST_WAIT = timedelta(seconds=2)
 _LONGEST_WAIT = timedelta(days=1)
-_ROBOTS_WAIT = timedelta(minutes=5)
 
 
-def retry_at(outcome: Outcome, failures: int, visited_at: datetime) -> datetime:
-    """When a URL is due again after trouble; the wait doubles with each failure, up to a day."""
-    if outcome is Outcome.UNREACHABLE_ROBOTS:
-        return visited_at + _ROBOTS_WAIT
+def retry_at(failures: int, visited_at: datetime) -> datetime:
+    """When a URL is due again after trouble; the wait doubles with each failure, up to a day. Its host's is apart."""
     return visited_at + min(_FIRST_WAIT * 2 ** min(failures - 1, 30), _LONGEST_WAIT)
 
 
-def after_visit(url: Row, fact: Row, max_tries: int) -> tuple[Row, Row | None]:
+def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     """(the URL's new row, its row in the next frontier if it is to be visited again).
 
-    A host whose robots.txt is out of reach waits for as long as that lasts: its URLs do not count as tried.
+    A URL that waits for its host does not count as tried; once the host has failed too often in a row, it waits no
+    longer.
     """
     outcome = Outcome(fact["outcome"])
-    waits = outcome in (Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS)
+    unasked = outcome in (Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS)
+    waits = unasked and (fact["host_failures"] or 0) < limits.max_host_tries
     failures = url["failures"]
-    if outcome in RETRIED and not waits:
+    if outcome in RETRIED and not unasked:
         failures += 1
     elif outcome in REQUESTED:
         failures = 0
-    again = waits or (outcome in RETRIED and failures < max_tries)
+    again = waits or (outcome in RETRIED and not unasked and failures < limits.max_tries)
     due_at = None
     if again:
         state = "due"
-        if outcome is not Outcome.DEFERRED:
-            due_at = retry_at(outcome, failures, fact["fetched_at"])
+        if not unasked:
+            due_at = retry_at(failures, fact["fetched_at"])
     else:
         state = _STATES.get(outcome, "failed")
     changed = url | {"state": state, "failures": failures, "next_fetch_at": due_at, "reason": outcome.value}
+    if unasked and not waits:
+        changed["reason"] = DEAD_HOST
     if fact["denied_meta"]:
         changed["reason"] = Outcome.DENIED_META.value
     if outcome in REQUESTED:
@@ -65,6 +70,7 @@ def after_visit(url: Row, fact: Row, max_tries: int) -> tuple[Row, Row | None]:
         return changed, None
     reason = "deferred" if outcome is Outcome.DEFERRED else "retry"
     row = {name: fact[name] for name in ("url_key", "url", "host", "depth", "priority", "referrer", "redirects")}
+    row |= {name: changed.get(name) for name in ("etag", "last_modified", "digest")}
     row |= {"reason": reason, "due_at": due_at, "failures": failures, "discovered_round": fact["discovered_round"]}
     return changed, row
 
@@ -101,7 +107,7 @@ def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
 
 def advance(
     candidates: Iterable[Row], facts: Iterable[Row], earlier: Iterable[Row], frontier: Iterable[Row], *,
-    round_: int, max_tries: int,
+    round_: int, limits: Limits,
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
 
@@ -119,7 +125,7 @@ def advance(
     for fact in facts:
         key = fact["url_key"]
         visited.add(key)
-        changed[key], again = after_visit(known[key], fact, max_tries)
+        changed[key], again = after_visit(known[key], fact, limits)
         if again:
             due[key] = again
     for row in frontier:
@@ -138,14 +144,14 @@ def advance(
 
 
 class _AdvanceFn(beam.DoFn):
-    def __init__(self, root: str, round_: int, max_tries: int) -> None:
-        self._root, self._round, self._max_tries = root, round_, max_tries
+    def __init__(self, root: str, round_: int, limits: Limits) -> None:
+        self._root, self._round, self._limits = root, round_, limits
 
     def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[TableFile]:
         _, sides = partition
         schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER}
         rows = {name: from_ipc(sides[name], schema).to_pylist() for name, schema in schemas.items()}
-        urls, frontier = advance(**rows, round_=self._round, max_tries=self._max_tries)
+        urls, frontier = advance(**rows, round_=self._round, limits=self._limits)
         for table, round_, part in (("urls", self._round, urls), ("frontier", self._round + 1, frontier)):
             writer = TableWriter(self._root, table, round_)
             writer.write_rows(part, _count(part, "reason") if table == "frontier" else None)
@@ -166,9 +172,9 @@ class AdvanceUrls(beam.PTransform):
     Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER} by partition of url_key.
     """
 
-    def __init__(self, root: str, round_: int, max_tries: int) -> None:
+    def __init__(self, root: str, round_: int, limits: Limits) -> None:
         super().__init__()
-        self._fn = _AdvanceFn(root, round_, max_tries)
+        self._fn = _AdvanceFn(root, round_, limits)
 
     def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[TableFile]:
         return sides | "WithEarlier" >> beam.CoGroupByKey() | "Advance" >> beam.ParDo(self._fn)

@@ -1,0 +1,47 @@
+"""Pages that are due again, into the frontier: a small step before a round, when there are any."""
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import datetime
+
+import apache_beam as beam
+
+from transforms.files import ReportFiles
+from transforms.history import CollectKeys, ReadMatching
+from transforms.revisits import WriteRevisits, read_due_keys
+from transforms.tables import URLS
+from transforms.url_states import read_frontier
+
+_ROWS_PER_PARTITION = 100_000
+
+
+@dataclasses.dataclass(frozen=True)
+class RevisitStep:
+    """What one such step reads and where it writes; paths are below the crawl directory."""
+
+    root: str
+    round: int
+    before: datetime  # a page that was visited last before this is due
+    expected: int  # pages that may be
+    urls: Sequence[str]
+    frontier: Sequence[str]
+    report: str
+
+
+def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
+    """Read which URLs say they are due, then all that is known of those, then leave out what waits already."""
+    count = 1 + step.expected // _ROWS_PER_PARTITION
+    urls = pipeline | "UrlsFiles" >> beam.Create(step.urls)
+    keys = (
+        urls
+        | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.before, count)
+        | "Keys" >> CollectKeys(step.expected, "url_key")
+    )
+    states = urls | "States" >> ReadMatching(step.root, URLS, "url_key", count, keys)
+    frontier = (
+        pipeline
+        | "FrontierFiles" >> beam.Create(step.frontier)
+        | "ReadFrontier" >> beam.FlatMap(read_frontier, step.root, count)
+    )
+    files = {"states": states, "frontier": frontier} | "Revisits" >> WriteRevisits(step.root, step.round, step.before)
+    files | "Report" >> ReportFiles(step.report)

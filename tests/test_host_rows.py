@@ -1,0 +1,88 @@
+"""What turns of hosts come to, in rows of table hosts."""
+
+from datetime import UTC, datetime, timedelta
+
+from transforms.host_rows import Tally, add_turn, newest, turn_row
+from transforms.outcomes import Outcome
+from transforms.replies import Reply
+from transforms.standing import Standing
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def turn(round_: int, *seconds: float, address: str = "192.0.2.1") -> dict:
+    """A turn with pages that came after so many seconds each, then a timeout, then a page that is deferred."""
+    tally = Tally()
+    for second in seconds:
+        tally.request(Outcome.FETCHED, Reply(200, body=b"page", address=address, elapsed=second), NOW)
+        tally.visit(Outcome.FETCHED)
+    tally.request(Outcome.TIMEOUT, Reply(trouble=Outcome.TIMEOUT, elapsed=1.0), NOW + timedelta(seconds=9))
+    tally.visit(Outcome.TIMEOUT)
+    tally.visit(Outcome.DEFERRED)
+    standing = Standing(failures=1, elapsed=1.0, crawl_delay=5.0)
+    return turn_row("a.test", round_, tally, standing, NOW + timedelta(minutes=round_), "backoff")
+
+
+def test_a_turn_is_a_row():
+    row = turn(2, 0.003, 0.005, 0.006)
+    assert row == {
+        "host": "a.test",
+        "round": 2,
+        "visits": 5,
+        "requests": 4,
+        "fetched": 3,
+        "failures": 1,
+        "bytes": 12,
+        "elapsed_ms": 1014.0,
+        "last_fetched_at": NOW + timedelta(seconds=9),
+        "latency": [0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0],
+        "latency_p50_ms": 8.0,
+        "latency_p95_ms": 1024.0,
+        "addresses": ["192.0.2.1"],
+        "failures_in_row": 1,
+        "last_elapsed_ms": 1000.0,
+        "crawl_delay": 5.0,
+        "not_before": NOW + timedelta(minutes=2),
+        "held_by": "backoff",
+    }
+
+
+def test_turns_add_up_and_the_last_one_says_how_we_stand():
+    first, second = turn(1, 0.003), turn(2, 0.003, 0.003, address="192.0.2.2")
+    row = add_turn(add_turn({}, first), second)
+    assert (row["round"], row["visits"], row["requests"], row["fetched"], row["bytes"]) == (2, 7, 5, 3, 12)
+    assert (row["latency"][2], row["latency_p50_ms"]) == (3, 4.0)
+    assert row["addresses"] == ["192.0.2.1", "192.0.2.2"]
+    assert (row["not_before"], row["held_by"]) == (second["not_before"], "backoff")
+
+
+def test_the_newest_addresses_are_kept():
+    row: dict = {}
+    for number in range(12):
+        row = add_turn(row, turn(number, 0.1, address=f"192.0.2.{number % 10}"))
+    assert row["addresses"] == [f"192.0.2.{number}" for number in (4, 5, 6, 7, 8, 9, 0, 1)]
+
+
+def test_a_turn_in_which_nothing_was_asked_keeps_the_last_answer():
+    asked = turn(1, 0.003)
+    idle = turn_row("a.test", 2, Tally(), Standing(), None, None)
+    assert idle["latency_p50_ms"] is None
+    assert add_turn(asked, idle)["last_fetched_at"] == asked["last_fetched_at"]
+
+
+def test_answer_times_of_any_length_are_counted():
+    tally = Tally()
+    for seconds in (0.0, 1e-9, 0.00099, 0.001, 59.0, 70.0, 1e6):
+        tally.request(Outcome.FETCHED, Reply(200, elapsed=seconds), NOW)
+    assert (tally.latency[0], tally.latency[1], tally.latency[16], tally.latency[17]) == (3, 1, 1, 2)
+
+
+def test_a_look_up_that_fails_is_a_failure_and_no_request():
+    tally = Tally()
+    tally.request(Outcome.DNS_ERROR, Reply(trouble=Outcome.DNS_ERROR), NOW)
+    assert (tally.requests, tally.failures, tally.last_answer) == (0, 1, None)
+
+
+def test_of_several_rows_the_newest_counts():
+    assert newest([]) is None
+    assert newest([turn(1), turn(3), turn(2)])["round"] == 3

@@ -1,0 +1,163 @@
+"""How we stand with a host: what an answer means for the next request, in this round and in later ones."""
+
+import dataclasses
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transforms.outcomes import Outcome
+from transforms.settings import Limits, Politeness
+from transforms.standing import (
+    TROUBLE,
+    Rest,
+    Standing,
+    after,
+    budget,
+    ready_at,
+    rest,
+    shared_rest,
+    standing_of,
+    usual_rest,
+)
+
+POLITENESS = Politeness(
+    delay=1.0,
+    response_factor=2.0,
+    backoff=4.0,
+    robots_backoff=300.0,
+    dead_after=3,
+    dead_backoff=600.0,
+    longest_backoff=10_000.0,
+)
+FAILING = Standing(failures=2, elapsed=0.2, crawl_delay=7.0)
+OUTCOMES = [outcome for outcome in Outcome if outcome is not Outcome.DENIED_META]
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_trouble_adds_up_and_any_other_answer_forgives_it(outcome):
+    new = after(FAILING, outcome, 0.1)
+    if outcome in TROUBLE:
+        assert new == Standing(failures=3, elapsed=0.2, crawl_delay=7.0)
+    else:
+        assert new == Standing(failures=0, elapsed=0.1, crawl_delay=7.0)
+
+
+def test_a_quick_error_speeds_nothing_up_and_a_slow_one_slows_down():
+    assert after(Standing(elapsed=5.0), Outcome.SERVER_ERROR, 0.01).elapsed == 5.0
+    assert after(Standing(elapsed=5.0), Outcome.TIMEOUT, 20.0).elapsed == 20.0
+    assert after(Standing(elapsed=5.0), Outcome.GONE, 0.01).elapsed == 0.01
+
+
+# standing; the rest when all is well
+USUAL = {
+    "our delay": (Standing(elapsed=0.4), Rest(1.0, "delay")),
+    "the host's": (Standing(elapsed=0.4, crawl_delay=9.0), Rest(9.0, "crawl_delay")),
+    "a short one of the host's": (Standing(crawl_delay=0.5), Rest(1.0, "delay")),
+    "a slow answer": (Standing(elapsed=8.0, crawl_delay=9.0), Rest(16.0, "response_time")),
+    "a crawl delay of a week": (Standing(crawl_delay=604_800.0), Rest(604_800.0, "crawl_delay")),
+}
+
+
+@pytest.mark.parametrize(("standing", "expected"), USUAL.values(), ids=USUAL)
+def test_the_longest_of_three_delays_counts(standing, expected):
+    assert usual_rest(standing, POLITENESS) == expected
+    assert rest(standing, Outcome.FETCHED, None, POLITENESS, luck=0.5) == expected
+
+
+# failures in a row, outcome, Retry-After, luck; the rest
+RESTS = {
+    "the first error": (1, Outcome.SERVER_ERROR, None, 0.0, Rest(4.0, "backoff")),
+    "with bad luck": (1, Outcome.SERVER_ERROR, None, 1.0, Rest(6.0, "backoff")),
+    "each doubles it": (4, Outcome.SERVER_ERROR, None, 0.5, Rest(40.0, "backoff")),
+    "up to a bound": (60, Outcome.SERVER_ERROR, None, 1.0, Rest(10_000.0, "backoff")),
+    "beyond all counting": (10**9, Outcome.SERVER_ERROR, None, 1.0, Rest(10_000.0, "backoff")),
+    "no answer": (2, Outcome.TIMEOUT, None, 0.0, Rest(8.0, "backoff")),
+    "no answer again and again": (3, Outcome.CONNECT_ERROR, None, 0.0, Rest(600.0, "dead")),
+    "a dead host": (5, Outcome.DNS_ERROR, None, 0.0, Rest(2400.0, "dead")),
+    "an error of a host that answers": (5, Outcome.SERVER_ERROR, None, 0.0, Rest(64.0, "backoff")),
+    "robots.txt out of reach": (1, Outcome.UNREACHABLE_ROBOTS, None, 0.0, Rest(300.0, "robots")),
+    "still out of reach": (3, Outcome.UNREACHABLE_ROBOTS, None, 0.0, Rest(1200.0, "robots")),
+    "as long as the host says": (1, Outcome.SERVER_ERROR, 120.0, 0.0, Rest(120.0, "retry_after")),
+    "not sooner than it says, whatever the luck": (5, Outcome.SERVER_ERROR, 70.0, 0.0, Rest(70.0, "retry_after")),
+    "later than it says, after many errors": (5, Outcome.SERVER_ERROR, 1.0, 0.0, Rest(64.0, "backoff")),
+    "within bounds": (1, Outcome.SERVER_ERROR, 1e9, 0.0, Rest(10_000.0, "retry_after")),
+    "robots.txt, when the host says": (1, Outcome.UNREACHABLE_ROBOTS, 3600.0, 0.0, Rest(3600.0, "retry_after")),
+    "nothing for an answer without trouble": (0, Outcome.FETCHED, 3600.0, 0.0, Rest(1.0, "delay")),
+}
+
+
+@pytest.mark.parametrize(("failures", "outcome", "asked", "luck", "expected"), RESTS.values(), ids=RESTS)
+def test_the_rest_after_an_answer(failures, outcome, asked, luck, expected):
+    assert rest(Standing(failures=failures), outcome, asked, POLITENESS, luck) == expected
+
+
+@given(
+    st.builds(Standing, st.integers(0, 10**6), st.floats(0, 1e6), st.floats(0, 1e6)),
+    st.sampled_from(OUTCOMES),
+    st.none() | st.floats(0, 1e9),
+    st.floats(0, 1),
+    st.floats(0, 60),
+)
+def test_no_answer_makes_the_next_request_come_sooner_than_all_that_was_promised(standing, outcome, asked, luck, took):
+    new = after(standing, outcome, took)
+    seconds = rest(new, outcome, asked, POLITENESS, luck).seconds
+    assert seconds >= max(POLITENESS.delay, new.crawl_delay, 2 * new.elapsed)
+    if outcome in TROUBLE:
+        assert new.elapsed >= standing.elapsed
+        assert seconds >= min(asked or 0.0, POLITENESS.longest_backoff)
+
+
+def test_hosts_that_share_a_queue_rest_together():
+    slow = Standing(elapsed=3.0, crawl_delay=100.0)  # which is the one host's own business
+    assert shared_rest(Standing(), POLITENESS) == 1.0
+    assert shared_rest(slow, POLITENESS) == 6.0
+    assert shared_rest(Standing(), dataclasses.replace(POLITENESS, shared_delay=0.5)) == 0.5
+
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+ROW = {"last_fetched_at": NOW, "not_before": NOW + timedelta(seconds=30)}
+
+# row of hosts, our delay; when the host may be asked
+READY = {
+    "never asked": (None, 1.0, None),
+    "as was promised": (ROW, 1.0, NOW + timedelta(seconds=30)),
+    "our delay was made longer": (ROW, 60.0, NOW + timedelta(seconds=60)),
+    "a row of an older version": ({"last_fetched_at": NOW, "not_before": None}, 2.0, NOW + timedelta(seconds=2)),
+    "no answer so far": ({"last_fetched_at": None, "not_before": None}, 2.0, None),
+}
+
+
+@pytest.mark.parametrize(("row", "delay", "expected"), READY.values(), ids=READY)
+def test_what_earlier_rounds_have_promised_holds(row, delay, expected):
+    assert ready_at(row, Politeness(delay=delay)) == expected
+
+
+def test_a_standing_is_kept_in_the_row_of_the_host():
+    row = {"failures_in_row": 2, "last_elapsed_ms": 200.0, "crawl_delay": 7.0}
+    assert standing_of(row) == FAILING
+    assert standing_of(dict.fromkeys(row)) == standing_of(None) == Standing()
+
+
+# pages per host, seconds per host, seconds that are left, standing; pages
+BUDGETS = {
+    "no delay": (10, 0.0, 60.0, 0.0, Standing(), 10),
+    "pages are the limit": (10, 0.0, 60.0, 1.0, Standing(), 10),
+    "time is the limit": (100, 0.0, 60.0, 2.0, Standing(), 31),  # the first is asked at once
+    "time ends within a delay": (100, 0.0, 59.0, 2.0, Standing(), 30),
+    "answers take time, and rests after them more": (100, 0.0, 60.0, 2.0, Standing(elapsed=2.0), 11),
+    "the host's own share of a round": (100, 20.0, 60.0, 2.0, Standing(), 11),
+    "a crawl delay": (100, 0.0, 60.0, 2.0, Standing(crawl_delay=20.0), 4),
+    "a delay longer than the round": (100, 0.0, 60.0, 61.0, Standing(), 1),
+    "an enormous delay": (100, 0.0, 60.0, 1e9, Standing(crawl_delay=1e300), 1),
+    "a delay next to nothing": (10, 0.0, 60.0, 1e-320, Standing(), 10),
+    "no time left": (10, 0.0, -5.0, 1.0, Standing(), 1),
+}
+
+
+@pytest.mark.parametrize(("pages", "share", "left", "delay", "standing", "expected"), BUDGETS.values(), ids=BUDGETS)
+def test_a_host_is_given_what_fits_into_a_round(pages, share, left, delay, standing, expected):
+    limits = Limits(max_pages_per_host=pages, max_seconds_per_host=share)
+    politeness = dataclasses.replace(POLITENESS, delay=delay)
+    assert budget(limits, standing, politeness, left) == expected

@@ -1,0 +1,122 @@
+"""Read a body and decode it, within bounds of size and of time."""
+
+import zlib
+from collections.abc import Callable
+from http.client import HTTPException
+from typing import Any, NamedTuple
+
+from urllib3.exceptions import HTTPError
+
+from transforms.outcomes import Outcome
+from transforms.troubles import Trouble, trouble
+
+_CHUNK = 65_536
+_COMPRESSED_CHUNK = 16_384  # zlib copies what follows a member: with many of them in one piece, again and again
+_GZIP_MEMBER = b"\x1f\x8b\x08"
+
+
+class Body(NamedTuple):
+    """What came of a body, decoded."""
+
+    data: bytes
+    truncated: bool = False  # there was more than may be
+    ended: bool = False  # nothing of it is left on the connection
+    trouble: Trouble | None = None
+
+
+class Pace:
+    """Whether bytes come fast enough: at least `rate` a second, in each span of so many seconds."""
+
+    def __init__(self, rate: float, span: float, now: float) -> None:
+        self._rate, self._span = rate, span
+        self._since, self._count = now, 0
+
+    def too_slow(self, count: int, now: float) -> bool:
+        """After so many more bytes."""
+        self._count += count
+        passed = now - self._since
+        if passed < self._span:
+            return False
+        slow = self._count < self._rate * passed
+        self._since, self._count = now, 0
+        return slow
+
+
+def read_body(read: Callable[[int], bytes], encoding: str, limit: int, pace: Pace, clock: Callable[[], float]) -> Body:
+    """The body that `read` gives piece by piece, decoded and cut at `limit` bytes.
+
+    `encoding` is the value of all Content-Encoding headers. With trouble, `data` is what came before it. A gzip
+    stream is read through all of its members (RFC 1952, 2.2), and what follows a compressed body is ignored.
+    """
+    codings = [coding for part in encoding.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
+    if len(codings) > 1 or not set(codings) <= {"gzip", "x-gzip", "deflate"}:
+        text = f"content-encoding {encoding[:40]} was not asked for"
+        return Body(b"", trouble=Trouble(Outcome.BAD_RESPONSE, text))
+    inflate = _Inflate() if codings else None
+    parts: list[bytes] = []
+    room, came = limit, 0
+    try:
+        while chunk := read(_COMPRESSED_CHUNK if inflate else _CHUNK):
+            if pace.too_slow(len(chunk), clock()):
+                raise Trouble(Outcome.TIMEOUT, "the body came slower than fetch.min_rate")
+            came += len(chunk)
+            part = inflate(chunk, room + 1) if inflate else chunk
+            if len(part) > room:
+                return Body(b"".join([*parts, part[:room]]), truncated=True)
+            parts.append(part)
+            room -= len(part)
+            if inflate and inflate.over:
+                return Body(b"".join(parts))
+            if came > limit + _CHUNK:  # nearly all of it is wrapping
+                raise Trouble(Outcome.TOO_LONG, "the compressed body is longer than fetch.max_body_bytes")
+        if inflate and came and not inflate.complete:
+            raise Trouble(Outcome.BAD_RESPONSE, "the compressed body ends too early")
+    except (Trouble, HTTPException, HTTPError) as error:
+        return Body(b"".join(parts), trouble=trouble(error))
+    except zlib.error as error:
+        return Body(b"".join(parts), trouble=Trouble(Outcome.BAD_RESPONSE, str(error)))
+    return Body(b"".join(parts), ended=True)
+
+
+class _Inflate:
+    """gzip, or deflate with the zlib wrapper or without: servers send both under one name."""
+
+    def __init__(self) -> None:
+        self._engine: Any = zlib.decompressobj(zlib.MAX_WBITS | 32)  # gzip or zlib, whichever it is
+        self._start: bytes | None = b""  # what came first, as long as it may be neither of both
+        self._tail = b""  # what follows a member, as long as it may be the start of another
+        self.over = False  # what comes now is no part of it
+
+    @property
+    def complete(self) -> bool:
+        """Whether it may end here."""
+        return bool(self._engine.eof)
+
+    def __call__(self, chunk: bytes, room: int) -> bytes:
+        """What a further piece stands for, `room` bytes of it at most; if there are as many, it is the last call."""
+        parts = []
+        while chunk and room > 0:
+            if self._engine.eof:
+                chunk, self._tail = self._tail + chunk, b""
+                if not chunk.startswith(_GZIP_MEMBER):
+                    self._tail = chunk if _GZIP_MEMBER.startswith(chunk) else b""
+                    self.over = not self._tail
+                    break
+                self._engine = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            part = self._decode(chunk, room)
+            parts.append(part)
+            room -= len(part)
+            chunk = self._engine.unused_data
+        return b"".join(parts)
+
+    def _decode(self, chunk: bytes, room: int) -> bytes:
+        try:
+            part: bytes = self._engine.decompress(chunk, room)
+        except zlib.error:
+            if self._start is None:
+                raise
+            self._engine = zlib.decompressobj(-zlib.MAX_WBITS)
+            part = self._engine.decompress(self._start + chunk, room)
+        if self._start is not None:
+            self._start = None if self._start or len(chunk) > 1 else chunk  # two bytes tell
+        return part
