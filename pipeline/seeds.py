@@ -37,7 +37,8 @@ class Added(NamedTuple):
     """What became of seeds."""
 
     new: int
-    known: int  # in the crawl already
+    again: int  # visited before to no avail: they are asked for once more
+    known: int  # waiting, or visited with success
 
 
 def parse_seeds(lines: Iterable[str], name: str) -> tuple[list[Seed], list[BadLine]]:
@@ -58,37 +59,53 @@ def parse_seeds(lines: Iterable[str], name: str) -> tuple[list[Seed], list[BadLi
 
 
 def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now: datetime) -> Added:
-    """Put seeds into the frontier, committed at once; URLs that the crawl knows already are left as they are.
+    """Put seeds into the frontier, committed at once; URLs that wait already, or had success, are left as they are.
 
     It may run beside a crawl: the next fetch step that starts reads the new frontier file too.
     """
     manifests = crawl.manifests()
     unique = {url_key(seed.url): seed for seed in seeds}
-    known = _known(crawl, manifests, list(unique))
-    new = {key: seed for key, seed in sorted(unique.items()) if key not in known}
-    if new:
+    states = _states(crawl, manifests, list(unique))
+    again = {key: unique[key] for key, state in sorted(states.items()) if state in _TO_NO_AVAIL}
+    new = {key: seed for key, seed in sorted(unique.items()) if key not in states}
+    if new or again:
         step = next_step(manifests)
         round_ = step.round + (step.kind == "update")
-        files = tuple(_write(crawl.root, new, round_))
+        files = tuple(_write(crawl.root, new, again, round_))
         suffix = "" if not manifests else "-" + uuid.uuid4().hex[:8]
         crawl.commit(
-            Manifest("seeds", 0, settings_digest, files, {"seeds": len(new)}, (), iso(now), iso(datetime.now(UTC))),
+            Manifest(
+                "seeds",
+                0,
+                settings_digest,
+                files,
+                {"seeds": len(new) + len(again)},
+                (),
+                iso(now),
+                iso(datetime.now(UTC)),
+            ),
             suffix,
         )
-    return Added(len(new), len(known))
+    return Added(len(new), len(again), len(states) - len(again))
 
 
-def _known(crawl: CrawlDir, manifests: list[Manifest], keys: list[bytes]) -> set[bytes]:
+_TO_NO_AVAIL = ("failed", "gone", "denied")
+
+
+def _states(crawl: CrawlDir, manifests: list[Manifest], keys: list[bytes]) -> dict[bytes, str]:
+    """The state of each URL that the crawl knows; the newest row counts, and files come oldest round first."""
     bloom = Bloom(len(keys))
     bloom.add(pa.array(keys, KEY))
-    wanted, known = set(keys), set[bytes]()
+    wanted, states = set(keys), dict[bytes, str]()
     for file in files_of(manifests, "urls"):
         for rows in matching_rows(crawl.root, file.path, URLS, "url_key", bloom):
-            known |= wanted & set(rows["url_key"].to_pylist())
-    return known
+            pairs = zip(rows["url_key"].to_pylist(), rows["state"].to_pylist(), strict=True)
+            states |= {key: state for key, state in pairs if key in wanted}
+    return states
 
 
-def _write(root: str, seeds: dict[bytes, Seed], round_: int) -> Iterable[TableFile]:
+def _write(root: str, new: dict[bytes, Seed], again: dict[bytes, Seed], round_: int) -> Iterable[TableFile]:
+    seeds = new | again
     common: list[dict[str, Any]] = [
         {"url_key": key, "url": seed.url, "host": host(seed.url)} for key, seed in seeds.items()
     ]
@@ -97,7 +114,7 @@ def _write(root: str, seeds: dict[bytes, Seed], round_: int) -> Iterable[TableFi
     due = state | {"priority": 1.0, "reason": "seed", "redirects": 0}
     tables = {
         "frontier": [row | due for row in common],
-        "urls": [row | url for row in common],
+        "urls": [row | url for row in common if row["url_key"] in new],
         "seeds": [row | {"metadata": seeds[row["url_key"]].metadata} for row in common],
     }
     for table, rows in tables.items():

@@ -149,8 +149,9 @@ def _warn_of_refused(settings: Settings, seeds: list[Seed], console: Console) ->
 
 
 def describe_added(added: Added) -> str:
+    again = f", {added.again} to be asked for once more" if added.again else ""
     known = f", {added.known} known already" if added.known else ""
-    return f"{added.new} seeds added{known}"
+    return f"{added.new} seeds added{again}{known}"
 
 
 def describe_end(end: End, directory: CrawlDir) -> str:

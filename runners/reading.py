@@ -5,6 +5,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from runners import status as crawl_status
@@ -22,7 +23,7 @@ def status_arguments(parser: argparse.ArgumentParser) -> None:
 
 def status(arguments: argparse.Namespace) -> None:
     """Say how a crawl stands."""
-    found = crawl_status.summarize(CrawlDir(arguments.dir))
+    found = crawl_status.summarize(CrawlDir(arguments.dir), datetime.now(UTC))
     print(json.dumps(found, indent=2, ensure_ascii=False) if arguments.json else crawl_status.render(found))
 
 

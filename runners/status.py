@@ -1,13 +1,15 @@
 """How a crawl stands, from its manifests."""
 
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
-from transforms.crawl_dir import CrawlDir, files_of, frontier_files, next_step
+from transforms.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, next_step
 from transforms.outcomes import Outcome
 from transforms.tables import TABLES, read_table
 
 
-def summarize(crawl: CrawlDir) -> dict[str, Any]:
+def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:
     """Rounds, rows by table, outcomes, the frontier by reason, hosts and alarms; what `status --json` prints."""
     manifests = crawl.require_manifests()
     step = next_step(manifests)
@@ -24,9 +26,11 @@ def summarize(crawl: CrawlDir) -> dict[str, Any]:
                 _add(rejections, file.counts)
     for file in frontier_files(manifests):
         _add(frontier, file.counts)
-    hosts = set()
-    for file in files_of(manifests, "hosts"):
-        hosts |= set(read_table(crawl.root, [file.path], TABLES["hosts"], ["host"])["host"].to_pylist())
+    hosts = _hosts(crawl, manifests)
+    held: dict[str, int] = {}
+    for row in hosts.values():
+        if row["not_before"] and row["not_before"] > now:
+            _add(held, {row["held_by"]: 1})
     return {
         "directory": crawl.root,
         "rounds": step.round - 1 if step.kind == "fetch" else step.round,
@@ -37,7 +41,8 @@ def summarize(crawl: CrawlDir) -> dict[str, Any]:
         "frontier": frontier,
         "rejections": rejections,
         "hosts": len(hosts),
-        "alarms": _alarms(outcomes),
+        "held": held,
+        "alarms": [*_alarms(outcomes), *_failing(hosts.values())],
     }
 
 
@@ -51,6 +56,7 @@ def render(found: dict[str, Any]) -> str:
         _line("frontier", found["frontier"]),
         _line("rejected links", found["rejections"]),
         f"hosts: {found['hosts']}; index segments: {found['index_segments']}",
+        *([_line("hosts not to be asked now, by reason", found["held"])] if found["held"] else []),
     ]
     return "\n".join(lines + [f"alarm: {alarm}" for alarm in found["alarms"]])
 
@@ -60,6 +66,32 @@ def _alarms(outcomes: dict[str, int]) -> list[str]:
     visits = sum(outcomes.values())
     bad = {o: n for o, n in outcomes.items() if n > visits / 2 and o not in (Outcome.FETCHED, Outcome.NOT_MODIFIED)}
     return [f"{count} of {visits} visits ended as {outcome}" for outcome, count in bad.items()]
+
+
+def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
+    """How we stand with each host: its newest row, as far as it is told here."""
+    columns = ["host", "round", "failures_in_row", "not_before", "held_by"]
+    newest: dict[str, dict[str, Any]] = {}
+    for file in files_of(manifests, "hosts"):
+        for row in read_table(crawl.root, [file.path], TABLES["hosts"], columns).to_pylist():
+            if row["host"] not in newest or row["round"] >= newest[row["host"]]["round"]:
+                newest[row["host"]] = row
+    return newest
+
+
+def _failing(hosts: Iterable[dict[str, Any]]) -> list[str]:
+    """The hosts that have failed most often in a row, the worst first."""
+    failing = [row for row in hosts if (row["failures_in_row"] or 0) >= _FAILURES]
+    worst = sorted(failing, key=lambda row: (-row["failures_in_row"], row["host"]))
+    found = [
+        f"{row['host']} has failed {row['failures_in_row']} times in a row,"
+        f" and is not asked before {row['not_before']:%Y-%m-%d %H:%M:%S} UTC ({row['held_by']})"
+        for row in worst[:_NAMED]
+    ]
+    return found + ([f"{len(failing) - _NAMED} more hosts have failed as often"] if len(failing) > _NAMED else [])
+
+
+_FAILURES, _NAMED = 3, 5
 
 
 def _line(name: str, counts: dict[str, int]) -> str:

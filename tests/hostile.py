@@ -115,7 +115,6 @@ INSIDE_TLS = {
     "a body that drips": Fault(drip(answer(b"Content-Length: 999", body=b""), b"x"), TIMEOUT),
     "headers without end": Fault(flood(OK, b"X-A: a\r\n" * 1000), TOO_LONG),
     "a body without end": Fault(flood(answer(HTML), b"<p>" * 10_000), FETCHED, None),
-    "a reset in the body": Fault(reset(answer(b"Content-Length: 99")), CONNECT),
 }
 
 

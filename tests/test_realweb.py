@@ -23,6 +23,11 @@ from transforms.crawl_dir import CrawlDir
 
 SCRIPT = Path(__file__).parent.parent.parent / "shared" / "realweb" / "realweb.sh"
 SITES = {"python": "127.0.1.1", "postgresql": "127.0.1.2", "debref": "127.0.1.7", "sqlite": "127.0.1.21"}
+ROBOT = {
+    "robot__name": "reader/1.0",
+    "robot__contact": "reader@example.org",
+    "robot__info_url": "https://example.org/reader",
+}
 DEPTH = 2
 
 QUERIES = {  # what one would type, and how the URL ends that one wants
@@ -73,7 +78,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         seeds = [f"http://{address}:{port}/index.html" for address in SITES.values() if address != "127.0.1.7"]
         seeds.append(f"http://127.0.1.7:{port}/")
         path = tmp_path_factory.mktemp("realweb") / "crawl"
-        crawl(path, seeds, scope__depth=DEPTH)
+        crawl(path, seeds, scope__depth=DEPTH, **ROBOT)
         control("stop")  # the log is written
         log = access_log.parse_nginx((web / ".run" / "access.log").read_text(errors="replace").splitlines())
         control("start")  # for the walk

@@ -80,7 +80,7 @@ def commit(crawl, step, round_, **fields):
 
 
 def test_the_first_seeds_start_a_crawl(crawl):
-    assert add(crawl, A, B) == Added(new=2, known=0)
+    assert add(crawl, A, B) == Added(new=2, again=0, known=0)
     assert crawl.names("manifests") == ["000000-seeds.json"]
     (manifest,) = crawl.manifests()
     assert (manifest.counters, manifest.settings_digest) == ({"seeds": 2}, "digest")
@@ -117,16 +117,16 @@ def test_a_seed_is_due_now_at_depth_0_and_keeps_its_metadata(crawl):
 
 
 def test_a_seed_that_is_given_twice_counts_once(crawl):
-    assert add(crawl, A, A, B) == Added(new=2, known=0)
+    assert add(crawl, A, A, B) == Added(new=2, again=0, known=0)
     assert len(rows(crawl, "frontier", FRONTIER)) == 2
 
 
 def test_more_seeds_stand_beside_the_first_and_known_ones_stay_as_they_are(crawl):
     add(crawl, A)
-    assert add(crawl, A, B) == Added(new=1, known=1)
+    assert add(crawl, A, B) == Added(new=1, again=0, known=1)
     assert len(crawl.names("manifests")) == 2
     assert [row["url"] for row in rows(crawl, "seeds", SEEDS)] == [A.url, B.url]
-    assert add(crawl, A, B) == Added(new=0, known=2)
+    assert add(crawl, A, B) == Added(new=0, again=0, known=2)
     assert len(crawl.names("manifests")) == 2
 
 
@@ -136,7 +136,33 @@ def test_a_url_that_the_crawl_found_by_itself_is_known(crawl):
     writer.write_rows([{"url_key": url_key(B.url), "url": B.url}])
     commit(crawl, "fetch", 1)
     commit(crawl, "update", 1, files=(writer.close(),))
-    assert add(crawl, B) == Added(new=0, known=1)
+    assert add(crawl, B) == Added(new=0, again=0, known=1)
+
+
+@pytest.mark.parametrize(
+    ("states", "added"),
+    [
+        (["fetched"], Added(0, 0, 1)),
+        (["failed"], Added(0, 1, 0)),
+        (["gone"], Added(0, 1, 0)),
+        (["denied"], Added(0, 1, 0)),
+        (["failed", "fetched"], Added(0, 0, 1)),
+        (["fetched", "gone"], Added(0, 1, 0)),
+    ],
+)
+def test_a_url_that_was_visited_to_no_avail_is_asked_for_once_more(crawl, states, added):
+    add(crawl, A)
+    first = tuple(file.path for file in frontier_files(crawl.manifests()))
+    for round_, state in enumerate(states, 1):
+        writer = TableWriter(crawl.root, "urls", round_)
+        writer.write_rows([{"url_key": url_key(B.url), "url": B.url, "state": state, "round": round_}])
+        commit(crawl, "fetch", round_)
+        commit(crawl, "update", round_, files=(writer.close(),), consumed=first)
+    assert add(crawl, B) == added
+    assert [(row["url"], row["reason"]) for row in rows(crawl, "frontier", FRONTIER)[1:]] == [
+        (B.url, "seed")
+    ] * added.again
+    assert len(rows(crawl, "urls", URLS)) == 1 + len(states)
 
 
 # what is committed besides the first seeds, the round that new seeds wait for

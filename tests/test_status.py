@@ -1,12 +1,15 @@
 """How a crawl stands, read from its manifests."""
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from runners.status import render, summarize
 from transforms.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from transforms.tables import TABLES, TableFile, TableWriter
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 def commit(crawl, step, round_, files=(), counters=None, **fields):
@@ -51,7 +54,7 @@ def crawl(tmp_path):
 
 
 def test_rounds_rows_outcomes_frontier_hosts(crawl):
-    found = summarize(crawl)
+    found = summarize(crawl, NOW)
     assert found == {
         "directory": crawl.root,
         "rounds": 2,
@@ -63,13 +66,14 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "frontier": {"new": 2, "retry": 1},
         "rejections": {"depth": 1, "scope": 1},
         "hosts": 2,
+        "held": {},
         "alarms": [],
     }
     assert json.loads(json.dumps(found)) == found
 
 
 def test_the_same_for_people(crawl):
-    assert render(summarize(crawl)).splitlines() == [
+    assert render(summarize(crawl, NOW)).splitlines() == [
         f"{crawl.root}: 2 rounds; next: update of round 2",
         "tables: frontier 5, visits 5, documents 1, urls 7, hosts 3, rejections 2, seeds 2",
         "outcomes: fetched 3, gone 1, timeout 1",
@@ -82,7 +86,7 @@ def test_the_same_for_people(crawl):
 def test_a_crawl_that_has_only_seeds_stands_before_its_first_round(tmp_path):
     crawl = CrawlDir(str(tmp_path))
     commit(crawl, "seeds", 0, [listed("frontier", "a", 1, seed=1)])
-    found = summarize(crawl)
+    found = summarize(crawl, NOW)
     assert (found["rounds"], found["next_step"]) == (0, {"step": "fetch", "round": 1})
     assert "outcomes: none" in render(found).splitlines()
 
@@ -101,11 +105,35 @@ ALARMS = {
 def test_a_person_is_told_when_most_visits_end_badly(tmp_path, outcomes, alarms):
     crawl = CrawlDir(str(tmp_path))
     commit(crawl, "fetch", 1, counters=outcomes)
-    found = summarize(crawl)
+    found = summarize(crawl, NOW)
     assert found["alarms"] == alarms
     assert [line for line in render(found).splitlines() if "alarm" in line] == [f"alarm: {alarm}" for alarm in alarms]
 
 
+def test_hosts_that_fail_are_named_the_worst_first(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    later = {"round": 2, "not_before": NOW + timedelta(hours=1), "held_by": "dead"}
+    rows = [{"host": f"h{n}.test", "failures_in_row": n, **later} for n in range(1, 9)]
+    for round_, some in ((1, [row | {"round": 1, "failures_in_row": 99} for row in rows]), (2, rows)):
+        writer = TableWriter(crawl.root, "hosts", round_)
+        writer.write_rows(some)
+        commit(crawl, "update", round_, [writer.close()])
+    found = summarize(crawl, NOW)
+    assert found["held"] == {"dead": 8}
+    assert [alarm.split()[0] for alarm in found["alarms"]] == [
+        "h8.test",
+        "h7.test",
+        "h6.test",
+        "h5.test",
+        "h4.test",
+        "1",
+    ]
+    lines = render(found).splitlines()
+    assert "hosts not to be asked now, by reason: dead 8" in lines
+    assert "alarm: h8.test has failed 8 times in a row, and is not asked before 2026-11-20 13:00:00 UTC (dead)" in lines
+    assert summarize(crawl, NOW + timedelta(hours=2))["held"] == {}
+
+
 def test_without_a_crawl_there_is_no_status(tmp_path):
     with pytest.raises(CrawlDirError, match="holds no crawl"):
-        summarize(CrawlDir(str(tmp_path)))
+        summarize(CrawlDir(str(tmp_path)), NOW)
