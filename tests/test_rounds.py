@@ -272,7 +272,7 @@ def test_rejected_links_are_counted_one_by_one(tmp_path: Path) -> None:
     site = {"/": html("Home", "", ["http://b.test/1", "http://b.test/2", "/x.png"])}
     with Web({"a.test": site}) as web:
         crawl(tmp_path, [web.url("a.test")])
-    assert summarize(CrawlDir(str(tmp_path)))["rejections"] == {"scope": 2, "extension": 1}
+    assert summarize(CrawlDir(str(tmp_path)), datetime.now(UTC))["rejections"] == {"scope": 2, "extension": 1}
 
 
 def test_a_stopped_crawl_commits_what_it_has_and_goes_on(tmp_path: Path) -> None:

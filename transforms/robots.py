@@ -105,7 +105,8 @@ class Rule(NamedTuple):
 class Rules:
     """What a robots.txt says to one robot; made by `parse`."""
 
-    rules: tuple[Rule, ...]
+    written: tuple[tuple[bool, bytes], ...] = dataclasses.field(repr=False)
+    """Whether a line allows, and its value, in order."""
     crawl_delay: float | None
     """Seconds between requests: finite and not negative, of any length. None: it says nothing."""
     sitemaps: list[str]
@@ -116,7 +117,7 @@ class Rules:
 
         The rule is empty when none matches, and beyond a thousand rules. /robots.txt is always allowed.
         """
-        if not self.rules:
+        if not self.written:
             return True, ""
         target = _target(url)
         allowed = bool(self._all.can_fetch(target, "*"))
@@ -128,6 +129,11 @@ class Rules:
             if rule.allow is allowed and not alone.can_fetch(target, "*"):
                 return f"{'Allow' if rule.allow else 'Disallow'}: {rule.text}"
         return ""
+
+    @functools.cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The lines, ready to be compared; most files are read for other robots' sake, or for their Crawl-delay."""
+        return tuple(_rule(allow, value) for allow, value in self.written)
 
     @functools.cached_property
     def _all(self) -> Protego:
@@ -170,7 +176,7 @@ def parse(body: bytes, robot: str) -> Rules:
                 rules[agent][field == "allow", value] = None
     chosen = token if token in rules else b"*"
     return Rules(
-        tuple(_rule(allow, value) for allow, value in rules.get(chosen, ()) if value),
+        tuple((allow, value) for allow, value in rules.get(chosen, ()) if value),
         max(delays.get(chosen, ()), default=None),
         list(sitemaps),
     )

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import itertools
 import queue
 import random
 import time
@@ -10,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from apache_beam.io.filesystems import FileSystems
@@ -20,6 +18,7 @@ from transforms.client import Client
 from transforms.frontier import Due
 from transforms.host_rows import turn_row
 from transforms.identity import Identity
+from transforms.lanes import NOW, Lane, Lanes
 from transforms.names import Names
 from transforms.outcomes import Outcome
 from transforms.progress import Report
@@ -34,7 +33,6 @@ LOOK_EVERY = timedelta(seconds=0.5)
 """How often a scheduler looks whether it is to stop."""
 
 _IDLE_CONNECTIONS = 256  # beyond that many hosts, connections are not kept alive between requests
-_NOW = -1.0  # a time before all others
 _FOR_EVER = float("inf")
 _LONG_ANSWER = 1.0  # seconds
 _WAITING_SHARE = 4
@@ -72,16 +70,6 @@ class Running(NamedTuple):
     client: Client
 
 
-@dataclasses.dataclass
-class Lane:
-    """Hosts that share a queue: one request at a time to all of them (SPEC B3)."""
-
-    name: str
-    ready_at: float = 0.0
-    turns: list[tuple[float, int, hosts.HostTurn]] = dataclasses.field(default_factory=list)  # a heap, by readiness
-    wake_at: float | None = None  # its entry in the scheduler's heap; an entry with another time is void
-
-
 def monotonic(moment: datetime) -> float:
     """A moment on the monotonic clock of this process, which nobody sets."""
     return time.monotonic() + (moment - datetime.now(UTC)).total_seconds()
@@ -90,9 +78,7 @@ def monotonic(moment: datetime) -> float:
 class HostScheduler:
     """Runs the turns of many hosts in one thread, with a pool of threads that do nothing but wait for servers.
 
-    Hosts stand in lanes, each in one of its own unless they share one, and lanes in a heap by the time each may ask
-    next. A lane with a request under way is not in the heap, so it never has two. Memory is bounded by the hosts'
-    queues and one reply per connection. `held` are hosts of which nothing may be due, that may not be asked yet, and
+    Memory is bounded by the hosts' queues and one reply per connection. `held` are hosts of which nothing may be due, that may not be asked yet, and
     until when: another host's robots.txt may have been moved there.
     """
 
@@ -103,11 +89,8 @@ class HostScheduler:
         self.names = Names(context.settings.fetch)
         self._open_client = context.opener(self.names)
         self._pool = ThreadPoolExecutor(_WAITING_SHARE * context.settings.fetch.connections, thread_name_prefix="fetch")
-        self._lanes: dict[str, Lane] = {}  # by name
-        self._lane_of: dict[str, Lane] = {}  # by host
+        self._lanes = Lanes(lambda: self._deadline)
         self._turns: dict[str, hosts.HostTurn] = {}  # by host, also those whose turn is over
-        self._heap: list[tuple[float, int, Lane]] = []
-        self._count = itertools.count()  # of those that are ready at the same time, the first to come goes first
         self._running: dict[str, Running] = {}  # by lane
         self._clients: dict[str, Client] = {}  # by host
         self._results: queue.SimpleQueue[tuple[Lane, hosts.HostTurn, Request, Any, float]] = queue.SimpleQueue()
@@ -121,24 +104,23 @@ class HostScheduler:
 
     def add(self, name: str, turns: Iterable[hosts.HostTurn], ready_at: float = 0.0) -> None:
         """Take a lane in, with its hosts; none of them is asked before `ready_at` (of the monotonic clock)."""
-        lane = self._lanes.setdefault(name, Lane(name))
-        lane.ready_at = max(lane.ready_at, ready_at)
+        lane = self._lanes.open(name, ready_at)
         for turn in turns:
             known = self._turns.setdefault(turn.host, turn)
             if known is not turn:  # it was there for an errand
                 known.queue, known.robots, known.last_good = turn.queue, turn.robots, turn.last_good
                 known.standing, known.ready_at = turn.standing, max(known.ready_at, turn.ready_at)
             known.ready_at = max(known.ready_at, self._not_before)
-            self._lane_of.setdefault(turn.host, lane)
+            self._lanes.join(lane, turn.host)
             self._line_up(known)
 
     def pump(self, wait: bool) -> Iterator[Event]:
         """What has happened so far; with `wait`, all that is still to happen, as it happens, and how it went."""
-        while self._heap or self._running:
+        while self._lanes or self._running:
             now = time.monotonic()
             self._look_around(now)
             yield from self._dispatch(now)
-            if not (self._heap or self._running):
+            if not (self._lanes or self._running):
                 break
             try:
                 timeout = self._pause(time.monotonic()) if wait else 0.0
@@ -162,17 +144,13 @@ class HostScheduler:
         """Start what may start now."""
         # After the deadline every waiting lane is due: to be told that its turn is over.
         limit = float("inf") if now >= self._deadline else now
-        while self._heap and self._heap[0][0] <= limit and self._has_room():
-            wake_at, _, lane = heappop(self._heap)
-            if wake_at == lane.wake_at:
-                lane.wake_at = None
+        while (at := self._lanes.next_at()) is not None and at <= limit and self._has_room():
+            if lane := self._lanes.pop():
                 yield from self._advance(lane, now)
 
     def _advance(self, lane: Lane, now: float) -> Iterator[Event]:
         """Let the first host of a lane ask, if it is ready; the others wait for its answer."""
-        while lane.turns:
-            _, _, turn = heappop(lane.turns)
-            turn.in_line = False
+        while turn := self._lanes.first(lane):
             wish = yield from self._wish(lane, turn, now)
             if isinstance(wish, hosts.Wait):
                 self._line_up(turn)
@@ -224,8 +202,7 @@ class HostScheduler:
         if client is None:
             client = self._clients[turn.host] = self._open_client()
         self._running[lane.name] = Running(now, client)
-        lane.wake_at = None
-        turn.in_line = True
+        self._lanes.start(lane, turn)
         self._pool.submit(self._act, lane, turn, request, functools.partial(self._ask, client, request))
 
     def _ask(self, client: Client, request: Request) -> Reply:
@@ -248,10 +225,10 @@ class HostScheduler:
     def _take(self, lane: Lane, turn: hosts.HostTurn, request: Request, result: Any, ended: float) -> Iterator[Event]:
         """An answer has come, at `ended`: say what it was, and when the host may be asked again."""
         del self._running[lane.name]
-        turn.in_line = False
         if isinstance(result, Exception):
             raise result
         reply: Reply = result
+        self._lanes.stop(lane, turn)
         if isinstance(request, hosts.Visit):
             due = turn.queue.popleft()
             end = outcome(due.url, reply, conditional=bool(due.etag or due.last_modified))
@@ -273,10 +250,9 @@ class HostScheduler:
             yield from self._arrive(turn, request, reply, ended)
         turn.tally.request(end, reply, datetime.now(UTC))
         if self._politeness.scope != "host":
-            lane.ready_at = ended + standing.shared_rest(turn.standing, self._politeness)
+            self._lanes.open(lane.name, ended + standing.shared_rest(turn.standing, self._politeness))
         if not turn.queue or turn.ready_at - ended > _KEEP_ALIVE_WAIT or len(self._clients) > _IDLE_CONNECTIONS:
             self._drop_client(turn.host)
-        self._wake(lane)
 
     def _arrive(self, turn: hosts.HostTurn, search: hosts.RobotsSearch, reply: Reply, ended: float) -> Iterator[Event]:
         """The search for a robots.txt has come to an answer: it goes on where that leads, or this is what counts."""
@@ -342,29 +318,13 @@ class HostScheduler:
             turn.queue.pop()
 
     def _line_up(self, turn: hosts.HostTurn, look: bool = False) -> None:
-        """Put a host into its lane.
+        """Have a host come to its turn when it is ready.
 
-        It comes first if it will not be ready in this round, or if there may be something to say without asking it
+        It comes at once if it will not be ready in this round, or if there may be something to say without asking it
         (`look`), so that nothing waits for a rest that it does not need.
         """
-        if turn.in_line:
-            return
-        turn.in_line = True
-        lane = self._lane_of[turn.host]
         deadline = self._deadline if turn.errands else min(self._deadline, turn.ends_at)
-        at = _NOW if look or turn.ready_at >= deadline else turn.ready_at
-        heappush(lane.turns, (at, next(self._count), turn))
-        self._wake(lane)
-
-    def _wake(self, lane: Lane) -> None:
-        """Put a lane into the heap, unless it is empty or at work."""
-        if not lane.turns or lane.name in self._running:
-            return
-        first = lane.turns[0][0]
-        at = max(first, lane.ready_at) if first > _NOW and lane.ready_at < self._deadline else _NOW
-        if at != lane.wake_at:
-            lane.wake_at = at
-            heappush(self._heap, (at, next(self._count), lane))
+        self._lanes.line_up(turn, NOW if look or turn.ready_at >= deadline else turn.ready_at)
 
     def _has_room(self) -> bool:
         """Whether a thread is free: the time of a request runs from its start, so none is started to stand in line.
@@ -406,8 +366,8 @@ class HostScheduler:
     def _pause(self, now: float) -> float:
         """Seconds until something may need doing even if no answer comes."""
         until = self._next_look
-        if self._heap and self._has_room():
-            until = min(until, self._heap[0][0])
+        if (at := self._lanes.next_at()) is not None and self._has_room():
+            until = min(until, at)
         return max(0.0005, until - now)
 
     def _look_around(self, now: float) -> None:
@@ -425,4 +385,4 @@ class HostScheduler:
 
     def _tell(self) -> None:
         if self._context.progress:
-            self.report.write(self._context.progress, len(self._running), len(self._heap))
+            self.report.write(self._context.progress, len(self._running), len(self._lanes))
