@@ -78,8 +78,8 @@ def monotonic(moment: datetime) -> float:
 class HostScheduler:
     """Runs the turns of many hosts in one thread, with a pool of threads that do nothing but wait for servers.
 
-    Memory is bounded by the hosts' queues and one reply per connection. `held` are hosts of which nothing may be due, that may not be asked yet, and
-    until when: another host's robots.txt may have been moved there.
+    Memory is bounded by the hosts' queues and one reply per connection. `held` are hosts of which nothing may be due,
+    that may not be asked yet, and until when: another host's robots.txt may have been moved there.
     """
 
     def __init__(self, context: VisitContext, held: Mapping[str, datetime]) -> None:
