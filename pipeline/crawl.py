@@ -18,7 +18,7 @@ from transforms.files import parse_report
 from transforms.frontier import first_due
 from transforms.identity import Identity
 from transforms.outcomes import REQUESTED
-from transforms.revisits import count_due
+from transforms.revisits import Ripe, count_due
 from transforms.scheduler import LOOK_EVERY, VisitContext
 from transforms.settings import Settings, render, without_secrets
 from transforms.standing import STANDING, ready_at
@@ -283,12 +283,12 @@ def _add_revisits(
 ) -> bool:
     """Put the pages that are due again into the frontier; whether there were any."""
     urls = [file.path for file in files_of(manifests, "urls")]
-    before = now - timedelta(days=settings.recrawl.after or 0)
-    if not (expected := count_due(crawl.root, urls, before)):
+    ripe = Ripe.at(now, settings.recrawl.after or 0, settings.sitemaps.after)
+    if not (expected := count_due(crawl.root, urls, ripe)):
         return False
     attempt = _Attempt(crawl, Step("revisits", round_))
     frontier = [file.path for file in frontier_files(manifests)]
-    plan = revisits.RevisitStep(crawl.root, round_, before, expected, urls, frontier, attempt.report)
+    plan = revisits.RevisitStep(crawl.root, round_, ripe, expected, urls, frontier, attempt.report)
     engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
     if attempt.files():
         attempt.commit(settings, consumed=(), suffix=f"-{uuid.uuid4().hex[:8]}")
@@ -317,9 +317,11 @@ def _update(
         scope=settings.scope,
         robot=Identity.of(settings.robot).token,
         limits=settings.limits,
+        sitemaps=settings.sitemaps,
         visits=[file.path for file in visits],
         visit_rows=rows,
         turns=[file.path for file in fetched if file.table == "turns"],
+        robots=[file.path for file in fetched if file.table == "robots"],
         workers=engine.workers,
         frontier=frontier,
         report=attempt.report,

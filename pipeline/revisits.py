@@ -2,13 +2,12 @@
 
 import dataclasses
 from collections.abc import Sequence
-from datetime import datetime
 
 import apache_beam as beam
 
 from transforms.files import ReportFiles
 from transforms.history import CollectKeys, ReadMatching
-from transforms.revisits import WriteRevisits, read_due_keys
+from transforms.revisits import Ripe, WriteRevisits, read_due_keys
 from transforms.tables import URLS
 from transforms.url_states import read_frontier
 
@@ -21,7 +20,7 @@ class RevisitStep:
 
     root: str
     round: int
-    before: datetime  # a page that was visited last before this is due
+    ripe: Ripe
     expected: int  # pages that may be
     urls: Sequence[str]
     frontier: Sequence[str]
@@ -34,7 +33,7 @@ def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
     urls = pipeline | "UrlsFiles" >> beam.Create(step.urls)
     keys = (
         urls
-        | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.before, count)
+        | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.ripe, count)
         | "Keys" >> CollectKeys(step.expected, "url_key")
     )
     states = urls | "States" >> ReadMatching(step.root, URLS, "url_key", count, keys)
@@ -43,5 +42,5 @@ def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
         | "FrontierFiles" >> beam.Create(step.frontier)
         | "ReadFrontier" >> beam.FlatMap(read_frontier, step.root, count)
     )
-    files = {"states": states, "frontier": frontier} | "Revisits" >> WriteRevisits(step.root, step.round, step.before)
+    files = {"states": states, "frontier": frontier} | "Revisits" >> WriteRevisits(step.root, step.round, step.ripe)
     files | "Report" >> ReportFiles(step.report)

@@ -19,6 +19,7 @@ class Seed(NamedTuple):
 
     url: str
     metadata: str | None = None
+    kind: str | None = None  # sitemap; None: a page
 
 
 class BadLine(NamedTuple):
@@ -41,7 +42,7 @@ class Added(NamedTuple):
     known: int  # waiting, or visited with success
 
 
-def parse_seeds(lines: Iterable[str], name: str) -> tuple[list[Seed], list[BadLine]]:
+def parse_seeds(lines: Iterable[str], name: str, kind: str | None = None) -> tuple[list[Seed], list[BadLine]]:
     """The seeds in lines of `URL[<tab>metadata]`; empty lines and lines that start with # are comments."""
     seeds, bad = [], []
     for number, line in enumerate(lines, 1):
@@ -49,7 +50,7 @@ def parse_seeds(lines: Iterable[str], name: str) -> tuple[list[Seed], list[BadLi
         if not text or text.startswith("#"):
             continue
         if url := canonical(text):
-            seeds.append(Seed(url, metadata or None))
+            seeds.append(Seed(url, metadata or None, kind))
         else:
             problem = "not a URL" if "://" in text else "not an absolute URL; it must start with http:// or https://"
             if "://" in text and not text.lower().startswith(("http:", "https:")):
@@ -107,7 +108,7 @@ def _states(crawl: CrawlDir, manifests: list[Manifest], keys: list[bytes]) -> di
 def _write(root: str, new: dict[bytes, Seed], again: dict[bytes, Seed], round_: int) -> Iterable[TableFile]:
     seeds = new | again
     common: list[dict[str, Any]] = [
-        {"url_key": key, "url": seed.url, "host": host(seed.url)} for key, seed in seeds.items()
+        {"url_key": key, "url": seed.url, "host": host(seed.url), "kind": seed.kind} for key, seed in seeds.items()
     ]
     state = {"depth": 0, "discovered_round": 0, "failures": 0}
     url = state | {"state": "due", "score": 1.0, "fetches": 0, "changes": 0, "reason": "seed", "round": 0}

@@ -15,7 +15,8 @@ from transforms.files import ReportFiles, WriteRows
 from transforms.history import CollectKeys, ReadMatching
 from transforms.host_rows import add_turn, newest
 from transforms.parsing import ParseVisits
-from transforms.settings import Limits, Scope
+from transforms.settings import Limits, Scope, Sitemaps
+from transforms.sitemap_links import FollowSitemaps
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
 from transforms.url_states import AdvanceUrls, read_frontier
 
@@ -34,9 +35,11 @@ class UpdateStep:
     scope: Scope
     robot: str  # the name that page directives may address
     limits: Limits
+    sitemaps: Sitemaps
     visits: Sequence[str]
     visit_rows: int
     turns: Sequence[str]
+    robots: Sequence[str]  # of this round
     workers: int
     frontier: Sequence[str]
     urls: Sequence[str]
@@ -67,10 +70,17 @@ def _share(rows: int, most: int, least: int) -> int:
 def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     """Parse; dedup content; write documents, links and index; dedup URLs; write their states and the next frontier."""
     root, round_, partitions = step.root, step.round, step.partitions
-    seed_hosts = _files(pipeline, "Seeds", step.seeds) | "SeedHosts" >> beam.FlatMap(_hosts_of_seeds, root)
-    parsed = _files(pipeline, "Visits", step.visits) | "ParseVisits" >> ParseVisits(
-        root, step.scope, step.robot, step.shards, partitions, seed_hosts | "Distinct" >> beam.Distinct()
+    seed_hosts = (
+        _files(pipeline, "Seeds", step.seeds)
+        | "SeedHosts" >> beam.FlatMap(_hosts_of_seeds, root)
+        | "Distinct" >> beam.Distinct()
     )
+    visits = _files(pipeline, "Visits", step.visits)
+    parsed = visits | "ParseVisits" >> ParseVisits(root, step.scope, step.robot, step.shards, partitions, seed_hosts)
+    sitemaps = {
+        "robots": _files(pipeline, "Robots", step.robots),
+        "visits": visits,
+    } | "FollowSitemaps" >> FollowSitemaps(root, step.scope, step.sitemaps, partitions, seed_hosts)
 
     digests = parsed.contents | "Digests" >> CollectKeys(step.visit_rows, "digest")
     earlier_digests = _files(pipeline, "Digests", step.digests) | "EarlierDigests" >> ReadMatching(
@@ -83,8 +93,9 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "duplicates": judged.shard_to_duplicates,
     } | "FinishPages" >> FinishPages(root, round_, partitions)
 
+    candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
     keys = (
-        (finished.candidates, parsed.facts)
+        (candidates, parsed.facts)
         | "FoundAndVisited" >> beam.Flatten()
         | "Keys" >> CollectKeys(step.visit_rows * _LINKS_PER_VISIT, "url_key")
     )
@@ -95,7 +106,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         read_frontier, root, partitions
     )
     states = {
-        "candidates": finished.candidates,
+        "candidates": candidates,
         "facts": parsed.facts,
         "earlier": earlier_urls,
         "frontier": frontier,
@@ -111,7 +122,8 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "WriteHosts" >> WriteRows(root, "hosts", round_)
     )
     rejections = (
-        finished.rejections
+        (finished.rejections, sitemaps.rejections)
+        | "Rejections" >> beam.Flatten()
         | "AddRejections" >> beam.CombinePerKey(add_rejections)
         | "RejectionRows" >> beam.Map(_rejection_row, round_)
         | "WriteRejections" >> WriteRows(root, "rejections", round_, "reason", weight="count")

@@ -21,6 +21,7 @@ from transforms.client import allowed_networks
 from transforms.crawl_dir import CrawlDir, frontier_files, visible_files
 from transforms.identity import Identity
 from transforms.settings import Settings, SettingsError, override, parse, render
+from transforms.sitemap_terms import SITEMAP
 from transforms.tables import TABLES
 
 _FLAGS = {
@@ -36,11 +37,14 @@ _FLAGS = {
     "allow_address": "fetch.allow_addresses",
 }
 
+_SITEMAP_HELP = "start at the pages in this sitemap (may be repeated)"
+
 
 def crawl_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, a new one or one to go on with")
     parser.add_argument("--seed", action="append", default=[], metavar="URL", help="start here (may be repeated)")
     parser.add_argument("--seeds", metavar="FILE", help="start at the URLs in this file, one a line")
+    parser.add_argument("--sitemap", action="append", default=[], metavar="URL", help=_SITEMAP_HELP)
     parser.add_argument("--rounds", type=_count, metavar="N", help="rounds to run now; else until nothing is left")
     parser.add_argument("--max-pages", type=_count, metavar="N", help="visits in the whole crawl")
     parser.add_argument("--max-pages-per-host", type=_count, metavar="N", help="visits to a host in a round")
@@ -76,7 +80,9 @@ def crawl(arguments: argparse.Namespace) -> int:
     manifests = directory.manifests()
     seeds = read_seeds(arguments, console)
     if not manifests and not seeds:
-        raise Usage(f"{directory.root} is a new crawl and needs a URL to start from: --seed URL or --seeds FILE")
+        raise Usage(
+            f"{directory.root} is a new crawl and needs a URL to start from: --seed URL, --sitemap URL or --seeds FILE"
+        )
     _refuse_anonymous(settings, seeds, has_flags=True)
     _warn_of_refused(settings, seeds, console)
     with Lock(directory):
@@ -103,8 +109,10 @@ def read_settings(directory: CrawlDir, arguments: argparse.Namespace) -> Setting
 
 
 def read_seeds(arguments: argparse.Namespace, console: Console) -> list[Seed]:
-    """The seeds of --seed and --seeds; bad lines are named and skipped."""
+    """The seeds of --seed, --sitemap and --seeds; bad lines are named and skipped."""
     seeds, bad = parse_seeds(arguments.seed, "--seed")
+    sitemaps, bad_sitemaps = parse_seeds(arguments.sitemap, "--sitemap", SITEMAP)
+    seeds, bad = seeds + sitemaps, bad + bad_sitemaps
     if arguments.seeds:
         try:
             lines = Path(arguments.seeds).read_text(encoding="utf-8-sig").splitlines()
@@ -113,7 +121,7 @@ def read_seeds(arguments: argparse.Namespace, console: Console) -> list[Seed]:
         more, more_bad = parse_seeds(lines, arguments.seeds)
         seeds, bad = seeds + more, bad + more_bad
     _report_bad(bad, console)
-    if (arguments.seed or arguments.seeds) and not seeds:
+    if (arguments.seed or arguments.sitemap or arguments.seeds) and not seeds:
         raise Usage("none of the seeds is a URL that can be crawled; give one such as https://example.org/")
     return seeds
 
@@ -173,6 +181,7 @@ def seeds_arguments(parser: argparse.ArgumentParser) -> None:
     add = actions.add_parser("add", help="put URLs into the next round", allow_abbrev=False)
     add.add_argument("dir", metavar="DIR")
     add.add_argument("seed", nargs="*", metavar="URL")
+    add.add_argument("--sitemap", action="append", default=[], metavar="URL", help=_SITEMAP_HELP)
     add.add_argument("--seeds", metavar="FILE", help="the URLs in this file, one a line")
 
 
@@ -183,7 +192,7 @@ def seeds(arguments: argparse.Namespace) -> int:
     console = Console(sys.stderr)
     found = read_seeds(arguments, console)
     if not found:
-        raise Usage("seeds add needs a URL or --seeds FILE")
+        raise Usage("seeds add needs a URL, --sitemap URL or --seeds FILE")
     settings = parse(directory.read_text("crawl.toml"))
     _refuse_anonymous(settings, found, has_flags=False)
     console.say(describe_added(add_seeds(directory, found, settings_digest(settings), datetime.now(UTC))))

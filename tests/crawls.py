@@ -46,7 +46,7 @@ def settings(**changes: Any) -> Settings:
 
 def crawl(
     path: Path,
-    seeds: Iterable[str] = (),
+    seeds: Iterable[str | Seed] = (),
     rounds: int | None = None,
     workers: int = 1,
     observer: Silent | None = None,
@@ -56,8 +56,8 @@ def crawl(
 ) -> End:
     """Add the seeds and run rounds; without an engine, on this machine with so many workers."""
     directory, chosen = CrawlDir(str(path)), settings(**changes)
-    if seeds := [Seed(url) for url in seeds]:
-        add_seeds(directory, seeds, settings_digest(chosen), datetime.now(UTC))
+    if found := [seed if isinstance(seed, Seed) else Seed(seed) for seed in seeds]:
+        add_seeds(directory, found, settings_digest(chosen), datetime.now(UTC))
     engine = engine or DirectEngine(workers, [])
     return run_crawl(directory, chosen, engine, observer or Silent(), stop or StopSignal(), rounds)
 

@@ -44,7 +44,10 @@ MISUSED = {
     "no range of addresses": (["crawl", "NEW", "--allow-address", "here"], "'here'"),
     "a name that robots.txt cannot hold": (["crawl", "NEW", "--robot", "my robot"], '"my robot"'),
     "no mail address": (["crawl", "NEW", "--contact", "me"], 'robot.contact = "me"'),
-    "a new crawl without a seed": (["crawl", "NEW"], "needs a URL to start from: --seed URL or --seeds FILE"),
+    "a new crawl without a seed": (
+        ["crawl", "NEW"],
+        "needs a URL to start from: --seed URL, --sitemap URL or --seeds FILE",
+    ),
     "a file of seeds that is missing": (["crawl", "NEW", "--seeds", "no/file"], "no/file: No such file"),
     "an unknown option of Beam": (["crawl", "NEW", "--", "--no-such-option=1"], "--no-such-option=1"),
     "a bad value for Beam": (["crawl", "NEW", "--", "--direct_num_workers=many"], "'many'"),

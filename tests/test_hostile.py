@@ -55,7 +55,7 @@ class Asking:
 
     def robots(self, origin: str, seconds: float) -> Reply:
         """robots.txt of an origin, or wherever that leads; so many seconds for each step."""
-        search = robots_asking.search(origin)
+        search = robots_asking.search(origin, depth=0)
         while True:
             reply = self.get(search.url, seconds, any_type=True)
             if (further := robots_asking.redirected(search, reply)) is None:

@@ -28,7 +28,7 @@ EARLY, READY, LATE = 5.0, 10.0, 100.0  # a host that may be asked from 10 s on, 
 SITUATIONS = {
     "nothing left": (None, READ, READY, Done()),
     "nothing left, late": (None, None, LATE, Done()),
-    "robots.txt comes first": (OPEN, None, READY, AskRobots(ORIGIN)),
+    "robots.txt comes first": (OPEN, None, READY, AskRobots(ORIGIN, 0)),
     "robots.txt waits as well": (OPEN, None, EARLY, Wait(READY)),
     "no request for robots.txt after the deadline": (OPEN, None, LATE, Answer(OPEN, Outcome.DEFERRED)),
     "allowed by a rule": (OPEN, READ, READY, Visit(OPEN, "Allow: /open/")),

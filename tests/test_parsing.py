@@ -20,7 +20,7 @@ def visit(outcome=Outcome.FETCHED, **more):
     row = {"url_key": url_key(URL), "url": URL, "host": "a.test", "round": 2, "fetched_at": NOW, "status": 200}
     row |= {"outcome": outcome.value, "redirect_to": None, "media_type": "text/html", "headers": [], "body": HTML}
     row |= {"body_bytes": len(HTML), "elapsed_ms": 5.0, "depth": 1, "redirects": 0, "priority": 0.5, "referrer": None}
-    return row | {"attempt": 1, "discovered_round": 1} | more
+    return row | {"attempt": 1, "discovered_round": 1, "kind": None} | more
 
 
 # links found by a visit: (its URL's path, kind)
@@ -36,6 +36,10 @@ FOUND = {
         [("/fresh", "redirect")],
     ),
     "a Refresh header that reloads": ({"body": b"", "headers": [{"name": "refresh", "value": "5"}]}, []),
+    "a sitemap, which is read apart": (
+        {"kind": "sitemap", "outcome": Outcome.REDIRECTED, "redirect_to": "http://a.test/"},
+        [],
+    ),
     "nothing that is parsed": ({"media_type": "application/pdf"}, []),
 }
 

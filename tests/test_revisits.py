@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from search.index import Index
 from tests.crawls import crawl, frontier, rows, states
 from tests.web import Answer, Page, Web, html, status
 from transforms.crawl_dir import CrawlDir
-from transforms.revisits import revisits
-from transforms.tables import URLS
+from transforms.revisits import Ripe, revisits
+from transforms.tables import URLS, statistics
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-AGO, AHEAD = NOW - timedelta(hours=1), NOW + timedelta(hours=1)
+AGO, AHEAD, LATER, NEVER = (NOW + timedelta(hours=hours) for hours in (-1, 1, 2, 9))
+RIPE = Ripe(pages=NOW, sitemaps=AHEAD, now=NOW + timedelta(hours=3))
 
 
 def state(name: str, round_: int, state: str = "fetched", seen: datetime = AGO, **more: Any) -> dict[str, Any]:
@@ -32,19 +35,25 @@ STATES = {
     "in the frontier already": ([state("a", 1), state("b", 1)], ["a"], ["b"]),
     "gone since": ([state("a", 2, "gone"), state("a", 1)], [], []),
     "visited since": ([state("a", 1), state("a", 2, seen=AHEAD)], [], []),
+    "a page that its sitemap says has changed since": ([state("a", 1, seen=AHEAD, sitemap_lastmod=LATER)], [], ["a"]),
+    "a page that has not changed since": ([state("a", 1, seen=AHEAD, sitemap_lastmod=AHEAD)], [], []),
+    "a change that is yet to come": ([state("a", 1, seen=AHEAD, sitemap_lastmod=NEVER)], [], []),
+    "a sitemap": ([state("a", 1, seen=AHEAD, kind="sitemap")], [], ["a"]),
+    "a sitemap, not yet": ([state("a", 1, seen=LATER, kind="sitemap")], [], []),
+    "never visited": ([state("a", 1, "due", seen=None, sitemap_lastmod=AGO)], [], []),
     "a failure": ([state("a", 1, "failed")], [], []),
 }
 
 
 @pytest.mark.parametrize(("known", "waiting", "found"), STATES.values(), ids=STATES)
 def test_which_pages_are_visited_again(known: list, waiting: list[str], found: list[str]) -> None:
-    chosen = list(revisits(known, [{"url_key": name.encode()} for name in waiting], NOW))
+    chosen = list(revisits(known, [{"url_key": name.encode()} for name in waiting], RIPE))
     assert [row["url"] for row in chosen] == found
 
 
 def test_what_is_known_of_a_page_goes_along() -> None:
     known = {"etag": '"1"', "last_modified": "yesterday", "digest": b"d" * 16, "discovered_from": "http://b.test/"}
-    (row,) = revisits([state("a", 1, host="a.test", discovered_round=1, **known)], [], NOW)
+    (row,) = revisits([state("a", 1, host="a.test", discovered_round=1, **known)], [], RIPE)
     assert row == {
         "url_key": b"a",
         "url": "a",
@@ -59,7 +68,21 @@ def test_what_is_known_of_a_page_goes_along() -> None:
         "reason": "recrawl",
         "referrer": "http://b.test/",
         "redirects": 0,
+        "kind": None,
+        "sitemap": None,
     }
+
+
+@pytest.mark.parametrize(("known", "waiting", "found"), STATES.values(), ids=STATES)
+def test_rows_are_chosen_in_bulk_as_one_by_one(known: list, waiting: list[str], found: list[str]) -> None:
+    """A group of rows that holds one that is due is never passed over by its statistics."""
+    table = pa.Table.from_pylist([row | {"url_key": row["url_key"] * 16} for row in known], schema=URLS)
+    assert RIPE.mask(table).to_pylist() == [RIPE.holds(row) for row in known]
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    file = pq.ParquetFile(pa.BufferReader(sink.getvalue()))
+    seen, changed = (statistics(file, 0, name) for name in ("last_fetched_at", "sitemap_lastmod"))
+    assert RIPE.may_hold(seen, changed) >= any(map(RIPE.holds, known))
 
 
 def changing(**header: str) -> Page:

@@ -94,7 +94,7 @@ def test_a_seed_is_due_now_at_depth_0_and_keeps_its_metadata(crawl):
     add(crawl, B)
     ((due,), (url,), (seed,)) = (rows(crawl, *of) for of in (("frontier", FRONTIER), ("urls", URLS), ("seeds", SEEDS)))
     key = {"url_key": url_key(B.url), "url": B.url, "host": "b.test:8080"}
-    assert seed == key | {"metadata": "news"}
+    assert seed == key | {"metadata": "news", "kind": None}
     assert due == dict.fromkeys(FRONTIER.names) | key | {
         "depth": 0,
         "priority": 1.0,

@@ -16,6 +16,7 @@ from transforms.settings import (
     Scope,
     Settings,
     SettingsError,
+    Sitemaps,
     credentials,
     header,
     override,
@@ -78,6 +79,7 @@ SETTINGS = st.builds(
         credentials=st.lists(st.from_regex(r"[a-z.:0-9]+ [a-z]+:[ -~]*", fullmatch=True), max_size=2),
     ),
     recrawl=st.builds(Recrawl, after=st.none() | SECONDS),
+    sitemaps=st.builds(Sitemaps, follow=st.booleans(), max_per_host=COUNTS, after=SECONDS),
 )
 
 
@@ -95,6 +97,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "politeness": 8,  # shared_delay as well
         "fetch": 15,
         "recrawl": 0,
+        "sitemaps": 5,
     }
     assert "\n# depth = …\n" in render(Settings())
 
@@ -158,7 +161,7 @@ BAD = {
     "unknown table": (
         "[robot]\n[colours]\nred = 1",
         2,
-        "unknown table or key colours; known: [robot], [scope], [limits], [politeness], [fetch], [recrawl]",
+        "unknown table or key colours; known: [robot], [scope], [limits], [politeness], [fetch], [recrawl], [sitemaps]",
     ),
     "no truth value": ("[fetch]\nverify_tls = 1", 2, "fetch.verify_tls = 1: must be true or false"),
     "no address to a name": (

@@ -33,6 +33,7 @@ SAMPLE = {
     pa.list_(pa.string()): ["a", ""],
     pa.list_(pa.int64()): [3, 0],
     pa.map_(pa.string(), pa.string()): [("name", "value")],
+    VISITS.field("sitemap").type: {"level": 1, "budget": 9, "hosts": ["a.test"]},
     VISITS.field("headers").type: [{"name": "ETag", "value": '"1"'}, {"name": "ETag", "value": '"2"'}],
 }
 

@@ -47,7 +47,8 @@ def visited(name, outcome=Outcome.FETCHED, **fields):
 
 def found(name, depth=1, *, redirects=0, score=1.0, referrer="http://a.test/"):
     """A candidate: where a link leads."""
-    row = {"url_key": url_key(name), "url": name, "host": "a.test", "depth": depth, "redirects": redirects}
+    row = dict.fromkeys(CANDIDATES.names) | {"url_key": url_key(name), "url": name, "host": "a.test"}
+    row |= {"depth": depth, "redirects": redirects}
     return row | {"score": score, "referrer": referrer}
 
 

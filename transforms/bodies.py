@@ -75,6 +75,21 @@ def read_body(read: Callable[[int], bytes], encoding: str, limit: int, pace: Pac
     return Body(bytes(data), ended=True)
 
 
+def gunzip(data: bytes, limit: int) -> bytes:
+    """What is in a gzip file, as far as it can be read and up to `limit` bytes; other data as it is, up to there."""
+    if not data.startswith(_GZIP_MEMBER):
+        return data[:limit]
+    inflate, content = _Inflate(), bytearray()
+    try:
+        for start in range(0, len(data), _COMPRESSED_CHUNK):
+            content += inflate(data[start : start + _COMPRESSED_CHUNK], limit - len(content))
+            if inflate.over or len(content) >= limit:
+                break
+    except zlib.error:
+        pass
+    return bytes(content)
+
+
 class _Inflate:
     """gzip, or deflate with the zlib wrapper or without: servers send both under one name."""
 

@@ -12,7 +12,7 @@ from transforms.contents import DUPLICATES
 from transforms.history import Batch, split
 from transforms.index import write_segment
 from transforms.parsing import NOT_FOLLOWED, PAGES
-from transforms.tables import DOCUMENTS, KEY, LINKS, TableFile, TableWriter, conform, from_ipc, new_path
+from transforms.tables import DOCUMENTS, KEY, LINKS, SITEMAP, TIME, TableFile, TableWriter, conform, from_ipc, new_path
 
 PASSED_ON = 0.85
 """The part of a page's score that its links pass on, in equal shares (as in PageRank)."""
@@ -26,6 +26,9 @@ CANDIDATES = pa.schema(
         ("redirects", pa.int32()),
         ("score", pa.float64()),
         ("referrer", pa.string()),
+        ("kind", pa.string()),
+        ("sitemap", SITEMAP),
+        ("sitemap_lastmod", TIME),
     ]
 )
 _SAMPLES = 3
@@ -77,7 +80,7 @@ def candidates_of(links: pa.Table) -> pa.Table:
     hosts = [urls.host(url) for url in grouped["target_url"].to_pylist()]
     columns = [grouped["target_key"], grouped["target_url"], pa.array(hosts, pa.string())]
     columns += [grouped[name] for name in ("depth_first", "redirects_first", "passed_sum", "source_url_first")]
-    return pa.Table.from_arrays(columns, names=CANDIDATES.names).cast(CANDIDATES)
+    return conform(pa.Table.from_arrays(columns, names=CANDIDATES.names[: len(columns)]), CANDIDATES)
 
 
 def rejections_of(links: pa.Table) -> Iterator[tuple[tuple[str, str], tuple[int, list[str]]]]:

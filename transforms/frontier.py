@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from heapq import nsmallest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 import pyarrow as pa
@@ -27,6 +27,8 @@ class Due(NamedTuple):
     redirects: int
     failures: int
     digest: bytes | None = None
+    kind: str | None = None
+    sitemap: dict[str, Any] | None = None
 
 
 def order(due: Due) -> tuple[int, float, str]:

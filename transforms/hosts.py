@@ -33,6 +33,7 @@ class AskRobots(NamedTuple):
     """Fetch robots.txt of the next URL's origin."""
 
     origin: str
+    depth: int  # of that URL
 
 
 class Visit(NamedTuple):
@@ -89,6 +90,7 @@ class RobotsSearch:
 
     origin: str
     url: str
+    depth: int  # of the URL that wants it
     hops: int = 0
 
 
@@ -130,7 +132,7 @@ def next_action(
         return Answer(head, Outcome.DEFERRED)
     if ready_at > now:
         return Wait(ready_at)
-    return AskRobots(origin) if robots is None else Visit(head, rule)
+    return AskRobots(origin, head.depth) if robots is None else Visit(head, rule)
 
 
 def allows(robots: Robots, url: str) -> tuple[bool, str]:

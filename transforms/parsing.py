@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 import pyarrow as pa
 
-from transforms import urls
+from transforms import sitemap_terms, urls
 from transforms.history import Batch, split, split_by
 from transforms.keys import shard
 from transforms.outcomes import Outcome
@@ -16,7 +16,7 @@ from transforms.pages import Link, Page, followed, parse_page
 from transforms.replies import Headers, header
 from transforms.scope import UrlFilter
 from transforms.settings import Scope
-from transforms.tables import DOCUMENTS, KEY, VISITS, conform, open_parquet, to_ipc
+from transforms.tables import DOCUMENTS, KEY, SITEMAP, VISITS, conform, open_parquet, to_ipc
 
 NOT_FOLLOWED = "not_followed"  # a link of a kind that leads to no page: an image, a style sheet, …
 
@@ -50,6 +50,8 @@ FACTS = pa.schema(
         ("denied_meta", pa.bool_()),
         ("etag", pa.string()),
         ("last_modified", pa.string()),
+        ("kind", pa.string()),
+        ("sitemap", SITEMAP),
     ]
 )
 CONTENTS = pa.schema(
@@ -87,6 +89,8 @@ def link_rows(links: list[Link], page: Page | None, visit: dict[str, Any], url_f
 
 def parse_visit(visit: dict[str, Any], robot: str) -> tuple[Page | None, list[Link]]:
     """The page of a visit, and all links that the visit found: the page's, or the redirect's."""
+    if visit["kind"] == sitemap_terms.SITEMAP:
+        return None, []  # read apart, and no document
     if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
         return None, [Link(visit["redirect_to"], "", "", "redirect")]
     if visit["outcome"] != Outcome.FETCHED:

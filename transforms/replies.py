@@ -44,8 +44,11 @@ def wanted(headers: Headers) -> bool:
     return essence is None or essence in media_types.UNKNOWN or essence in WANTED_TYPES
 
 
-def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:
-    """How a visit of a URL ended. A code that we do not know counts as its class says (RFC 9110, 15)."""
+def outcome(url: str, reply: Reply, conditional: bool, any_type: bool = False) -> Outcome:
+    """How a visit of a URL ended; a code that we do not know counts as its class says (RFC 9110, 15).
+
+    The media type must be a wanted one, unless any will do.
+    """
     if reply.trouble:
         return reply.trouble
     status = reply.status or 0
@@ -60,7 +63,7 @@ def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:
     if redirect_target(url, reply):
         return Outcome.REDIRECTED
     if 200 <= status < 300 and status != 206:  # a part was never asked for
-        return Outcome.FETCHED if wanted(reply.headers) else Outcome.UNWANTED_TYPE
+        return Outcome.FETCHED if any_type or wanted(reply.headers) else Outcome.UNWANTED_TYPE
     return Outcome.BAD_RESPONSE
 
 

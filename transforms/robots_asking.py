@@ -1,5 +1,6 @@
 """Have an origin's robots.txt: where to ask for it, keep it as a row, and know it again in later rounds."""
 
+import dataclasses
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -14,27 +15,27 @@ LAST_GOOD = timedelta(hours=24)
 _HOPS = 5  # redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)
 
 
-def search(origin: str) -> RobotsSearch:
-    """Where the search for an origin's robots.txt starts."""
-    return RobotsSearch(origin, f"{origin}/robots.txt")
+def search(origin: str, depth: int) -> RobotsSearch:
+    """Where the search for an origin's robots.txt starts, for the sake of a URL of some depth."""
+    return RobotsSearch(origin, f"{origin}/robots.txt", depth)
 
 
 def redirected(asked: RobotsSearch, reply: Reply) -> RobotsSearch | None:
     """Where an answer sends the search, also to other hosts; None if it ends here."""
     if asked.hops == _HOPS or not (target := redirect_target(asked.url, reply)):
         return None
-    return RobotsSearch(asked.origin, target, asked.hops + 1)
+    return dataclasses.replace(asked, url=target, hops=asked.hops + 1)
 
 
 def robots_row(
-    origin: str, host: str, reply: Reply, round_: int, now: datetime, token: str
+    asked: RobotsSearch, host: str, reply: Reply, round_: int, now: datetime, token: str
 ) -> tuple[dict[str, Any], Robots]:
-    """The row of table robots for an answer, and what it means for the turn."""
+    """The row of table robots for the answer that ends a search, and what it means for the turn."""
     status = None if reply.trouble else reply.status
     verdict = judge(status)
     rules = parse(reply.body, token) if verdict is Verdict.RULES else None
     row = {
-        "origin": origin,
+        "origin": asked.origin,
         "host": host,
         "round": round_,
         "fetched_at": now,
@@ -45,6 +46,7 @@ def robots_row(
         "sitemaps": rules.sitemaps if rules else [],
         "body": reply.body if rules else None,
         "error": reply.error,
+        "depth": asked.depth,
     }
     return row, Robots(verdict, rules, reply.trouble, now)
 

@@ -25,6 +25,7 @@ from transforms.progress import Report
 from transforms.replies import Reply, outcome, retry_after
 from transforms.robots import Verdict
 from transforms.settings import Settings
+from transforms.sitemap_terms import SITEMAP
 from transforms.urls import host as host_of
 from transforms.urls import origin as origin_of
 from transforms.visit_rows import visit_row
@@ -186,7 +187,7 @@ class HostScheduler:
                 deadline -= turn.standing.elapsed  # its answer would come too late
             action = hosts.next_action(head, origin, turn.robots.get(origin), ready_at, now, deadline)
             if isinstance(action, hosts.AskRobots):
-                turn.search = turn.search or robots_asking.search(origin)
+                turn.search = turn.search or robots_asking.search(origin, action.depth)
                 return turn.search
             if not isinstance(action, hosts.Answer):
                 return action
@@ -209,7 +210,8 @@ class HostScheduler:
         identity = self._context.identity
         if isinstance(request, hosts.Visit):
             due = request.due
-            return client.get(due.url, identity.headers(due.url, due.referrer, due.etag, due.last_modified))
+            headers = identity.headers(due.url, due.referrer, due.etag, due.last_modified)
+            return client.get(due.url, headers, any_type=due.kind == SITEMAP)
         url = (request.search if isinstance(request, hosts.Errand) else request).url
         return client.get(url, identity.headers(url), any_type=True)
 
@@ -231,14 +233,14 @@ class HostScheduler:
         self._lanes.stop(lane, turn)
         if isinstance(request, hosts.Visit):
             due = turn.queue.popleft()
-            end = outcome(due.url, reply, conditional=bool(due.etag or due.last_modified))
+            end = outcome(due.url, reply, bool(due.etag or due.last_modified), any_type=due.kind == SITEMAP)
             self._rest(turn, end, reply, ended)
             yield self._visit(turn, due, end, reply, request.rule)
             self._line_up(turn, look=turn.ready_at - ended > _LONG_REST)
         elif isinstance(request, hosts.Errand):
             turn.errands.popleft()
             end = outcome(request.search.url, reply, conditional=False)
-            own = robots_asking.search(origin_of(request.search.url))
+            own = robots_asking.search(origin_of(request.search.url), request.search.depth)
             if own.url == request.search.url and own.origin not in turn.robots and turn.search is None:
                 yield from self._arrive(turn, own, reply, ended)  # one answer for both
             else:
@@ -262,7 +264,7 @@ class HostScheduler:
         lasts = _FOR_EVER
         if turn.search is None:
             row, robots = robots_asking.robots_row(
-                search.origin, turn.host, reply, context.round, datetime.now(UTC), context.identity.token
+                search, turn.host, reply, context.round, datetime.now(UTC), context.identity.token
             )
             yield Event("robots", row)
             if robots.verdict is Verdict.UNREACHABLE:

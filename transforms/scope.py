@@ -64,6 +64,17 @@ class UrlFilter:
             return "include"
         return None if self._is_in_scope(host) else "scope"
 
+    def reject_sitemap(self, url: str, depth: int, redirects: int) -> str | None:
+        """The same for a sitemap whose pages have a depth: it need be no text, and match no pattern to be included."""
+        if len(url) > self._max_length:
+            return "too_long"
+        host = urls.host(url)
+        if self._denied and self._is_denied(host):
+            return "deny_host"
+        if any(pattern.search(url) for pattern in self._exclude):
+            return "exclude"
+        return self._reject_path(depth, redirects) if self._is_in_scope(host) else "scope"
+
     def _reject_path(self, depth: int, redirects: int) -> str | None:
         if self._max_depth is not None and depth > self._max_depth:
             return "depth"

@@ -106,6 +106,17 @@ class Recrawl:
 
 
 @dataclasses.dataclass(frozen=True)
+class Sitemaps:
+    """Which sitemaps are read, and how much of them."""
+
+    follow: bool = _setting(True, "whether the sitemaps that robots.txt names are asked for")
+    guess: bool = _setting(False, "whether /sitemap.xml is asked for where robots.txt names none")
+    max_per_host: int = _setting(100, "sitemaps that a robots.txt may lead to, with those that its indexes name")
+    after: float = _setting(1.0, "days after which one is read again, if recrawl.after is set and not less")
+    max_urls: int = _setting(50_000, "entries of a sitemap that are taken")
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """All settings; each part is a table of `crawl.toml`."""
 
@@ -115,6 +126,7 @@ class Settings:
     politeness: Politeness = Politeness()
     fetch: Fetch = Fetch()
     recrawl: Recrawl = Recrawl()
+    sitemaps: Sitemaps = Sitemaps()
 
     def __post_init__(self) -> None:
         for part in dataclasses.fields(self):

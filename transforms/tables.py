@@ -18,6 +18,15 @@ SCHEMA_VERSION = 1
 KEY = pa.binary(16)
 TIME = pa.timestamp("us", tz="UTC")
 
+SITEMAP = pa.struct(
+    [
+        ("level", pa.int32()),  # indexes passed on the way to it
+        ("budget", pa.int32()),  # further sitemaps that it may lead to
+        ("hosts", pa.list_(pa.string())),  # hosts that vouch for it, and whose pages it may therefore name
+    ]
+)
+"""What is known of a sitemap besides its URL."""
+
 FRONTIER = pa.schema(
     [
         ("url_key", KEY),
@@ -34,6 +43,8 @@ FRONTIER = pa.schema(
         ("redirects", pa.int32()),  # redirects followed in a row to get here
         ("failures", pa.int32()),  # failed attempts in a row
         ("digest", KEY),  # of the content that it had, if it was visited before
+        ("kind", pa.string()),  # sitemap; null: a page
+        ("sitemap", SITEMAP),
     ]
 )
 
@@ -65,6 +76,8 @@ VISITS = pa.schema(
         ("redirects", pa.int32()),
         ("discovered_round", pa.int32()),
         ("digest_before", KEY),  # of the content that an earlier visit found
+        ("kind", pa.string()),  # sitemap; null: a page
+        ("sitemap", SITEMAP),
     ]
 )
 
@@ -81,6 +94,7 @@ ROBOTS = pa.schema(
         ("sitemaps", pa.list_(pa.string())),
         ("body", pa.large_binary()),
         ("error", pa.string()),
+        ("depth", pa.int32()),  # of the URL that it was asked for, for the sake of
     ]
 )
 
@@ -149,6 +163,9 @@ URLS = pa.schema(
         ("last_modified", pa.string()),
         ("reason", pa.string()),
         ("round", pa.int32()),  # of this row: the newest row of a key counts
+        ("kind", pa.string()),  # sitemap; null: a page
+        ("sitemap", SITEMAP),
+        ("sitemap_lastmod", TIME),  # when it changed last, as the sitemaps that name it say
     ]
 )
 
@@ -195,7 +212,15 @@ REJECTIONS = pa.schema(
     ]
 )
 
-SEEDS = pa.schema([("url_key", KEY), ("url", pa.string()), ("host", pa.string()), ("metadata", pa.string())])
+SEEDS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("metadata", pa.string()),
+        ("kind", pa.string()),  # sitemap; null: a page
+    ]
+)
 
 TABLES: Mapping[str, pa.Schema] = {
     "frontier": FRONTIER,
@@ -276,6 +301,12 @@ def open_parquet(root: str, path: str) -> Iterator[pq.ParquetFile]:
         pq.ParquetFile(source) as file,
     ):
         yield file
+
+
+def statistics(file: pq.ParquetFile, group: int, column: str) -> pq.Statistics | None:
+    """What is known of a column's values in a row group without reading them; None if nothing is, or without it."""
+    number = next((i for i, leaf in enumerate(file.schema) if leaf.path == column), None)
+    return None if number is None else file.metadata.row_group(group).column(number).statistics
 
 
 def read_table(root: str, paths: Iterable[str], schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:

@@ -11,6 +11,7 @@ from transforms.history import Batch, split
 from transforms.outcomes import REQUESTED, RETRIED, Outcome
 from transforms.parsing import FACTS
 from transforms.settings import Limits
+from transforms.sitemap_terms import unite, with_news
 from transforms.tables import FRONTIER, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet
 
 Row = dict[str, Any]
@@ -70,14 +71,15 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
         return changed, None
     reason = "deferred" if outcome is Outcome.DEFERRED else "retry"
     row = {name: fact[name] for name in ("url_key", "url", "host", "depth", "priority", "referrer", "redirects")}
-    row |= {name: changed.get(name) for name in ("etag", "last_modified", "digest")}
+    row |= {name: changed.get(name) for name in ("etag", "last_modified", "digest", "kind", "sitemap")}
     row |= {"reason": reason, "due_at": due_at, "failures": failures, "discovered_round": fact["discovered_round"]}
     return changed, row
 
 
 def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
     """(row of urls, row of the frontier) of a URL that was never seen before."""
-    shared = {name: candidate[name] for name in ("url_key", "url", "host", "depth")} | {"discovered_round": round_}
+    shared = {name: candidate[name] for name in ("url_key", "url", "host", "depth", "kind", "sitemap")}
+    shared |= {"discovered_round": round_}
     url = shared | {
         "state": "due",
         "score": candidate["score"],
@@ -85,6 +87,7 @@ def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
         "fetches": 0,
         "failures": 0,
         "changes": 0,
+        "sitemap_lastmod": candidate["sitemap_lastmod"],
     }
     frontier = shared | {
         "priority": candidate["score"],
@@ -97,12 +100,25 @@ def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
 
 
 def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
-    """Each candidate once: scores add up, the rest is of the one with the least depth (then referrer)."""
+    """Each candidate once: scores add up, the rest is of the one with the least depth (then referrer).
+
+    What sitemaps say of it is united.
+    """
     merged: dict[bytes, Row] = {}
     for row in sorted(candidates, key=lambda r: (r["depth"], r["redirects"], r["referrer"])):
         first = merged.get(row["url_key"])
-        merged[row["url_key"]] = first | {"score": first["score"] + row["score"]} if first else row
+        merged[row["url_key"]] = _merged(first, row) if first else row
     return merged
+
+
+def _merged(first: Row, row: Row) -> Row:
+    lastmods = [time for time in (first["sitemap_lastmod"], row["sitemap_lastmod"]) if time]
+    return first | {
+        "score": first["score"] + row["score"],
+        "kind": first["kind"] or row["kind"],
+        "sitemap": unite(first["sitemap"], row["sitemap"]),
+        "sitemap_lastmod": max(lastmods, default=None),
+    }
 
 
 def advance(
@@ -135,7 +151,14 @@ def advance(
     for key, candidate in found.items():
         if key not in known:
             changed[key], due[key] = discovered(candidate, round_)
-        elif key in due and candidate["depth"] < due[key]["depth"]:
+            continue
+        url = changed.get(key, known[key])
+        if (news := with_news(url, candidate)) is not url:
+            changed[key] = news
+            if news["sitemap"] != url["sitemap"]:
+                changed[key] = news | {"state": "due"}
+                due[key] = due.get(key, discovered(candidate, round_)[1]) | {"sitemap": news["sitemap"]}
+        if key in due and candidate["depth"] < due[key]["depth"]:
             # A shorter way to a URL that still waits: its own links may then be within the depth limit.
             due[key] = due[key] | {"depth": candidate["depth"], "redirects": candidate["redirects"]}
             changed[key] = changed.get(key, known[key]) | {"depth": candidate["depth"]}

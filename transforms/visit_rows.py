@@ -50,4 +50,6 @@ def visit_row(
         "redirects": due.redirects,
         "discovered_round": due.discovered_round,
         "digest_before": due.digest,
+        "kind": due.kind,
+        "sitemap": due.sitemap,
     }

@@ -1,0 +1,59 @@
+"""Dates as sitemaps and feeds write them."""
+
+import email.utils
+import re
+from datetime import UTC, datetime, timedelta, timezone
+
+_LONGEST = 64
+_EARLIEST_YEAR, _LATEST_YEAR = 1970, 2100  # anything else is a slip of the pen
+# Month and day need no leading zero, T may be a space, and a zone may follow a space and lack its colon: all of
+# this is common, and none of it can mean anything else.
+_ISO = re.compile(
+    r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2})(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d*))?)?"
+    r" ?(Z|UTC|GMT|[+-]\d{2}:?(?:\d{2})?)?)?)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})", re.ASCII)
+
+
+def feed_date(text: str) -> datetime | None:
+    """A moment in UTC: of a sitemap (W3C datetime in each of its precisions), of Atom, or of RSS.
+
+    What is left out of a W3C datetime is the least that it can be, and its zone is UTC. A date of RSS needs its zone,
+    as RFC 822 has it. None for all else, and for years before 1970 and after 2100.
+    Source: https://www.w3.org/TR/NOTE-datetime.
+
+    >>> str(feed_date("2026-03-05T19:30+09:00")), str(feed_date("2026-03")), feed_date("yesterday")
+    ('2026-03-05 10:30:00+00:00', '2026-03-01 00:00:00+00:00', None)
+    """
+    text = text.strip()
+    if not text or len(text) > _LONGEST:
+        return None
+    try:
+        moment = _iso(text) or email.utils.parsedate_to_datetime(text)
+        if moment.tzinfo is None or not _EARLIEST_YEAR <= moment.year <= _LATEST_YEAR:
+            return None
+        return moment.astimezone(UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _iso(text: str) -> datetime | None:
+    if not (match := _ISO.fullmatch(text) or _COMPACT.fullmatch(text)):
+        return None
+    year, *rest = match.groups()
+    zone = rest.pop() if len(rest) > 2 else None
+    fraction = (rest.pop() or "") if len(rest) > 2 else ""
+    month, day, hour, minute, second = (int(part or 0) for part in [*rest, *(None,) * (5 - len(rest))])
+    second = min(second, 59)  # leap seconds
+    microsecond = int(fraction[:6].ljust(6, "0"))
+    return datetime(int(year), month or 1, day or 1, hour, minute, second, microsecond, _zone(zone))
+
+
+def _zone(text: str | None) -> timezone:
+    """A zone such as +0900; UTC for none."""
+    if not text or text[0] not in "+-":
+        return UTC
+    digits = text[1:].replace(":", "").ljust(4, "0")
+    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return timezone(-offset if text[0] == "-" else offset)
