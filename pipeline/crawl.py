@@ -21,6 +21,7 @@ from transforms.outcomes import REQUESTED
 from transforms.revisits import Ripe, count_due
 from transforms.scheduler import LOOK_EVERY, VisitContext
 from transforms.settings import Settings, render, without_secrets
+from transforms.sitemap_links import count_entries
 from transforms.standing import STANDING, ready_at
 from transforms.tables import HOSTS, TableFile, open_parquet, read_table
 
@@ -320,6 +321,7 @@ def _update(
         sitemaps=settings.sitemaps,
         visits=[file.path for file in visits],
         visit_rows=rows,
+        sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),
         turns=[file.path for file in fetched if file.table == "turns"],
         robots=[file.path for file in fetched if file.table == "robots"],
         workers=engine.workers,

@@ -20,7 +20,7 @@ from transforms.sitemap_links import FollowSitemaps
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
 from transforms.url_states import AdvanceUrls, read_frontier
 
-_LINKS_PER_VISIT = 40  # distinct targets that a visit adds to a round, roughly: it sizes filters and partitions
+_LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
 _PAGES_PER_SHARD = 5_000  # inverting needs some 50 bytes of memory a word
 _SMALL = 200  # visits
@@ -38,6 +38,7 @@ class UpdateStep:
     sitemaps: Sitemaps
     visits: Sequence[str]
     visit_rows: int
+    sitemap_entries: int  # in the sitemaps that were visited, at most
     turns: Sequence[str]
     robots: Sequence[str]  # of this round
     workers: int
@@ -51,7 +52,12 @@ class UpdateStep:
     @property
     def partitions(self) -> int:
         """Of the key space: enough to use all workers, and few enough that small rounds write few files."""
-        return _share(self.visit_rows * _LINKS_PER_VISIT, _ROWS_PER_PARTITION, self._least)
+        return _share(self.links, _ROWS_PER_PARTITION, self._least)
+
+    @property
+    def links(self) -> int:
+        """Distinct targets that the round finds, roughly: it sizes filters and partitions."""
+        return self.visit_rows * _LINKS_PER_VISIT + self.sitemap_entries
 
     @property
     def shards(self) -> int:
@@ -75,12 +81,14 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "SeedHosts" >> beam.FlatMap(_hosts_of_seeds, root)
         | "Distinct" >> beam.Distinct()
     )
-    visits = _files(pipeline, "Visits", step.visits)
-    parsed = visits | "ParseVisits" >> ParseVisits(root, step.scope, step.robot, step.shards, partitions, seed_hosts)
-    sitemaps = {
-        "robots": _files(pipeline, "Robots", step.robots),
-        "visits": visits,
-    } | "FollowSitemaps" >> FollowSitemaps(root, step.scope, step.sitemaps, partitions, seed_hosts)
+    parsed = _files(pipeline, "Visits", step.visits) | "ParseVisits" >> ParseVisits(
+        root, step.scope, step.robot, step.shards, partitions, seed_hosts
+    )
+    sitemaps = (
+        pipeline
+        | "RobotsAndVisits" >> beam.Create([("robots", p) for p in step.robots] + [("visits", p) for p in step.visits])
+        | "FollowSitemaps" >> FollowSitemaps(root, step.scope, step.sitemaps, partitions, seed_hosts)
+    )
 
     digests = parsed.contents | "Digests" >> CollectKeys(step.visit_rows, "digest")
     earlier_digests = _files(pipeline, "Digests", step.digests) | "EarlierDigests" >> ReadMatching(
@@ -95,9 +103,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
     keys = (
-        (candidates, parsed.facts)
-        | "FoundAndVisited" >> beam.Flatten()
-        | "Keys" >> CollectKeys(step.visit_rows * _LINKS_PER_VISIT, "url_key")
+        (candidates, parsed.facts) | "FoundAndVisited" >> beam.Flatten() | "Keys" >> CollectKeys(step.links, "url_key")
     )
     earlier_urls = _files(pipeline, "Urls", step.urls) | "EarlierUrls" >> ReadMatching(
         root, URLS, "url_key", partitions, keys

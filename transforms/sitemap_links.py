@@ -5,7 +5,7 @@ the sitemap or an index above it (https://www.sitemaps.org/protocol.html#sitemap
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -19,13 +19,14 @@ from transforms.scope import UrlFilter
 from transforms.settings import Scope, Sitemaps
 from transforms.sitemap_terms import MAX_LEVEL, SITEMAP, share, terms
 from transforms.sitemaps import INDEX, Entry, parse_sitemap
-from transforms.tables import ROBOTS, VISITS, conform, open_parquet, read_table, statistics
+from transforms.tables import ROBOTS, VISITS, open_parquet, read_table, statistics
 from transforms.urls import canonical, host, url_key
 
 WEIGHT = 0.1
 """A sitemap adds this times its priority to a page's score: about what a link among eight on a seed passes on."""
 
 _PRIORITY = 0.5  # of an entry that says none, by the protocol
+_ENTRY_BYTES = 10  # in gzip; six times as many otherwise
 _SCORE = 1.0  # of a sitemap itself: as much as a seed's, for many pages depend on it
 
 FOREIGN = "sitemap_foreign"
@@ -149,38 +150,44 @@ def robots_rows(path: str, root: str) -> Iterator[Row]:
     yield from read_table(root, [path], ROBOTS, ["origin", "host", "sitemaps", "depth"]).to_pylist()
 
 
-def row_groups(path: str, root: str) -> Iterator[tuple[str, int]]:
-    """The row groups of a visits file that hold sitemaps; few do, and their statistics say so."""
+def sitemap_visits(path: str, root: str, columns: Sequence[str] = VISITS.names) -> Iterator[Row]:
+    """The visits of sitemaps in a visits file; few row groups hold any, and their statistics say so."""
     with open_parquet(root, path) as file:
-        for number in range(file.num_row_groups):
-            kinds = statistics(file, number, "kind")
+        for group in range(file.num_row_groups):
+            kinds = statistics(file, group, "kind")
             if kinds is not None and kinds.num_values:
-                yield path, number
+                visits = file.read_row_group(group, [*columns, "kind"])
+                yield from visits.filter(pc.equal(visits["kind"], SITEMAP)).to_pylist()
 
 
-def sitemap_visits(row_group: tuple[str, int], root: str) -> Iterator[Row]:
-    """The visits of sitemaps in a row group."""
-    path, number = row_group
-    with open_parquet(root, path) as file:
-        visits = conform(file.read_row_group(number), VISITS)
-    yield from visits.filter(pc.equal(visits["kind"], SITEMAP)).to_pylist()
+def count_entries(root: str, paths: Iterable[str], max_urls: int) -> int:
+    """How many entries the sitemaps in visits files may hold, from their sizes: rather too many than too few."""
+    visits = (visit for path in paths for visit in sitemap_visits(path, root, ["body_bytes"]))
+    return sum(min(max_urls, visit["body_bytes"] // _ENTRY_BYTES) for visit in visits)
 
 
-class _LeadFn(beam.DoFn):
-    """Takes rows; gives batches of candidates, and rejections apart."""
+_READERS: Mapping[str, tuple[Callable[[str, str], Iterator[Row]], Callable[[Row, UrlFilter, Sitemaps], Leads]]] = {
+    "robots": (robots_rows, from_robots),
+    "visits": (sitemap_visits, from_visit),
+}
 
-    def __init__(
-        self, leads_of: Callable[[Row, UrlFilter, Sitemaps], Leads], scope: Scope, settings: Sitemaps, partitions: int
-    ) -> None:
-        self._leads_of, self._scope, self._settings, self._partitions = leads_of, scope, settings, partitions
 
-    def process(self, row: Row, seed_hosts: list[str]) -> Iterator[Any]:
-        leads = self._leads_of(row, UrlFilter(self._scope, frozenset(seed_hosts)), self._settings)
-        table = pa.Table.from_pylist(leads.candidates, schema=CANDIDATES)
-        yield from split(table, "url_key", self._partitions)
-        for (reason, url), count in leads.rejected.items():
-            if count:
-                yield beam.pvalue.TaggedOutput("rejections", ((reason, host(url)), (count, [url])))
+class _FollowFn(beam.DoFn):
+    """Gives batches of candidates, and rejections apart."""
+
+    def __init__(self, root: str, scope: Scope, settings: Sitemaps, partitions: int) -> None:
+        self._root, self._scope, self._settings, self._partitions = root, scope, settings, partitions
+
+    def process(self, file: tuple[str, str], seed_hosts: list[str]) -> Iterator[Any]:
+        table, path = file
+        url_filter = UrlFilter(self._scope, frozenset(seed_hosts))
+        read, leads_of = _READERS[table]
+        for row in read(path, self._root):
+            leads = leads_of(row, url_filter, self._settings)
+            yield from split(pa.Table.from_pylist(leads.candidates, schema=CANDIDATES), "url_key", self._partitions)
+            for (reason, url), count in leads.rejected.items():
+                if count:
+                    yield beam.pvalue.TaggedOutput("rejections", ((reason, host(url)), (count, [url])))
 
 
 class Followed(NamedTuple):
@@ -193,31 +200,18 @@ class Followed(NamedTuple):
 class FollowSitemaps(beam.PTransform):
     """What the robots.txt files and the sitemaps of a round lead to.
 
-    Takes {"robots": paths, "visits": paths} of the files that the round has fetched.
+    Takes ("robots" or "visits", path) of each file of these tables that the round has fetched.
     """
 
     def __init__(
         self, root: str, scope: Scope, settings: Sitemaps, partitions: int, seed_hosts: beam.PCollection[str]
     ) -> None:
         super().__init__()
-        self._root, self._seed_hosts = root, seed_hosts
-        self._from_robots = _LeadFn(from_robots, scope, settings, partitions)
-        self._from_visits = _LeadFn(from_visit, scope, settings, partitions)
+        self._fn = _FollowFn(root, scope, settings, partitions)
+        self._seed_hosts = seed_hosts
 
-    def expand(self, paths: "dict[str, beam.PCollection[str]]") -> "Followed":
-        named = paths["robots"] | "ReadRobots" >> beam.FlatMap(robots_rows, self._root)
-        visited = (
-            paths["visits"]
-            | "ListRowGroups" >> beam.FlatMap(row_groups, self._root)
-            | "Spread" >> beam.Reshuffle()
-            | "ReadVisits" >> beam.FlatMap(sitemap_visits, self._root)
+    def expand(self, files: "beam.PCollection[tuple[str, str]]") -> "Followed":
+        followed = files | "Follow" >> beam.ParDo(self._fn, beam.pvalue.AsList(self._seed_hosts)).with_outputs(
+            "rejections", main="candidates"
         )
-        hosts = beam.pvalue.AsList(self._seed_hosts)
-        leads = [
-            named | "FromRobots" >> beam.ParDo(self._from_robots, hosts).with_outputs("rejections", main="found"),
-            visited | "FromVisits" >> beam.ParDo(self._from_visits, hosts).with_outputs("rejections", main="found"),
-        ]
-        return Followed(
-            tuple(each.found for each in leads) | "Candidates" >> beam.Flatten(),
-            tuple(each.rejections for each in leads) | "Rejections" >> beam.Flatten(),
-        )
+        return Followed(followed.candidates, followed.rejections)

@@ -45,7 +45,8 @@ def with_news(url: Row, candidate: Row) -> Row:
     if lastmod and (earlier is None or lastmod > earlier):
         url = url | {"sitemap_lastmod": lastmod}
     if url["kind"] == SITEMAP and candidate["sitemap"]:
+        known = url["sitemap"] or terms(0, 0, ())
         united = unite(url["sitemap"], candidate["sitemap"])
-        if united and not set(united["hosts"]) <= {url["host"], *(url["sitemap"] or united)["hosts"]}:
+        if united and not set(united["hosts"]) <= {url["host"], *known["hosts"]}:
             url = url | {"sitemap": united}
     return url
