@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 from tests.raw import GZIP, HTML, PAGE, Peer, Talk, answer, answering, chunked, says, serve, sized
+from tests.test_dedup_rules import PATHS_AND_QUERIES
+from transforms import urls
 from transforms.addresses import connect
 from transforms.client import HostClient, opener
 from transforms.identity import Identity, basic
@@ -219,6 +222,30 @@ def test_a_url_is_sent_as_it_is(client: Open) -> None:
         for path in PATHS:
             asking.get(server.url(path), HEADERS)
         assert [head.split(b" ")[1].decode() for head in server.heads] == PATHS
+
+
+@pytest.mark.parametrize("way", ["direct", "requests"])
+def test_every_canonical_url_is_sent_as_it_is(way: str) -> None:
+    """All over one connection, which stays in step whatever is asked for."""
+
+    def talk(peer: Peer) -> None:
+        while True:
+            peer.read_head()
+            peer.send(sized(HTML))
+
+    fetch = dataclasses.replace(LOOPBACK, client=way)
+    with serve(talk) as server, contextlib.closing(opener(fetch, True)()) as asking:
+
+        @given(PATHS_AND_QUERIES)
+        def check(rest: str) -> None:
+            url = urls.canonical(server.url(f"/{rest}"))
+            assert url is not None
+            for form in (url, urls.dedup_form(url)):
+                assert asking.get(form, HEADERS).body == PAGE
+                assert server.url(server.heads[-1].split(b" ")[1].decode()) == form
+
+        check()
+        assert len(server.connections) == 1
 
 
 # settings, whether the robot has a name, the host that is asked, how that ends

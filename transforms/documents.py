@@ -75,7 +75,9 @@ def candidates_of(links: pa.Table) -> pa.Table:
         .append_column("length", pc.utf8_length(links["target_url"]))
         .sort_by([(name, "ascending") for name in precedence])
         .group_by("target_key", use_threads=False)
-        .aggregate([*((name, "first") for name in ("target_url", "depth", "redirects", "source_url")), ("passed", "sum")])
+        .aggregate(
+            [*((name, "first") for name in ("target_url", "depth", "redirects", "source_url")), ("passed", "sum")]
+        )
     )
     hosts = [urls.host(url) for url in grouped["target_url_first"].to_pylist()]
     columns = [grouped["target_key"], grouped["target_url_first"], pa.array(hosts, pa.string())]

@@ -118,6 +118,9 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
 _PAGE_COLUMNS = [field for field in Page.__dataclass_fields__ if field in DOCUMENTS.names]
 
 
+_MOST_RESPELLED = 3  # redirects in a row; a site that wants cookies sends every URL to and fro for ever
+
+
 def respelled(visit: dict[str, Any], links: list[tuple]) -> str | None:
     """Where a redirect leads that only spells its URL in another way, as one to a session, or away from one.
 
@@ -127,7 +130,8 @@ def respelled(visit: dict[str, Any], links: list[tuple]) -> str | None:
         return None
     link = dict(zip(LINK.names, links[0], strict=True))
     is_same = link["target_key"] == visit["url_key"] and link["target_url"] != visit["url"]
-    return link["target_url"] if is_same and link["rejected"] is None else None
+    is_followed = link["rejected"] is None and link["redirects"] <= _MOST_RESPELLED
+    return link["target_url"] if is_same and is_followed else None
 
 
 def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:

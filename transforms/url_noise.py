@@ -74,7 +74,9 @@ TRACKING = (
     Tracking("oly_anon_id oly_enc_id rb_clickid", "Olytics, Omeda: AdGuard, Brave"),
     Tracking("wickedid", "Wicked Reports: AdGuard, Brave"),
     Tracking("_branch_match_id _branch_referrer", "Branch: help.branch.io"),
-    Tracking("adjust_tracker adjust_campaign adjust_adgroup adjust_creative adjust_referrer", "Adjust: help.adjust.com"),
+    Tracking(
+        "adjust_tracker adjust_campaign adjust_adgroup adjust_creative adjust_referrer", "Adjust: help.adjust.com"
+    ),
     Tracking("irclickid irgwc ir_campaignid ir_adid ir_partnerid", "impact.com: AdGuard"),
     Tracking("awc", "Awin: wiki.awin.com"),
     Tracking("sscid", "ShareASale: AdGuard"),
@@ -111,7 +113,9 @@ TRACKING_ON_HOSTS = (
 """Noise on these sites."""
 
 KEPT_ON_HOSTS = (
-    OnHosts("urldefense.com urldefense.proofpoint.com", "*", "the query is the address that it leads to: AdGuard, Brave"),
+    OnHosts(
+        "urldefense.com urldefense.proofpoint.com", "*", "the query is the address that it leads to: AdGuard, Brave"
+    ),
     OnHosts("web.archive.org archive.today archive.ph", "*", "each address of another site has its own captures"),
     OnHosts("tix.axs.com", "*", "tickets cannot be reached without: AdGuard, ClearURLs"),
     OnHosts("ga-dev-tools.google", "utm_*", "Google's campaign URL builder shows what it is asked with"),
