@@ -1,13 +1,15 @@
 """Each rule that changed a URL is told, and no other."""
 
 import doctest
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.test_dedup_rules import URLS
-from transforms import url_steps, urls
+from transforms import dedup_rules, url_steps, urls
 from transforms.url_steps import explain
 
 BASE = "http://a.test/b/c?d"
@@ -64,3 +66,10 @@ def test_the_steps_lead_from_the_reference_to_the_dedup_form(reference: str, bas
 
 def test_examples_in_docstrings() -> None:
     assert doctest.testmod(url_steps) == (0, 1)
+
+
+def test_every_rule_is_described() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "urls.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    told = {rule for rules in RULES.values() for rule in rules}
+    assert {rule.__name__ for rule in (*urls.CANONICAL_RULES, *dedup_rules.RULES)} <= told <= described

@@ -1,7 +1,6 @@
 """Pairs of URLs that are known to be two resources, and pairs that are one, by kind.
 
-A line is a pair; what starts with / is on http://a.test. They come from the documentation of the software named, and from
-the public sites whose URLs they imitate.
+A line is a pair; what starts with / is on http://a.test.
 """
 
 DIFFERENT = {

@@ -20,8 +20,8 @@ _PLAIN_IN_QUERY = {f"%{ord(character):02X}": character for character in "!$()*,:
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 # Not where a dot segment would be left.
 _PATH_PARAMETER = re.compile(r"(?<!/\.)(?<!/\.\.);([^/;=]+)=([^/;]*)")
-# learn.microsoft.com, "ASP.NET Session State Overview": session, forms ticket, anonymous user, and whether cookies work;
-# version 1 had the session alone.
+# learn.microsoft.com, "ASP.NET Session State Overview": session, ticket, anonymous user, and whether cookies work.
+# Version 1 had the session alone.
 _ASP_NET = re.compile(r"/\((?:X\(1\)|[AFS]\([0-9A-Za-z_-]{16,}\))+\)(?=/)|/\([0-9a-z]{24}\)(?=/.*\.as[hmp]x$)")
 _NAMED_VALUES = re.compile(r"[^=&?/:]+=[^&?]*(?:&[^=&?/:]+=[^&?]*)*")
 

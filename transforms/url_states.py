@@ -100,7 +100,7 @@ def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
 
 
 def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
-    """Each candidate once: scores add up, the rest is of the one with the least depth (then spelling, then referrer)."""
+    """Each candidate once: scores add up, the rest is of the one with the least depth (then spelling, redirects, …)."""
     merged: dict[bytes, Row] = {}
     for row in sorted(candidates, key=lambda r: (*_precedence(r), r["redirects"], r["referrer"])):
         first = merged.get(row["url_key"])
