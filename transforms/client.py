@@ -84,7 +84,6 @@ class HostClient:
         self._transport = transport(self._dialer, fetch.max_header_bytes)
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
-        started = time.monotonic()
         exchange = self._exchange
         exchange.begin(self._fetch.total_timeout)
         if own := own_headers(self._fetch, url):
@@ -98,7 +97,7 @@ class HostClient:
             reply = Reply(trouble=Outcome.TIMEOUT, error=TOO_SLOW)
             self.close()
         address = exchange.line.address if exchange.line else None
-        return reply._replace(address=address, elapsed=time.monotonic() - started)
+        return reply._replace(address=address, elapsed=exchange.elapsed())
 
     def abort(self) -> None:
         self._exchange.cut()
