@@ -88,6 +88,11 @@ class Requests:
             if now > running.since + self._fetch.total_timeout:
                 running.client.abort()
 
+    def forget(self, host: str) -> None:
+        """The host's answer was handed on."""
+        if client := self._clients.get(host):
+            client.forget()
+
     def rest(self, host: str, seconds: float) -> None:
         """The host is not asked for so long: its connection is given up, unless that is short."""
         if seconds > _KEEP_ALIVE_WAIT or len(self._clients) > _IDLE_CONNECTIONS:

@@ -210,6 +210,7 @@ class HostScheduler:
         turn.tally.request(end, reply, datetime.now(UTC))
         if self._politeness.scope != "host":
             self._lanes.open(lane.name, ended + standing.shared_rest(turn.standing, self._politeness))
+        self._requests.forget(turn.host)
         if turn.queue:
             self._requests.rest(turn.host, turn.ready_at - ended)
         else:
