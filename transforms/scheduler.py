@@ -159,14 +159,17 @@ class HostScheduler:
             deadline = min(self._deadline, turn.ends_at)
             if turn.tally.requests:
                 deadline -= turn.standing.elapsed  # its answer would come too late
-            action = hosts.next_action(head, origin, turn.robots.get(origin), ready_at, now, deadline)
+            robots = turn.robots.get(origin)
+            action = hosts.next_action(head, origin, robots, ready_at, now, deadline)
             if isinstance(action, hosts.AskRobots):
                 turn.search = turn.search or robots_asking.search(origin)
                 return turn.search
             if not isinstance(action, hosts.Answer):
                 return action
             turn.queue.popleft()
-            yield self._visit(turn, action.due, action.outcome, Reply(), action.rule)
+            yield self._visit(
+                turn, action.due, action.outcome, Reply(error=robots.error if robots else None), action.rule
+            )
         return hosts.Done()
 
     def _start(self, lane: Lane, turn: hosts.HostTurn, request: Request, now: float) -> None:
