@@ -17,6 +17,7 @@ from transforms import urls
 from transforms.addresses import connect
 from transforms.client import HostClient, opener
 from transforms.identity import Identity, basic
+from transforms.lines import Exchange
 from transforms.outcomes import Outcome
 from transforms.replies import outcome
 from transforms.settings import Fetch, Robot
@@ -319,3 +320,12 @@ def test_the_settings_say_more_in_each_request(client: Open, caplog: pytest.LogC
     assert [f"Authorization: {basic('me:sesame')}" in head for head in heads] == [True, False]
     assert not any(line.startswith("Accept-Encoding") for head in heads for line in head)
     assert not any(secret in shown for secret in ("sesame", "abracadabra", basic("me:sesame").split()[1]))
+
+
+def test_the_way_to_a_host_is_not_part_of_the_time_that_it_took() -> None:
+    clock = iter([100.0, 107.0, 107.5, 109.0])
+    exchange = Exchange(20, clock=lambda: next(clock))
+    exchange.begin(60)
+    assert exchange.elapsed() == 7.0
+    exchange.connected()
+    assert exchange.elapsed() == 1.5

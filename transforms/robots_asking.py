@@ -46,7 +46,7 @@ def robots_row(
         "body": reply.body if rules else None,
         "error": reply.error,
     }
-    return row, Robots(verdict, rules, reply.trouble, now)
+    return row, Robots(verdict, rules, reply.trouble, now, reply.error)
 
 
 class Known(NamedTuple):
