@@ -11,7 +11,8 @@ from transforms.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
 from transforms.history import matching_rows
 from transforms.keys import Bloom
 from transforms.tables import KEY, URLS, TableFile, TableWriter
-from transforms.urls import canonical, host, url_key
+from transforms.url_states import TO_NO_AVAIL
+from transforms.urls import canonical, host, neatness, url_key
 
 
 class Seed(NamedTuple):
@@ -65,9 +66,11 @@ def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now:
     It may run beside a crawl: the next fetch step that starts reads the new frontier file too.
     """
     manifests = crawl.manifests()
-    unique = {url_key(seed.url): seed for seed in seeds}
+    unique: dict[bytes, Seed] = {}
+    for seed in sorted(seeds, key=lambda seed: neatness(seed.url)):
+        unique.setdefault(url_key(seed.url), seed)
     states = _states(crawl, manifests, list(unique))
-    again = {key: unique[key] for key, state in sorted(states.items()) if state in _TO_NO_AVAIL}
+    again = {key: unique[key] for key, state in sorted(states.items()) if state in TO_NO_AVAIL}
     new = {key: seed for key, seed in sorted(unique.items()) if key not in states}
     if new or again:
         step = next_step(manifests)
@@ -88,9 +91,6 @@ def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now:
             suffix,
         )
     return Added(len(new), len(again), len(states) - len(again))
-
-
-_TO_NO_AVAIL = ("failed", "gone", "denied")
 
 
 def _states(crawl: CrawlDir, manifests: list[Manifest], keys: list[bytes]) -> dict[bytes, str]:

@@ -72,5 +72,8 @@ class FakeClient:
         self.aborts += 1
         self._cut.set()
 
+    def forget(self) -> None:
+        pass
+
     def close(self) -> None:
         self.closed = True

@@ -1,6 +1,8 @@
 """Bodies: decoded piece by piece, however they are cut, within bounds of size and of time."""
 
 import gzip
+import itertools
+import threading
 import zlib
 from collections.abc import Callable, Iterable
 
@@ -8,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.bodies import Body, Pace, read_body
+from transforms.bodies import Body, Pace, Room, read_body
 from transforms.outcomes import Outcome
 from transforms.troubles import Trouble
 
@@ -31,7 +33,23 @@ def reader(pieces: Iterable[bytes | Trouble]) -> Callable[[int], bytes]:
 
 
 def body(pieces: Iterable[bytes | Trouble], encoding: str = "", limit: int = LIMIT) -> Body:
-    return read_body(reader(pieces), encoding, limit, Pace(0, 1, 0), lambda: 0)
+    return read(reader(pieces), encoding, limit)
+
+
+def read(source: Callable[[int], bytes], encoding: str, limit: int = LIMIT, pace: Pace | None = None) -> Body:
+    """The body, and a proof that it holds what it takes of the room, and no more."""
+    room, seconds = [0], itertools.count(0, 4)
+
+    def take(count: int) -> None:
+        room[0] += count
+
+    def give_back(count: int) -> None:
+        room[0] -= count
+
+    found = read_body(source, encoding, limit, pace or Pace(0, 1, 0), lambda: next(seconds), take, give_back)
+    assert found.held == room[0]
+    assert len(found.data) <= found.held <= len(found.data) + 65_536
+    return found._replace(held=0)
 
 
 def raw_deflate(data: bytes) -> bytes:
@@ -113,9 +131,9 @@ def test_any_bytes_under_the_name_of_gzip_come_to_an_end(start: bytes, more: lis
 def test_a_bomb_is_not_unpacked_beyond_the_limit() -> None:
     bomb = gzip.compress(bytes(10**8))
     pieces = [bomb[start : start + 16_384] for start in range(0, len(bomb), 16_384)]
-    read = reader(pieces)
-    assert read_body(read, "gzip", LIMIT, Pace(0, 1, 0), lambda: 0) == Body(bytes(LIMIT), truncated=True)
-    assert read(10**6) == pieces[1]
+    source = reader(pieces)
+    assert read(source, "gzip") == Body(bytes(LIMIT), truncated=True)
+    assert source(10**6) == pieces[1]
 
 
 # bytes that came, at which second; whether that was too slow: 100 bytes a second, measured over 10
@@ -141,6 +159,42 @@ def test_without_a_floor_nothing_is_too_slow() -> None:
 
 
 def test_a_slow_body_ends_with_what_came_of_it() -> None:
-    seconds = iter([5.0, 10.0])
-    found = read_body(reader([PAGE, b"x", b"y"]), "", LIMIT, Pace(100, 10, 0), lambda: next(seconds))
+    found = read(reader([PAGE, b"x", b"y", b"z"]), "", pace=Pace(100, 4, 0))  # a piece in four seconds
     assert (found.data, found.trouble.outcome if found.trouble else None) == (PAGE, Outcome.TIMEOUT)
+
+
+def test_who_finds_no_room_waits_for_it() -> None:
+    room = Room(100)
+    room.take(60, 0)
+    waiting, done = threading.Event(), threading.Event()
+
+    def take() -> None:
+        waiting.set()
+        room.take(50, 30)
+        done.set()
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    assert waiting.wait(10)
+    assert not done.is_set()
+    room.give_back(9)
+    assert not done.is_set()
+    room.give_back(1)
+    assert done.wait(10)
+    thread.join()
+
+
+def test_who_waits_for_too_long_gives_up() -> None:
+    room = Room(100)
+    room.take(60, 0)
+    with pytest.raises(Trouble) as caught:
+        room.take(50, 0.01)
+    assert caught.value.outcome is Outcome.TIMEOUT
+    room.take(40, 0)  # what was not to be had was not taken
+
+
+def test_a_body_that_finds_no_room_ends_with_what_came_of_it() -> None:
+    room = Room(150)
+    source = reader([PAGE, PAGE])
+    found = read_body(source, "", LIMIT, Pace(0, 1, 0), lambda: 0, lambda count: room.take(count, 0), room.give_back)
+    assert (found.data, found.held, found.trouble.outcome if found.trouble else None) == (PAGE, 100, Outcome.TIMEOUT)

@@ -189,7 +189,7 @@ SLOW_BODIES = {
 def test_a_body_that_drips_ends_with_the_time_for_a_request(client_of: Open, framing: bytes, drop: bytes) -> None:
     reply = ask(client_of, dripping(b"HTTP/1.1 200 OK\r\n" + framing, drop), HASTY)
     assert (reply.status, reply.trouble, reply.error) == (200, Outcome.TIMEOUT, "the whole request took too long")
-    assert reply.elapsed >= HASTY.total_timeout
+    assert reply.elapsed > 0.8 * HASTY.total_timeout  # without the time to connect
 
 
 SLOW_HEADS = {

@@ -9,11 +9,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 from tests.raw import GZIP, HTML, PAGE, Peer, Talk, answer, answering, chunked, says, serve, sized
+from tests.test_dedup_rules import PATHS_AND_QUERIES
+from transforms import urls
 from transforms.addresses import connect
 from transforms.client import HostClient, opener
 from transforms.identity import Identity, basic
+from transforms.lines import Exchange
 from transforms.outcomes import Outcome
 from transforms.replies import outcome
 from transforms.settings import Fetch, Robot
@@ -221,6 +225,30 @@ def test_a_url_is_sent_as_it_is(client: Open) -> None:
         assert [head.split(b" ")[1].decode() for head in server.heads] == PATHS
 
 
+@pytest.mark.parametrize("way", ["direct", "requests"])
+def test_every_canonical_url_is_sent_as_it_is(way: str) -> None:
+    """All over one connection, which stays in step whatever is asked for."""
+
+    def talk(peer: Peer) -> None:
+        while True:
+            peer.read_head()
+            peer.send(sized(HTML))
+
+    fetch = dataclasses.replace(LOOPBACK, client=way)
+    with serve(talk) as server, contextlib.closing(opener(fetch, True)()) as asking:
+
+        @given(PATHS_AND_QUERIES)
+        def check(rest: str) -> None:
+            url = urls.canonical(server.url(f"/{rest}"))
+            assert url is not None
+            for form in (url, urls.dedup_form(url)):
+                assert asking.get(form, HEADERS).body == PAGE
+                assert server.url(server.heads[-1].split(b" ")[1].decode()) == form
+
+        check()
+        assert len(server.connections) == 1
+
+
 # settings, whether the robot has a name, the host that is asked, how that ends
 REFUSED = {
     "loopback, not allowed": ([], True, "127.0.0.1", Outcome.BLOCKED_ADDRESS),
@@ -292,3 +320,12 @@ def test_the_settings_say_more_in_each_request(client: Open, caplog: pytest.LogC
     assert [f"Authorization: {basic('me:sesame')}" in head for head in heads] == [True, False]
     assert not any(line.startswith("Accept-Encoding") for head in heads for line in head)
     assert not any(secret in shown for secret in ("sesame", "abracadabra", basic("me:sesame").split()[1]))
+
+
+def test_the_way_to_a_host_is_not_part_of_the_time_that_it_took() -> None:
+    clock = iter([100.0, 107.0, 107.5, 109.0])
+    exchange = Exchange(20, clock=lambda: next(clock))
+    exchange.begin(60)
+    assert exchange.elapsed() == 7.0
+    exchange.connected()
+    assert exchange.elapsed() == 1.5

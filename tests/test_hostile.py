@@ -113,6 +113,8 @@ BUNDLE: dict[str, Any] = {
     "politeness__longest_backoff": 0.0,
     "politeness__response_factor": 0.0,
 }
+# Ten million pieces, up to the limit for a body, take longer than a request may: it could end either way.
+TOO_MANY_PIECES = "content: chunks of a byte without end"
 BUNDLE_SECONDS = 90.0
 BUNDLE_BYTES = 100_000_000
 
@@ -152,6 +154,8 @@ def test_all_faults_in_one_bundle(tmp_path: Path) -> None:
     pages: dict[str, tuple[str, Outcome]] = {}
     with contextlib.ExitStack() as stack:
         for name, fault in FAULTS.items():
+            if name == TOO_MANY_PIECES:
+                continue
             server = stack.enter_context(serve(host(fault)))
             for path, scheme in (("/fault", fault.scheme), ("/next", "http")):
                 pages[server.url(path, scheme)] = (f"{name}, {path}", outcome_in_a_crawl(fault, path))

@@ -162,7 +162,7 @@ def test_robots_known_from_an_earlier_round_are_not_asked_for() -> None:
 ROBOTS = {
     "a server error": (Reply(503), "unreachable_robots"),
     "no answer": (Reply(trouble=Outcome.TIMEOUT), "unreachable_robots"),
-    "no such name": (Reply(trouble=Outcome.DNS_ERROR), "dns_error"),
+    "no such name": (Reply(trouble=Outcome.DNS_ERROR, error="a.test: unknown"), "dns_error"),
     "an address we must not ask": (Reply(trouble=Outcome.BLOCKED_ADDRESS), "blocked_address"),
     "forbidden": (Reply(403), "denied_robots"),
     "none": (Reply(410), "fetched"),
@@ -177,6 +177,7 @@ def test_what_robots_txt_means_for_a_host(reply: Reply, end: str) -> None:
     servers = Servers({"http://a.test/robots.txt": reply, "http://b.test/robots.txt": elsewhere})
     events = Round(servers, pages("a.test", 3)).run()
     assert set(outcomes(events).values()) == {end}
+    assert {row["error"] for table, row in events if table == "visits"} == {reply.error}  # why, in words
     assert len([url for url in servers.urls if not url.endswith("robots.txt")]) == (3 if end == "fetched" else 0)
     assert [row["origin"] for _, row in events if row.get("origin") == "http://a.test"] == ["http://a.test"]
 

@@ -10,6 +10,7 @@ import pytest
 from pipeline.seeds import Seed
 from search.index import Index
 from tests import access_log
+from tests.command_line import LOOPBACK, beamtrawl
 from tests.crawls import crawl, rows, states
 from tests.web import Answer, Page, Web, html, plain, redirect, status
 from transforms.crawl_dir import CrawlDir
@@ -206,3 +207,16 @@ def test_a_page_that_its_sitemap_says_has_changed_is_visited_again(tmp_path: Pat
             assert [request.path for request in web.requests[seen:]] == asked
     changed = states(tmp_path)[web.url("a.test", "/old")]["sitemap_lastmod"]
     assert changed == datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def test_sitemaps_as_seeds_on_the_command_line(tmp_path: Path) -> None:
+    site = {"/map.xml": urlset("/1"), "/more.txt": plain("http://a.test/2"), **pages("/1", "/2")}
+    with Web({"a.test": site}) as web:
+        code, _, err = beamtrawl("crawl", tmp_path / "crawl", "--sitemap", web.url("a.test", "/map.xml"), *LOOPBACK)
+        assert (code, "1 seeds added" in err) == (0, True)
+        assert beamtrawl("seeds", "add", tmp_path / "crawl", "--sitemap", web.url("a.test", "/more.txt")).code == 0
+        assert beamtrawl("crawl", tmp_path / "crawl", "--workers", 1).code == 0
+        assert visited(tmp_path / "crawl", web, "a.test") == dict.fromkeys(
+            ["/map.xml", "/1", "/more.txt", "/2"], "fetched"
+        )
+        assert [row["kind"] for row in rows(tmp_path / "crawl", "seeds")] == ["sitemap"] * 2

@@ -1,5 +1,6 @@
 """Read a body and decode it, within bounds of size and of time."""
 
+import threading
 import zlib
 from collections.abc import Callable
 from http.client import HTTPException
@@ -12,6 +13,7 @@ from transforms.troubles import Trouble, trouble
 
 _CHUNK = 65_536
 _COMPRESSED_CHUNK = 16_384  # zlib copies what follows a member: with many of them in one piece, again and again
+_EXPANSION = 1032  # the most that deflate makes of a byte (zlib's technical details), gzip's own bytes aside
 _GZIP_MEMBER = b"\x1f\x8b\x08"
 
 
@@ -22,6 +24,27 @@ class Body(NamedTuple):
     truncated: bool = False  # there was more than may be
     ended: bool = False  # nothing of it is left on the connection
     trouble: Trouble | None = None
+    held: int = 0  # bytes of the room that it takes
+
+
+class Room:
+    """The bytes that all bodies of a worker may take at a time. Who finds no room waits, and reads no further."""
+
+    def __init__(self, total: int) -> None:
+        self._free = total
+        self._changed = threading.Condition()
+
+    def take(self, count: int, patience: float) -> None:
+        """Take so many bytes, waiting at most so many seconds; Trouble if others have them for longer."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._free >= count, patience):
+                raise Trouble(Outcome.TIMEOUT, "other bodies took all the memory that there is for them")
+            self._free -= count
+
+    def give_back(self, count: int) -> None:
+        with self._changed:
+            self._free += count
+            self._changed.notify_all()
 
 
 class Pace:
@@ -42,8 +65,18 @@ class Pace:
         return slow
 
 
-def read_body(read: Callable[[int], bytes], encoding: str, limit: int, pace: Pace, clock: Callable[[], float]) -> Body:
+def read_body(
+    read: Callable[[int], bytes],
+    encoding: str,
+    limit: int,
+    pace: Pace,
+    clock: Callable[[], float],
+    take: Callable[[int], None],
+    give_back: Callable[[int], None],
+) -> Body:
     """The body that `read` gives piece by piece, decoded and cut at `limit` bytes.
+
+    `take` has room made for as many bytes before they are there, and `give_back` gets those that were too many.
 
     `encoding` is the value of all Content-Encoding headers. With trouble, `data` is what came before it. A gzip
     stream is read through all of its members (RFC 1952, 2.2), and what follows a compressed body is ignored.
@@ -54,25 +87,31 @@ def read_body(read: Callable[[int], bytes], encoding: str, limit: int, pace: Pac
         return Body(b"", trouble=Trouble(Outcome.BAD_RESPONSE, text))
     inflate = _Inflate() if codings else None
     data, came = bytearray(), 0  # not a list of parts: a byte each, they would take fifty times their size
+    failure: Trouble | None = None
     try:
-        while chunk := read(_COMPRESSED_CHUNK if inflate else _CHUNK):
+        while len(data) <= limit and not (inflate and inflate.over):
+            chunk = read(_COMPRESSED_CHUNK if inflate else _CHUNK)
+            if not chunk:
+                if inflate and came and not inflate.complete:
+                    raise Trouble(Outcome.BAD_RESPONSE, "the compressed body ends too early")
+                return Body(bytes(data), ended=True, held=len(data))
             if pace.too_slow(len(chunk), clock()):
                 raise Trouble(Outcome.TIMEOUT, "the body came slower than fetch.min_rate")
             came += len(chunk)
-            data += inflate(chunk, limit - len(data) + 1) if inflate else chunk
-            if len(data) > limit:
-                return Body(bytes(data[:limit]), truncated=True)
-            if inflate and inflate.over:
-                return Body(bytes(data))
-            if came > limit + _CHUNK:  # nearly all of it is wrapping
+            if came > limit + _CHUNK and len(data) <= limit and inflate:  # nearly all of it is wrapping
                 raise Trouble(Outcome.TOO_LONG, "the compressed body is longer than fetch.max_body_bytes")
-        if inflate and came and not inflate.complete:
-            raise Trouble(Outcome.BAD_RESPONSE, "the compressed body ends too early")
+            most = min(limit + 1 - len(data), _EXPANSION * len(chunk)) if inflate else len(chunk)
+            before = len(data)
+            take(most)
+            try:
+                data += inflate(chunk, limit + 1 - before) if inflate else chunk
+            finally:
+                give_back(most - (len(data) - before))
     except (Trouble, HTTPException, HTTPError) as error:
-        return Body(bytes(data), trouble=trouble(error))
+        failure = trouble(error)
     except zlib.error as error:
-        return Body(bytes(data), trouble=Trouble(Outcome.BAD_RESPONSE, str(error)))
-    return Body(bytes(data), ended=True)
+        failure = Trouble(Outcome.BAD_RESPONSE, str(error))
+    return Body(bytes(data[:limit]), truncated=len(data) > limit, trouble=failure, held=len(data))
 
 
 def gunzip(data: bytes, limit: int) -> bytes:

@@ -12,7 +12,7 @@ import requests
 import urllib3
 
 from transforms.addresses import BlockedAddress, Resolver, connect, is_loopback
-from transforms.bodies import Body, Pace, read_body
+from transforms.bodies import Body, Pace, Room, read_body
 from transforms.dialing import Dialer, OpenSocket, Proxy, refused, through
 from transforms.identity import own_headers
 from transforms.lines import Exchange
@@ -23,6 +23,7 @@ from transforms.through_requests import ThroughRequests
 from transforms.transport import Answer, Direct, Transport
 from transforms.troubles import TOO_SLOW, Trouble, trouble
 
+_ROOM = 32 << 20  # bytes that the bodies of a worker may take at a time, or three of the longest
 _REDIRECT_BODY = 65_536  # nobody reads it; but a short one leaves the connection for the next request
 
 
@@ -34,6 +35,9 @@ class Client(Protocol):
 
     def abort(self) -> None:
         """Cut the request under way, from another thread."""
+
+    def forget(self) -> None:
+        """The last reply was handed on: its body takes no room here any more."""
 
     def close(self) -> None: ...
 
@@ -54,7 +58,8 @@ def opener(
     open_socket: OpenSocket = functools.partial(connect, allowed=allowed, resolver=resolver)
     if proxy:
         open_socket = through(proxy, allowed, public)
-    return functools.partial(HostClient, fetch, open_socket, _TRANSPORTS[fetch.client])
+    room = Room(max(_ROOM, 3 * fetch.max_body_bytes))
+    return functools.partial(HostClient, fetch, open_socket, _TRANSPORTS[fetch.client], room)
 
 
 _TRANSPORTS: dict[str, Callable[[Dialer, int], Transport]] = {"direct": Direct, "requests": ThroughRequests}
@@ -76,15 +81,21 @@ class HostClient:
     """A Client that keeps a connection to its host alive. `transport` is what sends requests."""
 
     def __init__(
-        self, fetch: Fetch, open_socket: OpenSocket, transport: Callable[[Dialer, int], Transport] = Direct
+        self,
+        fetch: Fetch,
+        open_socket: OpenSocket,
+        transport: Callable[[Dialer, int], Transport] = Direct,
+        room: Room | None = None,
     ) -> None:
         self._fetch = fetch
+        self._room = room or Room(_ROOM)
+        self._held = 0  # bytes of the room
         self._exchange = Exchange(fetch.read_timeout)
         self._dialer = Dialer(fetch, open_socket, self._exchange)
         self._transport = transport(self._dialer, fetch.max_header_bytes)
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
-        started = time.monotonic()
+        self.forget()
         exchange = self._exchange
         exchange.begin(self._fetch.total_timeout)
         if own := own_headers(self._fetch, url):
@@ -98,19 +109,24 @@ class HostClient:
             reply = Reply(trouble=Outcome.TIMEOUT, error=TOO_SLOW)
             self.close()
         address = exchange.line.address if exchange.line else None
-        return reply._replace(address=address, elapsed=time.monotonic() - started)
+        return reply._replace(address=address, elapsed=exchange.elapsed())
 
     def abort(self) -> None:
         self._exchange.cut()
 
+    def forget(self) -> None:
+        self._room.give_back(self._held)
+        self._held = 0
+
     def close(self) -> None:
+        self.forget()
         self._transport.close()
 
     def _ask(self, url: str, headers: Mapping[str, str], any_type: bool) -> Reply:
         try:
             answer = self._transport.ask(url, headers)
         except _TROUBLES as error:
-            self.close()
+            self._transport.close()
             return _failed(trouble(error))
         body = Body(b"")
         try:
@@ -119,10 +135,11 @@ class HostClient:
             if answer.status < 300 and not any_type and not wanted(answer.fields):
                 return Reply(answer.status, answer.fields)
             body = self._read(answer)
+            self._held = body.held
         finally:
             answer.close()
             if not body.ended:
-                self.close()
+                self._transport.close()
         reply = _failed(body.trouble) if body.trouble else Reply()
         return reply._replace(status=answer.status, headers=answer.fields, body=body.data, truncated=body.truncated)
 
@@ -132,7 +149,10 @@ class HostClient:
         if 300 <= answer.status < 400:
             limit = min(limit, _REDIRECT_BODY)
         pace = Pace(self._fetch.min_rate, self._fetch.read_timeout, time.monotonic())
-        return read_body(answer.read1, encoding, limit, pace, time.monotonic)
+        return read_body(answer.read1, encoding, limit, pace, time.monotonic, self._take, self._room.give_back)
+
+    def _take(self, count: int) -> None:
+        self._room.take(count, self._exchange.patience(self._fetch.total_timeout))
 
 
 _TROUBLES = (Trouble, OSError, http.client.HTTPException, urllib3.exceptions.HTTPError, requests.RequestException)

@@ -108,6 +108,7 @@ class Dialer:
             sock, address = self._open_socket(origin.host, origin.port, self._exchange.patience(limit))
         except OSError as error:
             raise trouble(error) from error
+        self._exchange.connected()
         line = Line(sock, address, self._exchange)
         try:
             if origin.scheme == "https":

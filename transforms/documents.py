@@ -60,6 +60,7 @@ def flatten_links(pages: pa.Table) -> pa.Table:
 def candidates_of(links: pa.Table) -> pa.Table:
     """CANDIDATES of flattened links: each target once, by its shortest way, with the scores passed to it added up.
 
+    Of several spellings of a target (one key), the neatest of those with the shortest way is the one to be fetched.
     A redirect passes its whole score, a page shares `PASSED_ON` of it among the targets it leads to.
     """
     links = links.filter(pc.is_null(links["rejected"]))
@@ -71,14 +72,18 @@ def candidates_of(links: pa.Table) -> pa.Table:
             links["source_score"].to_pylist(), links["kind"].to_pylist(), links["parent"].to_pylist(), strict=True
         )
     ]
+    precedence = ("depth", "length", "target_url", "redirects", "source_url")  # as url_states.merge_candidates
     grouped = (
         links.append_column("passed", pa.array(passed, pa.float64()))
-        .sort_by([("depth", "ascending"), ("redirects", "ascending"), ("source_url", "ascending")])
-        .group_by(["target_key", "target_url"], use_threads=False)
-        .aggregate([("depth", "first"), ("redirects", "first"), ("passed", "sum"), ("source_url", "first")])
+        .append_column("length", pc.utf8_length(links["target_url"]))
+        .sort_by([(name, "ascending") for name in precedence])
+        .group_by("target_key", use_threads=False)
+        .aggregate(
+            [*((name, "first") for name in ("target_url", "depth", "redirects", "source_url")), ("passed", "sum")]
+        )
     )
-    hosts = [urls.host(url) for url in grouped["target_url"].to_pylist()]
-    columns = [grouped["target_key"], grouped["target_url"], pa.array(hosts, pa.string())]
+    hosts = [urls.host(url) for url in grouped["target_url_first"].to_pylist()]
+    columns = [grouped["target_key"], grouped["target_url_first"], pa.array(hosts, pa.string())]
     columns += [grouped[name] for name in ("depth_first", "redirects_first", "passed_sum", "source_url_first")]
     return conform(pa.Table.from_arrays(columns, names=CANDIDATES.names[: len(columns)]), CANDIDATES)
 

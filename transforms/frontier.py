@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transforms.tables import FRONTIER, conform, open_parquet
+from transforms.urls import neatness
 
 
 class Due(NamedTuple):
@@ -37,12 +38,17 @@ def order(due: Due) -> tuple[int, float, str]:
 
 
 def choose(queue: Iterable[Due], count: int) -> list[Due]:
-    """The first `count` URLs of a host, in order, each once."""
+    """The first `count` URLs of a host, in order, each once, in its neatest spelling of the least depth."""
     unique: dict[bytes, Due] = {}
     for due in queue:
-        if due.url_key not in unique or order(due) < order(unique[due.url_key]):
+        if due.url_key not in unique or _precedence(due) < _precedence(unique[due.url_key]):
             unique[due.url_key] = due
     return nsmallest(count, unique.values(), key=order)
+
+
+def _precedence(due: Due) -> tuple[int, tuple[int, str], float]:
+    """Of several rows of one URL, the smallest counts."""
+    return (due.depth, neatness(due.url), -due.priority)
 
 
 def group_by_host(rows: Iterable[Due]) -> dict[str, list[tuple]]:

@@ -23,6 +23,7 @@ class Robots:
     rules: Rules | None = None  # when the verdict is RULES
     trouble: Outcome | None = None  # why there was no answer, when it is UNREACHABLE
     fetched_at: datetime | None = None
+    error: str | None = None  # in words
 
     @property
     def crawl_delay(self) -> float:

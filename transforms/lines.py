@@ -21,14 +21,24 @@ class Exchange:
         self._read_timeout = read_timeout
         self._clock = clock
         self._deadline = 0.0
+        self._started = 0.0
         self.line: Line | None = None
         self.was_cut = False
         self.kept = True  # whether it goes out on the connection of an earlier one
 
     def begin(self, seconds: float) -> None:
         """A request that may take so long starts."""
-        self._deadline = self._clock() + seconds
+        self._started = self._clock()
+        self._deadline = self._started + seconds
         self.line, self.was_cut, self.kept = None, False, True
+
+    def connected(self) -> None:
+        """The host is there: what the look-up of its name and the way to it took is no sign of how busy it is."""
+        self._started = self._clock()
+
+    def elapsed(self) -> float:
+        """Seconds since the request could be sent, or since it began if it never could."""
+        return self._clock() - self._started
 
     def patience(self, limit: float | None = None) -> float:
         """Seconds to wait for the next byte, or for `limit` at most; Trouble if the time for all is over."""

@@ -46,6 +46,7 @@ FACTS = pa.schema(
         *((name, VISITS.field(name).type) for name in ("depth", "referrer", "attempt", "priority", "redirects")),
         ("discovered_round", pa.int32()),
         ("host_failures", pa.int32()),
+        ("respelled", pa.string()),  # the URL of a redirect that leads to another spelling of the same URL
         ("digest", KEY),
         ("denied_meta", pa.bool_()),
         ("etag", pa.string()),
@@ -121,6 +122,22 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
 _PAGE_COLUMNS = [field for field in Page.__dataclass_fields__ if field in DOCUMENTS.names]
 
 
+_MOST_RESPELLED = 3  # redirects in a row; a site that wants cookies sends every URL to and fro for ever
+
+
+def respelled(visit: dict[str, Any], links: list[tuple]) -> str | None:
+    """Where a redirect leads that only spells its URL in another way, as one to a session, or away from one.
+
+    `links` are its rows of LINK. To the crawl it is the same URL, so as a link it would lead to what is known.
+    """
+    if visit["outcome"] != Outcome.REDIRECTED or not links:
+        return None
+    link = dict(zip(LINK.names, links[0], strict=True))
+    is_same = link["target_key"] == visit["url_key"] and link["target_url"] != visit["url"]
+    is_followed = link["rejected"] is None and link["redirects"] <= _MOST_RESPELLED
+    return link["target_url"] if is_same and is_followed else None
+
+
 def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
     headers = [(h["name"], h["value"]) for h in visit["headers"] or ()]
     row = {name: visit.get(name) for name in FACTS.names}
@@ -158,9 +175,9 @@ class _ParseFn(beam.DoFn):
         pages, links, facts = [], [], []
         for visit in visits:
             page, found = parse_visit(visit, self._robot)
-            facts.append(fact_row(visit, page))
+            rows = link_rows(found, page, visit, url_filter)
+            facts.append(fact_row(visit, page) | {"respelled": respelled(visit, rows)})
             if page is not None or found:
-                rows = link_rows(found, page, visit, url_filter)
                 pages.append(page_row(visit, page, rows))
                 links.append(rows)
         fact_table = pa.Table.from_pylist(facts, schema=FACTS)

@@ -48,7 +48,7 @@ def robots_row(
         "error": reply.error,
         "depth": asked.depth,
     }
-    return row, Robots(verdict, rules, reply.trouble, now)
+    return row, Robots(verdict, rules, reply.trouble, now, reply.error)
 
 
 class Known(NamedTuple):

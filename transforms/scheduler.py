@@ -1,19 +1,17 @@
 """Run the turns of many hosts at once, one request at a time on each."""
 
 import dataclasses
-import functools
-import queue
 import random
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from apache_beam.io.filesystems import FileSystems
 
 from transforms import hosts, robots_asking, standing
+from transforms.asking import Answered, Request, Requests
 from transforms.client import Client
 from transforms.frontier import Due
 from transforms.host_rows import turn_row
@@ -33,14 +31,8 @@ from transforms.visit_rows import visit_row
 LOOK_EVERY = timedelta(seconds=0.5)
 """How often a scheduler looks whether it is to stop."""
 
-_IDLE_CONNECTIONS = 256  # beyond that many hosts, connections are not kept alive between requests
 _FOR_EVER = float("inf")
-_LONG_ANSWER = 1.0  # seconds
-_WAITING_SHARE = 4
 _LONG_REST = 1.0  # seconds; in a shorter one, looking at the next URL twice costs more than it is worth
-_KEEP_ALIVE_WAIT = 5.0  # seconds: servers close an idle connection soon after, so a longer wait is not worth one
-
-Request = hosts.Visit | hosts.RobotsSearch | hosts.Errand
 
 
 class Event(NamedTuple):
@@ -64,13 +56,6 @@ class VisitContext:
     stop_file: str | None = None  # when it appears, no further request starts
 
 
-class Running(NamedTuple):
-    """A request under way."""
-
-    since: float
-    client: Client
-
-
 def monotonic(moment: datetime) -> float:
     """A moment on the monotonic clock of this process, which nobody sets."""
     return time.monotonic() + (moment - datetime.now(UTC)).total_seconds()
@@ -88,13 +73,9 @@ class HostScheduler:
         self._held = held
         self._politeness = context.settings.politeness
         self.names = Names(context.settings.fetch)
-        self._open_client = context.opener(self.names)
-        self._pool = ThreadPoolExecutor(_WAITING_SHARE * context.settings.fetch.connections, thread_name_prefix="fetch")
+        self._requests = Requests(context.settings.fetch, context.opener(self.names))
         self._lanes = Lanes(lambda: self._deadline)
         self._turns: dict[str, hosts.HostTurn] = {}  # by host, also those whose turn is over
-        self._running: dict[str, Running] = {}  # by lane
-        self._clients: dict[str, Client] = {}  # by host
-        self._results: queue.SimpleQueue[tuple[Lane, hosts.HostTurn, Request, Any, float]] = queue.SimpleQueue()
         self._deadline = monotonic(context.deadline)
         self._not_before = 0.0
         if context.asked_before:
@@ -117,35 +98,29 @@ class HostScheduler:
 
     def pump(self, wait: bool) -> Iterator[Event]:
         """What has happened so far; with `wait`, all that is still to happen, as it happens, and how it went."""
-        while self._lanes or self._running:
+        while self._lanes or self._requests:
             now = time.monotonic()
             self._look_around(now)
             yield from self._dispatch(now)
-            if not (self._lanes or self._running):
+            if not (self._lanes or self._requests):
                 break
-            try:
-                timeout = self._pause(time.monotonic()) if wait else 0.0
-                answer = self._results.get(timeout=timeout) if timeout else self._results.get_nowait()
-            except queue.Empty:
-                if not wait:
-                    return
-                continue
-            yield from self._take(*answer)
+            if answered := self._requests.take(self._pause(time.monotonic()) if wait else 0.0):
+                yield from self._take(answered)
+            elif not wait:
+                return
         self._tell()
         if wait:
             took_place = (turn for turn in self._turns.values() if turn.tally.visits or turn.tally.requests)
             yield from (Event("turns", self._turn_row(turn)) for turn in took_place)
 
     def close(self) -> None:
-        self._pool.shutdown()
-        for client in self._clients.values():
-            client.close()
+        self._requests.close()
 
     def _dispatch(self, now: float) -> Iterator[Event]:
         """Start what may start now."""
         # After the deadline every waiting lane is due: to be told that its turn is over.
         limit = float("inf") if now >= self._deadline else now
-        while (at := self._lanes.next_at()) is not None and at <= limit and self._has_room():
+        while (at := self._lanes.next_at()) is not None and at <= limit and self._requests.has_room():
             if lane := self._lanes.pop():
                 yield from self._advance(lane, now)
 
@@ -157,7 +132,7 @@ class HostScheduler:
                 self._line_up(turn)
                 return
             if isinstance(wish, hosts.Done):
-                self._drop_client(turn.host)
+                self._requests.hang_up(turn.host)
             else:
                 self._start(lane, turn, wish, now)
                 return
@@ -185,26 +160,25 @@ class HostScheduler:
             deadline = min(self._deadline, turn.ends_at)
             if turn.tally.requests:
                 deadline -= turn.standing.elapsed  # its answer would come too late
-            action = hosts.next_action(head, origin, turn.robots.get(origin), ready_at, now, deadline)
+            robots = turn.robots.get(origin)
+            action = hosts.next_action(head, origin, robots, ready_at, now, deadline)
             if isinstance(action, hosts.AskRobots):
                 turn.search = turn.search or robots_asking.search(origin, action.depth)
                 return turn.search
             if not isinstance(action, hosts.Answer):
                 return action
             turn.queue.popleft()
-            yield self._visit(turn, action.due, action.outcome, Reply(), action.rule)
+            yield self._visit(
+                turn, action.due, action.outcome, Reply(error=robots.error if robots else None), action.rule
+            )
         return hosts.Done()
 
     def _start(self, lane: Lane, turn: hosts.HostTurn, request: Request, now: float) -> None:
         """Hand a request to the pool."""
         if seconds := self._context.settings.limits.max_seconds_per_host:
             turn.ends_at = min(turn.ends_at, now + seconds)
-        client = self._clients.get(turn.host)
-        if client is None:
-            client = self._clients[turn.host] = self._open_client()
-        self._running[lane.name] = Running(now, client)
         self._lanes.start(lane, turn)
-        self._pool.submit(self._act, lane, turn, request, functools.partial(self._ask, client, request))
+        self._requests.start(lane, turn, request, self._ask, now)
 
     def _ask(self, client: Client, request: Request) -> Reply:
         identity = self._context.identity
@@ -215,21 +189,9 @@ class HostScheduler:
         url = (request.search if isinstance(request, hosts.Errand) else request).url
         return client.get(url, identity.headers(url), any_type=True)
 
-    def _act(self, lane: Lane, turn: hosts.HostTurn, request: Request, ask: Callable[[], Reply]) -> None:
-        """In a thread of the pool: one request; whatever happens, the host comes back."""
-        result: Any
-        try:
-            result = ask()
-        except Exception as error:  # raised again in the bundle's thread, which fails the bundle
-            result = error
-        self._results.put((lane, turn, request, result, time.monotonic()))
-
-    def _take(self, lane: Lane, turn: hosts.HostTurn, request: Request, result: Any, ended: float) -> Iterator[Event]:
-        """An answer has come, at `ended`: say what it was, and when the host may be asked again."""
-        del self._running[lane.name]
-        if isinstance(result, Exception):
-            raise result
-        reply: Reply = result
+    def _take(self, answered: Answered) -> Iterator[Event]:
+        """An answer has come: say what it was, and when the host may be asked again."""
+        lane, turn, request, reply, ended = answered
         self._lanes.stop(lane, turn)
         if isinstance(request, hosts.Visit):
             due = turn.queue.popleft()
@@ -253,8 +215,11 @@ class HostScheduler:
         turn.tally.request(end, reply, datetime.now(UTC))
         if self._politeness.scope != "host":
             self._lanes.open(lane.name, ended + standing.shared_rest(turn.standing, self._politeness))
-        if not turn.queue or turn.ready_at - ended > _KEEP_ALIVE_WAIT or len(self._clients) > _IDLE_CONNECTIONS:
-            self._drop_client(turn.host)
+        self._requests.forget(turn.host)
+        if turn.queue:
+            self._requests.rest(turn.host, turn.ready_at - ended)
+        else:
+            self._requests.hang_up(turn.host)
 
     def _arrive(self, turn: hosts.HostTurn, search: hosts.RobotsSearch, reply: Reply, ended: float) -> Iterator[Event]:
         """The search for a robots.txt has come to an answer: it goes on where that leads, or this is what counts."""
@@ -328,18 +293,6 @@ class HostScheduler:
         deadline = self._deadline if turn.errands else min(self._deadline, turn.ends_at)
         self._lanes.line_up(turn, NOW if look or turn.ready_at >= deadline else turn.ready_at)
 
-    def _has_room(self) -> bool:
-        """Whether a thread is free: the time of a request runs from its start, so none is started to stand in line.
-
-        Requests that wait for long count a quarter, so that slow servers do not hold the others up.
-        """
-        most = self._context.settings.fetch.connections
-        if len(self._running) < most:
-            return True
-        late = time.monotonic() - _LONG_ANSWER
-        waiting = sum(running.since < late for running in self._running.values())
-        return len(self._running) - waiting + waiting / _WAITING_SHARE < most
-
     def _visit(self, turn: hosts.HostTurn, due: Due, end: Outcome, reply: Reply, rule: str) -> Event:
         self.report.count(end, reply)
         turn.tally.visit(end)
@@ -361,14 +314,10 @@ class HostScheduler:
         not_before = datetime.now(UTC) + timedelta(seconds=rests) if turn.ready_at else None
         return turn_row(turn.host, self._context.round, turn.tally, turn.standing, not_before, turn.held_by)
 
-    def _drop_client(self, host: str) -> None:
-        if client := self._clients.pop(host, None):
-            client.close()
-
     def _pause(self, now: float) -> float:
         """Seconds until something may need doing even if no answer comes."""
         until = self._next_look
-        if (at := self._lanes.next_at()) is not None and self._has_room():
+        if (at := self._lanes.next_at()) is not None and self._requests.has_room():
             until = min(until, at)
         return max(0.0005, until - now)
 
@@ -377,9 +326,7 @@ class HostScheduler:
         if now < self._next_look:
             return
         self._next_look = now + LOOK_EVERY.total_seconds()
-        for running in self._running.values():
-            if now > running.since + self._context.settings.fetch.total_timeout:
-                running.client.abort()
+        self._requests.cut_late(now)
         context = self._context
         if context.stop_file and FileSystems.exists(context.stop_file):
             self._deadline = min(self._deadline, now)
@@ -387,4 +334,4 @@ class HostScheduler:
 
     def _tell(self) -> None:
         if self._context.progress:
-            self.report.write(self._context.progress, len(self._running), len(self._lanes))
+            self.report.write(self._context.progress, len(self._requests), len(self._lanes))

@@ -13,6 +13,7 @@ from transforms.parsing import FACTS
 from transforms.settings import Limits
 from transforms.sitemap_terms import unite, with_news
 from transforms.tables import FRONTIER, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet
+from transforms.urls import neatness
 
 Row = dict[str, Any]
 
@@ -23,6 +24,9 @@ _STATES = {
     Outcome.GONE: "gone",
     Outcome.DENIED_ROBOTS: "denied",
 }
+TO_NO_AVAIL = ("failed", "gone", "denied")
+"""States of URLs that gave nothing."""
+
 DEAD_HOST = "dead_host"
 """Why a URL has failed that was never asked for: too many failures of its host in a row."""
 
@@ -39,7 +43,7 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     """(the URL's new row, its row in the next frontier if it is to be visited again).
 
     A URL that waits for its host does not count as tried; once the host has failed too often in a row, it waits no
-    longer.
+    longer. One that redirects to another spelling of itself is visited there.
     """
     outcome = Outcome(fact["outcome"])
     unasked = outcome in (Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS)
@@ -49,15 +53,12 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
         failures += 1
     elif outcome in REQUESTED:
         failures = 0
-    again = waits or (outcome in RETRIED and not unasked and failures < limits.max_tries)
-    due_at = None
-    if again:
-        state = "due"
-        if not unasked:
-            due_at = retry_at(failures, fact["fetched_at"])
-    else:
-        state = _STATES.get(outcome, "failed")
+    fails = outcome in RETRIED and not unasked and failures < limits.max_tries
+    again = waits or fails or fact["respelled"] is not None
+    due_at = retry_at(failures, fact["fetched_at"]) if fails else None
+    state = "due" if again else _STATES.get(outcome, "failed")
     changed = url | {"state": state, "failures": failures, "next_fetch_at": due_at, "reason": outcome.value}
+    changed["url"] = fact["respelled"] or fact["url"]
     if unasked and not waits:
         changed["reason"] = DEAD_HOST
     if fact["denied_meta"]:
@@ -73,6 +74,8 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     row = {name: fact[name] for name in ("url_key", "url", "host", "depth", "priority", "referrer", "redirects")}
     row |= {name: changed.get(name) for name in ("etag", "last_modified", "digest", "kind", "sitemap")}
     row |= {"reason": reason, "due_at": due_at, "failures": failures, "discovered_round": fact["discovered_round"]}
+    if fact["respelled"] is not None:
+        row |= {"url": fact["respelled"], "reason": "new", "redirects": fact["redirects"] + 1}
     return changed, row
 
 
@@ -100,12 +103,12 @@ def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
 
 
 def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
-    """Each candidate once: scores add up, the rest is of the one with the least depth (then referrer).
+    """Each candidate once: scores add up, the rest is of the one with the least depth (then spelling, redirects, …).
 
     What sitemaps say of it is united.
     """
     merged: dict[bytes, Row] = {}
-    for row in sorted(candidates, key=lambda r: (r["depth"], r["redirects"], r["referrer"])):
+    for row in sorted(candidates, key=lambda r: (*_precedence(r), r["redirects"], r["referrer"])):
         first = merged.get(row["url_key"])
         merged[row["url_key"]] = _merged(first, row) if first else row
     return merged
@@ -119,6 +122,33 @@ def _merged(first: Row, row: Row) -> Row:
         "sitemap": unite(first["sitemap"], row["sitemap"]),
         "sitemap_lastmod": max(lastmods, default=None),
     }
+
+
+def _precedence(row: Row) -> tuple[int, tuple[int, str]]:
+    """Of several ways to a URL the smallest counts: the least depth, and there the neatest spelling."""
+    return (row["depth"], neatness(row["url"]))
+
+
+def found_again(candidate: Row, url: Row, due: Row | None) -> tuple[Row, Row] | None:
+    """(the URL's new row, its new row in the next frontier) if a link to a known URL tells something new; else None.
+
+    `due` is its row in the next frontier so far. A URL that was asked for keeps its spelling while it is due, because
+    a redirect may have led there; one that was visited to no avail gets another chance in a neater spelling, because
+    robots.txt may shut out, or the site forget, what a session or a counter added.
+    """
+    if due is None:
+        if url["state"] not in TO_NO_AVAIL or neatness(candidate["url"]) >= neatness(url["url"]):
+            return None
+        changed, row = discovered(candidate, url["discovered_round"])
+        kept = {name: changed[name] for name in ("url", "depth", "state", "failures")}
+        return url | kept | {"next_fetch_at": None}, row
+    if not url["fetches"] and _precedence(candidate) < _precedence(due):
+        way = {name: candidate[name] for name in ("url", "depth", "redirects")}
+    elif candidate["depth"] < due["depth"]:  # its own links may then be within the depth limit
+        way = {name: candidate[name] for name in ("depth", "redirects")}
+    else:
+        return None
+    return url | {name: way[name] for name in ("url", "depth") if name in way}, due | way
 
 
 def advance(
@@ -146,7 +176,7 @@ def advance(
             due[key] = again
     for row in frontier:
         key = row["url_key"]
-        if key not in visited and (key not in due or row["depth"] < due[key]["depth"]):
+        if key not in visited and (key not in due or _precedence(row) < _precedence(due[key])):
             due[key] = row | {"reason": "deferred"} if row["reason"] in ("new", "seed") else row
     for key, candidate in found.items():
         if key not in known:
@@ -158,10 +188,8 @@ def advance(
             if news["sitemap"] != url["sitemap"]:
                 changed[key] = news | {"state": "due"}
                 due[key] = due.get(key, discovered(candidate, round_)[1]) | {"sitemap": news["sitemap"]}
-        if key in due and candidate["depth"] < due[key]["depth"]:
-            # A shorter way to a URL that still waits: its own links may then be within the depth limit.
-            due[key] = due[key] | {"depth": candidate["depth"], "redirects": candidate["redirects"]}
-            changed[key] = changed.get(key, known[key]) | {"depth": candidate["depth"]}
+        if again_found := found_again(candidate, changed.get(key, known[key]), due.get(key)):
+            changed[key], due[key] = again_found
     rows = [changed[key] | {"round": round_} for key in sorted(changed)]
     return rows, [due[key] for key in sorted(due)]
 

@@ -1,0 +1,87 @@
+"""Commands that say what would happen, without a crawl: check url."""
+
+import argparse
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from runners.errors import Usage
+from transforms import urls
+from transforms.crawl_dir import CrawlDir, files_of
+from transforms.scope import UrlFilter
+from transforms.settings import Scope, SettingsError, parse
+from transforms.tables import SEEDS, read_table
+from transforms.url_steps import explain
+
+
+def check_arguments(parser: argparse.ArgumentParser) -> None:
+    kinds = parser.add_subparsers(metavar="WHAT", required=True)
+    url = kinds.add_parser("url", help="how a URL is understood, rule by rule", allow_abbrev=False)
+    url.add_argument("url", metavar="URL", help="as it may stand in a page")
+    url.add_argument("--base", metavar="URL", help="of the page that it stands in")
+    scope = url.add_mutually_exclusive_group()
+    scope.add_argument("--dir", metavar="DIR", help="a crawl: say too whether the URL is in its scope")
+    scope.add_argument("--settings", metavar="FILE", help="the same for settings without a crawl, on any host")
+    url.add_argument("--json", action="store_true", help="print JSON")
+    url.set_defaults(check=check_url)
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Say what would happen to something."""
+    arguments.check(arguments)
+
+
+def check_url(arguments: argparse.Namespace) -> None:
+    """Say which rules changed a URL, what would be fetched, and what it would be known by."""
+    reference, base = arguments.url, arguments.base
+    if base is not None and urls.canonical(base) is None:
+        raise Usage(f"--base {base}: not an absolute http or https URL")
+    url = urls.canonical(reference, base)
+    if url is None:
+        way_out = "" if base else "; a relative one needs --base URL"
+        raise Usage(f"{reference}: not a URL that can be fetched, which starts with http:// or https://{way_out}")
+    found: dict[str, Any] = {
+        "reference": reference,
+        "base": base,
+        "steps": [step._asdict() for step in explain(reference, base)],
+        "url": url,
+        "dedup_form": urls.dedup_form(url),
+        "url_key": urls.url_key(url).hex(),
+        "host": urls.host(url),
+        "domain": urls.domain(urls.host(url)),
+    }
+    if url_filter := _url_filter(arguments):
+        found["rejected"] = url_filter.reject(url, depth=0, redirects=0)
+    print(json.dumps(found, indent=2, ensure_ascii=False) if arguments.json else _render(found))
+
+
+def _url_filter(arguments: argparse.Namespace) -> UrlFilter | None:
+    if arguments.settings is not None:
+        try:
+            settings = parse(Path(arguments.settings).read_text(encoding="utf-8"), arguments.settings)
+        except (OSError, UnicodeDecodeError) as error:
+            raise Usage(f"cannot read the settings in {arguments.settings}: {error}") from error
+        except SettingsError as error:
+            raise Usage(str(error)) from error
+        return UrlFilter(_on_any_host(settings.scope), frozenset())
+    if arguments.dir is None:
+        return None
+    crawl = CrawlDir(arguments.dir)
+    seeds = [file.path for file in files_of(crawl.require_manifests(), "seeds")]
+    hosts = read_table(crawl.root, seeds, SEEDS, ["host"])["host"].to_pylist()
+    return UrlFilter(parse(crawl.read_text("crawl.toml")).scope, frozenset(hosts))
+
+
+def _on_any_host(scope: Scope) -> Scope:
+    """Without seeds there is no host to stay on."""
+    return dataclasses.replace(scope, mode="any")
+
+
+def _render(found: dict[str, Any]) -> str:
+    lines = [f"{step['rule']}: {step['before']!r} -> {step['after']!r}" for step in found["steps"]]
+    names = {"url": "fetched", "dedup_form": "known by", "url_key": "key", "host": "host", "domain": "domain"}
+    lines += [f"{title}: {found[name]}" for name, title in names.items()]
+    if "rejected" in found:
+        lines.append(f"scope: rejected by {found['rejected']}" if found["rejected"] else "scope: not rejected")
+    return "\n".join(lines)
