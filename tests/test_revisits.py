@@ -18,8 +18,8 @@ from transforms.revisits import Ripe, revisits
 from transforms.tables import URLS, statistics
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-AGO, AHEAD, LATER, NEVER = (NOW + timedelta(hours=hours) for hours in (-1, 1, 2, 9))
-RIPE = Ripe(pages=NOW, sitemaps=AHEAD, now=NOW + timedelta(hours=3))
+AGO, AHEAD, LATER, LATEST, NEVER = (NOW + timedelta(hours=hours) for hours in (-1, 1, 2, 3, 9))
+RIPE = Ripe(pages=NOW, sitemaps=AHEAD, now=LATEST)
 
 
 def state(name: str, round_: int, state: str = "fetched", seen: datetime = AGO, **more: Any) -> dict[str, Any]:
@@ -35,7 +35,7 @@ STATES = {
     "in the frontier already": ([state("a", 1), state("b", 1)], ["a"], ["b"]),
     "gone since": ([state("a", 2, "gone"), state("a", 1)], [], []),
     "visited since": ([state("a", 1), state("a", 2, seen=AHEAD)], [], []),
-    "a page that its sitemap says has changed since": ([state("a", 1, seen=AHEAD, sitemap_lastmod=LATER)], [], ["a"]),
+    "a page that its sitemap says has changed since": ([state("a", 1, seen=LATER, sitemap_lastmod=LATEST)], [], ["a"]),
     "a page that has not changed since": ([state("a", 1, seen=AHEAD, sitemap_lastmod=AHEAD)], [], []),
     "a change that is yet to come": ([state("a", 1, seen=AHEAD, sitemap_lastmod=NEVER)], [], []),
     "a sitemap": ([state("a", 1, seen=AHEAD, kind="sitemap")], [], ["a"]),
