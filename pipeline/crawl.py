@@ -17,7 +17,7 @@ from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_fi
 from transforms.files import parse_report
 from transforms.frontier import first_due
 from transforms.identity import Identity
-from transforms.outcomes import REQUESTED
+from transforms.outcomes import REQUESTED, Outcome
 from transforms.revisits import Ripe, count_due
 from transforms.scheduler import LOOK_EVERY, VisitContext
 from transforms.settings import Settings, render, without_secrets
@@ -107,7 +107,7 @@ def run_crawl(
 
     A step that was not committed is done again, from what is committed. `rounds` counts fetch steps from now on.
     """
-    done, revisits_at = 0, datetime.min.replace(tzinfo=UTC)
+    done, idle, revisits_at = 0, False, datetime.min.replace(tzinfo=UTC)
     while True:
         manifests = crawl.manifests()
         step = next_step(manifests)
@@ -118,6 +118,8 @@ def run_crawl(
             return End("stopped", done)
         if rounds is not None and done >= rounds:
             return End("rounds", done)
+        if idle:
+            return End("not_due", done)
         at_most = _pages_left(settings, manifests)
         if at_most == 0:
             return End("max_pages", done)
@@ -135,8 +137,11 @@ def run_crawl(
             observer.waiting(due_at, waiting)
             stop.wait((due_at - now).total_seconds())
             continue
-        _fetch(crawl, settings, engine, observer, stop, manifests, step, at_most)
+        fetched = _fetch(crawl, settings, engine, observer, stop, manifests, step, at_most)
         done += 1
+        # A round that was over before anybody could be asked: the next would be no longer.
+        visits = fetched.counters.get("visits_rows", 0)
+        idle = visits == fetched.counters.get(Outcome.DEFERRED, 0) and not fetched.counters.get("robots_rows")
 
 
 def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None:

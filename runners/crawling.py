@@ -171,7 +171,7 @@ def describe_end(end: End, directory: CrawlDir) -> str:
         "stopped": f"stopped, {waiting} URLs in the frontier; the same command goes on",
         "not_due": f"{waiting} URLs wait until {end.due_at:%Y-%m-%d %H:%M:%S} UTC; the same command goes on then"
         if end.due_at
-        else f"{waiting} URLs wait for hosts that want longer pauses than a round; the same command goes on later",
+        else f"{waiting} URLs wait: the last round was too short to ask for any of them; limits.round_time is its time",
     }
     return reasons[end.reason]
 

@@ -213,7 +213,7 @@ CONTENTS = {
         drip(answer(b"Content-Type: multipart/x-mixed-replace; boundary=a"), b"--a\r\n"), Outcome.UNWANTED_TYPE
     ),
     "a page without end": Fault(flood(answer(HTML), b"<p>" * 10_000), FETCHED, None),
-    "chunks of a byte without end": Fault(flood(chunked(end=b""), b"1\r\nx\r\n" * 10_000), FETCHED, None),
+    "tiny chunks without end": Fault(flood(chunked(end=b""), b"8\r\nxxxxxxxx\r\n" * 10_000), FETCHED, None),
     "a page of nothing": Fault(leave(sized(HTML, body=bytes(10**6))), FETCHED, None),
     "a page that is one tag": Fault(flood(answer(HTML, body=b"<a href='"), b"x" * 65_536), FETCHED, None),
     "a page twenty thousand deep": Fault(keep(sized(HTML, body=b"<div>" * 20_000)), FETCHED, b"<div>" * 20_000),

@@ -113,8 +113,8 @@ BUNDLE: dict[str, Any] = {
     "politeness__longest_backoff": 0.0,
     "politeness__response_factor": 0.0,
 }
-# Ten million pieces, up to the limit for a body, take longer than a request may: it could end either way.
-TOO_MANY_PIECES = "content: chunks of a byte without end"
+# A million pieces, up to the limit for a body, take longer than a request may: it could end either way.
+TOO_MANY_PIECES = "content: tiny chunks without end"
 BUNDLE_SECONDS = 90.0
 BUNDLE_BYTES = 100_000_000
 

@@ -181,17 +181,24 @@ def test_what_a_round_has_no_room_for_stays_in_the_frontier(tmp_path: Path) -> N
 
 
 def test_a_round_ends_at_its_time_and_loses_nothing(tmp_path: Path) -> None:
-    pages = [f"/{n}" for n in range(8)]
+    pages = [f"/{n}" for n in range(12)]
     site = {"/": html("Home", "", pages)} | {path: slow(0.4, html(path, f"Text of {path}.")) for path in pages}
     with Web({"a.test": site}) as web:
-        crawl(tmp_path, [web.url("a.test")], rounds=2, limits__round_time=1.0)
+        crawl(tmp_path, [web.url("a.test")], rounds=2, limits__round_time=3.0)
         outcomes = [row["outcome"] for row in rows(tmp_path, "visits")]
         assert set(outcomes) == {"fetched", "deferred"}
-        assert len(outcomes) == 9
+        assert len(outcomes) == 13
         assert len(frontier(tmp_path)) == outcomes.count("deferred") > 0
         crawl(tmp_path)
-        assert len({row["url_key"] for row in rows(tmp_path, "documents")}) == 9
-        assert len(web.requests) == 1 + 9  # nothing was asked twice
+        assert len({row["url_key"] for row in rows(tmp_path, "documents")}) == 13
+        assert len(web.requests) == 1 + 13  # nothing was asked twice
+
+
+def test_rounds_that_are_too_short_to_start_in_end_the_crawl_for_now(tmp_path: Path) -> None:
+    with Web({"a.test": {"/": html("Home")}}) as web:
+        end = crawl(tmp_path, [web.url("a.test")], limits__round_time=1e-6)
+        assert (end.reason, end.rounds, web.requests) == ("not_due", 1, [])
+        assert [row["reason"] for row in frontier(tmp_path)] == ["deferred"]
 
 
 def test_the_limit_of_pages_holds_over_rounds(tmp_path: Path) -> None:
@@ -212,7 +219,8 @@ def test_trouble_that_passes_is_tried_again(tmp_path: Path) -> None:
         visits = rows(tmp_path, "visits")
         assert [(v["outcome"], v["attempt"]) for v in visits] == [("server_error", 1), ("fetched", 2)]
         assert visits[1]["fetched_at"] - visits[0]["fetched_at"] >= timedelta(seconds=2)
-    assert (end.reason, observer.waited) == ("frontier_empty", 1)
+    assert end.reason == "frontier_empty"
+    assert observer.waited <= 1  # none, if the update step took that long
 
 
 def test_a_url_that_keeps_failing_is_given_up(tmp_path: Path) -> None:

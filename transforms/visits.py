@@ -33,7 +33,7 @@ def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext
     """
     settings, row = context.settings, newest(list(sides["hosts"]))
     ready_at = standing.ready_at(row, settings.politeness) or now
-    if ready_at >= context.deadline:
+    if ready_at > now and ready_at >= context.deadline:
         return None
     left = (context.deadline - max(now, ready_at)).total_seconds()
     count = standing.budget(settings.limits, standing.standing_of(row), settings.politeness, left)
