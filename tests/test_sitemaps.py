@@ -29,26 +29,29 @@ OTHERWISE = {
 
 
 @pytest.mark.parametrize("row", cases("sitemaps", "sitemap"))
-def test_conformance(row: dict) -> None:
-    if reason := OTHERWISE.get(row["id"][-2:]):
-        pytest.skip(reason)
+def test_conformance_but_for_the_named_exceptions(row: dict) -> None:
     given_, expected = row["input"], row["expected"]
     body = given_["body"].encode() if "body" in given_ else base64.b64decode(given_["body_b64"])
     found = parse_sitemap(body, given_["url"])
+    assert (told(found) == wanted(expected)) is (row["id"][-2:] not in OTHERWISE)
+
+
+def told(found: Sitemap | None) -> object:
+    """What the parser found, in the terms of the cases."""
+    if found is None:
+        return None
+    entries = [(entry.url, _milliseconds(entry.lastmod)) for entry in found.entries]
+    facts = [(entry.changefreq, 0.5 if entry.priority is None else entry.priority) for entry in found.entries]
+    return found.form, entries, facts if found.form != "index" else None
+
+
+def wanted(expected: dict) -> object:
     if "error" in expected:
-        assert found is None
-        return
-    assert found is not None
+        return None
     form = {"XML": "xml", "INDEX": "index", "TEXT": "text", "RSS": "rss", "ATOM": "atom"}[expected["type"]]
-    assert found.form == form
-    entries = expected["sitemaps" if expected["index"] else "urls"]
-    assert [(entry.url, _milliseconds(entry.lastmod)) for entry in found.entries] == [
-        (entry["loc"], entry["lastmod_ms"]) for entry in entries
-    ]
-    if not expected["index"]:
-        assert [(entry.changefreq, 0.5 if entry.priority is None else entry.priority) for entry in found.entries] == [
-            (entry["changefreq"] and entry["changefreq"].lower(), entry["priority"]) for entry in entries
-        ]
+    rows = expected["sitemaps" if expected["index"] else "urls"]
+    facts = [(row["changefreq"] and row["changefreq"].lower(), row["priority"]) for row in rows if "priority" in row]
+    return form, [(row["loc"], row["lastmod_ms"]) for row in rows], None if expected["index"] else facts
 
 
 URLSET = "<urlset><url><loc>{}</loc></url></urlset>"

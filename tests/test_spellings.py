@@ -137,7 +137,7 @@ def test_what_gives_nothing_in_this_round_gets_its_neater_spelling_in_the_next()
 def redirected(url: str, target: str, **more: object) -> dict:
     """A visit that ended as a redirect."""
     row = {"url": url, "url_key": url_key(url), "outcome": Outcome.REDIRECTED, "redirect_to": target, "headers": []}
-    return row | {"depth": 1, "redirects": 0} | more
+    return row | {"depth": 1, "redirects": 0, "kind": None} | more
 
 
 # from, to, redirects before: where it leads in the same URL
