@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from transforms import directives, page_facts
+from transforms import directives, languages, page_facts
 from transforms.directives import Directives
 from transforms.pages import Page, parse_page
 
@@ -127,4 +127,5 @@ def test_a_robot_without_a_name_is_nobody():
 
 def test_examples_in_docstrings():
     assert doctest.testmod(page_facts) == (0, 2)
+    assert doctest.testmod(languages) == (0, 2)
     assert doctest.testmod(directives) == (0, 1)

@@ -93,7 +93,7 @@ def test_digests_are_equal_for_equal_content(one, other, same):
         ),
         (b"", "text/html", "text/html", "utf-8", ""),
         (b"<!-- only -->", "text/html", "text/html", "utf-8", ""),
-        (b"a\0b", "text/html", "text/html", "utf-8", "a\ufffdb"),
+        (b"a\0b", "text/html", "text/html", "utf-8", "ab"),
     ],
 )
 def test_kinds_and_charsets(body, content_type, media_type, charset, text):
