@@ -2,10 +2,10 @@
 
     python benchmarks/main_text.py SITES [--pages N] [--with resiliparse trafilatura]
 
-SITES is a folder that ../shared/realweb/realweb.sh has made, with a folder for each site. Takes N pages of each, chosen
-by a hash of their names, that mark a content of at least 20 words (tests/content.py says how), and compares the words of
-a text with those of the content: the means over pages of precision, recall and F1. `unmarked` takes the same pages
-without their <main>, <article> and roles. Pages a second are by CPU time, parsing included.
+SITES is a folder that ../shared/realweb/realweb.sh has made, with a folder for each site. Of N pages of each, chosen by
+a hash of their names, takes those that mark a content of at least 20 words (tests/content.py says how), and compares the
+words of a text with those of the content: the means over pages of precision, recall and F1. `unmarked` takes the same
+pages without their <main>, <article> and roles. Pages a second are by CPU time, parsing included.
 """
 
 import argparse
@@ -75,7 +75,11 @@ def row(extract: Callable[[str], str], pages: list[Page]) -> str:
     texts = [extract(page.html) for page in pages]
     rate = len(pages) / (time.process_time() - started)
     scores = [score(text, page.content) for text, page in zip(texts, pages, strict=True)]
-    means = (fmean(one.precision for one in scores), fmean(one.recall for one in scores), fmean(one.f1 for one in scores))
+    means = (
+        fmean(one.precision for one in scores),
+        fmean(one.recall for one in scores),
+        fmean(one.f1 for one in scores),
+    )
     return " | ".join([*(f"{mean:.3f}" for mean in means), f"{rate:.0f}"])
 
 
@@ -85,7 +89,9 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=100, metavar="N")
     parser.add_argument("--with", nargs="*", default=[], choices=OTHERS, dest="others")
     arguments = parser.parse_args()
-    extractors = {"all text": whole, "ours": ours, "unmarked": unmarked} | {name: OTHERS[name] for name in arguments.others}
+    extractors = {"all text": whole, "ours": ours, "unmarked": unmarked} | {
+        name: OTHERS[name] for name in arguments.others
+    }
     print("| site | pages | text | precision | recall | F1 | pages/s |\n|---|---|---|---|---|---|---|")
     for site in CONTENT:
         pages = list(read_pages(arguments.sites, site, arguments.pages))

@@ -64,7 +64,9 @@ def _text(element: Any) -> str:
     element = copy.deepcopy(element)
     element.tail = None
     etree.strip_elements(element, *_UNREAD, with_tail=False)
-    for block in element.iter("p", "div", "li", "dt", "dd", "td", "th", "pre", "br", "h1", "h2", "h3", "h4", "h5", "h6"):
+    for block in element.iter(
+        "p", "div", "li", "dt", "dd", "td", "th", "pre", "br", "h1", "h2", "h3", "h4", "h5", "h6"
+    ):
         block.text = "\n" + (block.text or "")
         block.tail = "\n" + (block.tail or "")
     return "".join(element.itertext())

@@ -12,9 +12,9 @@ _NO_LANGUAGE = frozenset({"mis", "mul", "und", "zxx"})  # ISO 639's words for "n
 # Of the 140 that the model knows: those that a guess may name. The others are mostly found where they are not. To
 # `zxx` go numbers and program text.
 _GUESSED = (
-    "af am ar as az be bg bn bs ca cs cy da de el en es et eu fa fi fr ga gl gu ha he hi hr hu hy id is it ja ka kk km kn"
-    " ko ku ky lo lt lv mg mk ml mn mr ms mt my ne nl nn no or pa pl ps pt ro ru si sk sl so sq sr sv sw ta te tg th tk tl"
-    " tr tt ug uk ur uz vi xh yo zh zu zxx"
+    "af am ar as az be bg bn bs ca cs cy da de el en es et eu fa fi fr ga gl gu ha he hi hr hu hy id is it ja ka"
+    " kk km kn ko ku ky lo lt lv mg mk ml mn mr ms mt my ne nl nn no or pa pl ps pt ro ru si sk sl so sq sr sv sw"
+    " ta te tg th tk tl tr tt ug uk ur uz vi xh yo zh zu zxx"
 )
 _RELATED = (frozenset({"bs", "hr", "sr"}), frozenset({"id", "ms"}), frozenset({"nn", "no"}))
 _FROM_START, _FROM_MIDDLE = 100, 300  # characters that are looked at; a page often starts with words in English

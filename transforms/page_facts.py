@@ -14,6 +14,7 @@ from transforms.page_text import collapse
 MAX_FACT = 2_000
 """Characters of a title, a description or keywords that are kept."""
 
+_MAX_TAGS = 1_000  # meta tags that are looked at
 _MAX_TITLES = 10  # looked at for one that is the page's
 
 _TITLES = ("og:title", "twitter:title", "dc.title", "dcterms.title")
@@ -67,7 +68,7 @@ def meta(root: Any) -> Meta:
     """The meta tags of a parsed page."""
     tags: list[tuple[str, str]] = []
     language = ""
-    for element in root.iter("meta"):
+    for element in itertools.islice(root.iter("meta"), _MAX_TAGS):
         get = element.get
         if content := get("content"):
             if name := get("name") or get("property") or get("itemprop"):

@@ -31,6 +31,7 @@ FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect"})
 _PAGE_RELATIONS = frozenset({"alternate", "canonical", "next", "prev"})
 _UNENDORSED = frozenset({"nofollow", "sponsored", "ugc"})
 
+_MAX_REFERENCES = 200_000  # that are looked at; the largest pages have 40,000
 _MAX_PIECES = 64  # of text, and elements, that are looked at for an anchor
 _MAX_CANDIDATES = 100  # of a srcset; real ones have ten
 _MAX_REFERENCE = 16_384  # a longer one is data, not an address
@@ -112,14 +113,14 @@ def srcset(value: str) -> Iterator[str]:
 
 
 def links(root: Any, url: str, base: str) -> list[Link]:
-    """The first MAX_LINKS http and https links of a page at a canonical URL, in document order, without those to itself.
+    """The http and https links of a page at a canonical URL, in document order, without those to itself.
 
-    `base` is the page's `base_url`.
+    `base` is the page's `base_url`. At most MAX_LINKS.
     """
     directory = _directory(base)
     targets: dict[str, str | None] = {}
     found: dict[tuple[str, str], Link] = {}
-    for element, kind, as_given in _references(root):
+    for element, kind, as_given in itertools.islice(_references(root), _MAX_REFERENCES):
         if as_given in targets:
             target = targets[as_given]
         else:

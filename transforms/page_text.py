@@ -27,7 +27,8 @@ _LONGEST_NAME = 500  # characters of a class or id that is looked at
 _NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form")
 _CORES = ("main", "article", "h1")
 _MAX_CORES = 10  # elements that are looked at
-_SHORT = 60  # characters; sentences are longer
+_SHORT = 60  # characters
+_SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
 
 _HEADINGS = "h1 h2 h3 h4 h5 h6"
 _BLOCKS = (
@@ -70,8 +71,8 @@ def main_text(root: Any) -> Text:
 
     What surrounds it is known by its element, its role, or the last word of a class or id (`navbar`, `site-footer`),
     unless it holds the page's core: such a name may stand for the whole layout. So is what stands before the first
-    heading, if it is short lines and no more than the rest. benchmarks/main_text.py compares this with extractors
-    that were made for articles. Changes the tree: elements that are left out get renamed.
+    heading, if it is short lines without a sentence and no more than the rest. benchmarks/main_text.py compares this
+    with extractors that were made for articles. Changes the tree: elements that are left out get renamed.
     """
     for attribute in _ROLES_AND_HIDDEN(root):
         if attribute.attrname == "hidden" or attribute.strip().lower() in _SURROUNDING_ROLES:
@@ -120,10 +121,10 @@ def _is_surrounding(name: str) -> bool:
 
 
 def _without_banner(lines: list[str], headings: list[tuple[int, str]]) -> list[str]:
-    first = headings[0][0] if headings else 0
-    before = sum(map(len, lines[:first]))
-    is_banner = 2 * before <= sum(map(len, lines)) and all(len(line) <= _SHORT for line in lines[:first])
-    return lines[first:] if is_banner else lines
+    banner = lines[: headings[0][0]] if headings else []
+    is_small = 2 * sum(map(len, banner)) <= sum(map(len, lines))
+    has_prose = any(len(line) > _SHORT or line.endswith(_SENTENCE_ENDS) for line in banner)
+    return lines[len(banner) :] if is_small and not has_prose else lines
 
 
 def _stylesheet(dropped: list[str], more: str) -> etree.XSLT:
