@@ -15,7 +15,7 @@ from transforms.files import ReportFiles, WriteRows
 from transforms.history import CollectKeys, ReadMatching
 from transforms.host_rows import add_turn, newest
 from transforms.parsing import ParseVisits
-from transforms.settings import Limits, Scope, Sitemaps
+from transforms.settings import Documents, Limits, Scope, Sitemaps
 from transforms.sitemap_links import FollowSitemaps
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
 from transforms.url_states import AdvanceUrls, read_frontier
@@ -33,6 +33,7 @@ class UpdateStep:
     root: str
     round: int
     scope: Scope
+    documents: Documents
     robot: str  # the name that page directives may address
     limits: Limits
     sitemaps: Sitemaps
@@ -82,12 +83,12 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "Distinct" >> beam.Distinct()
     )
     parsed = _files(pipeline, "Visits", step.visits) | "ParseVisits" >> ParseVisits(
-        root, step.scope, step.robot, step.shards, partitions, seed_hosts
+        root, step.scope, step.documents, step.robot, step.shards, partitions, seed_hosts
     )
     sitemaps = (
         pipeline
         | "RobotsAndVisits" >> beam.Create([("robots", p) for p in step.robots] + [("visits", p) for p in step.visits])
-        | "FollowSitemaps" >> FollowSitemaps(root, step.scope, step.sitemaps, partitions, seed_hosts)
+        | "FollowSitemaps" >> FollowSitemaps(root, step.scope, step.documents, step.sitemaps, partitions, seed_hosts)
     )
 
     digests = parsed.contents | "Digests" >> CollectKeys(step.visit_rows, "digest")

@@ -12,10 +12,11 @@ from transforms.history import Batch, split, split_by
 from transforms.keys import shard
 from transforms.outcomes import Outcome
 from transforms.page_links import refresh
-from transforms.pages import Link, Page, followed, parse_page
+from transforms.pages import FOLLOWED_KINDS, Link, Page, followed, parse_page
+from transforms.parsers import kinds_of
 from transforms.replies import Headers, header
 from transforms.scope import UrlFilter
-from transforms.settings import Scope
+from transforms.settings import Documents, Scope
 from transforms.tables import DOCUMENTS, KEY, SITEMAP, VISITS, conform, open_parquet, to_ipc
 
 NOT_FOLLOWED = "not_followed"  # a link of a kind that leads to no page: an image, a style sheet, …
@@ -73,14 +74,23 @@ def _key(url: str) -> bytes:
     return urls.url_key(url)
 
 
-def link_rows(links: list[Link], page: Page | None, visit: dict[str, Any], url_filter: UrlFilter) -> list[tuple]:
-    """Rows of LINK. A redirect costs no depth: a person who follows it has made no further click."""
+def link_rows(
+    links: list[Link],
+    page: Page | None,
+    visit: dict[str, Any],
+    url_filter: UrlFilter,
+    kinds: frozenset[str] = FOLLOWED_KINDS,
+) -> list[tuple]:
+    """Rows of LINK, of which those of some kinds are followed.
+
+    A redirect costs no depth: a person who follows it has made no further click.
+    """
     rows = []
     for link in links:
         is_redirect = link.kind == "redirect"
         depth = visit["depth"] + (not is_redirect)
         redirects = visit["redirects"] + 1 if is_redirect else 0
-        if followed(link, page is not None and page.nofollow):
+        if followed(link, page is not None and page.nofollow, kinds):
             rejected = url_filter.reject(link.url, depth, redirects)
         else:
             rejected = NOT_FOLLOWED
@@ -88,7 +98,9 @@ def link_rows(links: list[Link], page: Page | None, visit: dict[str, Any], url_f
     return rows
 
 
-def parse_visit(visit: dict[str, Any], robot: str) -> tuple[Page | None, list[Link]]:
+def parse_visit(
+    visit: dict[str, Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
+) -> tuple[Page | None, list[Link]]:
     """The page of a visit, and all links that the visit found: the page's, or the redirect's."""
     if visit["kind"] == sitemap_terms.SITEMAP:
         return None, []  # read apart, and no document
@@ -97,7 +109,7 @@ def parse_visit(visit: dict[str, Any], robot: str) -> tuple[Page | None, list[Li
     if visit["outcome"] != Outcome.FETCHED:
         return None, []
     headers = [(h["name"], h["value"]) for h in visit["headers"]]
-    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot)
+    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds)
     return page, [*refresh_links(visit["url"], headers), *(page.links if page else ())]
 
 
@@ -115,7 +127,7 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     row |= {"is_document": is_new, "score": visit["priority"], "domain": urls.domain(visit["host"])}
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
-        row["outlinks"] = len(links)
+        row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
     return row
 
 
@@ -163,19 +175,20 @@ def links_column(links: list[list[tuple]]) -> pa.ListArray:
 class _ParseFn(beam.DoFn):
     """Takes a row group of a visits file; one page at a time is in memory as a tree."""
 
-    def __init__(self, root: str, scope: Scope, robot: str, shards: int, partitions: int) -> None:
-        self._root, self._scope, self._robot = root, scope, robot
+    def __init__(self, root: str, scope: Scope, documents: Documents, robot: str, shards: int, partitions: int) -> None:
+        self._root, self._scope, self._kinds, self._robot = root, scope, tuple(documents.kinds), robot
         self._shards, self._partitions = shards, partitions
 
     def process(self, row_group: tuple[str, int], seed_hosts: list[str]) -> Iterator[Any]:
-        url_filter = UrlFilter(self._scope, frozenset(seed_hosts))
+        kinds = kinds_of(self._kinds)
+        url_filter = UrlFilter(self._scope, frozenset(seed_hosts), kinds.extensions)
         path, number = row_group
         with open_parquet(self._root, path) as file:
             visits = conform(file.read_row_group(number), VISITS).to_pylist()
         pages, links, facts = [], [], []
         for visit in visits:
-            page, found = parse_visit(visit, self._robot)
-            rows = link_rows(found, page, visit, url_filter)
+            page, found = parse_visit(visit, self._robot, self._kinds)
+            rows = link_rows(found, page, visit, url_filter, FOLLOWED_KINDS | kinds.link_kinds)
             facts.append(fact_row(visit, page) | {"respelled": respelled(visit, rows)})
             if page is not None or found:
                 pages.append(page_row(visit, page, rows))
@@ -209,11 +222,18 @@ class ParseVisits(beam.PTransform):
     """Parse every visit of the given files, by row group; bodies are read here and go no further."""
 
     def __init__(
-        self, root: str, scope: Scope, robot: str, shards: int, partitions: int, seed_hosts: beam.PCollection[str]
+        self,
+        root: str,
+        scope: Scope,
+        documents: Documents,
+        robot: str,
+        shards: int,
+        partitions: int,
+        seed_hosts: beam.PCollection[str],
     ) -> None:
         super().__init__()
         self._list = _ListRowGroupsFn(root)
-        self._parse = _ParseFn(root, scope, robot, shards, partitions)
+        self._parse = _ParseFn(root, scope, documents, robot, shards, partitions)
         self._seed_hosts = seed_hosts
 
     def expand(self, paths: beam.PCollection[str]) -> "Parsed":

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from transforms.documents import CANDIDATES
 from transforms.history import Batch, split
 from transforms.outcomes import Outcome
+from transforms.parsers import kinds_of
 from transforms.scope import UrlFilter
-from transforms.settings import Scope, Sitemaps
+from transforms.settings import Documents, Scope, Sitemaps
 from transforms.sitemap_terms import MAX_LEVEL, SITEMAP, share, terms
 from transforms.sitemaps import INDEX, Entry, parse_sitemap
 from transforms.tables import ROBOTS, VISITS, open_parquet, read_table, statistics
@@ -175,12 +176,13 @@ _READERS: Mapping[str, tuple[Callable[[str, str], Iterator[Row]], Callable[[Row,
 class _FollowFn(beam.DoFn):
     """Gives batches of candidates, and rejections apart."""
 
-    def __init__(self, root: str, scope: Scope, settings: Sitemaps, partitions: int) -> None:
-        self._root, self._scope, self._settings, self._partitions = root, scope, settings, partitions
+    def __init__(self, root: str, scope: Scope, documents: Documents, settings: Sitemaps, partitions: int) -> None:
+        self._root, self._scope, self._kinds = root, scope, tuple(documents.kinds)
+        self._settings, self._partitions = settings, partitions
 
     def process(self, file: tuple[str, str], seed_hosts: list[str]) -> Iterator[Any]:
         table, path = file
-        url_filter = UrlFilter(self._scope, frozenset(seed_hosts))
+        url_filter = UrlFilter(self._scope, frozenset(seed_hosts), kinds_of(self._kinds).extensions)
         read, leads_of = _READERS[table]
         for row in read(path, self._root):
             leads = leads_of(row, url_filter, self._settings)
@@ -204,10 +206,16 @@ class FollowSitemaps(beam.PTransform):
     """
 
     def __init__(
-        self, root: str, scope: Scope, settings: Sitemaps, partitions: int, seed_hosts: beam.PCollection[str]
+        self,
+        root: str,
+        scope: Scope,
+        documents: Documents,
+        settings: Sitemaps,
+        partitions: int,
+        seed_hosts: beam.PCollection[str],
     ) -> None:
         super().__init__()
-        self._fn = _FollowFn(root, scope, settings, partitions)
+        self._fn = _FollowFn(root, scope, documents, settings, partitions)
         self._seed_hosts = seed_hosts
 
     def expand(self, files: "beam.PCollection[tuple[str, str]]") -> "Followed":
