@@ -31,8 +31,17 @@ setup(
         "webencodings>=0.5",
     ],
     extras_require={
+        "images": ["pillow>=11"],  # watch.images looks at pixels
         "flink": ["apache-flink-libraries>=1.20,<1.21"],  # a cluster to try it on; docs/flink.md says why this version
-        "test": ["hypothesis>=6.100", "mypy>=1.15", "pytest>=8.3", "pytest-xdist>=3.6", "ruff>=0.11", "setuptools>=71"],
+        "test": [
+            "hypothesis>=6.100",
+            "mypy>=1.15",
+            "pillow>=11",
+            "pytest>=8.3",
+            "pytest-xdist>=3.6",
+            "ruff>=0.11",
+            "setuptools>=71",
+        ],
     },
     entry_points={
         "console_scripts": ["beamtrawl = runners.cli:main", "beamtrawl-worker = runners.worker:main"],
@@ -45,5 +54,6 @@ setup(
             "json = transforms.kinds.json:Json",
             "image = transforms.kinds.image:Image",
         ],
+        "beamtrawl.observers": ["watch = transforms.watch:Watch"],
     },
 )

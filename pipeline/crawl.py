@@ -322,11 +322,8 @@ def _update(
     plan = update.UpdateStep(
         root=crawl.root,
         round=step.round,
-        scope=settings.scope,
-        documents=settings.documents,
+        settings=settings,
         robot=Identity.of(settings.robot).token,
-        limits=settings.limits,
-        sitemaps=settings.sitemaps,
         visits=[file.path for file in visits],
         visit_rows=rows,
         sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),

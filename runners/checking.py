@@ -80,7 +80,7 @@ def _extensions(settings: Settings) -> frozenset[str]:
     try:
         return kinds_of(tuple(settings.documents.kinds)).extensions
     except PluginError as error:
-        raise Usage(f"documents.kinds: {error}") from error
+        raise Usage(str(error)) from error
 
 
 def _on_any_host(scope: Scope) -> Scope:

@@ -239,7 +239,7 @@ def test_a_kind_that_is_not_installed_is_named_with_those_that_are():
     with pytest.raises(PluginError) as caught:
         Kinds(["html", "doc"])
     assert str(caught.value) == (
-        'no plug-in "doc" of beamtrawl.parsers is installed; installed: feed, html, image, json, pdf, text, xml'
+        'no "doc" is installed among beamtrawl.parsers; there are: feed, html, image, json, pdf, text, xml'
     )
 
 

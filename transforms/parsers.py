@@ -10,6 +10,9 @@ from transforms.sources import Page, Source
 PARSE_ERROR = "parse_error"
 """The fact of a page that its parser has failed on: how."""
 
+PARSE_ERRORS = "parse_errors"
+"""What such documents are counted as."""
+
 
 class Parser(Protocol):
     """Reads a kind of content; an entry point of `beamtrawl.parsers` leads to a class of such.

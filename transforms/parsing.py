@@ -8,15 +8,17 @@ import apache_beam as beam
 import pyarrow as pa
 
 from transforms import sitemap_terms, urls
+from transforms.crawl_dir import CrawlDir
 from transforms.history import Batch, split, split_by
 from transforms.keys import shard
+from transforms.observers import alert_rows, open_observers
 from transforms.outcomes import Outcome
 from transforms.page_links import refresh
 from transforms.pages import FOLLOWED_KINDS, Link, Page, followed, parse_page
 from transforms.parsers import kinds_of
 from transforms.replies import Headers, header
 from transforms.scope import UrlFilter
-from transforms.settings import Documents, Scope
+from transforms.settings import Settings
 from transforms.tables import DOCUMENTS, KEY, SITEMAP, VISITS, conform, open_parquet, to_ipc
 
 NOT_FOLLOWED = "not_followed"  # a link of a kind that leads to no page: an image, a style sheet, …
@@ -67,6 +69,7 @@ class Parsed(NamedTuple):
     shard_to_pages: "beam.PCollection[Batch]"  # PAGES
     facts: "beam.PCollection[Batch]"  # FACTS, by partition of url_key
     contents: "beam.PCollection[Batch]"  # CONTENTS, by partition of digest
+    alerts: "beam.PCollection[dict]"  # rows of table alerts
 
 
 @functools.lru_cache(1 << 16)
@@ -175,13 +178,17 @@ def links_column(links: list[list[tuple]]) -> pa.ListArray:
 class _ParseFn(beam.DoFn):
     """Takes a row group of a visits file; one page at a time is in memory as a tree."""
 
-    def __init__(self, root: str, scope: Scope, documents: Documents, robot: str, shards: int, partitions: int) -> None:
-        self._root, self._scope, self._kinds, self._robot = root, scope, tuple(documents.kinds), robot
+    def __init__(self, root: str, settings: Settings, robot: str, shards: int, partitions: int) -> None:
+        self._root, self._settings, self._robot = root, settings, robot
+        self._kinds = tuple(settings.documents.kinds)
         self._shards, self._partitions = shards, partitions
+
+    def setup(self) -> None:
+        self._observers = open_observers(self._settings, CrawlDir(self._root).read_bytes)
 
     def process(self, row_group: tuple[str, int], seed_hosts: list[str]) -> Iterator[Any]:
         kinds = kinds_of(self._kinds)
-        url_filter = UrlFilter(self._scope, frozenset(seed_hosts), kinds.extensions)
+        url_filter = UrlFilter(self._settings.scope, frozenset(seed_hosts), kinds.extensions)
         path, number = row_group
         with open_parquet(self._root, path) as file:
             visits = conform(file.read_row_group(number), VISITS).to_pylist()
@@ -193,6 +200,8 @@ class _ParseFn(beam.DoFn):
             if page is not None or found:
                 pages.append(page_row(visit, page, rows))
                 links.append(rows)
+            if page is not None and pages[-1]["is_document"]:
+                yield from (beam.pvalue.TaggedOutput("alerts", a) for a in alert_rows(self._observers, visit, page))
         fact_table = pa.Table.from_pylist(facts, schema=FACTS)
         yield from (beam.pvalue.TaggedOutput("facts", b) for b in split(fact_table, "url_key", self._partitions))
         if pages:
@@ -224,8 +233,7 @@ class ParseVisits(beam.PTransform):
     def __init__(
         self,
         root: str,
-        scope: Scope,
-        documents: Documents,
+        settings: Settings,
         robot: str,
         shards: int,
         partitions: int,
@@ -233,7 +241,7 @@ class ParseVisits(beam.PTransform):
     ) -> None:
         super().__init__()
         self._list = _ListRowGroupsFn(root)
-        self._parse = _ParseFn(root, scope, documents, robot, shards, partitions)
+        self._parse = _ParseFn(root, settings, robot, shards, partitions)
         self._seed_hosts = seed_hosts
 
     def expand(self, paths: beam.PCollection[str]) -> "Parsed":
@@ -243,7 +251,7 @@ class ParseVisits(beam.PTransform):
             | "Spread" >> beam.Reshuffle()
             | "Parse"
             >> beam.ParDo(self._parse, beam.pvalue.AsList(self._seed_hosts)).with_outputs(
-                "facts", "contents", main="pages"
+                "facts", "contents", "alerts", main="pages"
             )
         )
-        return Parsed(parsed.pages, parsed.facts, parsed.contents)
+        return Parsed(parsed.pages, parsed.facts, parsed.contents, parsed.alerts)

@@ -5,7 +5,6 @@ from typing import Any
 
 PARSERS = "beamtrawl.parsers"
 OBSERVERS = "beamtrawl.observers"
-DOWNLOADERS = "beamtrawl.downloaders"
 
 
 class PluginError(ValueError):
@@ -17,8 +16,8 @@ def load(group: str, name: str) -> Any:
     found = next(iter(metadata.entry_points(group=group, name=name)), None)
     if found is None:
         installed = ", ".join(sorted(metadata.entry_points(group=group).names)) or "none"
-        raise PluginError(f'no plug-in "{name}" of {group} is installed; installed: {installed}')
+        raise PluginError(f'no "{name}" is installed among {group}; there are: {installed}')
     try:
         return found.load()
     except (ImportError, AttributeError) as error:
-        raise PluginError(f'the plug-in "{name}" of {group} cannot be loaded: {error}') from error
+        raise PluginError(f'"{name}" among {group} cannot be loaded: {error}') from error

@@ -106,6 +106,16 @@ class Documents:
         ["html", "text", "pdf", "feed"],
         'kinds of content that are fetched and parsed; there are "xml", "json" and "image" too, and those of plug-ins',
     )
+    observers: list[str] = _setting(["watch"], "plug-ins that see each new document, and may write alerts")
+
+
+@dataclasses.dataclass(frozen=True)
+class Watch:
+    """What a match in a new document writes an alert for. Files are named relative to the crawl directory."""
+
+    phrases: list[str] = _setting([], "phrases, as whole words in any case")
+    texts: list[str] = _setting([], "files of text, HTML or PDF: parts of them are found too")
+    images: list[str] = _setting([], "image files: other sizes and formats of them are found too")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,6 +146,7 @@ class Settings:
     politeness: Politeness = Politeness()
     fetch: Fetch = Fetch()
     documents: Documents = Documents()
+    watch: Watch = Watch()
     recrawl: Recrawl = Recrawl()
     sitemaps: Sitemaps = Sitemaps()
 
