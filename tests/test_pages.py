@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sample_pages import DOCUMENTATION, PAGES, real_pages
-from transforms import page_links, page_text, pages, trees, urls
+from transforms import page_links, page_text, pages, sources, trees, urls
 from transforms.pages import Page, parse_page
 
 URL = "http://a.org/dir/page.html"
@@ -139,7 +139,7 @@ LONG = "<p>" + "word " * (page_text.MAX_TEXT // 5 + 1)
 MANY = "<b>" * 2 + "</b><b>" * (trees.MAX_TAGS // 2)
 TRUNCATED = {
     "not": (STORY, ""),
-    "bytes": (f"<p>{' ' * pages.MAX_BYTES}", "bytes"),
+    "bytes": (f"<p>{' ' * sources.MAX_MARKUP}", "bytes"),
     "text": (LONG, "text"),
     "just not": (LONG[:-7], ""),
     "depth": ("<div>" * 3000, "depth"),
@@ -157,7 +157,7 @@ def test_a_page_that_was_not_read_to_its_end_says_why(html, truncated):
 
 def test_plain_text_is_bounded_as_well():
     assert page(LONG[3:].encode(), "text/plain").truncated == "text"
-    assert page(b"a " * pages.MAX_BYTES, "text/plain").truncated == "bytes"
+    assert page(b"a " * sources.MAX_BYTES, "text/plain").truncated == "bytes"
 
 
 def test_pages_that_begin_alike_are_not_the_same():
