@@ -167,11 +167,12 @@ def test_a_host_rests_between_the_requests_of_a_page():
 
 
 def test_a_script_is_asked_for_once():
-    there = Rendered({path: page("", "<script src=/s.js></script>") for path in ("/a", "/b")} | {"/s.js": script("")})
+    files = "<script src=/s.js></script><script src=/gone.js></script>"
+    there = Rendered({path: page("", files) for path in ("/a", "/b")} | {"/s.js": script("")})
     with contextlib.closing(there.client):
         there.client.get("http://a.test/a", AGENT)
         there.client.get("http://a.test/b", AGENT)
-    assert there.asked == ["/a", "/s.js", "/b"]
+    assert there.asked == ["/a", "/s.js", "/gone.js", "/b"]
 
 
 def test_trouble_with_one_of_its_requests_ends_those_of_a_page():

@@ -181,9 +181,11 @@ class Renderer(Through):
         visit.ready_at = time.monotonic() + self.manners.rest(reply.elapsed)
         end = outcome(url, reply, conditional=False)
         visit.left = 0 if end in TROUBLE else visit.left - 1
-        if end is Outcome.FETCHED and kind == "Script":
+        if reply.trouble or end is Outcome.REDIRECTED:
+            return None
+        if kind == "Script" and end not in TROUBLE:  # one that is missing will be missed by every page
             self._scripts.put(url, reply)
-        return None if reply.trouble or end is Outcome.REDIRECTED else reply
+        return reply
 
 
 def _answer(reply: Reply | None) -> tuple[str, Message]:
