@@ -9,6 +9,7 @@ from typing import Any
 
 import apache_beam as beam
 
+from transforms.aliases import FindForms, LearnAliases, ReadAliases, ReadHeld
 from transforms.contents import JudgeContents
 from transforms.documents import FinishPages, add_rejections
 from transforms.files import ReportFiles, WriteRows
@@ -36,6 +37,7 @@ class UpdateStep:
     robot: str  # the name that page directives may address
     limits: Limits
     sitemaps: Sitemaps
+    learns_aliases: bool
     visits: Sequence[str]
     visit_rows: int
     sitemap_entries: int  # in the sitemaps that were visited, at most
@@ -47,6 +49,7 @@ class UpdateStep:
     digests: Sequence[str]
     hosts: Sequence[str]
     seeds: Sequence[str]
+    aliases: Sequence[str]
     report: str
 
     @property
@@ -102,21 +105,33 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     } | "FinishPages" >> FinishPages(root, round_, partitions)
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
+    aliases = _files(pipeline, "Aliases", step.aliases if step.learns_aliases else []) | "ReadAliases" >> ReadAliases(
+        root
+    )
+    forms = {"candidates": candidates, "facts": parsed.facts} | "FindForms" >> FindForms(aliases)
     keys = (
-        (candidates, parsed.facts) | "FoundAndVisited" >> beam.Flatten() | "Keys" >> CollectKeys(step.links, "url_key")
+        (candidates, parsed.facts, forms)
+        | "FoundAndVisited" >> beam.Flatten()
+        | "Keys" >> CollectKeys(step.links, "url_key")
     )
     earlier_urls = _files(pipeline, "Urls", step.urls) | "EarlierUrls" >> ReadMatching(
         root, URLS, "url_key", partitions, keys
     )
+    learned = {
+        "pairs": judged.pairs if step.learns_aliases else pipeline | "NoPairs" >> beam.Create([]),
+        "contents": parsed.contents,
+        "earlier": earlier_urls,
+    } | "LearnAliases" >> LearnAliases(root, round_, partitions, aliases)
+    held = pipeline | "ReadHeld" >> ReadHeld(root, step.urls, partitions, step.links, learned.in_force)
     frontier = _files(pipeline, "Frontier", step.frontier) | "ReadFrontier" >> beam.FlatMap(
         read_frontier, root, partitions
     )
     states = {
-        "candidates": candidates,
+        "candidates": (candidates, held.candidates) | "FoundAndHeld" >> beam.Flatten(),
         "facts": parsed.facts,
-        "earlier": earlier_urls,
+        "earlier": (earlier_urls, held.earlier) | "Earlier" >> beam.Flatten(),
         "frontier": frontier,
-    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.limits)
+    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.limits, partitions, learned.in_force)
 
     hosts = (
         {
@@ -134,7 +149,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "RejectionRows" >> beam.Map(_rejection_row, round_)
         | "WriteRejections" >> WriteRows(root, "rejections", round_, "reason", weight="count")
     )
-    files = (judged.files, finished.files, states, hosts, rejections) | "Files" >> beam.Flatten()
+    files = (judged.files, finished.files, learned.files, states, hosts, rejections) | "Files" >> beam.Flatten()
     files | "Report" >> ReportFiles(step.report)
 
 

@@ -11,6 +11,8 @@ from transforms.parsing import CONTENTS
 from transforms.tables import DIGESTS, KEY, TableWriter, from_ipc, to_ipc
 
 DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY), ("shard", pa.int32())])
+PAIRS = pa.schema([("url", pa.string()), ("other_url", pa.string()), ("digest", KEY)])
+"""URLs with one content: a duplicate, and who keeps it."""
 
 
 def precedence(content: dict[str, Any]) -> tuple[int, int, str]:
@@ -21,18 +23,18 @@ def precedence(content: dict[str, Any]) -> tuple[int, int, str]:
 def judge_contents(
     contents: list[dict[str, Any]], earlier: list[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """(rows of DUPLICATES, the contents that are new).
+    """(rows of DUPLICATES and PAIRS, the contents that are new).
 
     `earlier` may hold digests that are not among the contents. A document never is a duplicate of itself: its own
     digest may be known from an earlier visit.
     """
-    known = {row["digest"]: row["url_key"] for row in earlier}
+    known = {row["digest"]: row for row in earlier}
     owner = dict(known)
     duplicates, new = [], []
     for content in sorted(contents, key=precedence):
-        first = owner.setdefault(content["digest"], content["url_key"])
-        if first != content["url_key"]:
-            duplicates.append({"url_key": content["url_key"], "duplicate_of": first, "shard": content["shard"]})
+        first = owner.setdefault(content["digest"], content)
+        if first["url_key"] != content["url_key"]:
+            duplicates.append(content | {"duplicate_of": first["url_key"], "other_url": first["url"]})
         elif content["digest"] not in known:
             new.append(content)
     return duplicates, new
@@ -51,6 +53,8 @@ class _JudgeFn(beam.DoFn):
         writer.write_rows([{name: row[name] for name in DIGESTS.names} for row in rows])
         if file := writer.close():
             yield beam.pvalue.TaggedOutput("files", file)
+        if duplicates:
+            yield beam.pvalue.TaggedOutput("pairs", to_ipc(pa.Table.from_pylist(duplicates, schema=PAIRS)))
         table = pa.Table.from_pylist(duplicates, schema=DUPLICATES)
         for shard, part in split_by(table, table["shard"].to_pylist()):
             yield shard, to_ipc(part)
@@ -60,6 +64,7 @@ class Judged(NamedTuple):
     """What `JudgeContents` gives."""
 
     shard_to_duplicates: "beam.PCollection[Batch]"  # DUPLICATES
+    pairs: "beam.PCollection[bytes]"  # PAIRS
     files: "beam.PCollection"
 
 
@@ -78,6 +83,6 @@ class JudgeContents(beam.PTransform):
         judged = (
             sides
             | "WithEarlier" >> beam.CoGroupByKey()
-            | "Judge" >> beam.ParDo(self._fn).with_outputs("files", main="duplicates")
+            | "Judge" >> beam.ParDo(self._fn).with_outputs("pairs", "files", main="duplicates")
         )
-        return Judged(judged.duplicates, judged.files)
+        return Judged(judged.duplicates, judged.pairs, judged.files)

@@ -46,6 +46,7 @@ FACTS = pa.schema(
         *((name, VISITS.field(name).type) for name in ("depth", "referrer", "attempt", "priority", "redirects")),
         ("discovered_round", pa.int32()),
         ("host_failures", pa.int32()),
+        ("redirect_to", pa.string()),
         ("respelled", pa.string()),  # the URL of a redirect that leads to another spelling of the same URL
         ("digest", KEY),
         ("denied_meta", pa.bool_()),
@@ -56,7 +57,10 @@ FACTS = pa.schema(
     ]
 )
 CONTENTS = pa.schema(
-    [("digest", KEY), ("url_key", KEY), ("url", pa.string()), ("depth", pa.int32()), ("shard", pa.int32())]
+    [
+        *(("digest", KEY), ("url_key", KEY), ("url", pa.string())),
+        *(("host", pa.string()), ("depth", pa.int32()), ("shard", pa.int32())),
+    ]
 )
 
 

@@ -117,6 +117,13 @@ class Sitemaps:
 
 
 @dataclasses.dataclass(frozen=True)
+class Aliases:
+    """Which URLs are one resource, as their contents have shown."""
+
+    learn: bool = _setting(True, "whether rules are learned and used: index pages, letter case, mirrors, …")
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """All settings; each part is a table of `crawl.toml`."""
 
@@ -127,6 +134,7 @@ class Settings:
     fetch: Fetch = Fetch()
     recrawl: Recrawl = Recrawl()
     sitemaps: Sitemaps = Sitemaps()
+    aliases: Aliases = Aliases()
 
     def __post_init__(self) -> None:
         for part in dataclasses.fields(self):
