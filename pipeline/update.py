@@ -108,12 +108,9 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     aliases = _files(pipeline, "Aliases", step.aliases if step.learns_aliases else []) | "ReadAliases" >> ReadAliases(
         root
     )
-    forms = {"candidates": candidates, "facts": parsed.facts} | "FindForms" >> FindForms(aliases)
-    keys = (
-        (candidates, parsed.facts, forms)
-        | "FoundAndVisited" >> beam.Flatten()
-        | "Keys" >> CollectKeys(step.links, "url_key")
-    )
+    found_and_visited = (candidates, parsed.facts) | "FoundAndVisited" >> beam.Flatten()
+    forms = found_and_visited | "FindForms" >> FindForms(aliases)
+    keys = (found_and_visited, forms) | "Wanted" >> beam.Flatten() | "Keys" >> CollectKeys(step.links, "url_key")
     earlier_urls = _files(pipeline, "Urls", step.urls) | "EarlierUrls" >> ReadMatching(
         root, URLS, "url_key", partitions, keys
     )

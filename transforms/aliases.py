@@ -50,17 +50,12 @@ class Known(NamedTuple):
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> "Known":
-        newest: dict[Rule, Row] = {}
-        for row in sorted(rows, key=lambda row: row["round"]):
-            newest[Rule(*(row[name] for name in Rule._fields))] = row
-        by_state = {
-            state: [rule for rule in newest if newest[rule]["state"] == state] for state in ("used", "proposed")
-        }
-        return cls(newest, Rules(by_state["used"]), Rules(by_state["used"] + by_state["proposed"]))
+        newest = {_rule(row): row for row in sorted(rows, key=lambda row: row["round"])}
+        return cls(newest, Rules(_in_state(newest, "used")), Rules(_in_state(newest, "used", "proposed")))
 
 
 class InForce(NamedTuple):
-    """The rules that this round's URLs are held back by, and what those are called that it has found wrong."""
+    """The rules by which this round's URLs are held back, and the names of those that it has found wrong."""
 
     rules: Rules
     hosts: pa.Array
@@ -68,11 +63,18 @@ class InForce(NamedTuple):
 
     @classmethod
     def of(cls, known: Known, judged: Iterable[Row]) -> "InForce":
-        """A rule that has come into use now is in force from the next round on, when what it needs is read."""
-        used = {rule for rule, row in known.rows.items() if row["state"] == "used"}
-        dropped = {Rule(*(row[name] for name in Rule._fields)) for row in judged if row["state"] == "dropped"} & used
-        rules = Rules(used - dropped)
-        return cls(rules, pa.array(sorted(rules.hosts), pa.string()), frozenset(rule.name for rule in dropped))
+        now = Known.of([*known.rows.values(), *judged])
+        dropped = _in_state(known.rows, "used") - _in_state(now.rows, "used")
+        hosts = pa.array(sorted(now.used.hosts), pa.string())
+        return cls(now.used, hosts, frozenset(rule.name for rule in dropped))
+
+
+def _rule(row: Row) -> Rule:
+    return Rule(row["origin"], row["kind"], row["detail"])
+
+
+def _in_state(rows: dict[Rule, Row], *states: str) -> set[Rule]:
+    return {rule for rule, row in rows.items() if row["state"] in states}
 
 
 class Tracked(NamedTuple):
@@ -100,8 +102,7 @@ def weigh_members(rows: Iterable[Row], round_: int) -> dict[Rule, set[Pair]]:
     """What the members of classes say about each rule."""
     classes: dict[tuple[Rule, bytes], list[Member]] = {}
     for row in rows:
-        rule = Rule(*(row[name] for name in Rule._fields))
-        classes.setdefault((rule, row["class_key"]), []).append(Member(*(row[name] for name in Member._fields)))
+        classes.setdefault((_rule(row), row["class_key"]), []).append(Member(*(row[name] for name in Member._fields)))
     found: dict[Rule, set[Pair]] = {}
     for (rule, _), some in classes.items():
         if pair := weigh(some, round_):
@@ -109,10 +110,10 @@ def weigh_members(rows: Iterable[Row], round_: int) -> dict[Rule, set[Pair]]:
     return found
 
 
-def forms(batch: Batch, rules: Rules) -> Iterator[Batch]:
+def forms(batch: Batch, known: Known) -> Iterator[Batch]:
     """The keys of other URLs that may be one with those of a batch."""
-    if rows := _concerned(batch[1], rules, ["url"]):
-        found = sorted({form for row in rows for form in rules.forms(row["url"])})
+    if rows := _concerned(batch[1], known.live, ["url"]):
+        found = sorted({form for row in rows for form in known.live.forms(row["url"])})
         yield 0, to_ipc(pa.table({"url_key": pa.array(map(url_key, found), KEY)}))
 
 
@@ -278,16 +279,14 @@ def _call(make: Callable[..., Any], known: Known, rows: list[Any]) -> Any:
 
 
 class FindForms(beam.PTransform):
-    """Keys of the URLs that may be one with those found and visited, so that what is known of them is read."""
+    """Keys of the URLs that may be one with those of some batches (columns url and host)."""
 
     def __init__(self, known: beam.PCollection) -> None:
         super().__init__()
         self._known = beam.pvalue.AsSingleton(known)
 
-    def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[Batch]:
-        found = sides["candidates"] | "OfCandidates" >> beam.FlatMap(lambda b, known: forms(b, known.used), self._known)
-        visited = sides["facts"] | "OfFacts" >> beam.FlatMap(lambda b, known: forms(b, known.live), self._known)
-        return (found, visited) | "Forms" >> beam.Flatten()
+    def expand(self, batches: "beam.PCollection[Batch]") -> "beam.PCollection[Batch]":
+        return batches | "Forms" >> beam.FlatMap(forms, self._known)
 
 
 class Held(NamedTuple):
