@@ -9,7 +9,7 @@ from typing import Any
 
 import apache_beam as beam
 
-from transforms.aliases import FindForms, LearnAliases, ReadAliases, ReadHeld
+from transforms.aliases import Known, LearnAliases, ReadHeld, with_forms
 from transforms.contents import JudgeContents
 from transforms.documents import FinishPages, add_rejections
 from transforms.files import ReportFiles, WriteRows
@@ -37,7 +37,7 @@ class UpdateStep:
     robot: str  # the name that page directives may address
     limits: Limits
     sitemaps: Sitemaps
-    learns_aliases: bool
+    aliases: Known | None  # None: they are not looked for
     visits: Sequence[str]
     visit_rows: int
     sitemap_entries: int  # in the sitemaps that were visited, at most
@@ -49,7 +49,6 @@ class UpdateStep:
     digests: Sequence[str]
     hosts: Sequence[str]
     seeds: Sequence[str]
-    aliases: Sequence[str]
     report: str
 
     @property
@@ -79,6 +78,7 @@ def _share(rows: int, most: int, least: int) -> int:
 def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     """Parse; dedup content; write documents, links and index; dedup URLs; write their states and the next frontier."""
     root, round_, partitions = step.root, step.round, step.partitions
+    aliases = step.aliases or Known.of([])
     seed_hosts = (
         _files(pipeline, "Seeds", step.seeds)
         | "SeedHosts" >> beam.FlatMap(_hosts_of_seeds, root)
@@ -105,28 +105,31 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     } | "FinishPages" >> FinishPages(root, round_, partitions)
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
-    aliases = _files(pipeline, "Aliases", step.aliases if step.learns_aliases else []) | "ReadAliases" >> ReadAliases(
-        root
+    keys = (
+        (candidates, parsed.facts)
+        | "FoundAndVisited" >> beam.Flatten()
+        | "WithForms" >> beam.FlatMap(with_forms, aliases)
+        | "Keys" >> CollectKeys(step.links, "url_key")
     )
-    found_and_visited = (candidates, parsed.facts) | "FoundAndVisited" >> beam.Flatten()
-    forms = found_and_visited | "FindForms" >> FindForms(aliases)
-    keys = (found_and_visited, forms) | "Wanted" >> beam.Flatten() | "Keys" >> CollectKeys(step.links, "url_key")
     earlier_urls = _files(pipeline, "Urls", step.urls) | "EarlierUrls" >> ReadMatching(
         root, URLS, "url_key", partitions, keys
     )
     learned = {
-        "pairs": judged.pairs if step.learns_aliases else pipeline | "NoPairs" >> beam.Create([]),
+        "pairs": pipeline | "NoPairs" >> beam.Create([]) if step.aliases is None else judged.pairs,
         "contents": parsed.contents,
         "earlier": earlier_urls,
     } | "LearnAliases" >> LearnAliases(root, round_, partitions, aliases)
-    held = pipeline | "ReadHeld" >> ReadHeld(root, step.urls, partitions, step.links, learned.in_force)
+    if aliases.used:
+        held = pipeline | "ReadHeld" >> ReadHeld(root, step.urls, partitions, step.links, learned.in_force)
+        candidates = (candidates, held.candidates) | "FoundAndHeld" >> beam.Flatten()
+        earlier_urls = (earlier_urls, held.earlier) | "EarlierAndHeld" >> beam.Flatten()
     frontier = _files(pipeline, "Frontier", step.frontier) | "ReadFrontier" >> beam.FlatMap(
         read_frontier, root, partitions
     )
     states = {
-        "candidates": (candidates, held.candidates) | "FoundAndHeld" >> beam.Flatten(),
+        "candidates": candidates,
         "facts": parsed.facts,
-        "earlier": (earlier_urls, held.earlier) | "Earlier" >> beam.Flatten(),
+        "earlier": earlier_urls,
         "frontier": frontier,
     } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.limits, partitions, learned.in_force)
 

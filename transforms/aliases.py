@@ -1,7 +1,7 @@
 """Learn rules of aliases from the contents of a round, and let what is known of one class of URLs meet (SPEC E6)."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import apache_beam as beam
 import pyarrow as pa
@@ -14,29 +14,27 @@ from transforms.contents import PAIRS
 from transforms.documents import CANDIDATES
 from transforms.files import WriteRows
 from transforms.history import Batch, CollectKeys, ReadMatching, split, split_by
-from transforms.keys import partitions
+from transforms.keys import partitions, shard
 from transforms.tables import (
-    ALIASES,
     KEY,
     URLS,
     TableFile,
     conform,
     from_ipc,
     open_parquet,
-    read_table,
     statistics,
     to_ipc,
 )
-from transforms.urls import url_key
+from transforms.urls import host, url_key
+
+CONTENTS_OF_URLS = pa.schema([("url", pa.string()), ("host", pa.string()), ("digest", KEY), ("round", pa.int32())])
+"""Which content a URL had, in which round."""
 
 _MEMBERS = pa.schema(
     [
-        ("class_key", KEY),  # of the normal form under the rule
         *((name, pa.string()) for name in Rule._fields),
-        ("url", pa.string()),
-        ("rest", KEY),
-        ("digest", KEY),
-        ("round", pa.int32()),
+        ("class_key", KEY),  # of the normal form under the rule
+        *(("url", pa.string()), ("rest", KEY), ("digest", KEY), ("round", pa.int32())),
     ]
 )
 
@@ -88,33 +86,66 @@ class Tracked(NamedTuple):
         return cls(Rules(choose(known.rows, suggested)), known.used)
 
 
-def members(tracked: Tracked, urls: Iterable[tuple[str, bytes, int]]) -> Iterator[Row]:
-    """Rows of members for (URL, digest of its content, round): one for each rule that concerns the URL."""
-    for url, digest, round_ in urls:
+def now_seen(batch: Batch, round_: int) -> bytes:
+    """CONTENTS_OF_URLS of a batch of CONTENTS."""
+    table = pa.ipc.open_stream(batch[1]).read_all()
+    return to_ipc(
+        conform(table.append_column("round", pa.array([round_] * table.num_rows, pa.int32())), CONTENTS_OF_URLS)
+    )
+
+
+def seen_before(batch: Batch) -> bytes:
+    """CONTENTS_OF_URLS of a batch of URLS. The row of a normal form tells of the URL that stands for it."""
+    table = pa.ipc.open_stream(batch[1]).read_all()
+    table = table.filter(pc.and_(pc.is_valid(table["digest"]), pc.is_in(table["state"], pa.array(["fetched", ALIAS]))))
+    rows = table.select([*CONTENTS_OF_URLS.names, "state", "reason"]).to_pylist()
+    for row in rows:
+        if row["state"] == ALIAS:
+            row["url"] = stands_for(row["reason"])
+            row["host"] = host(row["url"])
+    return to_ipc(pa.Table.from_pylist(rows, schema=CONTENTS_OF_URLS))
+
+
+def keepers(pairs: bytes) -> bytes:
+    """CONTENTS_OF_URLS of those who keep a content in PAIRS: nothing else tells which URL of an earlier round does."""
+    known = {(row["other_url"], row["digest"]) for row in from_ipc([pairs], PAIRS).to_pylist()}
+    rows = [{"url": url, "host": host(url), "digest": digest, "round": 0} for url, digest in sorted(known)]
+    return to_ipc(pa.Table.from_pylist(rows, schema=CONTENTS_OF_URLS))
+
+
+def members(contents: bytes, tracked: Tracked, count: int) -> Iterator[Batch]:
+    """A row for each rule that concerns a URL, by the number of the rule's origin."""
+    rows = []
+    for row in _concerned(contents, tracked.rules):
+        url = row["url"]
         for rule in {*tracked.rules.of(url), *tracked.rules.of(tracked.used.normal(url))}:
             class_key = url_key(tracked.used.normal(url, plus=rule))
             rest = url_key(tracked.used.normal(url, minus=rule))
-            row = {"class_key": class_key, "url": url, "rest": rest, "digest": digest, "round": round_}
-            yield rule._asdict() | row
+            rows.append(rule._asdict() | row | {"class_key": class_key, "rest": rest})
+    numbers = [shard(row["origin"], count) for row in rows]
+    yield from ((n, to_ipc(part)) for n, part in split_by(pa.Table.from_pylist(rows, schema=_MEMBERS), numbers))
 
 
-def weigh_members(rows: Iterable[Row], round_: int) -> dict[Rule, set[Pair]]:
-    """What the members of classes say about each rule."""
+def judge_members(rows: Iterable[Row], known: Known, round_: int) -> Iterator[Row]:
+    """The new rows of table aliases for the rules whose members these are."""
     classes: dict[tuple[Rule, bytes], list[Member]] = {}
     for row in rows:
         classes.setdefault((_rule(row), row["class_key"]), []).append(Member(*(row[name] for name in Member._fields)))
-    found: dict[Rule, set[Pair]] = {}
+    found: dict[Rule, list[Pair]] = {}
     for (rule, _), some in classes.items():
         if pair := weigh(some, round_):
-            found.setdefault(rule, set()).add(pair)
-    return found
+            found.setdefault(rule, []).append(pair)
+    for rule, pairs in sorted(found.items()):
+        if changed := judge(rule, known.rows.get(rule), pairs, round_):
+            yield changed
 
 
-def forms(batch: Batch, known: Known) -> Iterator[Batch]:
-    """The keys of other URLs that may be one with those of a batch."""
-    if rows := _concerned(batch[1], known.live, ["url"]):
+def with_forms(batch: Batch, known: Known) -> Iterator[Batch]:
+    """The batch, and the keys of other URLs that may be one with those in it (columns url_key, url and host)."""
+    yield batch
+    if rows := _concerned(batch[1], known.live):
         found = sorted({form for row in rows for form in known.live.forms(row["url"])})
-        yield 0, to_ipc(pa.table({"url_key": pa.array(map(url_key, found), KEY)}))
+        yield batch[0], to_ipc(pa.table({"url_key": pa.array(map(url_key, found), KEY)}))
 
 
 def suggest(batch: bytes, known: Known) -> Iterator[tuple[Rule, bytes]]:
@@ -156,70 +187,16 @@ def held_rows(path: str, in_force: InForce, root: str) -> Iterator[pa.Table]:
                 yield rows.filter(pa.array(is_free, pa.bool_()))
 
 
-def _concerned(batch: bytes, rules: Rules, columns: list[str]) -> list[Row]:
-    """Columns of the rows whose hosts have rules."""
+def _concerned(batch: bytes, rules: Rules) -> list[Row]:
+    """The rows whose hosts have rules."""
     if not rules:
         return []
     table = pa.ipc.open_stream(batch).read_all()
-    hosts = pa.array(sorted(rules.hosts), pa.string())
-    return list(table.select(columns).filter(pc.is_in(table["host"], hosts)).to_pylist())
+    return list(table.filter(pc.is_in(table["host"], pa.array(sorted(rules.hosts), pa.string()))).to_pylist())
 
 
-def _members_of_contents(batch: Batch, tracked: Tracked, round_: int, count: int) -> Iterator[Batch]:
-    rows = _concerned(batch[1], tracked.rules, ["url", "digest"])
-    yield from _split(tracked, ((row["url"], row["digest"], round_) for row in rows), count)
-
-
-def _members_of_earlier(batch: Batch, tracked: Tracked, count: int) -> Iterator[Batch]:
-    found = []
-    for row in _concerned(batch[1], tracked.rules, ["url", "digest", "round", "state", "reason"]):
-        if row["digest"] and row["state"] in ("fetched", ALIAS):
-            url = stands_for(row["reason"]) if row["state"] == ALIAS else row["url"]
-            found.append((url, row["digest"], row["round"]))
-    yield from _split(tracked, found, count)
-
-
-def _members_of_pairs(batch: bytes, tracked: Tracked, count: int) -> Iterator[Batch]:
-    """Those who keep a content: nothing else tells which URL of an earlier round that is."""
-    rows = from_ipc([batch], PAIRS).to_pylist()
-    yield from _split(tracked, sorted({(row["other_url"], row["digest"], 0) for row in rows}), count)
-
-
-def _split(tracked: Tracked, urls: Iterable[tuple[str, bytes, int]], count: int) -> Iterator[Batch]:
-    if rows := list(members(tracked, urls)):
-        yield from split(pa.Table.from_pylist(rows, schema=_MEMBERS), "class_key", count)
-
-
-def _weigh(partition: tuple[int, Iterable[bytes]], round_: int) -> Iterator[tuple[tuple, list[tuple]]]:
-    for rule, pairs in weigh_members(from_ipc(partition[1], _MEMBERS).to_pylist(), round_).items():
-        yield tuple(rule), [tuple(pair) for pair in pairs]
-
-
-def _judge(found: tuple[tuple, Iterable[list[tuple]]], known: Known, round_: int) -> Iterator[Row]:
-    rule = Rule(*found[0])
-    pairs = (Pair(*pair) for some in found[1] for pair in some)
-    if row := judge(rule, known.rows.get(rule), pairs, round_):
-        yield row
-
-
-def _read_rows(path: str, root: str) -> Iterator[Row]:
-    yield from read_table(root, [path], ALIASES).to_pylist()
-
-
-class ReadAliases(beam.PTransform):
-    """The rules in files of table aliases, as one value `Known`."""
-
-    def __init__(self, root: str) -> None:
-        super().__init__()
-        self._root = root
-
-    def expand(self, paths: beam.PCollection[str]) -> beam.PCollection[Known]:
-        return (
-            paths
-            | "ReadRows" >> beam.FlatMap(_read_rows, self._root)
-            | "AllRows" >> beam.combiners.ToList()
-            | "Known" >> beam.Map(Known.of)
-        )
+def _judge(shard_: tuple[int, Iterable[bytes]], known: Known, round_: int) -> Iterator[Row]:
+    yield from judge_members(from_ipc(shard_[1], _MEMBERS).to_pylist(), known, round_)
 
 
 class Learned(NamedTuple):
@@ -236,57 +213,34 @@ class LearnAliases(beam.PTransform):
     contents' URLs and of their forms are needed, more does no harm.
     """
 
-    def __init__(self, root: str, round_: int, partitions: int, known: beam.PCollection) -> None:
+    def __init__(self, root: str, round_: int, partitions: int, known: Known) -> None:
         super().__init__()
         self._root, self._round, self._partitions, self._known = root, round_, partitions, known
 
     def expand(self, sides: "dict[str, beam.PCollection]") -> "Learned":
-        round_, count, known = self._round, self._partitions, beam.pvalue.AsSingleton(self._known)
+        pipeline, known = sides["pairs"].pipeline, self._known
         suggested = sides["pairs"] | "Suggest" >> beam.FlatMap(suggest, known)
-        tracked = beam.pvalue.AsSingleton(_value(sides["pairs"], "Track", Tracked.of, known, suggested))
-        found = (
-            sides["contents"] | "OfContents" >> beam.FlatMap(_members_of_contents, tracked, round_, count),
-            sides["earlier"] | "OfEarlier" >> beam.FlatMap(_members_of_earlier, tracked, count),
-            sides["pairs"] | "OfPairs" >> beam.FlatMap(_members_of_pairs, tracked, count),
+        # From a side input alone: where two steps read one PCollection, and one of them needs what comes of the other
+        # as a side input, the FnApiRunner waits for ever.
+        tracked = (
+            pipeline | "Known" >> beam.Create([known]) | "Track" >> beam.Map(Tracked.of, beam.pvalue.AsList(suggested))
+        )
+        contents = (
+            sides["contents"] | "NowSeen" >> beam.Map(now_seen, self._round),
+            sides["earlier"] | "SeenBefore" >> beam.Map(seen_before),
+            sides["pairs"] | "Keepers" >> beam.Map(keepers),
         )
         judged = (
-            found
-            | "Members" >> beam.Flatten()
-            | "GroupByClass" >> beam.GroupByKey()
-            | "Weigh" >> beam.FlatMap(_weigh, round_)
-            | "GroupByRule" >> beam.GroupByKey()
-            | "Judge" >> beam.FlatMap(_judge, known, round_)
+            contents
+            | "ContentsOfUrls" >> beam.Flatten()
+            | "Members" >> beam.FlatMap(members, beam.pvalue.AsSingleton(tracked), self._partitions)
+            | "GroupByOrigin" >> beam.GroupByKey()
+            | "Judge" >> beam.FlatMap(_judge, known, self._round)
         )
-        in_force = _value(sides["pairs"], "InForce", InForce.of, known, judged)
-        return Learned(in_force, judged | "WriteAliases" >> WriteRows(self._root, "aliases", round_, "state"))
-
-
-def _value(beside: beam.PCollection, label: str, make: Callable[..., Any], known: Any, rows: beam.PCollection) -> Any:
-    """One value of the known rules and some rows.
-
-    It is made from side inputs alone: the FnApiRunner waits for ever where two steps read one PCollection, and one of
-    them needs the other's output as a side input.
-    """
-    return (
-        beside.pipeline
-        | f"{label}Once" >> beam.Create([make])
-        | label >> beam.Map(_call, known, beam.pvalue.AsList(rows))
-    )
-
-
-def _call(make: Callable[..., Any], known: Known, rows: list[Any]) -> Any:
-    return make(known, rows)
-
-
-class FindForms(beam.PTransform):
-    """Keys of the URLs that may be one with those of some batches (columns url and host)."""
-
-    def __init__(self, known: beam.PCollection) -> None:
-        super().__init__()
-        self._known = beam.pvalue.AsSingleton(known)
-
-    def expand(self, batches: "beam.PCollection[Batch]") -> "beam.PCollection[Batch]":
-        return batches | "Forms" >> beam.FlatMap(forms, self._known)
+        in_force = (
+            pipeline | "KnownYet" >> beam.Create([known]) | "Hold" >> beam.Map(InForce.of, beam.pvalue.AsList(judged))
+        )
+        return Learned(in_force, judged | "WriteAliases" >> WriteRows(self._root, "aliases", self._round, "state"))
 
 
 class Held(NamedTuple):

@@ -209,10 +209,12 @@ class _AdvanceFn(beam.DoFn):
     def __init__(self, root: str, round_: int, limits: Limits) -> None:
         self._root, self._round, self._limits = root, round_, limits
 
-    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]], in_force: InForce) -> Iterator[TableFile]:
-        _, sides = partition
+    def process(self, partition: tuple[int, Iterable[tuple[str, bytes]]], in_force: InForce) -> Iterator[TableFile]:
+        sides: dict[str, list[bytes]] = {}
+        for side, batch in partition[1]:
+            sides.setdefault(side, []).append(batch)
         schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER}
-        rows = {name: from_ipc(sides[name], schema).to_pylist() for name, schema in schemas.items()}
+        rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
         urls, frontier = advance(**rows, round_=self._round, limits=self._limits, rules=in_force.rules)
         for table, round_, part in (("urls", self._round, urls), ("frontier", self._round + 1, frontier)):
             writer = TableWriter(self._root, table, round_)
@@ -229,7 +231,7 @@ def _count(rows: list[Row], column: str) -> dict[str, int]:
 
 
 class AdvanceUrls(beam.PTransform):
-    """CoGroupByKey of the URLs found and visited with those of all earlier rounds; writes urls and the next frontier.
+    """Let the URLs found and visited meet those of all earlier rounds; writes urls and the next frontier.
 
     Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER} by partition of url_key, and
     the rules of aliases by which URLs are one.
@@ -241,11 +243,23 @@ class AdvanceUrls(beam.PTransform):
         self._partitions, self._in_force = partitions, beam.pvalue.AsSingleton(in_force)
 
     def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[TableFile]:
-        classes = {
-            name: side | f"{name.title()}ByClass" >> beam.FlatMap(by_class, self._in_force, self._partitions)
-            for name, side in sides.items()
-        }
-        return classes | "WithEarlier" >> beam.CoGroupByKey() | "Advance" >> beam.ParDo(self._fn, self._in_force)
+        tagged = tuple(side | f"Tag{name.title()}" >> beam.Map(_tag, name) for name, side in sides.items())
+        return (
+            tagged
+            | "Sides" >> beam.Flatten()
+            | "ByClass" >> beam.FlatMap(_by_class, self._in_force, self._partitions)
+            | "GroupByClass" >> beam.GroupByKey()
+            | "Advance" >> beam.ParDo(self._fn, self._in_force)
+        )
+
+
+def _tag(batch: Batch, side: str) -> tuple[str, Batch]:
+    return side, batch
+
+
+def _by_class(tagged: tuple[str, Batch], in_force: InForce, count: int) -> Iterator[tuple[int, tuple[str, bytes]]]:
+    side, batch = tagged
+    yield from ((number, (side, data)) for number, data in by_class(batch, in_force, count))
 
 
 def read_frontier(path: str, root: str, count: int) -> Iterator[Batch]:
