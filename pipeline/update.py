@@ -11,7 +11,7 @@ import apache_beam as beam
 
 from transforms.aliases import Known, LearnAliases, ReadHeld, with_forms
 from transforms.contents import JudgeContents
-from transforms.documents import FinishPages, add_rejections
+from transforms.documents import FinishPages, add_rejections, dead_keys
 from transforms.files import ReportFiles, WriteRows
 from transforms.history import CollectKeys, ReadMatching
 from transforms.host_rows import add_turn, newest
@@ -99,10 +99,11 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     )
     judged = {"new": parsed.contents, "earlier": earlier_digests} | "JudgeContents" >> JudgeContents(root, round_)
 
+    dead = parsed.facts | "Dead" >> beam.FlatMap(dead_keys)
     finished = {
         "pages": parsed.shard_to_pages,
         "duplicates": judged.shard_to_duplicates,
-    } | "FinishPages" >> FinishPages(root, round_, partitions)
+    } | "FinishPages" >> FinishPages(root, round_, partitions, dead)
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
     keys = (

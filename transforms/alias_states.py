@@ -72,11 +72,12 @@ class Classes:
             self._standing[class_] = candidate
             self._point(class_, candidate)
             return False
-        if not row and int.from_bytes(key[-4:]) % SAMPLED == 0:
+        is_known = row is not None and row["discovered_from"] is not None
+        if not is_known and int.from_bytes(key[-4:]) % SAMPLED == 0:
             return False
         if first["url_key"] in self._due and not self._add_way(first["url_key"], candidate):
             return False
-        if not row or row["joined_to"] != first["url_key"] or not row["discovered_from"]:
+        if row is None or not is_known or row["joined_to"] != first["url_key"]:
             self._changed[key] = (row or {}) | self._alias(candidate, first)
         return True
 
@@ -90,11 +91,13 @@ class Classes:
             if self._standing.setdefault(class_, row) is row and row["url_key"] in self._changed:
                 self._point(class_, row)
         elif row["state"] == ALIAS and row["url_key"] == class_ and row["joined_to"]:
-            target = self._row(row["joined_to"])
-            if target and target["state"] not in ("due", "fetched"):
+            first, known = stands_for(row["reason"]), self._row(row["joined_to"])
+            if url_key(self._rules.normal(first)) != class_:
+                return  # the rule that made them one was dropped
+            if known and known["state"] not in ("due", "fetched"):
                 self._changed[class_] = row | {"joined_to": None}
             else:
-                self._standing.setdefault(class_, {"url_key": row["joined_to"], "url": stands_for(row["reason"])})
+                self._standing.setdefault(class_, {"url_key": row["joined_to"], "url": first})
 
     def _point(self, class_: bytes, first: Row) -> None:
         """Let the row of a normal form say who stands for it, unless it is a URL with a state of its own.

@@ -15,9 +15,12 @@ PAIRS = pa.schema([("url", pa.string()), ("other_url", pa.string()), ("digest", 
 """URLs with one content: a duplicate, and who keeps it."""
 
 
-def precedence(content: dict[str, Any]) -> tuple[int, int, str]:
-    """Of several documents of a round with one content, the smallest keeps it: depth, length of the URL, alphabet."""
-    return (content["depth"], len(content["url"]), content["url"])
+def precedence(content: dict[str, Any]) -> tuple[bool, int, int, str]:
+    """Of several documents of a round with one content, the smallest keeps it.
+
+    One that names another page as canonical comes last; then depth, length of the URL, alphabet.
+    """
+    return (content["yields"], content["depth"], len(content["url"]), content["url"])
 
 
 def judge_contents(
@@ -72,7 +75,8 @@ class JudgeContents(beam.PTransform):
     """CoGroupByKey of the round's digests with those of all earlier rounds; writes the new ones.
 
     Takes {"new": CONTENTS, "earlier": DIGESTS} by partition of the digest. The first document with a content keeps it:
-    earlier round, then smaller depth, shorter URL, alphabetical order, so that runs agree.
+    earlier round, then one that names no other page as canonical, smaller depth, shorter URL, alphabetical order, so
+    that runs agree.
     """
 
     def __init__(self, root: str, round_: int) -> None:

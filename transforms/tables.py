@@ -119,6 +119,7 @@ DOCUMENTS = pa.schema(
         ("near_key", pa.int64()),
         ("duplicate_of", KEY),
         ("canonical_url", pa.string()),
+        ("canonical_ignored", pa.string()),  # why it is not believed
         ("noindex", pa.bool_()),
         ("nofollow", pa.bool_()),
         ("noarchive", pa.bool_()),
