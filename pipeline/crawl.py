@@ -12,7 +12,7 @@ import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 
 from pipeline import fetch, revisits, update
-from transforms.aliases import Known
+from transforms.aliases import known_rules
 from transforms.client import opener
 from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, iso, next_step
 from transforms.files import parse_report
@@ -24,7 +24,7 @@ from transforms.scheduler import LOOK_EVERY, VisitContext
 from transforms.settings import Settings, render, without_secrets
 from transforms.sitemap_links import count_entries
 from transforms.standing import STANDING, ready_at
-from transforms.tables import ALIASES, HOSTS, TableFile, open_parquet, read_table
+from transforms.tables import HOSTS, TableFile, open_parquet, read_table
 
 LONGEST_WAIT = timedelta(seconds=60)
 """A crawl waits this long for URLs that are due again soon; if it would take longer, it ends and says when."""
@@ -304,11 +304,6 @@ def _add_revisits(
     return False
 
 
-def _aliases(crawl: CrawlDir, manifests: Sequence[Manifest]) -> Known:
-    paths = [file.path for file in files_of(manifests, "aliases")]
-    return Known.of(read_table(crawl.root, paths, ALIASES).to_pylist())
-
-
 def _update(
     crawl: CrawlDir,
     settings: Settings,
@@ -330,7 +325,7 @@ def _update(
         robot=Identity.of(settings.robot).token,
         limits=settings.limits,
         sitemaps=settings.sitemaps,
-        aliases=_aliases(crawl, manifests) if settings.aliases.learn else None,
+        aliases=known_rules(crawl, manifests) if settings.aliases.learn else None,
         visits=[file.path for file in visits],
         visit_rows=rows,
         sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),

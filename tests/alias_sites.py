@@ -69,6 +69,17 @@ def different() -> dict[str, Page]:
     return pages
 
 
+def late(pages: int = 250) -> dict[str, Page]:
+    """A site where a slash at the end does nothing, until behind one page every URL is a page of its own."""
+    early = [f"/early-{n}" for n in range(8)]
+    hidden = [f"/late-{n}{slash}" for n in range(pages) for slash in ("", "/")]
+    site: dict[str, Page] = {"/": html("Front", text("late"), [url for path in early for url in (path, path + "/")])}
+    for path in early:
+        site |= dict.fromkeys((path, path + "/"), html(path, text(path), ["/door"]))
+    site["/door"] = html("Door", text("door"), hidden)
+    return site | {path: html(path, text(path)) for path in hidden}
+
+
 def alias_web() -> dict[str, Mapping[str, Page]]:
     """All of them."""
     sites: dict[str, Mapping[str, Page]] = {host: site(host, spellings) for host, spellings in ONE_HOST.items()}

@@ -67,6 +67,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "rejections": {"depth": 1, "scope": 1},
         "hosts": 2,
         "held": {},
+        "aliases": [],
         "alarms": [],
     }
     assert json.loads(json.dumps(found)) == found

@@ -11,17 +11,20 @@ from transforms.alias_evidence import Member, Pair, Row, choose, judge, weigh
 from transforms.alias_rules import Rule, Rules, explain_pair
 from transforms.alias_states import ALIAS, rule_names, stands_for
 from transforms.contents import PAIRS
+from transforms.crawl_dir import CrawlDir, Manifest, files_of
 from transforms.documents import CANDIDATES
 from transforms.files import WriteRows
 from transforms.history import Batch, CollectKeys, ReadMatching, split, split_by
 from transforms.keys import partitions, shard
 from transforms.tables import (
+    ALIASES,
     KEY,
     URLS,
     TableFile,
     conform,
     from_ipc,
     open_parquet,
+    read_table,
     statistics,
     to_ipc,
 )
@@ -65,6 +68,12 @@ class InForce(NamedTuple):
         dropped = _in_state(known.rows, "used") - _in_state(now.rows, "used")
         hosts = pa.array(sorted(now.used.hosts), pa.string())
         return cls(now.used, hosts, frozenset(rule.name for rule in dropped))
+
+
+def known_rules(crawl: CrawlDir, manifests: Iterable[Manifest]) -> Known:
+    """What the committed steps of a crawl know."""
+    paths = [file.path for file in files_of(manifests, "aliases")]
+    return Known.of(read_table(crawl.root, paths, ALIASES).to_pylist())
 
 
 def _rule(row: Row) -> Rule:
