@@ -127,6 +127,7 @@ DOCUMENTS = pa.schema(
         ("spam_score", pa.float32()),
         ("facts", pa.map_(pa.string(), pa.string())),
         ("depth", pa.int32()),
+        ("truncated", pa.string()),  # the bound that kept the rest from being read; null: all was
     ]
 )
 
@@ -233,6 +234,20 @@ REJECTIONS = pa.schema(
     ]
 )
 
+ALERTS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("fetched_at", TIME),
+        ("observer", pa.string()),
+        ("kind", pa.string()),
+        ("matched", pa.string()),
+        ("detail", pa.string()),
+    ]
+)
+
 SEEDS = pa.schema(
     [
         ("url_key", KEY),
@@ -255,6 +270,7 @@ TABLES: Mapping[str, pa.Schema] = {
     "hosts": HOSTS,
     "turns": HOSTS,
     "rejections": REJECTIONS,
+    "alerts": ALERTS,
     "seeds": SEEDS,
 }
 
