@@ -12,14 +12,13 @@ from transforms import urls
 from transforms.link_headers import parse_link
 from transforms.page_links import Link
 from transforms.replies import Headers
+from transforms.shingles import shingles
 
 CROWD = 5
 """Pages with contents of their own that name one other page: a slip of a template, often to the front page."""
 
-NEARLY = 0.9
-"""The share of runs of words that two texts must have in common to count as nearly one."""
-
-_RUN = 4  # words
+NEARLY = 0.8
+"""The share of runs of words that two texts must have in common to count as nearly one (resemblance, Broder 1997)."""
 
 Row = dict[str, Any]
 
@@ -98,10 +97,5 @@ def _is_open(page: Mapping[str, Any]) -> bool:
 
 
 def _are_near(one: str | None, other: str | None) -> bool:
-    first, second = _runs(one or ""), _runs(other or "")
+    first, second = shingles(one or ""), shingles(other or "")
     return len(first & second) >= NEARLY * len(first | second) > 0
-
-
-def _runs(text: str) -> set[tuple[str, ...]]:
-    words = text.split()
-    return set(zip(*(words[start:] for start in range(_RUN)), strict=False))
