@@ -28,6 +28,8 @@ from transforms.tables import HOSTS, TableFile, open_parquet, read_table
 LONGEST_WAIT = timedelta(seconds=60)
 """A crawl waits this long for URLs that are due again soon; if it would take longer, it ends and says when."""
 
+_TRAPS = ("traps", "vocabulary")  # tables that tell traps
+
 _REVISITS_EVERY = timedelta(minutes=10)
 """How often a running crawl looks for pages that are due again."""
 
@@ -271,6 +273,7 @@ def _fetch(
         frontier=[file.path for file in frontier],
         robots=[file.path for file in files_of(manifests, "robots")],
         hosts=[file.path for file in files_of(manifests, "hosts")],
+        traps=[f.path for t in _TRAPS for f in files_of(manifests, t)] if settings.traps.detect else [],
         held=_held_hosts(crawl, settings, manifests, now),
         now=now,
         at_most=at_most if at_most is not None and at_most < rows else None,
@@ -317,6 +320,7 @@ def _update(
     rows = sum(file.rows for file in visits)
     frontier = [file.path for file in frontier_files(manifests)]
     paths = {t: [file.path for file in files_of(manifests, t)] for t in ("urls", "digests", "hosts", "seeds")}
+    known = {t: [f.path for f in files_of(manifests, t)] if settings.traps.detect else [] for t in _TRAPS}
     plan = update.UpdateStep(
         root=crawl.root,
         round=step.round,
@@ -324,6 +328,9 @@ def _update(
         robot=Identity.of(settings.robot).token,
         limits=settings.limits,
         sitemaps=settings.sitemaps,
+        traps=settings.traps,
+        trap_files=known["traps"],
+        vocabulary=known["vocabulary"],
         visits=[file.path for file in visits],
         visit_rows=rows,
         sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),

@@ -15,10 +15,11 @@ from transforms.files import ReportFiles, WriteRows
 from transforms.history import CollectKeys, ReadMatching
 from transforms.host_rows import add_turn, newest
 from transforms.parsing import ParseVisits
-from transforms.settings import Limits, Scope, Sitemaps
+from transforms.settings import Limits, Scope, Sitemaps, Traps
 from transforms.sitemap_links import FollowSitemaps
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
-from transforms.url_states import AdvanceUrls, read_frontier
+from transforms.url_states import AdvanceUrls, read_frontier, read_held
+from transforms.watching import WatchYields, Yielded, hosts_of, traps_rows, vocabulary_rows
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
@@ -36,6 +37,7 @@ class UpdateStep:
     robot: str  # the name that page directives may address
     limits: Limits
     sitemaps: Sitemaps
+    traps: Traps
     visits: Sequence[str]
     visit_rows: int
     sitemap_entries: int  # in the sitemaps that were visited, at most
@@ -46,6 +48,8 @@ class UpdateStep:
     urls: Sequence[str]
     digests: Sequence[str]
     hosts: Sequence[str]
+    trap_files: Sequence[str]
+    vocabulary: Sequence[str]
     seeds: Sequence[str]
     report: str
 
@@ -82,7 +86,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "Distinct" >> beam.Distinct()
     )
     parsed = _files(pipeline, "Visits", step.visits) | "ParseVisits" >> ParseVisits(
-        root, step.scope, step.robot, step.shards, partitions, seed_hosts
+        root, step.scope, step.robot, step.traps.detect, step.shards, partitions, seed_hosts
     )
     sitemaps = (
         pipeline
@@ -96,14 +100,22 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     )
     judged = {"new": parsed.contents, "earlier": earlier_digests} | "JudgeContents" >> JudgeContents(root, round_)
 
+    watched = _watch(pipeline, step, parsed.shard_to_yields, judged.shard_to_duplicates)
     finished = {
         "pages": parsed.shard_to_pages,
         "duplicates": judged.shard_to_duplicates,
+        "stale": watched.shard_to_stale,
     } | "FinishPages" >> FinishPages(root, round_, partitions)
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
+    held = beam.pvalue.AsList(watched.held)
+    to_be_held = _files(pipeline, "Waiting", step.frontier) | "ToBeHeld" >> beam.FlatMap(
+        read_held, held, root, partitions, step.traps
+    )
     keys = (
-        (candidates, parsed.facts) | "FoundAndVisited" >> beam.Flatten() | "Keys" >> CollectKeys(step.links, "url_key")
+        (candidates, parsed.facts, to_be_held)
+        | "FoundAndVisited" >> beam.Flatten()
+        | "Keys" >> CollectKeys(step.links, "url_key")
     )
     earlier_urls = _files(pipeline, "Urls", step.urls) | "EarlierUrls" >> ReadMatching(
         root, URLS, "url_key", partitions, keys
@@ -116,7 +128,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "facts": parsed.facts,
         "earlier": earlier_urls,
         "frontier": frontier,
-    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.limits)
+    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.limits, step.traps, watched.held)
 
     hosts = (
         {
@@ -134,8 +146,25 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "RejectionRows" >> beam.Map(_rejection_row, round_)
         | "WriteRejections" >> WriteRows(root, "rejections", round_, "reason", weight="count")
     )
-    files = (judged.files, finished.files, states, hosts, rejections) | "Files" >> beam.Flatten()
+    files = (judged.files, watched.files, finished.files, states, hosts, rejections) | "Files" >> beam.Flatten()
     files | "Report" >> ReportFiles(step.report)
+
+
+def _watch(
+    pipeline: beam.Pipeline, step: UpdateStep, yields: beam.PCollection, duplicates: beam.PCollection
+) -> Yielded:
+    """Judge what the pages yielded by all that is known of their hosts."""
+    hosts = yields | "YieldHosts" >> beam.FlatMap(hosts_of) | "DistinctHosts" >> beam.Distinct()
+    wanted = beam.pvalue.AsDict(hosts | "AsKeys" >> beam.Map(lambda host: (host, None)))
+    traps = _files(pipeline, "Traps", step.trap_files) | "EarlierTraps" >> beam.FlatMap(
+        traps_rows, step.root, step.shards
+    )
+    vocabulary = _files(pipeline, "Vocabulary", step.vocabulary) | "EarlierVocabulary" >> beam.FlatMap(
+        vocabulary_rows, step.root, step.shards, wanted
+    )
+    return {"yields": yields, "duplicates": duplicates, "traps": traps, "vocabulary": vocabulary} | (
+        "WatchYields" >> WatchYields(step.root, step.round, step.traps)
+    )
 
 
 def _files(pipeline: beam.Pipeline, name: str, paths: Sequence[str]) -> beam.PCollection[str]:

@@ -117,6 +117,14 @@ class Sitemaps:
 
 
 @dataclasses.dataclass(frozen=True)
+class Traps:
+    """Templates of URLs that give page after page with nothing new."""
+
+    detect: bool = _setting(True, "whether they are held back; false lets go what is held")
+    allow: list[str] = _setting([], 'URLs never to be held back, as "HOST/PATTERN", where * is anything')
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """All settings; each part is a table of `crawl.toml`."""
 
@@ -127,6 +135,7 @@ class Settings:
     fetch: Fetch = Fetch()
     recrawl: Recrawl = Recrawl()
     sitemaps: Sitemaps = Sitemaps()
+    traps: Traps = Traps()
 
     def __post_init__(self) -> None:
         for part in dataclasses.fields(self):
@@ -213,6 +222,8 @@ def _item_problem(key: str, item: str) -> str | None:
             pin(item)
     except (ValueError, re.error) as error:
         return f"{error}"
+    if key == "traps.allow" and not _ALLOWED.fullmatch(item):
+        return 'must be "HOST/PATTERN", without http://'
     if key == "fetch.headers":
         if not (header := _HEADER.fullmatch(item)):
             return 'must be "Name: value", in printable ASCII'
@@ -225,6 +236,7 @@ def _item_problem(key: str, item: str) -> str | None:
 
 _PROXY = re.compile(r"http://([^\s:@/]+:[^\s@/]*@)?([^\s:@/\[\]]+|\[[0-9a-fA-F:]+\])(:\d+)?/?", re.ASCII)
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([ -~]+)", re.ASCII)
+_ALLOWED = re.compile(r"[^\s/]+/\S*")
 _CREDENTIALS = re.compile(r"(\S+)\s+([^\s:]+:.*)")
 _OWN_HEADERS = {
     *("host", "user-agent", "from", "referer", "connection", "content-length", "transfer-encoding", "range"),

@@ -45,6 +45,7 @@ FRONTIER = pa.schema(
         ("digest", KEY),  # of the content that it had, if it was visited before
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
+        ("barren", pa.bool_()),  # only pages without news link to it
     ]
 )
 
@@ -78,6 +79,7 @@ VISITS = pa.schema(
         ("digest_before", KEY),  # of the content that an earlier visit found
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
+        ("barren", pa.bool_()),  # only pages without news link to it
     ]
 )
 
@@ -147,7 +149,7 @@ URLS = pa.schema(
         ("url_key", KEY),
         ("url", pa.string()),
         ("host", pa.string()),
-        ("state", pa.string()),  # due, fetched, redirected, gone, failed, denied
+        ("state", pa.string()),  # due, fetched, redirected, gone, failed, denied, trapped
         ("depth", pa.int32()),
         ("score", pa.float64()),
         ("discovered_round", pa.int32()),
@@ -212,6 +214,33 @@ REJECTIONS = pa.schema(
     ]
 )
 
+TRAPS = pa.schema(
+    [
+        ("host", pa.string()),
+        ("template", pa.string()),  # of paths and queries; * is all that is new on the host
+        ("kind", pa.string()),  # of way to it: plain, barren, variant
+        ("round", pa.int32()),  # of this row: the newest of a template and kind counts
+        ("state", pa.string()),  # open, throttled, trapped
+        ("since", pa.int32()),  # the round that brought the state
+        ("pages", pa.int64()),  # visited for the first time
+        ("fresh", pa.int64()),  # of those, with news
+        ("recent_pages", pa.float64()),  # about the last 32
+        ("recent_fresh", pa.float64()),
+        ("samples", pa.list_(pa.string())),
+    ]
+)
+
+VOCABULARY = pa.schema(
+    [
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("pages", pa.int64()),  # with news, so far
+        ("below", pa.int64()),  # only words whose hash is below count
+        ("words", pa.large_binary()),  # hashes of four bytes, of the words that this round has added
+        ("forms", pa.large_binary()),  # the same of URLs without their opaque tokens
+    ]
+)
+
 SEEDS = pa.schema(
     [
         ("url_key", KEY),
@@ -233,6 +262,8 @@ TABLES: Mapping[str, pa.Schema] = {
     "hosts": HOSTS,
     "turns": HOSTS,
     "rejections": REJECTIONS,
+    "traps": TRAPS,
+    "vocabulary": VOCABULARY,
     "seeds": SEEDS,
 }
 
