@@ -28,7 +28,7 @@ from transforms.tables import HOSTS, TableFile, open_parquet, read_table
 LONGEST_WAIT = timedelta(seconds=60)
 """A crawl waits this long for URLs that are due again soon; if it would take longer, it ends and says when."""
 
-_TRAPS = ("traps", "vocabulary")  # tables that tell traps
+_TRAPS = ("traps", "specimens")  # tables that tell traps
 
 _REVISITS_EVERY = timedelta(minutes=10)
 """How often a running crawl looks for pages that are due again."""
@@ -330,7 +330,7 @@ def _update(
         sitemaps=settings.sitemaps,
         traps=settings.traps,
         trap_files=known["traps"],
-        vocabulary=known["vocabulary"],
+        specimens=known["specimens"],
         visits=[file.path for file in visits],
         visit_rows=rows,
         sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),

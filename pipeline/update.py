@@ -19,7 +19,7 @@ from transforms.settings import Limits, Scope, Sitemaps, Traps
 from transforms.sitemap_links import FollowSitemaps
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
 from transforms.url_states import AdvanceUrls, read_frontier, read_held
-from transforms.watching import WatchYields, Yielded, hosts_of, traps_rows, vocabulary_rows
+from transforms.watching import WatchYields, Yielded, hosts_of, specimens_rows, traps_rows
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
@@ -49,7 +49,7 @@ class UpdateStep:
     digests: Sequence[str]
     hosts: Sequence[str]
     trap_files: Sequence[str]
-    vocabulary: Sequence[str]
+    specimens: Sequence[str]
     seeds: Sequence[str]
     report: str
 
@@ -159,10 +159,10 @@ def _watch(
     traps = _files(pipeline, "Traps", step.trap_files) | "EarlierTraps" >> beam.FlatMap(
         traps_rows, step.root, step.shards
     )
-    vocabulary = _files(pipeline, "Vocabulary", step.vocabulary) | "EarlierVocabulary" >> beam.FlatMap(
-        vocabulary_rows, step.root, step.shards, wanted
+    specimens = _files(pipeline, "Specimens", step.specimens) | "EarlierSpecimens" >> beam.FlatMap(
+        specimens_rows, step.root, step.shards, wanted
     )
-    return {"yields": yields, "duplicates": duplicates, "traps": traps, "vocabulary": vocabulary} | (
+    return {"yields": yields, "duplicates": duplicates, "traps": traps, "specimens": specimens} | (
         "WatchYields" >> WatchYields(step.root, step.round, step.traps)
     )
 

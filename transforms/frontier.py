@@ -39,18 +39,18 @@ def order(due: Due) -> tuple[int, float, str]:
     return (due.depth, -due.priority, due.url)
 
 
-def choose(queue: Iterable[Due], count: int, may_visit: Callable[[Due], bool] | None = None) -> list[Due]:
+def choose(queue: Iterable[Due], count: int, admit: Callable[[list[Due]], Iterable[Due]] | None = None) -> list[Due]:
     """The first `count` URLs of a host, in order, each once, in its neatest spelling of the least depth.
 
-    `may_visit` is asked about them in that order, and those that it refuses are left out.
+    `admit` takes all of them in that order, and gives those that may be visited, in another if it wants.
     """
     unique: dict[bytes, Due] = {}
     for due in queue:
         if due.url_key not in unique or _precedence(due) < _precedence(unique[due.url_key]):
             unique[due.url_key] = due
-    if may_visit is None:
+    if admit is None:
         return nsmallest(count, unique.values(), key=order)
-    return list(itertools.islice(filter(may_visit, sorted(unique.values(), key=order)), count))
+    return sorted(itertools.islice(admit(sorted(unique.values(), key=order)), count), key=order)
 
 
 def _precedence(due: Due) -> tuple[int, tuple[int, str], float]:

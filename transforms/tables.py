@@ -230,14 +230,13 @@ TRAPS = pa.schema(
     ]
 )
 
-VOCABULARY = pa.schema(
+SPECIMENS = pa.schema(
     [
         ("host", pa.string()),
+        ("template", pa.string()),  # of paths, whatever the query
         ("round", pa.int32()),
-        ("pages", pa.int64()),  # with news, so far
-        ("below", pa.int64()),  # only words whose hash is below count
-        ("words", pa.large_binary()),  # hashes of four bytes, of the words that this round has added
-        ("forms", pa.large_binary()),  # the same of URLs without their opaque tokens
+        ("words", pa.list_(pa.binary())),  # of pages that others are compared with; the newest row counts
+        ("forms", pa.binary()),  # of URLs without their opaque tokens: those that this round has added
     ]
 )
 
@@ -263,7 +262,7 @@ TABLES: Mapping[str, pa.Schema] = {
     "turns": HOSTS,
     "rejections": REJECTIONS,
     "traps": TRAPS,
-    "vocabulary": VOCABULARY,
+    "specimens": SPECIMENS,
     "seeds": SEEDS,
 }
 

@@ -9,6 +9,7 @@ _TOKEN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9]{8,
 _CHANGES = re.compile(r"(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[a-z])(?=[A-Z])")
 _LONG_NUMBER = 9  # digits; a date has eight
 _MANY_CHANGES = 3  # between letters and digits: sha256sum and Model3D have two
+_HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{12,}", re.IGNORECASE)
 
 
 def template(target: str) -> str:
@@ -42,6 +43,18 @@ def query_template(template_: str) -> str | None:
     return path + "?*" if mark else None
 
 
+def family(template_: str) -> str:
+    """What templates share of which one may be made after the other: the first folder, and how the last name ends.
+
+    >>> family("/shop/*/*.html?colour"), family("/maze/*/*/*/"), family("/*")
+    ('/shop/**.html', '/maze/**/', '/**')
+    """
+    path = template_.partition("?")[0]
+    folders, _, name = path.rpartition("/")
+    first = "/".join(folders.split("/", 2)[:2])
+    return f"{first}/**" + ("/" if name == "" else name.lstrip("*#~"))
+
+
 def form(target: str) -> str | None:
     """A path and query without its opaque tokens, such as sessions have; None if it has none.
 
@@ -60,6 +73,8 @@ def is_opaque(token: str) -> bool:
     """
     if token.isdecimal():
         return len(token) >= _LONG_NUMBER
+    if _HEX.fullmatch(token):
+        return True
     return bool(_DIGITS.search(token)) and len(_CHANGES.findall(token)) >= _MANY_CHANGES
 
 

@@ -12,22 +12,18 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from transforms.novelty import form_hash
-from transforms.sitemap_terms import SITEMAP
 from transforms.templates import form, query_template, template
 
 Row = dict[str, Any]
 Name = tuple[str, str]  # template and kind
 Allows = Callable[[str], bool]
 
-TRAP = "trap"
-"""Why a URL is in state `trapped`."""
+ENOUGH = 6
+"""Pages that prove something."""
 
-ENOUGH = 8
-"""Pages that prove something, and that a template may have in a round before it has proved anything."""
-
-_THROTTLED = 2  # pages a round, to see whether it has changed
-_GROWTH = 4  # times as many pages as it had so far, for a template that pays
-_PAYS, _POOR, _NONE = 1 / 4, 1 / 8, 1 / 16  # of its pages have news
+_GROWTH = 8  # times as many pages as it had so far, for a template that pays
+_LEAST, _SLOW = 2, 1 / 4  # pages a round, and times as many as it had so far, for one that does not
+_PAYS, _POOR, _NONE = 1 / 2, 1 / 4, 1 / 16  # of its pages have news
 _WINDOW = 32  # pages; older ones are forgotten
 _SAMPLES = 3
 _ANY = "*"
@@ -39,6 +35,10 @@ class Kind(StrEnum):
     PLAIN = "plain"  # a page with news links to it
     BARREN = "barren"  # only pages without news do
     VARIANT = "variant"  # one was visited that differs in nothing but opaque tokens, as sessions do
+
+
+_FIRST = {Kind.PLAIN: 6, Kind.BARREN: 4, Kind.VARIANT: 4}  # pages a round, until a template has proved anything
+_FIRST_NEW = 32  # the same for all new templates of a host together, where pages with news link to them
 
 
 class State(StrEnum):
@@ -57,18 +57,19 @@ def new_row(host: str, name: Name) -> Row:
 def judge(row: Row, pages: int, fresh: int, samples: Iterable[str], round_: int) -> Row:
     """The row after a round in which so many pages were visited, so many of them with news.
 
-    open -> throttled -> trapped takes two rounds; throttled -> open takes one that pays.
+    open -> throttled -> trapped takes two rounds; throttled -> open takes one that pays. What pages with news link to
+    is never trapped, for there is an end to it.
     """
-    kept = max(0.0, 1 - pages / _WINDOW)
+    kept = min(1.0, max(0, _WINDOW - pages) / max(1, row["recent_pages"]))
     recent_pages, recent_fresh = row["recent_pages"] * kept + pages, row["recent_fresh"] * kept + fresh
     share = recent_fresh / recent_pages if recent_pages else 1.0
     state = State(row["state"])
     if recent_pages >= ENOUGH and state is not State.TRAPPED:
         if share >= _PAYS:
             state = State.OPEN
-        elif state is State.OPEN and share < _POOR:
+        elif state is State.OPEN and share <= _POOR:
             state = State.THROTTLED
-        elif state is State.THROTTLED and share < _NONE and _may_be_trapped(row):
+        elif state is State.THROTTLED and share < _NONE and row["kind"] != Kind.PLAIN:
             state = State.TRAPPED
     return row | {
         "round": round_,
@@ -82,19 +83,14 @@ def judge(row: Row, pages: int, fresh: int, samples: Iterable[str], round_: int)
     }
 
 
-def _may_be_trapped(row: Row) -> bool:
-    """All that is new on a host never is, as long as pages with news link to it: there is an end to those."""
-    return (row["template"], row["kind"]) != (_ANY, Kind.PLAIN)
-
-
-def budget(row: Row | None) -> int:
+def budget(name: Name, row: Row | None) -> int:
     """How many pages of a template a round may visit."""
     if row is None or row["recent_pages"] < ENOUGH:
-        return ENOUGH
+        return _FIRST_NEW if name == (_ANY, Kind.PLAIN) else _FIRST[Kind(name[1])]
+    pages = int(row["pages"])
     if row["state"] != State.OPEN:
-        return _THROTTLED
-    pays = row["recent_fresh"] >= _PAYS * row["recent_pages"]
-    return int(row["pages"]) * (_GROWTH if pays else 1)
+        return max(_LEAST, int(pages * _SLOW)) if name[1] == Kind.PLAIN else _LEAST
+    return pages * _GROWTH if row["recent_fresh"] >= _PAYS * row["recent_pages"] else pages
 
 
 def newest(rows: Iterable[Row]) -> dict[Name, Row]:
@@ -120,105 +116,37 @@ def allows(patterns: Iterable[str]) -> Allows:
     return lambda url: bool(matches(url.partition("://")[2]))
 
 
-class Place(NamedTuple):
-    """Where a URL stands: the names of the rows that speak for it, and the hash of its form, if it has one."""
+class Look(NamedTuple):
+    """What a URL looks like."""
 
-    names: list[Name]
-    form: int | None
+    template: str
+    form: int | None  # the hash of its form, if it has opaque tokens
 
 
-def place(url: str, is_barren: bool, known: Mapping[Name, Row], forms: Collection[int]) -> Place:
-    """The rows for a URL: its template's own, and until that has proved something the one for all that is new.
+def look(url: str) -> Look:
+    target = "/" + url.split("/", 3)[3]
+    bare = form(target)
+    return Look(template(target), form_hash(bare) if bare else None)
+
+
+def kind_of(looks: Look, is_barren: bool, forms: Collection[int]) -> Kind:
+    if looks.form is not None and looks.form in forms:
+        return Kind.VARIANT
+    return Kind.BARREN if is_barren else Kind.PLAIN
+
+
+def has_proved(row: Row | None) -> bool:
+    """Whether a template speaks for itself: by enough pages, or by news on every page so far."""
+    return row is not None and (row["recent_pages"] >= ENOUGH or 0 < row["pages"] == row["fresh"])
+
+
+def names_of(template_: str, kind: Kind, known: Mapping[Name, Row]) -> list[Name]:
+    """The rows that speak for a URL: its template's own, and until that has proved something those for all that is new.
 
     What is new among the queries to one kind of page has a row of its own, since filters come in all combinations.
     """
-    target = _target(url)
-    bare = form(target)
-    hash_ = form_hash(bare) if bare else None
-    kind = Kind.VARIANT if hash_ is not None and hash_ in forms else Kind.BARREN if is_barren else Kind.PLAIN
-    own = template(target)
-    row = known.get((own, kind))
-    names: list[Name] = [(own, kind)]
-    if row is None or row["recent_pages"] < ENOUGH:
-        names.append((query_template(own) or _ANY, kind))
-    return Place(names, hash_)
-
-
-def _target(url: str) -> str:
-    return "/" + url.split("/", 3)[3]
-
-
-class Budgets:
-    """What a round may still visit on a host. Holds nothing back of what was visited before, seeds, and sitemaps."""
-
-    def __init__(self, rows: Iterable[Row], forms: Iterable[int], is_allowed: Allows) -> None:
-        self._known = newest(rows)
-        self._forms = set(forms)
-        self._is_allowed = is_allowed
-        self._left: dict[Name, int] = {}
-
-    def take(self, url: str, is_barren: bool) -> bool:
-        """Whether a URL may be visited; if so, it counts."""
-        if self._is_allowed(url):
-            return True
-        names, hash_ = place(url, is_barren, self._known, self._forms)
-        left = [self._left.setdefault(name, budget(self._known.get(name))) for name in names]
-        if min(left) <= 0:
-            return False
-        for name in names:
-            self._left[name] -= 1
-        if hash_ is not None:
-            self._forms.add(hash_)
-        return True
-
-
-def is_exempt(depth: int, kind: str | None, digest: bytes | None) -> bool:
-    """Whether a URL of the frontier is one that no trap holds: a seed, a sitemap, or a page that was visited before."""
-    return depth == 0 or kind == SITEMAP or digest is not None
-
-
-class Held(NamedTuple):
-    """What is known of a host that has traps; plain, since it travels to all workers."""
-
-    host: str
-    rows: list[Row]
-    forms: list[int]
-
-
-class Holds:
-    """Which URLs of the frontier are to be held back."""
-
-    def __init__(self, held: Iterable[tuple], is_allowed: Allows) -> None:
-        self._hosts = {one.host: (newest(one.rows), frozenset(one.forms)) for one in map(Held._make, held)}
-        self._is_allowed = is_allowed
-
-    def __bool__(self) -> bool:
-        return bool(self._hosts)
-
-    def __call__(self, row: Row) -> bool:
-        """Whether a trap holds a row of the frontier."""
-        if row["host"] not in self._hosts or is_exempt(row["depth"], row["kind"], row["digest"]):
-            return False
-        known, forms = self._hosts[row["host"]]
-        names, _ = place(row["url"], bool(row["barren"]), known, forms)
-        rows = filter(None, map(known.get, names))
-        return any(one["state"] == State.TRAPPED for one in rows) and not self._is_allowed(row["url"])
-
-
-def hold(
-    changed: list[Row], due: list[Row], earlier: Iterable[Row], holds: Holds, round_: int
-) -> tuple[list[Row], list[Row]]:
-    """(changed rows of urls, the next frontier) of `url_states.advance`, with what traps hold in state `trapped`."""
-    if not holds or not (wanted := {row["url_key"] for row in due if holds(row)}):
-        return changed, due
-    rows: dict[bytes, Row] = {}
-    for row in earlier:
-        key = row["url_key"]
-        if key in wanted and (key not in rows or row["round"] >= rows[key]["round"]):
-            rows[key] = row
-    rows |= {row["url_key"]: row for row in changed}
-    held = {key for key in wanted if not rows[key]["fetches"]}
-    rows = {row["url_key"]: row for row in changed} | {
-        key: rows[key] | {"state": State.TRAPPED.value, "reason": TRAP, "round": round_} for key in held
-    }
-    return [rows[key] for key in sorted(rows)], [row for row in due if row["url_key"] not in held]
+    own = (template_, kind)
+    if has_proved(known.get(own)):
+        return [own]
+    queries = query_template(template_)
+    return [own, *([(queries, kind)] if queries else []), (_ANY, kind)]

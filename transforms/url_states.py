@@ -14,7 +14,8 @@ from transforms.parsing import FACTS
 from transforms.settings import Limits, Traps
 from transforms.sitemap_terms import unite, with_news
 from transforms.tables import FRONTIER, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet
-from transforms.traps import Holds, State, allows, hold
+from transforms.trap_holds import Holds, hold
+from transforms.traps import State, allows
 from transforms.urls import neatness
 
 Row = dict[str, Any]
