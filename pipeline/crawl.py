@@ -12,6 +12,7 @@ import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 
 from pipeline import fetch, revisits, update
+from pipeline.releases import release
 from transforms.client import opener
 from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, iso, next_step
 from transforms.files import parse_report
@@ -109,6 +110,7 @@ def run_crawl(
 
     A step that was not committed is done again, from what is committed. `rounds` counts fetch steps from now on.
     """
+    release(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
     done, idle, revisits_at = 0, False, datetime.min.replace(tzinfo=UTC)
     while True:
         manifests = crawl.manifests()

@@ -91,4 +91,4 @@ def test_a_filter_travels_to_workers():
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(scope) == (0, 1)
+    assert doctest.testmod(scope) == (0, 3)

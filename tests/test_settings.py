@@ -161,7 +161,8 @@ BAD = {
     "unknown table": (
         "[robot]\n[colours]\nred = 1",
         2,
-        "unknown table or key colours; known: [robot], [scope], [limits], [politeness], [fetch], [recrawl], [sitemaps]",
+        "unknown table or key colours; known: [robot], [scope], [limits], [politeness], [fetch], [recrawl], [sitemaps],"
+        " [traps]",
     ),
     "no truth value": ("[fetch]\nverify_tls = 1", 2, "fetch.verify_tls = 1: must be true or false"),
     "no address to a name": (

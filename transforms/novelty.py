@@ -5,6 +5,7 @@ neighbours say, with other numbers and names. So a page is compared with a few o
 if these have most of its words, it brings no news. Words with digits and those of its own URL do not count.
 """
 
+import itertools
 import zlib
 from collections import Counter, deque
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ import numpy as np
 from transforms.analysis import tokens
 
 _LOOKED_AT = 2000  # characters of a text
+_LINKS, _ENOUGH = 200, 12  # links that are looked at, and words that make up a text without them
 _KEPT = 8  # specimens, from round to round
 _SKETCH = 8  # least hashes of a page; two pages that are alike share most of them
 _LISTED, _COMPARED = 32, 4  # specimens that share one of them, and those that share most, that are looked at
@@ -22,10 +24,15 @@ _LISTED, _COMPARED = 32, 4  # specimens that share one of them, and those that s
 _ALIKE = 0.75  # of a page's words
 
 
-def page_words(title: str, text: str, url: str) -> bytes:
-    """The words of a page that may be news, as hashes of four bytes each, sorted."""
+def page_words(title: str, text: str, url: str, links: Iterable[str]) -> bytes:
+    """The words of a page that may be news, as hashes of four bytes each, sorted.
+
+    Those that its links are named by are left out too, unless the page has hardly any others.
+    """
     words = {word for word in tokens(f"{title} {text[:_LOOKED_AT]}") if word.isalpha()}.difference(tokens(url))
-    return pack(zlib.crc32(word.encode()) for word in words)
+    names = " ".join("/".join(link.rsplit("/", 2)[1:]) for link in itertools.islice(links, _LINKS))
+    own = words.difference(tokens(names))
+    return pack(zlib.crc32(word.encode()) for word in (own if len(own) >= _ENOUGH else words))
 
 
 class Specimens:

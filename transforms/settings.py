@@ -40,6 +40,9 @@ class Scope:
     exclude: list[str] = _setting([], "regular expressions for URLs to leave out")
     deny_hosts: list[str] = _setting([], "hosts (and all below them) never to ask")
     max_url_length: int = _setting(1024, "longer URLs are rejected, and counted for their site")
+    path_depth: int = _setting(20, "segments of a path, at most")
+    parameters: int = _setting(16, "parameters of a query, at most")
+    same_parameter: int = _setting(6, "parameters of one name in a query, at most")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,6 +168,9 @@ _POSITIVE = {
     "limits.max_host_tries",
     "politeness.dead_after",
     "scope.max_url_length",
+    "scope.path_depth",
+    "scope.parameters",
+    "scope.same_parameter",
 }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from transforms.novelty import page_words
-from transforms.pages import Page
+from transforms.pages import Page, followed
 from transforms.tables import KEY
 
 YIELDS = pa.schema(
@@ -25,5 +25,6 @@ STALE = pa.schema([("url_key", KEY)])
 
 def yield_row(visit: dict[str, Any], page: Page) -> dict[str, Any]:
     """A row of YIELDS for a page that was visited for the first time."""
+    links = dict.fromkeys(link.url for link in page.links if followed(link, page.nofollow))
     row = {name: visit[name] for name in ("url_key", "url", "host", "depth", "priority", "barren")}
-    return row | {"words": page_words(page.title, page.text, visit["url"])}
+    return row | {"words": page_words(page.title, page.text, visit["url"], links)}
