@@ -15,7 +15,7 @@ from transforms.files import ReportFiles, WriteRows
 from transforms.history import CollectKeys, ReadMatching
 from transforms.host_rows import add_turn, newest
 from transforms.parsing import ParseVisits
-from transforms.settings import Limits, Scope, Sitemaps, Traps
+from transforms.settings import Settings
 from transforms.sitemap_links import FollowSitemaps
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
 from transforms.url_states import AdvanceUrls, read_frontier, read_held
@@ -33,11 +33,8 @@ class UpdateStep:
 
     root: str
     round: int
-    scope: Scope
+    settings: Settings
     robot: str  # the name that page directives may address
-    limits: Limits
-    sitemaps: Sitemaps
-    traps: Traps
     visits: Sequence[str]
     visit_rows: int
     sitemap_entries: int  # in the sitemaps that were visited, at most
@@ -86,12 +83,12 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "Distinct" >> beam.Distinct()
     )
     parsed = _files(pipeline, "Visits", step.visits) | "ParseVisits" >> ParseVisits(
-        root, step.scope, step.robot, step.traps.detect, step.shards, partitions, seed_hosts
+        root, step.settings, step.robot, step.shards, partitions, seed_hosts
     )
     sitemaps = (
         pipeline
         | "RobotsAndVisits" >> beam.Create([("robots", p) for p in step.robots] + [("visits", p) for p in step.visits])
-        | "FollowSitemaps" >> FollowSitemaps(root, step.scope, step.sitemaps, partitions, seed_hosts)
+        | "FollowSitemaps" >> FollowSitemaps(root, step.settings, partitions, seed_hosts)
     )
 
     digests = parsed.contents | "Digests" >> CollectKeys(step.visit_rows, "digest")
@@ -110,7 +107,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
     held = beam.pvalue.AsList(watched.held)
     to_be_held = _files(pipeline, "Waiting", step.frontier) | "ToBeHeld" >> beam.FlatMap(
-        read_held, held, root, partitions, step.traps
+        read_held, held, root, partitions, step.settings.traps
     )
     keys = (
         (candidates, parsed.facts, to_be_held)
@@ -128,7 +125,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "facts": parsed.facts,
         "earlier": earlier_urls,
         "frontier": frontier,
-    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.limits, step.traps, watched.held)
+    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings.limits, step.settings.traps, watched.held)
 
     hosts = (
         {
@@ -146,7 +143,8 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "RejectionRows" >> beam.Map(_rejection_row, round_)
         | "WriteRejections" >> WriteRows(root, "rejections", round_, "reason", weight="count")
     )
-    files = (judged.files, watched.files, finished.files, states, hosts, rejections) | "Files" >> beam.Flatten()
+    alerts = parsed.alerts | "WriteAlerts" >> WriteRows(root, "alerts", round_, "kind")
+    files = (judged.files, watched.files, finished.files, states, hosts, rejections, alerts) | "Files" >> beam.Flatten()
     files | "Report" >> ReportFiles(step.report)
 
 
@@ -163,7 +161,7 @@ def _watch(
         specimens_rows, step.root, step.shards, wanted
     )
     return {"yields": yields, "duplicates": duplicates, "traps": traps, "specimens": specimens} | (
-        "WatchYields" >> WatchYields(step.root, step.round, step.traps)
+        "WatchYields" >> WatchYields(step.root, step.round, step.settings.traps)
     )
 
 

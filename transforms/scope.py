@@ -4,6 +4,7 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from transforms import urls
 from transforms.settings import Scope
@@ -52,8 +53,8 @@ def deny_hosts(names: Iterable[str]) -> UrlRule:
     return is_denied
 
 
-def is_never_text(url: str) -> bool:
-    return extension(url) in NEVER_TEXT
+def has_extension(names: frozenset[str]) -> UrlRule:
+    return lambda url: extension(url) in names
 
 
 def matches(patterns: Iterable[str]) -> UrlRule:
@@ -122,14 +123,14 @@ def is_out_of_scope(mode: str, seed_hosts: frozenset[str]) -> UrlRule:
     return lambda url: urls.domain(urls.host(url)) not in domains
 
 
-def url_rules(scope: Scope, seed_hosts: frozenset[str]) -> dict[str, UrlRule]:
+def url_rules(scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[str]) -> dict[str, UrlRule]:
     """The rules that look at nothing but the URL, by name, in their order; those that can reject nothing are left out.
 
     What an operator has said comes first, then what the URL itself says, then whose it is.
     """
     rules: dict[str, UrlRule | None] = {
         "deny_host": deny_hosts(scope.deny_hosts) if scope.deny_hosts else None,
-        "extension": is_never_text,
+        "extension": has_extension(NEVER_TEXT - extensions),
         "exclude": matches(scope.exclude) if scope.exclude else None,
         "include": _unless(matches(scope.include)) if scope.include else None,
         "scope": is_out_of_scope(scope.mode, seed_hosts),
@@ -148,16 +149,18 @@ def _unless(rule: UrlRule) -> UrlRule:
 class UrlFilter:
     """The rules of a crawl's scope, for canonical URLs.
 
-    `seed_hosts` are the seeds' politeness keys (`urls.host`). Immutable, and pickles.
+    `seed_hosts` are the seeds' politeness keys (`urls.host`), `extensions` those of what is read although it is not
+    text. Immutable, and pickles.
     """
 
-    def __init__(self, scope: Scope, seed_hosts: frozenset[str]) -> None:
-        self._scope, self._seed_hosts = scope, seed_hosts
-        self._rules = url_rules(scope, seed_hosts)
+    def __init__(self, scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[str] = frozenset()) -> None:
+        self._arguments = (scope, seed_hosts, extensions)
+        self._scope = scope
+        self._rules = url_rules(*self._arguments)
         self._sitemap_rules = {name: self._rules[name] for name in _FOR_SITEMAPS if name in self._rules}
 
-    def __reduce__(self) -> tuple[type, tuple[Scope, frozenset[str]]]:
-        return UrlFilter, (self._scope, self._seed_hosts)
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return UrlFilter, self._arguments
 
     def reject(self, url: str, depth: int, redirects: int) -> str | None:
         """The name of the first rule that rejects a canonical URL, or None.

@@ -233,10 +233,24 @@ TRAPS = pa.schema(
 SPECIMENS = pa.schema(
     [
         ("host", pa.string()),
-        ("template", pa.string()),  # of paths, whatever the query
+        ("template", pa.string()),  # of a family of paths
         ("round", pa.int32()),
         ("words", pa.list_(pa.binary())),  # of pages that others are compared with; the newest row counts
         ("forms", pa.binary()),  # of URLs without their opaque tokens: those that this round has added
+    ]
+)
+
+ALERTS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("fetched_at", TIME),
+        ("observer", pa.string()),
+        ("kind", pa.string()),
+        ("matched", pa.string()),
+        ("detail", pa.string()),
     ]
 )
 
@@ -263,6 +277,7 @@ TABLES: Mapping[str, pa.Schema] = {
     "rejections": REJECTIONS,
     "traps": TRAPS,
     "specimens": SPECIMENS,
+    "alerts": ALERTS,
     "seeds": SEEDS,
 }
 

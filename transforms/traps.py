@@ -57,7 +57,7 @@ def new_row(host: str, name: Name) -> Row:
 def judge(row: Row, pages: int, fresh: int, samples: Iterable[str], round_: int) -> Row:
     """The row after a round in which so many pages were visited, so many of them with news.
 
-    open -> throttled -> trapped takes two rounds; throttled -> open takes one that pays. What pages with news link to
+    open -> throttled -> trapped takes two rounds; throttled -> open takes one with news. What pages with news link to
     is never trapped, for there is an end to it.
     """
     kept = min(1.0, max(0, _WINDOW - pages) / max(1, row["recent_pages"]))
@@ -65,12 +65,10 @@ def judge(row: Row, pages: int, fresh: int, samples: Iterable[str], round_: int)
     share = recent_fresh / recent_pages if recent_pages else 1.0
     state = State(row["state"])
     if recent_pages >= ENOUGH and state is not State.TRAPPED:
-        if share >= _PAYS:
-            state = State.OPEN
-        elif state is State.OPEN and share <= _POOR:
-            state = State.THROTTLED
-        elif state is State.THROTTLED and share < _NONE and row["kind"] != Kind.PLAIN:
+        if state is State.THROTTLED and share < _NONE and row["kind"] != Kind.PLAIN:
             state = State.TRAPPED
+        else:
+            state = State.THROTTLED if share <= _POOR else State.OPEN
     return row | {
         "round": round_,
         "pages": row["pages"] + pages,
