@@ -96,7 +96,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
     tables = tomllib.loads(render(Settings()))
     assert {name: len(keys) for name, keys in tables.items()} == {
         "robot": 3,
-        "scope": 5,  # depth is shown in a comment alone
+        "scope": 8,  # depth is shown in a comment alone
         "limits": 6,
         "politeness": 8,  # shared_delay as well
         "fetch": 15,
@@ -104,6 +104,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "watch": 3,
         "recrawl": 0,
         "sitemaps": 5,
+        "traps": 2,
     }
     assert "\n# depth = …\n" in render(Settings())
 

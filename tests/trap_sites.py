@@ -305,7 +305,7 @@ def soft_404() -> Site:
         luck = chance("nothing", path)
         folder = path[: path.rfind("/") + 1]
         text = f"Sorry, there is nothing here by the name of {path}. Perhaps you were looking for one of these pages:"
-        return html("Nothing found", text, [f"{folder}{word(luck)}-{word(luck)}.html" for _ in range(3)])
+        return html("Nothing found", text, [f"{folder}{word(luck)}-{word(luck)}.html" for _ in range(2)])
 
     return Site(answer, lambda path: path if press.wrote(path) else None, press.count)
 
