@@ -1,17 +1,18 @@
 """No trap holds us: five rounds of a crawl of ten trap sites, and what the operator sees of it (SPEC E4, E5)."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from runners.status import render, summarize
 from tests.crawls import crawl, frontier, rows, states
 from tests.trap_sites import TRAPS, Site
-from tests.web import Web
+from tests.web import Page, Web, html
 from transforms.crawl_dir import CrawlDir
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -70,41 +71,50 @@ def waiting(path: Path) -> set[str]:
     return {row["url"] for row in frontier(path)}
 
 
+def visited(path: Path) -> set[str]:
+    return {row["url"] for row in rows(path, "visits")}
+
+
 def held(path: Path) -> set[str]:
     return {url for url, row in states(path).items() if row["state"] == "trapped"}
 
 
+def mirror(path: str) -> Page | None:
+    """Every page says the same, and leads to two more."""
+    if not (found := re.fullmatch(r"/(?:page(\d+))?", path)):
+        return None
+    number = int(found[1] or 0)
+    links = range(1, 13) if path == "/" else (number * 2 + 11, number * 2 + 12)
+    return html("Mirror", f"{path} Who looks into a mirror sees a mirror.", [f"/page{link}" for link in links])
+
+
+MIRROR = Site(mirror, lambda path: None, 0)
+
+
 def test_what_a_trap_holds_is_kept_and_let_go_when_the_operator_says_so(tmp_path: Path) -> None:
-    def once(rounds: int | None = None, **changes: Any) -> None:
-        crawl(tmp_path, [] if rounds != 8 else [web.url("facets.test")], rounds=rounds, **changes)
-
-    with Web({"facets.test": TRAPS["facets.test"]()}) as web:
-        once(rounds=8)
+    with Web({"mirror.test": MIRROR}) as web:
+        crawl(tmp_path, [web.url("mirror.test")], rounds=6)
         trapped = held(tmp_path)
-        assert len(trapped) > 20
+        assert len(trapped) > 10
         assert not trapped & waiting(tmp_path)
-        assert all(row["reason"] == "trap" for url, row in states(tmp_path).items() if url in trapped)
-        visited = {row["url"] for row in rows(tmp_path, "visits")}
-        assert not trapped & visited
-        once(rounds=1)
-        assert held(tmp_path) >= trapped, "nothing is let go by itself"
+        assert {states(tmp_path)[url]["reason"] for url in trapped} == {"trap"}
+        assert not trapped & visited(tmp_path)
 
-        allowed = {url for url in held(tmp_path) if "brand=brand1" in url}
+        allowed = {url for url in trapped if url.endswith("1")}
         assert allowed
-        once(rounds=1, traps__allow=[f"{web.authority('facets.test')}/shop?*brand=brand1*"], scope__depth=1)
-        visited = {row["url"] for row in rows(tmp_path, "visits")}
-        assert allowed <= visited
+        crawl(tmp_path, rounds=1, traps__allow=[f"{web.authority('mirror.test')}/page*1"])
+        assert allowed <= visited(tmp_path)
         assert {states(tmp_path)[url]["state"] for url in allowed} == {"fetched"}
         assert held(tmp_path) >= trapped - allowed
 
-        once(rounds=0, traps__detect=False)
-        assert held(tmp_path) <= waiting(tmp_path)
-        once(rounds=0, traps__detect=False)
-        assert len(frontier(tmp_path)) == len(waiting(tmp_path)), "what waits already is not let go again"
+        for _ in range(2):  # what waits already is not let go again
+            crawl(tmp_path, rounds=0, traps__detect=False)
+            assert held(tmp_path) <= waiting(tmp_path)
+            assert len(frontier(tmp_path)) == len(waiting(tmp_path))
 
 
 def test_without_detection_a_round_visits_all_that_is_due(tmp_path: Path) -> None:
-    with Web({"facets.test": TRAPS["facets.test"]()}) as web:
-        crawl(tmp_path, [web.url("facets.test")], rounds=3, traps__detect=False)
+    with Web({"mirror.test": MIRROR}) as web:
+        crawl(tmp_path, [web.url("mirror.test")], rounds=3, traps__detect=False)
     assert rows(tmp_path, "traps") == rows(tmp_path, "specimens") == []
-    assert Counter(row["round"] for row in rows(tmp_path, "visits"))[3] > 400
+    assert Counter(row["round"] for row in rows(tmp_path, "visits")) == {1: 1, 2: 12, 3: 24}

@@ -96,8 +96,8 @@ def has_query_of_a_program(most: int) -> UrlRule:
     """More parameters than a person chooses, or a longer query: a listing that combines its filters without end."""
 
     def is_one(url: str) -> bool:
-        query = url.partition("?")[2]
-        return len(query) > MAX_QUERY_LENGTH or query.count("&") >= most
+        start = url.find("?")
+        return start > 0 and (len(url) - start > MAX_QUERY_LENGTH + 1 or url.count("&", start) >= most)
 
     return is_one
 
@@ -106,9 +106,9 @@ def repeats_parameter(most: int) -> UrlRule:
     """One parameter again and again: a link that adds itself to the query that it stands on."""
 
     def is_one(url: str) -> bool:
-        query = url.partition("?")[2]
-        if query.count("&") < most:
+        if url.count("&") < most:
             return False
+        query = url.partition("?")[2]
         return max(Counter(piece.partition("=")[0] for piece in query.split("&")).values()) > most
 
     return is_one
@@ -173,7 +173,10 @@ class UrlFilter:
 
     def reject_url(self, url: str) -> str | None:
         """What the rules say that look at nothing but the URL, but for its length."""
-        return next((name for name, rejects in self._rules.items() if rejects(url)), None)
+        for name, rejects in self._rules.items():
+            if rejects(url):
+                return name
+        return None
 
     def reject_sitemap(self, url: str, depth: int, redirects: int) -> str | None:
         """The same for a sitemap whose pages have a depth: it need be no text, and match no pattern to be included."""
