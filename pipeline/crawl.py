@@ -12,6 +12,7 @@ import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 
 from pipeline import fetch, revisits, update
+from transforms.aliases import known_rules
 from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, iso, next_step
 from transforms.downloaders import client_opener
 from transforms.files import parse_report
@@ -324,6 +325,7 @@ def _update(
         round=step.round,
         settings=settings,
         robot=Identity.of(settings.robot).token,
+        aliases=known_rules(crawl, manifests) if settings.aliases.learn else None,
         visits=[file.path for file in visits],
         visit_rows=rows,
         sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),

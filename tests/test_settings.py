@@ -105,6 +105,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "watch": 3,
         "recrawl": 0,
         "sitemaps": 5,
+        "aliases": 1,
     }
     assert "\n# depth = …\n" in render(Settings())
 
@@ -169,7 +170,7 @@ BAD = {
         "[robot]\n[colours]\nred = 1",
         2,
         "unknown table or key colours; known: "
-        "[robot], [scope], [limits], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps]",
+        "[robot], [scope], [limits], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps], [aliases]",
     ),
     "no kinds": ("[documents]\nkinds = []", 2, 'documents.kinds = []: must name a kind, such as "html"'),
     "no downloader": (

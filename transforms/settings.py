@@ -141,6 +141,13 @@ class Sitemaps:
 
 
 @dataclasses.dataclass(frozen=True)
+class Aliases:
+    """Which URLs are one resource, as their contents have shown."""
+
+    learn: bool = _setting(True, "whether rules are learned and used: index pages, letter case, mirrors, …")
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """All settings; each part is a table of `crawl.toml`."""
 
@@ -153,6 +160,7 @@ class Settings:
     watch: Watch = Watch()
     recrawl: Recrawl = Recrawl()
     sitemaps: Sitemaps = Sitemaps()
+    aliases: Aliases = Aliases()
 
     def __post_init__(self) -> None:
         for part in dataclasses.fields(self):

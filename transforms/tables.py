@@ -119,6 +119,7 @@ DOCUMENTS = pa.schema(
         ("near_key", pa.int64()),
         ("duplicate_of", KEY),
         ("canonical_url", pa.string()),
+        ("canonical_ignored", pa.string()),  # why it is not believed
         ("noindex", pa.bool_()),
         ("nofollow", pa.bool_()),
         ("noarchive", pa.bool_()),
@@ -126,6 +127,7 @@ DOCUMENTS = pa.schema(
         ("spam_score", pa.float32()),
         ("facts", pa.map_(pa.string(), pa.string())),
         ("depth", pa.int32()),
+        ("truncated", pa.string()),  # the bound that kept the rest from being read; null: all was
     ]
 )
 
@@ -147,7 +149,7 @@ URLS = pa.schema(
         ("url_key", KEY),
         ("url", pa.string()),
         ("host", pa.string()),
-        ("state", pa.string()),  # due, fetched, redirected, gone, failed, denied
+        ("state", pa.string()),  # due, fetched, redirected, gone, failed, denied, alias
         ("depth", pa.int32()),
         ("score", pa.float64()),
         ("discovered_round", pa.int32()),
@@ -166,6 +168,26 @@ URLS = pa.schema(
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
         ("sitemap_lastmod", TIME),  # when it changed last, as the sitemaps that name it say
+        ("joined_to", KEY),  # of an alias, or of a permanent redirect: the URL that stands for it
+        ("stand_ins", pa.list_(pa.string())),  # a few aliases of a URL that is due, in case that it gives nothing
+    ]
+)
+
+_PAIR = pa.struct([("url", pa.string()), ("other_url", pa.string()), ("digest", KEY)])
+
+ALIASES = pa.schema(
+    [
+        ("origin", pa.string()),  # scheme://host[:port] of the URLs that the rule changes
+        ("host", pa.string()),
+        ("kind", pa.string()),  # index_page, case, trailing_slash, parameter, www, scheme, mirror
+        ("detail", pa.string()),  # name of the index page or parameter, or the origin that stands for this one; or ""
+        ("support", pa.int64()),  # contents that URLs had in common which the rule says are one
+        ("contradictions", pa.int64()),  # such URLs with different contents
+        ("state", pa.string()),  # proposed, used, dropped
+        ("since", pa.int32()),  # the round of that state
+        ("round", pa.int32()),  # of this row: the newest row of a rule counts
+        ("evidence", pa.list_(_PAIR)),  # pairs with one content, the first few
+        ("against", pa.list_(_PAIR)),  # pairs with different contents
     ]
 )
 
@@ -243,6 +265,7 @@ TABLES: Mapping[str, pa.Schema] = {
     "documents": DOCUMENTS,
     "links": LINKS,
     "urls": URLS,
+    "aliases": ALIASES,
     "digests": DIGESTS,
     "hosts": HOSTS,
     "turns": HOSTS,
