@@ -49,7 +49,7 @@ class Crawled(NamedTuple):
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     path, sites = tmp_path_factory.mktemp("aliases"), alias_web()
     with Web(sites, by_name=True) as web:
-        crawl(path, [web.url(name) for name in sites], fetch__resolve=web.pins)
+        crawl(path, [web.url(name) for name in sites], workers=2, fetch__resolve=web.pins)
         names = {web.authority(name): name for name in sites}
     return Crawled(path, names, rows(path, "aliases"), rows(path, "visits"), rows(path, "documents"))
 

@@ -107,7 +107,7 @@ class Classes:
         row, digest = self._row(class_), first.get("digest")
         if first["url_key"] == class_ or (row and row["state"] != ALIAS):
             return
-        if not row or (row["joined_to"], row["digest"]) != (first["url_key"], digest):
+        if not row or (row["joined_to"], row.get("digest")) != (first["url_key"], digest):
             form = self._rules.normal(first["url"])
             alias = self._alias(first | {"url_key": class_, "url": form, "host": host(form)}, first)
             found = (row or {}).get("discovered_from")
