@@ -139,18 +139,21 @@ def test_a_row_tells_since_when() -> None:
 
 # rounds so far, kind: pages that the next may visit
 BUDGETS = {
-    "new, linked from news": ([], Kind.PLAIN, 6),
+    "new, linked from news": ([], Kind.PLAIN, 256),
     "new, linked from nothing new": ([], Kind.BARREN, 4),
-    "pays": ([(6, 6)], Kind.PLAIN, 48),
-    "pays half": ([(10, 4)], Kind.PLAIN, 10),
-    "gives little, linked from news": ([(100, 1)], Kind.PLAIN, 25),
+    "pays": ([(6, 6)], Kind.BARREN, 48),
+    "pays half": ([(10, 4)], Kind.BARREN, 10),
+    "pays, linked from news": ([(100, 100)], Kind.PLAIN, 800),
+    "pays, but is small": ([(6, 6)], Kind.PLAIN, 256),
+    "gives little, linked from news": ([(100, 1)], Kind.PLAIN, 64),
+    "gives little, linked from much news": ([(1000, 10)], Kind.PLAIN, 250),
     "gives little": ([(100, 1)], Kind.BARREN, 2),
 }
 
 
 @pytest.mark.parametrize(("rounds", "kind", "pages"), BUDGETS.values(), ids=BUDGETS)
 def test_budgets(rounds: list[tuple[int, int]], kind: Kind, pages: int) -> None:
-    assert budget(("/a/*", kind), after(rounds, kind) if rounds else None) == pages
+    assert budget(("/a/*", kind), after(rounds, kind) if rounds else None, 9) == pages
 
 
 def test_a_template_speaks_for_itself_once_it_has_proved_something() -> None:
@@ -172,9 +175,12 @@ def admitted(rows: list, known: list = (), forms: set = frozenset(), allow: list
 
 def test_new_templates_take_turns_and_each_has_its_budget() -> None:
     paths = [f"/shop?colour={number}" for number in range(20)]
-    assert admitted(queue(*paths, "/shop?page=2")) == [paths[0], "/shop?page=2", *paths[1:5]]
+    known = [after([(9, 9)], template_="/news/*")]
+    assert admitted(queue(*paths, "/shop?page=2"), known) == [paths[0], "/shop?page=2", *paths[1:7]]
+    assert len(admitted(queue(*paths, "/shop?page=2"))) == 21, "too early to tell"
     folders = [f"/{letter * 3}/{number}" for letter in "abcdefghijk" for number in range(9)]
-    assert len(admitted(queue(*folders))) == 32
+    assert len(admitted(queue(*folders))) == 99
+    assert len(admitted(queue(*(f"/{letter * 3}/{n}" for letter in "abc" for n in range(300))))) == 256
     assert len(admitted(queue(*folders, barren=True))) == 4
 
 
@@ -195,7 +201,7 @@ def test_seeds_sitemaps_pages_seen_before_and_what_is_allowed_have_no_budget() -
     for fields in ({"depth": 0}, {"kind": "sitemap"}, {"digest": b"d" * 16}):
         assert len(admitted([each._replace(**fields) for each in queue(*paths)])) == 50
     assert len(admitted(queue(*paths), allow=["a.test/a/*"])) == 50
-    assert len(admitted(queue(*paths), allow=["b.test/*"])) == 6
+    assert len(admitted(queue(*paths, barren=True), allow=["b.test/*"])) == 4
 
 
 KEY = b"k" * 16

@@ -11,7 +11,7 @@ import pytest
 
 from runners.status import render, summarize
 from tests.crawls import crawl, frontier, rows, states
-from tests.trap_sites import TRAPS, Site
+from tests.trap_sites import COMMON_WORDS, TRAPS, Site
 from tests.web import Page, Web, html
 from transforms.crawl_dir import CrawlDir
 
@@ -79,13 +79,18 @@ def held(path: Path) -> set[str]:
     return {url for url, row in states(path).items() if row["state"] == "trapped"}
 
 
+ESSAYS = {f"/essay{n}": html(f"Essay {n}", " ".join(f"{w}{'xyzuv'[n]}" for w in COMMON_WORDS[:20])) for n in range(5)}
+
+
 def mirror(path: str) -> Page | None:
-    """Every page says the same, and leads to two more."""
+    """Pages that all say the same, and lead to two more each, beside a few essays."""
     if not (found := re.fullmatch(r"/(?:page(\d+))?", path)):
-        return None
+        return ESSAYS.get(path)
     number = int(found[1] or 0)
     links = range(1, 13) if path == "/" else (number * 2 + 11, number * 2 + 12)
-    return html("Mirror", f"{path} Who looks into a mirror sees a mirror.", [f"/page{link}" for link in links])
+    more = ESSAYS if path == "/" else ()
+    text = "Whoever looks into this old mirror of ours sees just another mirror with nobody around."
+    return html("Mirror", f"{path} {text}", [*(f"/page{link}" for link in links), *more])
 
 
 MIRROR = Site(mirror, lambda path: None, 0)
@@ -117,4 +122,15 @@ def test_without_detection_a_round_visits_all_that_is_due(tmp_path: Path) -> Non
     with Web({"mirror.test": MIRROR}) as web:
         crawl(tmp_path, [web.url("mirror.test")], rounds=3, traps__detect=False)
     assert rows(tmp_path, "traps") == rows(tmp_path, "specimens") == []
-    assert Counter(row["round"] for row in rows(tmp_path, "visits")) == {1: 1, 2: 12, 3: 24}
+    assert Counter(row["round"] for row in rows(tmp_path, "visits")) == {1: 1, 2: 12 + 5, 3: 24}
+
+
+def test_a_site_that_is_all_alike_is_no_trap(tmp_path: Path) -> None:
+    """There is no telling its pages apart, and no end of small sites like this."""
+    same = "Every page of this site has been made by one program, which was not told to write anything else."
+    paths = ["/", *(f"/page{number}" for number in range(1, 85))]
+    site = {path: html("Page", f"{n} {same}", paths[4 * n + 1 : 4 * n + 5]) for n, path in enumerate(paths)}
+    with Web({"alike.test": site}) as web:
+        crawl(tmp_path, [web.url("alike.test")], rounds=4)
+    assert len(visited(tmp_path)) == 85
+    assert held(tmp_path) == set()

@@ -51,7 +51,7 @@ _SYLLABLES = [
     "ri",
     "ro",
 ]
-_COMMON = ["".join(pair) for pair in itertools.product(_SYLLABLES[:20], _SYLLABLES)][:300]
+COMMON_WORDS = ["".join(pair) for pair in itertools.product(_SYLLABLES[:20], _SYLLABLES)][:300]
 
 
 class Site(Mapping[str, Page]):
@@ -106,7 +106,7 @@ class Press:
     def story(self, name: str) -> str:
         """A text of common words, and of some that only it has."""
         luck = chance("story", self._site, name)
-        words = [*(luck.choice(_COMMON) for _ in range(60)), *(word(luck, 5) for _ in range(6))]
+        words = [*(luck.choice(COMMON_WORDS) for _ in range(60)), *(word(luck, 5) for _ in range(6))]
         luck.shuffle(words)
         return " ".join(words)
 

@@ -22,6 +22,7 @@ _LISTED, _COMPARED = 32, 4  # specimens that share one of them, and those that s
 # Of 13,533 pages of five real sites, 93 % of four and half of the fifth (the reference of a class library) differ by
 # more from all specimens; a month without events and a room of a maze do not (docs/traps.md).
 _ALIKE = 0.75  # of a page's words
+_TELLING = 10  # words; a page with fewer says too little to be called different
 
 
 def page_words(title: str, text: str, url: str, links: Iterable[str]) -> bytes:
@@ -43,6 +44,7 @@ class Specimens:
         self._said = list[set[int]]()
         self._alike = dict[int, None]()  # those that others were like, the last of them last
         self._by_least = dict[int, deque[int]]()
+        self.telling = 0  # of them, those with more than a few words
         for each in words:
             self._add(each, unpack(each))
 
@@ -68,6 +70,7 @@ class Specimens:
             self._by_least.setdefault(least, deque(maxlen=_LISTED)).append(len(self._pages))
         self._pages.append(words)
         self._said.append(said)
+        self.telling += len(said) >= _TELLING
 
 
 def _least(words: bytes) -> list[int]:

@@ -5,7 +5,20 @@ from collections.abc import Iterable, Iterator
 
 from transforms.frontier import Due
 from transforms.sitemap_terms import SITEMAP
-from transforms.traps import Allows, Kind, Look, Name, Row, budget, has_proved, kind_of, look, names_of, newest
+from transforms.traps import (
+    Allows,
+    Kind,
+    Look,
+    Name,
+    Row,
+    budget,
+    has_proved,
+    kind_of,
+    look,
+    names_of,
+    newest,
+    pages_seen,
+)
 
 
 def is_exempt(depth: int, kind: str | None, digest: bytes | None) -> bool:
@@ -18,6 +31,7 @@ class Budgets:
 
     def __init__(self, rows: Iterable[Row], forms: Iterable[int], is_allowed: Allows) -> None:
         self._known = newest(rows)
+        self._seen = pages_seen(self._known.values())
         self._forms = set(forms)
         self._is_allowed = is_allowed
         self._left: dict[Name, int] = {}
@@ -40,7 +54,7 @@ class Budgets:
 
     def _take(self, looks: Look, is_barren: bool) -> bool:
         names = names_of(looks.template, kind_of(looks, is_barren, self._forms), self._known)
-        left = [self._left.setdefault(name, budget(name, self._known.get(name))) for name in names]
+        left = [self._left.setdefault(name, budget(name, self._known.get(name), self._seen)) for name in names]
         if min(left) <= 0:
             return False
         for name in names:

@@ -22,7 +22,8 @@ ENOUGH = 6
 """Pages that prove something."""
 
 _GROWTH = 8  # times as many pages as it had so far, for a template that pays
-_LEAST, _SLOW = 2, 1 / 4  # pages a round, and times as many as it had so far, for one that does not
+_SLOW = 1 / 4  # times as many, for a throttled one that pages with news link to
+_THROTTLED = 2  # pages a round, for other throttled ones
 _PAYS, _POOR, _NONE = 1 / 2, 1 / 4, 1 / 16  # of its pages have news
 _WINDOW = 32  # pages; older ones are forgotten
 _SAMPLES = 3
@@ -37,8 +38,10 @@ class Kind(StrEnum):
     VARIANT = "variant"  # one was visited that differs in nothing but opaque tokens, as sessions do
 
 
-_FIRST = {Kind.PLAIN: 6, Kind.BARREN: 4, Kind.VARIANT: 4}  # pages a round, until a template has proved anything
-_FIRST_NEW = 32  # the same for all new templates of a host together, where pages with news link to them
+# Pages a round, until a template has proved anything. What pages with news link to comes to an end, but filters come in
+# all combinations.
+_FIRST, _FIRST_QUERIES, _FIRST_BARREN = 256, 8, 4
+_FEW = 5  # pages of a host, before which nothing can be said of its queries
 
 
 class State(StrEnum):
@@ -81,14 +84,17 @@ def judge(row: Row, pages: int, fresh: int, samples: Iterable[str], round_: int)
     }
 
 
-def budget(name: Name, row: Row | None) -> int:
-    """How many pages of a template a round may visit."""
+def budget(name: Name, row: Row | None, seen: int) -> int:
+    """How many pages of a template a round may visit, on a host of which so many have been seen."""
+    is_plain = name[1] == Kind.PLAIN
+    is_query = "?" in name[0] and seen >= _FEW
+    first = (_FIRST_QUERIES if is_query else _FIRST) if is_plain else _FIRST_BARREN
     if row is None or row["recent_pages"] < ENOUGH:
-        return _FIRST_NEW if name == (_ANY, Kind.PLAIN) else _FIRST[Kind(name[1])]
+        return first
     pages = int(row["pages"])
     if row["state"] != State.OPEN:
-        return max(_LEAST, int(pages * _SLOW)) if name[1] == Kind.PLAIN else _LEAST
-    return pages * _GROWTH if row["recent_fresh"] >= _PAYS * row["recent_pages"] else pages
+        return max(first // 4, int(pages * _SLOW)) if is_plain else _THROTTLED
+    return max(first, pages * _GROWTH if row["recent_fresh"] >= _PAYS * row["recent_pages"] else pages)
 
 
 def newest(rows: Iterable[Row]) -> dict[Name, Row]:
@@ -136,6 +142,16 @@ def kind_of(looks: Look, is_barren: bool, forms: Collection[int]) -> Kind:
 def has_proved(row: Row | None) -> bool:
     """Whether a template speaks for itself: by enough pages, or by news on every page so far."""
     return row is not None and (row["recent_pages"] >= ENOUGH or 0 < row["pages"] == row["fresh"])
+
+
+def pages_seen(rows: Iterable[Row]) -> int:
+    """Pages of a host that were visited, by the rows that count."""
+    return sum(int(row["pages"]) for row in rows if not is_shared(row["template"]))
+
+
+def is_shared(template_: str) -> bool:
+    """Whether a row stands for several templates, each of which has one of its own."""
+    return template_ == _ANY or template_.endswith("?*")
 
 
 def names_of(template_: str, kind: Kind, known: Mapping[Name, Row]) -> list[Name]:

@@ -15,8 +15,25 @@ from transforms.settings import Traps
 from transforms.tables import SPECIMENS, TRAPS, TableFile, TableWriter, from_ipc, open_parquet, read_table, to_ipc
 from transforms.templates import family
 from transforms.trap_holds import Held
-from transforms.traps import Allows, Name, Row, State, allows, judge, kind_of, look, names_of, new_row, newest
+from transforms.traps import (
+    Allows,
+    Name,
+    Row,
+    State,
+    allows,
+    judge,
+    kind_of,
+    look,
+    names_of,
+    new_row,
+    newest,
+    pages_seen,
+)
 from transforms.yields import STALE, YIELDS
+
+_VARIED, _LARGE = 5, 1_000
+"""Different pages of a host, or pages at all, before some can be said to have no news: where all pages are alike, or
+have hardly any words, that is how the host writes."""
 
 
 class Watched(NamedTuple):
@@ -39,6 +56,8 @@ def watch(
     known = newest(traps)
     families = {row["template"]: Specimens(row["words"]) for row in sorted(specimens, key=lambda row: row["round"])}
     forms = {form for row in specimens for form in unpack(row["forms"])}
+    telling = sum(family_.telling for family_ in families.values())
+    seen = pages_seen(known.values())
     stale: list[bytes] = []
     visited, fresh = Counter[Name](), Counter[Name]()
     samples, added = dict[Name, list[str]](), dict[str, list[int]]()
@@ -51,7 +70,11 @@ def watch(
             forms.add(form)
             new_forms.append(form)
         others = families.setdefault(group, Specimens())
-        is_fresh = page["url_key"] not in duplicates and others.is_news(page["words"])
+        telling -= others.telling
+        is_news = others.is_news(page["words"]) or (telling + others.telling < _VARIED and seen < _LARGE)
+        telling += others.telling
+        seen += 1
+        is_fresh = page["url_key"] not in duplicates and is_news
         if is_allowed(page["url"]):
             continue
         if not is_fresh:
