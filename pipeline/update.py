@@ -19,7 +19,8 @@ from transforms.parsing import ParseVisits
 from transforms.settings import Settings
 from transforms.sitemap_links import FollowSitemaps
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
-from transforms.url_states import AdvanceUrls, read_frontier
+from transforms.url_states import AdvanceUrls, read_frontier, read_held
+from transforms.watching import WatchYields, Yielded, hosts_of, specimens_rows, traps_rows
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
@@ -46,6 +47,8 @@ class UpdateStep:
     urls: Sequence[str]
     digests: Sequence[str]
     hosts: Sequence[str]
+    trap_files: Sequence[str]
+    specimens: Sequence[str]
     seeds: Sequence[str]
     report: str
 
@@ -97,15 +100,20 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     )
     judged = {"new": parsed.contents, "earlier": earlier_digests} | "JudgeContents" >> JudgeContents(root, round_)
 
+    watched = _watch(pipeline, step, parsed.shard_to_yields, judged.shard_to_duplicates)
     dead = parsed.facts | "Dead" >> beam.FlatMap(dead_keys)
     finished = {
         "pages": parsed.shard_to_pages,
         "duplicates": judged.shard_to_duplicates,
+        "stale": watched.shard_to_stale,
     } | "FinishPages" >> FinishPages(root, round_, partitions, dead)
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
+    trapped = _files(pipeline, "Waiting", step.frontier) | "Trapped" >> beam.FlatMap(
+        read_held, beam.pvalue.AsList(watched.held), root, partitions, step.settings.traps
+    )
     keys = (
-        (candidates, parsed.facts)
+        (candidates, parsed.facts, trapped)
         | "FoundAndVisited" >> beam.Flatten()
         | "WithForms" >> beam.FlatMap(with_forms, aliases)
         | "Keys" >> CollectKeys(step.links, "url_key")
@@ -130,7 +138,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "facts": parsed.facts,
         "earlier": earlier_urls,
         "frontier": frontier,
-    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings.limits, partitions, learned.in_force)
+    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings, partitions, learned.in_force, watched.held)
 
     hosts = (
         {
@@ -149,8 +157,26 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "WriteRejections" >> WriteRows(root, "rejections", round_, "reason", weight="count")
     )
     alerts = parsed.alerts | "WriteAlerts" >> WriteRows(root, "alerts", round_, "kind")
-    files = (judged.files, finished.files, learned.files, states, hosts, rejections, alerts) | "Files" >> beam.Flatten()
+    written = (judged.files, watched.files, finished.files, learned.files, states, hosts, rejections, alerts)
+    files = written | "Files" >> beam.Flatten()
     files | "Report" >> ReportFiles(step.report)
+
+
+def _watch(
+    pipeline: beam.Pipeline, step: UpdateStep, yields: beam.PCollection, duplicates: beam.PCollection
+) -> Yielded:
+    """Judge what the pages yielded by all that is known of their hosts."""
+    hosts = yields | "YieldHosts" >> beam.FlatMap(hosts_of) | "DistinctHosts" >> beam.Distinct()
+    wanted = beam.pvalue.AsDict(hosts | "AsKeys" >> beam.Map(lambda host: (host, None)))
+    traps = _files(pipeline, "Traps", step.trap_files) | "EarlierTraps" >> beam.FlatMap(
+        traps_rows, step.root, step.shards
+    )
+    specimens = _files(pipeline, "Specimens", step.specimens) | "EarlierSpecimens" >> beam.FlatMap(
+        specimens_rows, step.root, step.shards, wanted
+    )
+    return {"yields": yields, "duplicates": duplicates, "traps": traps, "specimens": specimens} | (
+        "WatchYields" >> WatchYields(step.root, step.round, step.settings.traps)
+    )
 
 
 def _files(pipeline: beam.Pipeline, name: str, paths: Sequence[str]) -> beam.PCollection[str]:

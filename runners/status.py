@@ -9,6 +9,7 @@ from transforms.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, n
 from transforms.outcomes import Outcome
 from transforms.parsers import PARSE_ERRORS
 from transforms.tables import TABLES, read_table
+from transforms.traps import State
 
 
 def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:
             failed += file.counts.get(PARSE_ERRORS, 0)
     for file in frontier_files(manifests):
         _add(frontier, file.counts)
-    hosts = _hosts(crawl, manifests)
+    hosts, traps = _hosts(crawl, manifests), _traps(crawl, manifests)
     held: dict[str, int] = {}
     for row in hosts.values():
         if row["not_before"] and row["not_before"] > now:
@@ -51,7 +52,14 @@ def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:
         "hosts": len(hosts),
         "held": held,
         "aliases": _aliases(crawl, manifests),
-        "alarms": [*_alarms(outcomes), *_failing(hosts.values()), *_unparsed(failed)],
+        "traps": traps,
+        "alarms": [
+            *_alarms(outcomes),
+            *_failing(hosts.values()),
+            *_unparsed(failed),
+            *map(_trap_line, traps),
+            *_too_long(crawl, manifests),
+        ],
     }
 
 
@@ -124,6 +132,41 @@ def _failing(hosts: Iterable[dict[str, Any]]) -> list[str]:
 
 
 _FAILURES, _NAMED, _RULES_NAMED = 3, 5, 10
+
+
+def _traps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[dict[str, Any]]:
+    """The templates that are held back, of each host those that were visited most before those that cost less."""
+    columns = ["host", "template", "kind", "round", "state", "since", "pages", "fresh", "samples"]
+    paths = [file.path for file in files_of(manifests, "traps")]
+    newest: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in read_table(crawl.root, paths, TABLES["traps"], columns).to_pylist():
+        newest[row["host"], row["template"], row["kind"]] = row
+    held = [row for row in newest.values() if row["state"] != State.OPEN]
+    return sorted(held, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
+
+
+def _trap_line(row: dict[str, Any]) -> str:
+    sample = f", such as {row['samples'][0]}" if row["samples"] else ""
+    return (
+        f"{row['host']}{row['template']} is {row['state']} since round {row['since']}: {row['fresh']} of"
+        f" {row['pages']} {row['kind']} pages had anything new{sample}"
+    )
+
+
+def _too_long(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[str]:
+    """The hosts that have links to over-long URLs, those with the most first."""
+    paths = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
+    counts: dict[str, int] = {}
+    samples: dict[str, str] = {}
+    for row in read_table(crawl.root, paths, TABLES["rejections"]).to_pylist():
+        if row["reason"] == "too_long":
+            _add(counts, {row["host"]: row["count"]})
+            samples[row["host"]] = row["samples"][0]
+    worst = sorted(counts, key=lambda host: (-counts[host], host))
+    found = [
+        f"{host}: {counts[host]} links to over-long URLs, such as {samples[host][:80]}…" for host in worst[:_NAMED]
+    ]
+    return found + ([f"{len(worst) - _NAMED} more hosts have over-long URLs"] if len(worst) > _NAMED else [])
 
 
 def _line(name: str, counts: dict[str, int]) -> str:

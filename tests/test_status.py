@@ -69,6 +69,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "hosts": 2,
         "held": {},
         "aliases": [],
+        "traps": [],
         "alarms": [],
     }
     assert json.loads(json.dumps(found)) == found

@@ -15,7 +15,7 @@ from transforms.documents import CANDIDATES
 from transforms.history import split
 from transforms.outcomes import REQUESTED, Outcome
 from transforms.parsing import FACTS
-from transforms.settings import Limits
+from transforms.settings import Limits, Settings
 from transforms.tables import FRONTIER, URLS, read_table
 from transforms.url_states import AdvanceUrls, advance, after_visit, merge_candidates, read_frontier, retry_at
 from transforms.urls import url_key
@@ -294,4 +294,5 @@ def test_a_round_writes_the_changed_urls_and_the_frontier_of_the_next(tmp_path):
             for name, (schema, rows) in sides.items()
         }
         in_force = pipeline | "Rules" >> beam.Create([InForce.of(Known.of([]), [])])
-        assert_that(collections | AdvanceUrls(root, 5, LIMITS, 4, in_force), check)
+        held = pipeline | "Held" >> beam.Create([])
+        assert_that(collections | AdvanceUrls(root, 5, Settings(), 4, in_force, held), check)

@@ -45,6 +45,7 @@ FRONTIER = pa.schema(
         ("digest", KEY),  # of the content that it had, if it was visited before
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
+        ("barren", pa.bool_()),  # only pages without news link to it
     ]
 )
 
@@ -78,6 +79,7 @@ VISITS = pa.schema(
         ("digest_before", KEY),  # of the content that an earlier visit found
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
+        ("barren", pa.bool_()),  # only pages without news link to it
     ]
 )
 
@@ -149,7 +151,7 @@ URLS = pa.schema(
         ("url_key", KEY),
         ("url", pa.string()),
         ("host", pa.string()),
-        ("state", pa.string()),  # due, fetched, redirected, gone, failed, denied, alias
+        ("state", pa.string()),  # due, fetched, redirected, gone, failed, denied, trapped, alias
         ("depth", pa.int32()),
         ("score", pa.float64()),
         ("discovered_round", pa.int32()),
@@ -234,6 +236,32 @@ REJECTIONS = pa.schema(
     ]
 )
 
+TRAPS = pa.schema(
+    [
+        ("host", pa.string()),
+        ("template", pa.string()),  # of paths and queries; * is all that is new on the host
+        ("kind", pa.string()),  # of way to it: plain, barren, variant
+        ("round", pa.int32()),  # of this row: the newest of a template and kind counts
+        ("state", pa.string()),  # open, throttled, trapped
+        ("since", pa.int32()),  # the round that brought the state
+        ("pages", pa.int64()),  # visited for the first time
+        ("fresh", pa.int64()),  # of those, with news
+        ("recent_pages", pa.float64()),  # about the last 32
+        ("recent_fresh", pa.float64()),
+        ("samples", pa.list_(pa.string())),
+    ]
+)
+
+SPECIMENS = pa.schema(
+    [
+        ("host", pa.string()),
+        ("template", pa.string()),  # of a family of paths
+        ("round", pa.int32()),
+        ("words", pa.list_(pa.binary())),  # of pages that others are compared with; the newest row counts
+        ("forms", pa.binary()),  # of URLs without their opaque tokens: those that this round has added
+    ]
+)
+
 ALERTS = pa.schema(
     [
         ("url_key", KEY),
@@ -270,6 +298,8 @@ TABLES: Mapping[str, pa.Schema] = {
     "hosts": HOSTS,
     "turns": HOSTS,
     "rejections": REJECTIONS,
+    "traps": TRAPS,
+    "specimens": SPECIMENS,
     "alerts": ALERTS,
     "seeds": SEEDS,
 }
