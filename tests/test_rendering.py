@@ -187,6 +187,7 @@ def test_a_page_asks_for_so_much_and_no_more():
 # replies that no browser sees
 PLAIN = {
     "no page": Reply(200, [("Content-Type", "text/plain")], b"<script>document.write(1)</script>"),
+    "nothing": Reply(204, HTML),
     "an error": Reply(404, HTML, b"<p>gone"),
     "a redirect": Reply(302, [*HTML, ("Location", "/x")], b"<p>moved"),
     "not modified": Reply(304),

@@ -93,8 +93,8 @@ class Renderer(Through):
         self._aborted.clear()
         started = time.monotonic()
         reply = self.client.get(url, headers, any_type)
-        is_page = outcome(url, reply, conditional=False) is Outcome.FETCHED and _media_type(reply) in media_types.HTML
-        if any_type or not is_page:
+        is_fetched = outcome(url, reply, conditional=False) is Outcome.FETCHED
+        if any_type or not is_fetched or not reply.body or _media_type(reply) not in media_types.HTML:
             return reply
         try:
             text = self._render(url, headers, reply, started)
