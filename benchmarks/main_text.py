@@ -1,6 +1,6 @@
 """How well main text is told from what surrounds it, and what that costs.
 
-    python benchmarks/main_text.py SITES [--pages N] [--with resiliparse trafilatura]
+    PYTHONPATH=. python benchmarks/main_text.py SITES [--pages N] [--with resiliparse trafilatura]
 
 SITES is a folder that ../shared/realweb/realweb.sh has made, with a folder for each site. Of N pages of each, chosen by
 a hash of their names, takes those that mark a content of at least 20 words (tests/content.py says how). Compares the

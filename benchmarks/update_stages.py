@@ -1,6 +1,6 @@
 """What an update step spends its time on, page by page.
 
-    python benchmarks/update_stages.py DIRECTORY… [--pages N]
+    PYTHONPATH=. python benchmarks/update_stages.py DIRECTORY… [--pages N]
 
 Takes the pages in the HTML files below the directories, each a site, N of each by a hash of their names. Every stage is
 timed by itself, one core, CPU time, the best of three runs, on what the stage before it gave; `whole step` is an update
