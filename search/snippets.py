@@ -18,7 +18,7 @@ Snippet = tuple[tuple[str, bool], ...]
 """Pieces of text in their order, each with whether it is a match, to be marked."""
 
 _CJK = re.compile(f"[{CJK}]")
-_LETTER = rf"[^\W{CJK}]"
+_LETTER = rf"[^\W_{CJK}]"
 
 
 class _Match(NamedTuple):
