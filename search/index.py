@@ -14,7 +14,7 @@ from search.clustering import by_host, whole_windows
 from search.matching import Mask, matching
 from search.query import parse
 from search.results import Explanation, Hit, Part, Results
-from search.segment import Segment
+from search.segment import CACHED, Segment
 from search.snippets import snippet
 from search.spelling import Dictionary
 from search.terms import Ints, Postings
@@ -34,10 +34,11 @@ class _Candidate(NamedTuple):
 
 
 class _Scored(NamedTuple):
-    """The documents of a segment that have a unit, and what it is worth there, before its own weight."""
+    """The documents that have a unit, by segment, and parallel to them what it adds to their scores."""
 
-    docs: Ints
-    impacts: ranking.Floats
+    documents: int  # in all segments
+    docs: list[Ints]
+    scores: list[ranking.Floats]
 
 
 class Index:
@@ -56,7 +57,7 @@ class Index:
         self._factors = [ranking.field_factors(segment.lengths, averages) for segment in segments]
         self._standings = _standings(segments)
         self._boosts = [np.prod(standing, axis=0) for standing in self._standings]
-        self._scored = functools.lru_cache(256 * max(1, len(segments)))(self._scored_anew)
+        self._scored = functools.lru_cache(CACHED)(self._scored_anew)
 
     @classmethod
     def open(cls, crawl: CrawlDir, as_of: int | None = None) -> "Index":
@@ -87,14 +88,14 @@ class Index:
         """
         asked = parse(query)
         units: list[Unit] = [*asked.words, *asked.phrases]
-        weights = {unit: self._weight(unit) for unit in units}
+        scored = {unit: self._scored(unit) for unit in units}
         most = offset + limit if per_host is None else whole_windows(offset + limit)
         total = 0
         candidates: list[_Candidate] = []
         for number, segment in enumerate(self._segments):
             found = matching(segment, asked.condition) & self._current[number]
             total += int(found.sum())
-            scores = self._scores(number, weights)
+            scores = self._scores(number, scored.values())
             docs = ranking.best(scores, found, most)
             urls = segment.facts["url"].take(docs).to_pylist()
             candidates += map(_Candidate, (-scores[docs]).tolist(), urls, [number] * len(docs), docs.tolist())
@@ -103,44 +104,40 @@ class Index:
             hosts = [self._segments[c.segment].facts["host"][c.doc].as_py() for c in candidates]
             candidates = [candidates[place] for place in by_host(hosts, per_host)]
         candidates = candidates[offset : offset + limit]
-        explanations = [self._explanation(c, weights) if explain else None for c in candidates]
+        explanations = [self._explanation(c, scored) if explain else None for c in candidates]
         return Results(query, total, self._hits(candidates, explanations, units), self._respelled(query, asked.words))
 
-    def _scores(self, number: int, weights: Mapping[Unit, float]) -> ranking.Floats:
+    def _scores(self, number: int, scored: Collection[_Scored]) -> ranking.Floats:
         """The scores of all documents of a segment; a query that has nothing to score ranks by standing alone."""
         scores = np.zeros(self._segments[number].documents)
-        for unit, weight in weights.items():
-            scored = self._scored(number, unit)
-            scores[scored.docs] += weight * scored.impacts
-        return (scores if weights else scores + 1) * self._boosts[number]
+        for unit in scored:
+            scores[unit.docs[number]] += unit.scores[number]
+        return (scores if scored else scores + 1) * self._boosts[number]
 
-    def _weight(self, unit: Unit) -> float:
-        weight = ranking.inverse_document_frequency(self.documents, self._documents_with(unit))
-        return weight if isinstance(unit, str) else ranking.PHRASE * weight
-
-    def _documents_with(self, unit: Unit) -> int:
-        return sum(len(self._scored(number, unit).docs) for number in range(len(self._segments)))
+    def _scored_anew(self, unit: Unit) -> _Scored:
+        postings = [self._postings(number, unit) for number in range(len(self._segments))]
+        documents = sum(len(part.docs) for part in postings)
+        weight = ranking.inverse_document_frequency(self.documents, documents)
+        if not isinstance(unit, str):
+            weight *= ranking.PHRASE
+        impacts = map(ranking.impacts, postings, self._factors)
+        return _Scored(documents, [part.docs for part in postings], [weight * impact for impact in impacts])
 
     def _postings(self, number: int, unit: Unit) -> Postings:
         segment = self._segments[number]
         postings = segment.word(unit) if isinstance(unit, str) else segment.phrase(unit)
         return postings.only(self._current[number][postings.docs])
 
-    def _scored_anew(self, number: int, unit: Unit) -> _Scored:
-        postings = self._postings(number, unit)
-        return _Scored(postings.docs, ranking.impacts(postings, self._factors[number]))
-
-    def _explanation(self, candidate: _Candidate, weights: Mapping[Unit, float]) -> Explanation:
+    def _explanation(self, candidate: _Candidate, scored: Mapping[Unit, _Scored]) -> Explanation:
         number, doc = candidate.segment, candidate.doc
         parts = []
-        for unit, weight in weights.items():
+        for unit, found in scored.items():
             postings = self._postings(number, unit)
             place = int(np.searchsorted(postings.docs, doc))
             if place < len(postings.docs) and postings.docs[place] == doc:
                 counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
-                score = weight * float(self._scored(number, unit).impacts[place])
                 text = unit if isinstance(unit, str) else " ".join(unit)
-                parts.append(Part(text, self._documents_with(unit), counts, score))
+                parts.append(Part(text, found.documents, counts, float(found.scores[number][place])))
         return Explanation(parts, *(float(factor[doc]) for factor in self._standings[number]))
 
     def _hits(
@@ -169,7 +166,7 @@ class Index:
         changes = {
             word: near
             for word in words
-            if not self._documents_with(word) and (near := self._dictionary.suggest(word)) is not None
+            if not self._scored(word).documents and (near := self._dictionary.suggest(word)) is not None
         }
         if not changes:
             return None

@@ -53,7 +53,7 @@ class Segment:
         self._languages = sorted(set(stemmed))
         self._language_of = np.array([self._languages.index(language) for language in stemmed], np.int8)
         self._distinct = functools.lru_cache(self._distinct_values)
-        self.forms = functools.lru_cache(CACHED)(self._forms_anywhere)
+        self._forms = functools.lru_cache(CACHED)(self._read_forms)
         self.word = functools.lru_cache(CACHED)(self._word)
         self.phrase = functools.lru_cache(CACHED)(self._phrase)
         self._positions = functools.lru_cache(CACHED)(lambda term: self._own.positions([term]).get(term, NO_POSITIONS))
@@ -63,9 +63,9 @@ class Segment:
         """How many documents are in the segment."""
         return int(self.facts.num_rows)
 
-    def _forms_anywhere(self, term: str) -> set[str]:
+    def forms(self, term: str) -> set[str]:
         """All forms in which documents of this segment may have a word."""
-        return {form for terms in self._terms for form in self._forms(terms, term)}
+        return set(self._forms(self._own, term))
 
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
         """Whether each document has a value of a fact that is wanted; what is not known is ""."""
@@ -105,7 +105,7 @@ class Segment:
                 parts.append(postings)
         return unite(parts)
 
-    def _forms(self, terms: Terms, term: str) -> dict[str, list[int]]:
+    def _read_forms(self, terms: Terms, term: str) -> dict[str, list[int]]:
         """The forms of a word, each with the languages in which it is one."""
         classes = [word_class(term, language) for language in self._languages]
         rows = terms.forms(set(classes))

@@ -18,7 +18,7 @@ Snippet = tuple[tuple[str, bool], ...]
 """Pieces of text in their order, each with whether it is a match, to be marked."""
 
 _CJK = re.compile(f"[{CJK}]")
-_LETTER = rf"[^\W_{CJK}]"
+_LETTER = re.compile(rf"[^\W_{CJK}]")
 
 
 class _Match(NamedTuple):
@@ -70,14 +70,15 @@ def _folded(text: str) -> str:
 
 def _matches(folded: str, terms: Collection[str]) -> list[_Match]:
     """Where the terms stand, in order. CJK terms, pairs of characters, overlap; others are whole words."""
-    pairs = "|".join(re.escape(term) for term in terms if _CJK.match(term))
-    words = "|".join(re.escape(term) for term in terms if not _CJK.match(term))
-    found: list[_Match] = []
-    if words:
-        pattern = f"(?<!{_LETTER})(?:{words})(?!{_LETTER})"
-        found += (_Match(m.start(), m.end(), m[0]) for m in re.finditer(pattern, folded))
-    if pairs:
-        found += (_Match(m.start(1), m.end(1), m[1]) for m in re.finditer(f"(?=({pairs}))", folded))
+    found = []
+    for term in terms:
+        is_pair = _CJK.match(term)
+        start = folded.find(term)
+        while start >= 0:
+            end = start + len(term)
+            if is_pair or not (_LETTER.match(folded, end) or (start and _LETTER.match(folded, start - 1))):
+                found.append(_Match(start, end, term))
+            start = folded.find(term, start + 1)
     return sorted(found)
 
 

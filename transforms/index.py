@@ -39,7 +39,7 @@ ROW_GROUP_POSTINGS = 16_384
 DOCS_GROUP = 65_536
 """Documents of a row group of `docs`, which is read as a whole."""
 
-FORMS_GROUP = 4_096
+FORMS_GROUP = 512
 """Rows of a row group of `forms`: what looking a word up decodes."""
 
 DOCSTORE_GROUP = 64
