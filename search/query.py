@@ -25,6 +25,7 @@ MAX_PARTS = 256
 """Parts of a query that are looked at, with operators and parentheses."""
 
 _MAX_WHOLE = 8  # words of a longer piece, as of a Chinese sentence, are not looked for in a row unless in quotes
+_SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # as don't and crawler's: one word to all but the analysis
 _MAX_DEPTH = 16
 
 
@@ -235,8 +236,8 @@ class _Parser:
         terms = tuple(tokens(text))[:MAX_TERMS]
         if scores:
             self.words += terms
-            is_whole = lexeme.is_quoted or len(terms) <= _MAX_WHOLE
-            if is_whole and len([term for term in terms if lexeme.is_quoted or term not in STOP_WORDS]) > 1:
+            is_whole = len(terms) <= _MAX_WHOLE and not _SHORTENED.fullmatch(text)
+            if len(terms) > 1 and (lexeme.is_quoted or is_whole):
                 self.phrases.append(terms)
         if not terms:
             return None

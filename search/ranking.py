@@ -23,8 +23,8 @@ from search.terms import Ints, Postings
 
 Floats = npt.NDArray[np.float64]
 
-WEIGHTS: Mapping[str, float] = {"title": 5.0, "body": 1.0, "headings": 2.0, "url": 3.0, "anchors": 5.0}
-"""What an occurrence in a field counts, against one in the body."""
+WEIGHTS: Mapping[str, float] = {"title": 5.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
+"""What an occurrence in a field counts, against one in the body: names of the page more than its text."""
 
 K1 = 2.0
 """How slowly a term's score saturates; weights above 1 need it larger than plain BM25 does."""
@@ -35,8 +35,11 @@ B = 0.75
 PHRASE = 0.5
 """What a phrase counts against a word as rare; its words count already."""
 
-LINKS = 0.2
+LINKS = 0.1
 """By how much the best linked page is lifted over one without links."""
+
+HALF_RANK = 10.0
+"""The link rank, relative to the mean, that gets half of it."""
 
 SPAM = 0.5
 """By how much a page that is surely spam is pushed down."""
@@ -61,7 +64,7 @@ def standing(link_ranks: Floats, spam_scores: Floats, ages: Floats) -> Standing:
     What is not known of a document, NaN, neither lifts it nor pushes it down.
     """
     return Standing(
-        1 + LINKS * link_ranks / (link_ranks + 1),
+        1 + LINKS * link_ranks / (link_ranks + HALF_RANK),
         1 - SPAM * np.nan_to_num(np.clip(spam_scores, 0, 1)),
         1 + FRESH * np.nan_to_num(0.5 ** (np.maximum(ages, 0) / FRESH_DAYS)),
     )
