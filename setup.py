@@ -24,6 +24,7 @@ setup(
         "publicsuffixlist>=1.0",
         "py3langid>=0.3",
         "pyarrow>=17",
+        "pypdfium2>=5",  # PDF
         "PyStemmer>=3",  # Snowball, in C
         "rapidfuzz>=3.9",  # spelling help
         "requests>=2.32",
@@ -32,9 +33,30 @@ setup(
         "webencodings>=0.5",
     ],
     extras_require={
+        "images": ["pillow>=11"],  # watch.images looks at pixels
         "flink": ["apache-flink-libraries>=1.20,<1.21"],  # a cluster to try it on; docs/flink.md says why this version
         "benchmark": ["ir-measures>=0.3", "tantivy>=0.25"],  # judges of search, and an engine to compare with
-        "test": ["hypothesis>=6.100", "mypy>=1.15", "pytest>=8.3", "pytest-xdist>=3.6", "ruff>=0.11", "setuptools>=71"],
+        "test": [
+            "hypothesis>=6.100",
+            "mypy>=1.15",
+            "pillow>=11",
+            "pytest>=8.3",
+            "pytest-xdist>=3.6",
+            "ruff>=0.11",
+            "setuptools>=71",
+        ],
     },
-    entry_points={"console_scripts": ["beamtrawl = runners.cli:main", "beamtrawl-worker = runners.worker:main"]},
+    entry_points={
+        "console_scripts": ["beamtrawl = runners.cli:main", "beamtrawl-worker = runners.worker:main"],
+        "beamtrawl.parsers": [
+            "html = transforms.kinds.html:Html",
+            "text = transforms.kinds.text:Text",
+            "pdf = transforms.kinds.pdf:Pdf",
+            "feed = transforms.kinds.feed:Feed",
+            "xml = transforms.kinds.xml:Xml",
+            "json = transforms.kinds.json:Json",
+            "image = transforms.kinds.image:Image",
+        ],
+        "beamtrawl.observers": ["watch = transforms.watch:Watch"],
+    },
 )

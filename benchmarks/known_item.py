@@ -77,7 +77,9 @@ def judge(name: str, items: Sequence[Item], search: Callable[[str], list[str]]) 
         for place, url in enumerate(search(item.anchor))
     ]
     found = ir_measures.calc_aggregate([RR @ 10, ir_measures.P @ 1], qrels, run)
-    print(f"{name}: {len(items)} queries, MRR@10 {found[RR @ 10]:.4f}, first {found[ir_measures.P @ 1]:.3f}", flush=True)
+    print(
+        f"{name}: {len(items)} queries, MRR@10 {found[RR @ 10]:.4f}, first {found[ir_measures.P @ 1]:.3f}", flush=True
+    )
 
 
 def tantivy_search(documents: Iterator[dict]) -> Callable[[str], list[str]]:

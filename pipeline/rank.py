@@ -75,9 +75,7 @@ def add_links(root: str, segment: str, folder: str, pages: Pages, ranks: Floats,
     write_links(root, folder, docs["language"].to_pylist(), anchors, link_ranks)
 
 
-def _rank_rows(
-    pages: Pages, links: votes.Links, ranks: Floats, tallied: pa.Table, round_: int
-) -> Iterator[pa.Table]:
+def _rank_rows(pages: Pages, links: votes.Links, ranks: Floats, tallied: pa.Table, round_: int) -> Iterator[pa.Table]:
     count = len(pages.urls)
     _, targets = distinct(links.sources, links.targets, count)
     linking = np.bincount(targets, minlength=count)

@@ -15,7 +15,7 @@ from transforms.files import ReportFiles, WriteRows
 from transforms.history import CollectKeys, ReadMatching
 from transforms.host_rows import add_turn, newest
 from transforms.parsing import ParseVisits
-from transforms.settings import Limits, Scope, Sitemaps
+from transforms.settings import Settings
 from transforms.sitemap_links import FollowSitemaps
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
 from transforms.url_states import AdvanceUrls, read_frontier
@@ -32,10 +32,8 @@ class UpdateStep:
 
     root: str
     round: int
-    scope: Scope
+    settings: Settings
     robot: str  # the name that page directives may address
-    limits: Limits
-    sitemaps: Sitemaps
     visits: Sequence[str]
     visit_rows: int
     sitemap_entries: int  # in the sitemaps that were visited, at most
@@ -82,12 +80,12 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "Distinct" >> beam.Distinct()
     )
     parsed = _files(pipeline, "Visits", step.visits) | "ParseVisits" >> ParseVisits(
-        root, step.scope, step.robot, step.shards, partitions, seed_hosts
+        root, step.settings, step.robot, step.shards, partitions, seed_hosts
     )
     sitemaps = (
         pipeline
         | "RobotsAndVisits" >> beam.Create([("robots", p) for p in step.robots] + [("visits", p) for p in step.visits])
-        | "FollowSitemaps" >> FollowSitemaps(root, step.scope, step.sitemaps, partitions, seed_hosts)
+        | "FollowSitemaps" >> FollowSitemaps(root, step.settings, partitions, seed_hosts)
     )
 
     digests = parsed.contents | "Digests" >> CollectKeys(step.visit_rows, "digest")
@@ -116,7 +114,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "facts": parsed.facts,
         "earlier": earlier_urls,
         "frontier": frontier,
-    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.limits)
+    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings.limits)
 
     hosts = (
         {
@@ -134,7 +132,8 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "RejectionRows" >> beam.Map(_rejection_row, round_)
         | "WriteRejections" >> WriteRows(root, "rejections", round_, "reason", weight="count")
     )
-    files = (judged.files, finished.files, states, hosts, rejections) | "Files" >> beam.Flatten()
+    alerts = parsed.alerts | "WriteAlerts" >> WriteRows(root, "alerts", round_, "kind")
+    files = (judged.files, finished.files, states, hosts, rejections, alerts) | "Files" >> beam.Flatten()
     files | "Report" >> ReportFiles(step.report)
 
 

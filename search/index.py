@@ -74,9 +74,7 @@ class Index:
             raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
         wanted = [manifest for manifest in manifests if as_of is None or manifest.round <= as_of]
         links = {segment: folder for manifest in wanted for segment, folder in manifest.index_links.items()}
-        return cls(
-            [Segment(crawl.root, folder, links.get(folder)) for manifest in wanted for folder in manifest.index]
-        )
+        return cls([Segment(crawl.root, folder, links.get(folder)) for manifest in wanted for folder in manifest.index])
 
     def search(
         self, query: str, limit: int = 10, offset: int = 0, per_host: int | None = None, explain: bool = False
@@ -171,7 +169,9 @@ class Index:
         if not changes:
             return None
         pattern = r"\b(?:" + "|".join(map(re.escape, changes)) + r")\b"
-        respelled = re.sub(pattern, lambda match: changes.get(match[0].casefold(), match[0]), query, flags=re.IGNORECASE)
+        respelled = re.sub(
+            pattern, lambda match: changes.get(match[0].casefold(), match[0]), query, flags=re.IGNORECASE
+        )
         return respelled if respelled != query else None
 
     @functools.cached_property

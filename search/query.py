@@ -259,9 +259,7 @@ def _whole(part: Condition | _Piece) -> Condition:
     return part
 
 
-def _join(
-    kind: type[All] | type[Any], parts: Iterable[Condition | _Piece | None]
-) -> Condition | _Piece | None:
+def _join(kind: type[All] | type[Any], parts: Iterable[Condition | _Piece | None]) -> Condition | _Piece | None:
     found = [part for part in parts if part is not None]
     if len(found) < 2:
         return found[0] if found else None

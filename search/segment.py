@@ -127,9 +127,11 @@ class Segment:
             return NO_POSTINGS
         docs, positions = in_a_row(places)
         found, counts = np.unique(docs, return_counts=True)
-        in_title = np.bincount(np.searchsorted(found, docs[positions < self.lengths["title"][docs]]), minlength=len(found))
-        in_title = in_title.astype(np.int32)
-        return Postings(found, {"title": in_title, "body": counts.astype(np.int32) - in_title})
+        in_title = np.bincount(
+            np.searchsorted(found, docs[positions < self.lengths["title"][docs]]), minlength=len(found)
+        )
+        frequencies = {"title": in_title.astype(np.int32), "body": (counts - in_title).astype(np.int32)}
+        return Postings(found, frequencies)
 
 
 def _moments(column: pa.ChunkedArray) -> npt.NDArray[np.datetime64]:

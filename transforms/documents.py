@@ -11,6 +11,7 @@ from transforms import urls
 from transforms.contents import DUPLICATES
 from transforms.history import Batch, split
 from transforms.index import write_segment
+from transforms.parsers import PARSE_ERROR, PARSE_ERRORS
 from transforms.parsing import NOT_FOLLOWED, PAGES
 from transforms.tables import DOCUMENTS, KEY, LINKS, SITEMAP, TIME, TableFile, TableWriter, conform, from_ipc, new_path
 
@@ -150,7 +151,9 @@ class _FinishFn(beam.DoFn):
 
 
 def _counts(documents: pa.Table) -> dict[str, int]:
+    failures = pc.map_lookup(documents["facts"].combine_chunks(), PARSE_ERROR, "first")
     return {
+        PARSE_ERRORS: pc.sum(pc.is_valid(failures)).as_py(),
         "duplicates": pc.sum(pc.is_valid(documents["duplicate_of"])).as_py(),
         "denied_meta": pc.sum(pc.fill_null(documents["noindex"], False)).as_py(),
     }

@@ -179,7 +179,9 @@ def write_parquet(root: str, path: str, table: pa.Table, row_groups: Iterable[in
     key = table.schema.names[0]
     is_sorted = key in ("term", "class")
     encodings = {key: "DELTA_BYTE_ARRAY"} | {
-        f"{field.name}.list.element": "DELTA_BYTE_ARRAY" if field.type.value_type == pa.string() else "BYTE_STREAM_SPLIT"
+        f"{field.name}.list.element": "DELTA_BYTE_ARRAY"
+        if field.type.value_type == pa.string()
+        else "BYTE_STREAM_SPLIT"
         for field in table.schema
         if pa.types.is_list(field.type)
     }

@@ -99,6 +99,26 @@ class Fetch:
 
 
 @dataclasses.dataclass(frozen=True)
+class Documents:
+    """What becomes a document."""
+
+    kinds: list[str] = _setting(
+        ["html", "text", "pdf", "feed"],
+        'kinds of content that are fetched and parsed; there are "xml", "json" and "image" too, and those of plug-ins',
+    )
+    observers: list[str] = _setting(["watch"], "plug-ins that see each new document, and may write alerts")
+
+
+@dataclasses.dataclass(frozen=True)
+class Watch:
+    """What a match in a new document writes an alert for. Files are named relative to the crawl directory."""
+
+    phrases: list[str] = _setting([], "phrases, as whole words in any case")
+    texts: list[str] = _setting([], "files of text, HTML or PDF: parts of them are found too")
+    images: list[str] = _setting([], "image files: other sizes and formats of them are found too")
+
+
+@dataclasses.dataclass(frozen=True)
 class Recrawl:
     """When a page is visited again."""
 
@@ -125,6 +145,8 @@ class Settings:
     limits: Limits = Limits()
     politeness: Politeness = Politeness()
     fetch: Fetch = Fetch()
+    documents: Documents = Documents()
+    watch: Watch = Watch()
     recrawl: Recrawl = Recrawl()
     sitemaps: Sitemaps = Sitemaps()
 
@@ -165,6 +187,8 @@ def _problem(key: str, kind: Any, value: Any) -> str | None:
     if value is None and type(None) in kinds:
         return None
     if list[str] in kinds:
+        if key == "documents.kinds" and not value:
+            return 'must name a kind, such as "html"'
         if not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
             return "must be a list of strings"
         return next((p for item in value if (p := _item_problem(key, item))), None)

@@ -212,6 +212,20 @@ REJECTIONS = pa.schema(
     ]
 )
 
+ALERTS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("fetched_at", TIME),
+        ("observer", pa.string()),
+        ("kind", pa.string()),
+        ("matched", pa.string()),
+        ("detail", pa.string()),
+    ]
+)
+
 SEEDS = pa.schema(
     [
         ("url_key", KEY),
@@ -256,6 +270,7 @@ TABLES: Mapping[str, pa.Schema] = {
     "hosts": HOSTS,
     "turns": HOSTS,
     "rejections": REJECTIONS,
+    "alerts": ALERTS,
     "seeds": SEEDS,
     "ranks": RANKS,
     "host_ranks": HOST_RANKS,

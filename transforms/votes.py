@@ -36,7 +36,7 @@ class Pages(NamedTuple):
 
 
 class Links(NamedTuple):
-    """Links that endorse their targets, as parallel arrays; redirects and duplicates are replaced by what they stand for."""
+    """Links that endorse their targets, as parallel arrays; what redirects or is a duplicate stands for another."""
 
     sources: Longs
     targets: Longs
@@ -111,9 +111,7 @@ def anchors_of(tallied: pa.Table, targets: Longs) -> list[list[tuple[str, int]]]
     firsts, ends = np.searchsorted(column, targets, "left"), np.searchsorted(column, targets, "right")
     ends = np.minimum(ends, firsts + MAX_ANCHORS)
     texts, hosts = tallied["anchor"].to_pylist(), tallied["hosts"].to_pylist()
-    return [
-        list(zip(texts[first:end], hosts[first:end], strict=True)) for first, end in zip(firsts, ends, strict=True)
-    ]
+    return [list(zip(texts[first:end], hosts[first:end], strict=True)) for first, end in zip(firsts, ends, strict=True)]
 
 
 def _duplicates(documents: pa.Table, pages: Pages) -> tuple[Longs, Longs]:
