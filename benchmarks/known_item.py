@@ -21,6 +21,7 @@ import ir_measures
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import tantivy
 from ir_measures import RR
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -84,8 +85,6 @@ def judge(name: str, items: Sequence[Item], search: Callable[[str], list[str]]) 
 
 def tantivy_search(documents: Iterator[dict]) -> Callable[[str], list[str]]:
     """Search with tantivy over documents of `url` and the fields of WEIGHTS."""
-    import tantivy
-
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("id", stored=True, tokenizer_name="raw")
     for field in WEIGHTS:

@@ -24,7 +24,7 @@ _ROW_GROUP = 10_000
 
 
 def rank(crawl: CrawlDir, settings_digest: str, now: datetime) -> Manifest:
-    """Rank all that is linked as of the last update step, and commit it. What an earlier call wrote no longer counts."""
+    """Rank all that is linked as of the last update step, and commit it; what an earlier call wrote is replaced."""
     manifests = crawl.require_manifests()
     step = next_step(manifests)
     round_ = step.round - 1

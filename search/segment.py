@@ -14,7 +14,7 @@ from search.terms import NO_POSITIONS, NO_POSTINGS, Ints, Positions, Postings, T
 from transforms.analysis import word_class
 from transforms.index import DOCS, DOCSTORE, FORMS, POSITIONS, POSTINGS
 from transforms.index_forms import stemmed_as
-from transforms.index_invert import FIELDS, OWN_FIELDS
+from transforms.index_invert import OWN_FIELDS
 
 CACHED = 256
 """Words, and as many phrases and positions, of a segment that are kept at hand, decoded."""
@@ -98,11 +98,9 @@ class Segment:
         parts = []
         for terms in self._terms:
             forms = self._forms(terms, term)
-            for form, postings in terms.postings(forms).items():
-                codes = forms[form]
-                if len(codes) < len(self._languages):
-                    postings = postings.only(np.isin(self._language_of[postings.docs], codes))
-                parts.append(postings)
+            for form, found in terms.postings(forms).items():
+                is_one = len(forms[form]) == len(self._languages)
+                parts.append(found if is_one else found.only(np.isin(self._language_of[found.docs], forms[form])))
         return unite(parts)
 
     def _read_forms(self, terms: Terms, term: str) -> dict[str, list[int]]:

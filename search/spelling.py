@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from rapidfuzz.distance import OSA
