@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from search import ranking
 from search.clustering import by_host, whole_windows
 from search.matching import Mask, matching
-from search.query import parse
+from search.query import Condition, parse
 from search.results import Explanation, Hit, Part, Results
 from search.segment import CACHED, Segment
 from search.snippets import snippet
@@ -88,22 +88,26 @@ class Index:
         units: list[Unit] = [*asked.words, *asked.phrases]
         scored = {unit: self._scored(unit) for unit in units}
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        total = 0
-        candidates: list[_Candidate] = []
-        for number, segment in enumerate(self._segments):
-            found = matching(segment, asked.condition) & self._current[number]
-            total += int(found.sum())
-            scores = self._scores(number, scored.values())
-            docs = ranking.best(scores, found, most)
-            urls = segment.facts["url"].take(docs).to_pylist()
-            candidates += map(_Candidate, (-scores[docs]).tolist(), urls, [number] * len(docs), docs.tolist())
-        candidates = sorted(candidates)[:most]
+        total, candidates = self._best(asked.condition, scored.values(), most)
         if per_host is not None:
             hosts = [self._segments[c.segment].facts["host"][c.doc].as_py() for c in candidates]
             candidates = [candidates[place] for place in by_host(hosts, per_host)]
         candidates = candidates[offset : offset + limit]
         explanations = [self._explanation(c, scored) if explain else None for c in candidates]
         return Results(query, total, self._hits(candidates, explanations, units), self._respelled(query, asked.words))
+
+    def _best(self, condition: Condition, scored: Collection[_Scored], most: int) -> tuple[int, list[_Candidate]]:
+        """How many documents match, and the best of them."""
+        total = 0
+        candidates: list[_Candidate] = []
+        for number, segment in enumerate(self._segments):
+            found = matching(segment, condition) & self._current[number]
+            total += int(found.sum())
+            scores = self._scores(number, scored)
+            docs = ranking.best(scores, found, most)
+            urls = segment.facts["url"].take(docs).to_pylist()
+            candidates += map(_Candidate, (-scores[docs]).tolist(), urls, [number] * len(docs), docs.tolist())
+        return total, sorted(candidates)[:most]
 
     def _scores(self, number: int, scored: Collection[_Scored]) -> ranking.Floats:
         """The scores of all documents of a segment; a query that has nothing to score ranks by standing alone."""
@@ -147,7 +151,7 @@ class Index:
             by_segment.setdefault(candidate.segment, []).append(candidate.doc)
         shown = {number: self._segments[number].shown(docs) for number, docs in by_segment.items()}
         words = [unit for unit in units if isinstance(unit, str)]
-        forms = {number: set().union(*map(self._segments[number].forms, words)) for number in by_segment}
+        forms = {n: {form: word for word in words for form in self._segments[n].forms(word)} for n in by_segment}
         return [
             _hit(
                 c,
@@ -205,7 +209,7 @@ def _hit(
     candidate: _Candidate,
     facts: Mapping[str, Any],
     shown: Mapping[str, Any],
-    forms: Collection[str],
+    forms: Mapping[str, str],
     explanation: Explanation | None,
 ) -> Hit:
     # There is no text to be had of a NOARCHIVE document; its description is meant for this.

@@ -85,7 +85,7 @@ def parse(text: str) -> Query:
     >>> query = parse('fast "full text" -odd site:a.org')
     >>> query.words, query.phrases
     (('fast', 'full', 'text'), (('full', 'text'),))
-    >>> query.condition.parts[:2]
+    >>> query.condition.parts[::2]
     (Phrase(terms=('full', 'text'), field=None), Filter(name='site', value='a.org'))
     """
     text = text.encode(errors="replace").decode()  # an argument that is not UTF-8 comes with lone surrogates
@@ -218,7 +218,7 @@ class _Parser:
     def _operand(self, scores: bool) -> Condition | _Piece | None:
         is_not = False
         while self._take("NOT") or self._take("-"):
-            is_not = not is_not
+            is_not = True
         operand = self._atom(scores and not is_not)
         return Not(_whole(operand)) if is_not and operand is not None else operand
 

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from transforms.tables import (
+    RANKS,
     TABLES,
     VISITS,
     TableWriter,
@@ -34,6 +35,7 @@ SAMPLE = {
     pa.list_(pa.int64()): [3, 0],
     pa.map_(pa.string(), pa.string()): [("name", "value")],
     VISITS.field("sitemap").type: {"level": 1, "budget": 9, "hosts": ["a.test"]},
+    RANKS.field("anchors").type: [{"anchor": "a", "hosts": 2}],
     VISITS.field("headers").type: [{"name": "ETag", "value": '"1"'}, {"name": "ETag", "value": '"2"'}],
 }
 

@@ -33,7 +33,10 @@ STOP_WORDS = frozenset(
     when where which who why will with would you your
     """.split()  # noqa: SIM905
 )
-"""English words that say nothing about a page; some are what is left of words like don't, it's and we'll."""
+"""English words that say nothing about a page, and drop out of queries that have others.
+
+Some are what is left of words like don't, it's and we'll.
+"""
 
 STEMMERS = {
     **{"ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english"},
@@ -102,20 +105,6 @@ def word_classes(terms: Sequence[str], language: str) -> list[str]:
 def _without_accents(term: str) -> str:
     bare = _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", term))
     return unicodedata.normalize("NFC", bare).translate(_BARE) or term
-
-
-def query_terms(text: str) -> list[str]:
-    """The distinct terms of a text that are worth asking for, in their order.
-
-    Stop words drop out, unless there is nothing else.
-
-    >>> query_terms("how to sort a list in Python")
-    ['sort', 'list', 'python']
-    >>> query_terms("to be or not to be")
-    ['to', 'be', 'or', 'not']
-    """
-    terms = list(dict.fromkeys(tokens(text)))
-    return [term for term in terms if term not in STOP_WORDS] or terms
 
 
 def _bounded(terms: list[str]) -> list[str]:

@@ -42,7 +42,7 @@ DOCS_GROUP = 65_536
 FORMS_GROUP = 512
 """Rows of a row group of `forms`: what looking a word up decodes."""
 
-DOCSTORE_GROUP = 64
+DOCSTORE_GROUP = 16
 """Documents of a row group of the docstore: what showing a hit decodes."""
 
 FACTS = (
