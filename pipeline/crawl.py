@@ -12,8 +12,8 @@ import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 
 from pipeline import fetch, revisits, update
-from transforms.client import opener
 from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, iso, next_step
+from transforms.downloaders import client_opener
 from transforms.files import parse_report
 from transforms.frontier import first_due
 from transforms.identity import Identity
@@ -266,7 +266,7 @@ def _fetch(
             # Workers of an earlier try that still run start no request once they have looked.
             asked_before=now + LOOK_EVERY if attempt.is_another else None,
             deadline=now + timedelta(seconds=settings.limits.round_time),
-            opener=partial(opener, settings.fetch, identity.complete, kinds.media_types),
+            opener=partial(client_opener, settings, identity.complete, kinds.media_types),
             progress=attempt.progress,
             stop_file=attempt.stop_file,
         ),

@@ -131,6 +131,7 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
         row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
+        row["truncated"] = "bytes" if visit.get("truncated") else row["truncated"]
     return row
 
 

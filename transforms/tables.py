@@ -126,6 +126,7 @@ DOCUMENTS = pa.schema(
         ("spam_score", pa.float32()),
         ("facts", pa.map_(pa.string(), pa.string())),
         ("depth", pa.int32()),
+        ("truncated", pa.string()),  # the bound that kept the rest from being read; null: all was
     ]
 )
 
