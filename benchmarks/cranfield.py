@@ -20,6 +20,7 @@ from ir_measures import AP, nDCG
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from benchmarks.asking import best
 from search.index import Index
 from tests.corpus import indexed
 
@@ -49,9 +50,9 @@ def main() -> None:
         index = Index.open(indexed(Path(root), *parts))
         start = time.perf_counter()
         run = [
-            ir_measures.ScoredDoc(number, hit.url.rpartition("/")[2], hit.score)
+            ir_measures.ScoredDoc(number, url.rpartition("/")[2], score)
             for number, text in pairs(arguments.directory / "queries.tsv")
-            for hit in index.search(text, DEPTH).hits
+            for score, url in best(index, text, DEPTH)
         ]
         took = time.perf_counter() - start
     found = ir_measures.calc_aggregate([nDCG @ 10, AP], qrels, run)

@@ -26,6 +26,7 @@ from ir_measures import RR
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from benchmarks.asking import best
 from pipeline.rank import add_links
 from search.index import Index
 from search.ranking import WEIGHTS
@@ -129,11 +130,11 @@ def main() -> None:
         for number, segment in enumerate(segments):
             add_links(crawl.root, segment, f"{HIDDEN}/{number}", pages, ranks, left)
         index = Index([Segment(crawl.root, s, f"{HIDDEN}/{number}") for number, s in enumerate(segments)])
-        judge("beamtrawl", items, lambda text: [hit.url for hit in index.search(text).hits])
+        judge("beamtrawl", items, lambda text: [url for _, url in best(index, text)])
     finally:
         shutil.rmtree(crawl.path(HIDDEN), ignore_errors=True)
     plain = Index([Segment(crawl.root, segment) for segment in segments])
-    judge("beamtrawl without links", items, lambda text: [hit.url for hit in plain.search(text).hits])
+    judge("beamtrawl without links", items, lambda text: [url for _, url in best(plain, text)])
     if arguments.tantivy:
         shown = documents.filter(pc.is_in(documents["url"], value_set=pa.array(sorted(indexed))))
         judge("tantivy", items, tantivy_search(_as_text(shown, pages, left)))

@@ -26,8 +26,8 @@ import tantivy
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from benchmarks.asking import best
 from search.index import Index
-from search.query import parse
 from search.segment import Segment
 from transforms.crawl_dir import CrawlDir, files_of
 from transforms.index import FORMS, POSITIONS, POSTINGS, write_segment
@@ -80,14 +80,12 @@ def main() -> None:
         index = Index([Segment(root, "index")])
         own = size(Path(root, "index", name) for name in (POSTINGS, POSITIONS, FORMS))
 
-        def best(text: str) -> object:
-            asked = parse(text)
-            scored = [index._scored(unit) for unit in (*asked.words, *asked.phrases)]
-            return index._best(asked.condition, scored, 10)
+        def ask(text: str) -> object:
+            return best(index, text)
 
-        first = median(best, texts)
+        first = median(ask, texts)
         rounds = [[text] * 5 for text in texts]  # the first of five is what fills the caches again
-        ranking = statistics.median(median(best, five) for five in rounds)
+        ranking = statistics.median(median(ask, five) for five in rounds)
         whole = statistics.median(median(index.search, five) for five in rounds)
         Path(root, "tantivy").mkdir()
         other = tantivy_index(documents, Path(root, "tantivy"))

@@ -56,12 +56,9 @@ class Results:
 
 def as_json(results: Results) -> dict[str, Any]:
     """The results as JSON values, in the shape that DESIGN section 4 promises."""
-    return {
-        "query": results.query,
-        "total": results.total,
-        "suggestion": results.suggestion,
-        "hits": [_hit_as_json(hit) for hit in results.hits],
-    }
+    help_with_spelling = {"suggestion": results.suggestion} if results.suggestion else {}
+    hits = [_hit_as_json(hit) for hit in results.hits]
+    return {"query": results.query, "total": results.total} | help_with_spelling | {"hits": hits}
 
 
 def _hit_as_json(hit: Hit) -> dict[str, Any]:

@@ -72,7 +72,6 @@ def test_hits_say_what_is_needed_to_show_them(tmp_path):
     assert as_json(results) == {
         "query": "words",
         "total": 1,
-        "suggestion": None,
         "hits": [
             {
                 "url": "http://a.test/x",
