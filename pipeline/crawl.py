@@ -12,6 +12,8 @@ import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 
 from pipeline import fetch, revisits, update
+from pipeline.releases import release
+from transforms.aliases import known_rules
 from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, iso, next_step
 from transforms.downloaders import client_opener
 from transforms.files import parse_report
@@ -28,6 +30,8 @@ from transforms.tables import HOSTS, TableFile, open_parquet, read_table
 
 LONGEST_WAIT = timedelta(seconds=60)
 """A crawl waits this long for URLs that are due again soon; if it would take longer, it ends and says when."""
+
+_TRAPS = ("traps", "specimens")  # tables that tell traps
 
 _REVISITS_EVERY = timedelta(minutes=10)
 """How often a running crawl looks for pages that are due again."""
@@ -108,6 +112,7 @@ def run_crawl(
 
     A step that was not committed is done again, from what is committed. `rounds` counts fetch steps from now on.
     """
+    release(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
     done, idle, revisits_at = 0, False, datetime.min.replace(tzinfo=UTC)
     while True:
         manifests = crawl.manifests()
@@ -273,6 +278,7 @@ def _fetch(
         frontier=[file.path for file in frontier],
         robots=[file.path for file in files_of(manifests, "robots")],
         hosts=[file.path for file in files_of(manifests, "hosts")],
+        traps=[f.path for t in _TRAPS for f in files_of(manifests, t)] if settings.traps.detect else [],
         held=_held_hosts(crawl, settings, manifests, now),
         now=now,
         at_most=at_most if at_most is not None and at_most < rows else None,
@@ -319,11 +325,15 @@ def _update(
     rows = sum(file.rows for file in visits)
     frontier = [file.path for file in frontier_files(manifests)]
     paths = {t: [file.path for file in files_of(manifests, t)] for t in ("urls", "digests", "hosts", "seeds")}
+    known = {t: [f.path for f in files_of(manifests, t)] if settings.traps.detect else [] for t in _TRAPS}
     plan = update.UpdateStep(
         root=crawl.root,
         round=step.round,
         settings=settings,
         robot=Identity.of(settings.robot).token,
+        aliases=known_rules(crawl, manifests) if settings.aliases.learn else None,
+        trap_files=known["traps"],
+        specimens=known["specimens"],
         visits=[file.path for file in visits],
         visit_rows=rows,
         sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),

@@ -14,7 +14,7 @@ from transforms.robots import Verdict
 from transforms.robots_asking import LAST_GOOD
 from transforms.scheduler import VisitContext
 from transforms.standing import STANDING
-from transforms.tables import HOSTS, ROBOTS, read_table
+from transforms.tables import HOSTS, ROBOTS, SPECIMENS, TRAPS, read_table
 from transforms.visits import VisitHosts
 
 
@@ -27,6 +27,7 @@ class FetchStep:
     frontier: Sequence[str]  # paths of frontier files
     robots: Sequence[str]  # paths of robots files of earlier rounds
     hosts: Sequence[str]  # and of hosts files
+    traps: Sequence[str]  # and of traps and specimens files
     held: Mapping[str, datetime]  # hosts that may not be asked yet, and until when
     now: datetime
     at_most: int | None  # visits, over all hosts
@@ -46,6 +47,17 @@ def known_hosts(path: str, root: str) -> Iterator[tuple[str, dict[str, Any]]]:
         yield row["host"], row
 
 
+def known_traps(path: str, root: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a traps or specimens file, as far as they say how much of a host may be visited."""
+    table, columns = (TRAPS, _JUDGED) if path.startswith("traps/") else (SPECIMENS, ["host", "forms"])
+    for row in read_table(root, [path], table, columns).to_pylist():
+        if row.get("forms") != b"":
+            yield row["host"], row
+
+
+_JUDGED = ["host", "template", "kind", "round", "state", "pages", "fresh", "recent_pages", "recent_fresh"]
+
+
 def _by_domain(host: str, row: Any) -> tuple[str, tuple[str, Any]]:
     return urls.domain(host), (host, row)
 
@@ -63,7 +75,8 @@ def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
         | "ReadRobots" >> beam.FlatMap(known_robots_rows, step.root, step.now)
     )
     hosts = pipeline | "HostsFiles" >> beam.Create(step.hosts) | "ReadHosts" >> beam.FlatMap(known_hosts, step.root)
-    sides = {"due": due, "robots": robots, "hosts": hosts}
+    traps = pipeline | "TrapsFiles" >> beam.Create(step.traps) | "ReadTraps" >> beam.FlatMap(known_traps, step.root)
+    sides = {"due": due, "robots": robots, "hosts": hosts, "traps": traps}
     by_domain = {name: side | f"{name.title()}ByDomain" >> beam.MapTuple(_by_domain) for name, side in sides.items()}
     held = pipeline | "Held" >> beam.Create([dict(step.held)])
     visited = by_domain | "GroupByDomain" >> beam.CoGroupByKey() | "VisitHosts" >> VisitHosts(step.context, held)

@@ -9,8 +9,9 @@ from typing import Any
 
 import apache_beam as beam
 
+from transforms.aliases import Known, LearnAliases, ReadHeld, with_forms
 from transforms.contents import JudgeContents
-from transforms.documents import FinishPages, add_rejections
+from transforms.documents import FinishPages, add_rejections, dead_keys
 from transforms.files import ReportFiles, WriteRows
 from transforms.history import CollectKeys, ReadMatching
 from transforms.host_rows import add_turn, newest
@@ -18,7 +19,8 @@ from transforms.parsing import ParseVisits
 from transforms.settings import Settings
 from transforms.sitemap_links import FollowSitemaps
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
-from transforms.url_states import AdvanceUrls, read_frontier
+from transforms.url_states import AdvanceUrls, read_frontier, read_held
+from transforms.watching import WatchYields, Yielded, hosts_of, specimens_rows, traps_rows
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
@@ -34,6 +36,7 @@ class UpdateStep:
     round: int
     settings: Settings
     robot: str  # the name that page directives may address
+    aliases: Known | None  # None: they are not looked for
     visits: Sequence[str]
     visit_rows: int
     sitemap_entries: int  # in the sitemaps that were visited, at most
@@ -44,6 +47,8 @@ class UpdateStep:
     urls: Sequence[str]
     digests: Sequence[str]
     hosts: Sequence[str]
+    trap_files: Sequence[str]
+    specimens: Sequence[str]
     seeds: Sequence[str]
     report: str
 
@@ -74,6 +79,7 @@ def _share(rows: int, most: int, least: int) -> int:
 def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     """Parse; dedup content; write documents, links and index; dedup URLs; write their states and the next frontier."""
     root, round_, partitions = step.root, step.round, step.partitions
+    aliases = step.aliases or Known.of([])
     seed_hosts = (
         _files(pipeline, "Seeds", step.seeds)
         | "SeedHosts" >> beam.FlatMap(_hosts_of_seeds, root)
@@ -94,18 +100,36 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     )
     judged = {"new": parsed.contents, "earlier": earlier_digests} | "JudgeContents" >> JudgeContents(root, round_)
 
+    watched = _watch(pipeline, step, parsed.shard_to_yields, judged.shard_to_duplicates)
+    dead = parsed.facts | "Dead" >> beam.FlatMap(dead_keys)
     finished = {
         "pages": parsed.shard_to_pages,
         "duplicates": judged.shard_to_duplicates,
-    } | "FinishPages" >> FinishPages(root, round_, partitions)
+        "stale": watched.shard_to_stale,
+    } | "FinishPages" >> FinishPages(root, round_, partitions, dead)
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
+    trapped = _files(pipeline, "Waiting", step.frontier) | "Trapped" >> beam.FlatMap(
+        read_held, beam.pvalue.AsList(watched.held), root, partitions, step.settings.traps
+    )
     keys = (
-        (candidates, parsed.facts) | "FoundAndVisited" >> beam.Flatten() | "Keys" >> CollectKeys(step.links, "url_key")
+        (candidates, parsed.facts, trapped)
+        | "FoundAndVisited" >> beam.Flatten()
+        | "WithForms" >> beam.FlatMap(with_forms, aliases)
+        | "Keys" >> CollectKeys(step.links, "url_key")
     )
     earlier_urls = _files(pipeline, "Urls", step.urls) | "EarlierUrls" >> ReadMatching(
         root, URLS, "url_key", partitions, keys
     )
+    learned = {
+        "pairs": pipeline | "NoPairs" >> beam.Create([]) if step.aliases is None else judged.pairs,
+        "contents": parsed.contents,
+        "earlier": earlier_urls,
+    } | "LearnAliases" >> LearnAliases(root, round_, partitions, aliases)
+    if aliases.used:
+        held = pipeline | "ReadHeld" >> ReadHeld(root, step.urls, partitions, step.links, learned.in_force)
+        candidates = (candidates, held.candidates) | "FoundAndHeld" >> beam.Flatten()
+        earlier_urls = (earlier_urls, held.earlier) | "EarlierAndHeld" >> beam.Flatten()
     frontier = _files(pipeline, "Frontier", step.frontier) | "ReadFrontier" >> beam.FlatMap(
         read_frontier, root, partitions
     )
@@ -114,7 +138,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "facts": parsed.facts,
         "earlier": earlier_urls,
         "frontier": frontier,
-    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings.limits)
+    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings, partitions, learned.in_force, watched.held)
 
     hosts = (
         {
@@ -133,8 +157,26 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "WriteRejections" >> WriteRows(root, "rejections", round_, "reason", weight="count")
     )
     alerts = parsed.alerts | "WriteAlerts" >> WriteRows(root, "alerts", round_, "kind")
-    files = (judged.files, finished.files, states, hosts, rejections, alerts) | "Files" >> beam.Flatten()
+    written = (judged.files, watched.files, finished.files, learned.files, states, hosts, rejections, alerts)
+    files = written | "Files" >> beam.Flatten()
     files | "Report" >> ReportFiles(step.report)
+
+
+def _watch(
+    pipeline: beam.Pipeline, step: UpdateStep, yields: beam.PCollection, duplicates: beam.PCollection
+) -> Yielded:
+    """Judge what the pages yielded by all that is known of their hosts."""
+    hosts = yields | "YieldHosts" >> beam.FlatMap(hosts_of) | "DistinctHosts" >> beam.Distinct()
+    wanted = beam.pvalue.AsDict(hosts | "AsKeys" >> beam.Map(lambda host: (host, None)))
+    traps = _files(pipeline, "Traps", step.trap_files) | "EarlierTraps" >> beam.FlatMap(
+        traps_rows, step.root, step.shards
+    )
+    specimens = _files(pipeline, "Specimens", step.specimens) | "EarlierSpecimens" >> beam.FlatMap(
+        specimens_rows, step.root, step.shards, wanted
+    )
+    return {"yields": yields, "duplicates": duplicates, "traps": traps, "specimens": specimens} | (
+        "WatchYields" >> WatchYields(step.root, step.round, step.settings.traps)
+    )
 
 
 def _files(pipeline: beam.Pipeline, name: str, paths: Sequence[str]) -> beam.PCollection[str]:

@@ -10,8 +10,13 @@ from transforms.crawl_dir import CrawlDir, Manifest, files_of
 from transforms.tables import TABLES
 
 SNAPSHOTS = {
-    **{"urls": "url_key", "hosts": "host", "robots": "origin", "digests": "digest"},
-    **{"ranks": "url_key", "host_ranks": "host"},
+    "urls": "url_key",
+    "hosts": "host",
+    "robots": "origin",
+    "digests": "digest",
+    "aliases": "origin, kind, detail",
+    "ranks": "url_key",
+    "host_ranks": "host",
 }
 """Tables of which the newest row of a key counts: `urls` is what holds now, `urls_history` every row."""
 

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from transforms.aliases import known_rules
 from transforms.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, next_step
 from transforms.outcomes import Outcome
 from transforms.parsers import PARSE_ERRORS
 from transforms.tables import TABLES, read_table
+from transforms.traps import State
 
 
 def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:
@@ -32,7 +34,7 @@ def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:
             failed += file.counts.get(PARSE_ERRORS, 0)
     for file in frontier_files(manifests):
         _add(frontier, file.counts)
-    hosts = _hosts(crawl, manifests)
+    hosts, traps = _hosts(crawl, manifests), _traps(crawl, manifests)
     held: dict[str, int] = {}
     for row in hosts.values():
         if row["not_before"] and row["not_before"] > now:
@@ -49,7 +51,15 @@ def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:
         "alerts": alerts,
         "hosts": len(hosts),
         "held": held,
-        "alarms": [*_alarms(outcomes), *_failing(hosts.values()), *_unparsed(failed)],
+        "aliases": _aliases(crawl, manifests),
+        "traps": traps,
+        "alarms": [
+            *_alarms(outcomes),
+            *_failing(hosts.values()),
+            *_unparsed(failed),
+            *map(_trap_line, traps),
+            *_too_long(crawl, manifests),
+        ],
     }
 
 
@@ -65,6 +75,12 @@ def render(found: dict[str, Any]) -> str:
         *([_line("alerts of observers", found["alerts"])] if found["alerts"] else []),
         f"hosts: {found['hosts']}; index segments: {found['index_segments']}",
         *([_line("hosts not to be asked now, by reason", found["held"])] if found["held"] else []),
+        *(
+            f"alias rule: {row['origin']} {row['rule']} ({row['support']} pages agree"
+            + (f", {row['contradictions']} differ)" if row["contradictions"] else ")")
+            for row in found["aliases"][:_RULES_NAMED]
+        ),
+        *([f"{more} more alias rules in use"] if (more := len(found["aliases"]) - _RULES_NAMED) > 0 else []),
     ]
     return "\n".join(lines + [f"alarm: {alarm}" for alarm in found["alarms"]])
 
@@ -92,6 +108,17 @@ def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str
     return newest
 
 
+def _aliases(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[dict[str, Any]]:
+    """The rules in use by which URLs are one, those first that most speaks for."""
+    known = known_rules(crawl, manifests)
+    used = [(rule, row) for rule, row in known.rows.items() if row["state"] == "used"]
+    shown = ("origin", "host", "support", "contradictions", "since")
+    return [
+        {name: row[name] for name in shown} | {"rule": rule.name}
+        for rule, row in sorted(used, key=lambda item: (-item[1]["support"], item[0]))
+    ]
+
+
 def _failing(hosts: Iterable[dict[str, Any]]) -> list[str]:
     """The hosts that have failed most often in a row, the worst first."""
     failing = [row for row in hosts if (row["failures_in_row"] or 0) >= _FAILURES]
@@ -104,7 +131,42 @@ def _failing(hosts: Iterable[dict[str, Any]]) -> list[str]:
     return found + ([f"{len(failing) - _NAMED} more hosts have failed as often"] if len(failing) > _NAMED else [])
 
 
-_FAILURES, _NAMED = 3, 5
+_FAILURES, _NAMED, _RULES_NAMED = 3, 5, 10
+
+
+def _traps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[dict[str, Any]]:
+    """The templates that are held back, of each host those that were visited most before those that cost less."""
+    columns = ["host", "template", "kind", "round", "state", "since", "pages", "fresh", "samples"]
+    paths = [file.path for file in files_of(manifests, "traps")]
+    newest: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in read_table(crawl.root, paths, TABLES["traps"], columns).to_pylist():
+        newest[row["host"], row["template"], row["kind"]] = row
+    held = [row for row in newest.values() if row["state"] != State.OPEN]
+    return sorted(held, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
+
+
+def _trap_line(row: dict[str, Any]) -> str:
+    sample = f", such as {row['samples'][0]}" if row["samples"] else ""
+    return (
+        f"{row['host']}{row['template']} is {row['state']} since round {row['since']}: {row['fresh']} of"
+        f" {row['pages']} {row['kind']} pages had anything new{sample}"
+    )
+
+
+def _too_long(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[str]:
+    """The hosts that have links to over-long URLs, those with the most first."""
+    paths = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
+    counts: dict[str, int] = {}
+    samples: dict[str, str] = {}
+    for row in read_table(crawl.root, paths, TABLES["rejections"]).to_pylist():
+        if row["reason"] == "too_long":
+            _add(counts, {row["host"]: row["count"]})
+            samples[row["host"]] = row["samples"][0]
+    worst = sorted(counts, key=lambda host: (-counts[host], host))
+    found = [
+        f"{host}: {counts[host]} links to over-long URLs, such as {samples[host][:80]}…" for host in worst[:_NAMED]
+    ]
+    return found + ([f"{len(worst) - _NAMED} more hosts have over-long URLs"] if len(worst) > _NAMED else [])
 
 
 def _line(name: str, counts: dict[str, int]) -> str:

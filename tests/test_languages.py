@@ -9,6 +9,7 @@ from transforms.pages import parse_page
 
 ENGLISH = "This is a text in a language that nobody has declared, so that it has to be told by its words alone. "
 GERMAN = "Das ist ein Text in einer Sprache, die niemand angegeben hat, so dass man sie an den Wörtern erkennen muss. "
+DUTCH = "Dit is een tekst in een taal die we had of was over het land, en is in de was of men had we die al over is. "
 KOREAN = "이 글은 아무도 언어를 밝히지 않은 한국어 문장입니다. "
 JAPANESE = "これは誰も言語を宣言していない日本語の文章です。"
 CHINESE = "这是一篇没有人声明语言的中文文章，只能从文字本身看出来。"
@@ -31,6 +32,8 @@ LANGUAGES = {
     "no words to guess by": ([], CODE * 4, ""),
     "stated, and nothing else to go by": (["en"], CODE * 4, "en"),
     "stated wrongly": (["en"], GERMAN * 2, "de"),
+    "stated rightly": (["en"], ENGLISH * 3, "en"),
+    "stated wrongly, in a language like English": (["en"], DUTCH * 3, "nl"),
     "stated wrongly, in another script": (["en-US"], KOREAN * 10, "ko"),
     "too short to outweigh what is stated": (["en"], GERMAN, "en"),
     "stated, and hard to tell from another": (["bs"], CROATIAN * 3, "bs"),

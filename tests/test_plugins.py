@@ -1,5 +1,6 @@
 """One crawl with somebody else's kind of content, observer and downloader, and with all of our own."""
 
+import doctest
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from tests.command_line import LOOPBACK, failure
 from tests.crawls import rows
 from tests.files import pdf, png
 from tests.web import Answer, Request, Web, html
-from transforms import settings
+from transforms import downloaders, settings
 from transforms.crawl_dir import CrawlDir
 from transforms.directives import Directives
 from transforms.observers import Alert, alert_rows
@@ -105,6 +106,10 @@ def test_nothing_else_is_asked_for(crawled):
 
 def test_a_downloader_fetches_what_it_takes(crawled):
     assert {request.headers["accept-language"] for request in crawled[1]} == {"ko"}
+
+
+def test_examples_in_docstrings():
+    assert doctest.testmod(downloaders) == (0, 1)
 
 
 def test_what_is_said_of_an_image_is_its_anchor(crawled):

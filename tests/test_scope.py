@@ -48,7 +48,32 @@ CASES = [
     ({"exclude": ["/private/"]}, "http://www.example.org/public/a", None),
     ({"include": ["/docs/", "/wiki/"]}, "http://www.example.org/wiki/a", None),
     ({"include": ["/docs/", "/wiki/"]}, "http://www.example.org/shop/a", "include"),
+    # paths that go on for ever
+    ({"path_depth": 4}, "http://www.example.org/a/b/c/d", None),
+    ({"path_depth": 4}, "http://www.example.org/a/b/c/d/", None),
+    ({"path_depth": 4}, "http://www.example.org/a/b/c/d/e", "path_depth"),
+    ({"path_depth": 4}, "http://www.example.org/a?b=/c/d/e/f/g", None),
+    ({}, "http://www.example.org/" + "/".join("abcdefghijklmnopqrst"), None),
+    ({}, "http://www.example.org/" + "/".join("abcdefghijklmnopqrstu"), "path_depth"),
+    ({}, "http://www.example.org/a/a/b.html", None),
+    ({}, "http://www.example.org/a/b/a/b/c.html", None),
+    ({}, "http://www.example.org/2026/11/11/11.html", None),
+    ({}, "http://www.example.org/a/aa/aaa/a/a", None),
+    ({}, "http://www.example.org/?x=/a/a/a", None),
+    ({}, "http://www.example.org/a/a/a", "repetition"),
+    ({}, "http://www.example.org/x/a/b/a/b/a/b/c.html", "repetition"),
+    ({}, "http://www.example.org/a/b/c/a/b/c/a/b/c/", "repetition"),
+    ({}, "http://www.example.org/a/b/c/d/a/b/c/d/a/b/c/d/x", "repetition"),
+    # queries that go on for ever
+    ({"parameters": 3}, "http://www.example.org/?a=1&b=2&c=3", None),
+    ({"parameters": 3}, "http://www.example.org/?a=1&b=2&c=3&d=4", "query"),
+    ({}, "http://www.example.org/?" + "a" * 512, None),
+    ({}, "http://www.example.org/?" + "a" * 513, "query"),
+    ({"same_parameter": 2}, "http://www.example.org/?a=1&a=2&b=3", None),
+    ({"same_parameter": 2}, "http://www.example.org/?a=1&b=3&a=2&a=3", "parameter"),
     # the order of the rules
+    ({}, "http://b.org/a/a/a", "scope"),
+    ({"path_depth": 2}, "http://www.example.org/a/a/a", "path_depth"),
     ({"max_url_length": 9, "deny_hosts": ["b.org"]}, "http://b.org/a.png", "too_long"),
     ({"deny_hosts": ["b.org"]}, "http://b.org/a.png", "deny_host"),
     ({"exclude": ["a"]}, "http://b.org/a.png", "extension"),
@@ -91,4 +116,4 @@ def test_a_filter_travels_to_workers():
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(scope) == (0, 1)
+    assert doctest.testmod(scope) == (0, 3)

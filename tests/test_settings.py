@@ -97,7 +97,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
     tables = tomllib.loads(render(Settings()))
     assert {name: len(keys) for name, keys in tables.items()} == {
         "robot": 3,
-        "scope": 5,  # depth is shown in a comment alone
+        "scope": 8,  # depth is shown in a comment alone
         "limits": 6,
         "politeness": 8,  # shared_delay as well
         "fetch": 17,
@@ -105,6 +105,8 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "watch": 3,
         "recrawl": 0,
         "sitemaps": 5,
+        "aliases": 1,
+        "traps": 2,
     }
     assert "\n# depth = …\n" in render(Settings())
 
@@ -169,7 +171,8 @@ BAD = {
         "[robot]\n[colours]\nred = 1",
         2,
         "unknown table or key colours; known: "
-        "[robot], [scope], [limits], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps]",
+        "[robot], [scope], [limits], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps], [aliases], "
+        "[traps]",
     ),
     "no kinds": ("[documents]\nkinds = []", 2, 'documents.kinds = []: must name a kind, such as "html"'),
     "no downloader": (

@@ -68,6 +68,8 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "alerts": {},
         "hosts": 2,
         "held": {},
+        "aliases": [],
+        "traps": [],
         "alarms": [],
     }
     assert json.loads(json.dumps(found)) == found

@@ -33,9 +33,12 @@ SAMPLE = {
     pa.timestamp("us", tz="UTC"): datetime(2026, 3, 1, 12, 0, 0, 123456, UTC),
     pa.list_(pa.string()): ["a", ""],
     pa.list_(pa.int64()): [3, 0],
+    pa.list_(pa.binary()): [b"\x00", b""],
+    pa.binary(): b"\x00bytes",
     pa.map_(pa.string(), pa.string()): [("name", "value")],
     VISITS.field("sitemap").type: {"level": 1, "budget": 9, "hosts": ["a.test"]},
     RANKS.field("anchors").type: [{"anchor": "a", "hosts": 2}],
+    TABLES["aliases"].field("evidence").type: [{"url": "http://a.test/", "other_url": "http://b.test/", "digest": KEY}],
     VISITS.field("headers").type: [{"name": "ETag", "value": '"1"'}, {"name": "ETag", "value": '"2"'}],
 }
 

@@ -10,11 +10,12 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transforms.aliases import InForce, Known
 from transforms.documents import CANDIDATES
 from transforms.history import split
 from transforms.outcomes import REQUESTED, Outcome
 from transforms.parsing import FACTS
-from transforms.settings import Limits
+from transforms.settings import Limits, Settings
 from transforms.tables import FRONTIER, URLS, read_table
 from transforms.url_states import AdvanceUrls, advance, after_visit, merge_candidates, read_frontier, retry_at
 from transforms.urls import url_key
@@ -292,4 +293,6 @@ def test_a_round_writes_the_changed_urls_and_the_frontier_of_the_next(tmp_path):
             name: pipeline | name >> beam.Create(list(split(pa.Table.from_pylist(rows, schema=schema), "url_key", 4)))
             for name, (schema, rows) in sides.items()
         }
-        assert_that(collections | AdvanceUrls(root, 5, LIMITS), check)
+        in_force = pipeline | "Rules" >> beam.Create([InForce.of(Known.of([]), [])])
+        held = pipeline | "Held" >> beam.Create([])
+        assert_that(collections | AdvanceUrls(root, 5, Settings(), 4, in_force, held), check)

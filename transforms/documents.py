@@ -7,13 +7,15 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transforms import urls
+from transforms import canonicals, urls
 from transforms.contents import DUPLICATES
 from transforms.history import Batch, split
 from transforms.index import write_segment
+from transforms.outcomes import Outcome
 from transforms.parsers import PARSE_ERROR, PARSE_ERRORS
 from transforms.parsing import NOT_FOLLOWED, PAGES
 from transforms.tables import DOCUMENTS, KEY, LINKS, SITEMAP, TIME, TableFile, TableWriter, conform, from_ipc, new_path
+from transforms.watching import STALE
 
 PASSED_ON = 0.85
 """The part of a page's score that its links pass on, in equal shares (as in PageRank)."""
@@ -30,6 +32,7 @@ CANDIDATES = pa.schema(
         ("kind", pa.string()),
         ("sitemap", SITEMAP),
         ("sitemap_lastmod", TIME),
+        ("barren", pa.bool_()),  # only pages without news link to it
     ]
 )
 _SAMPLES = 3
@@ -47,6 +50,30 @@ def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
     return pages.set_column(pages.schema.get_field_index("duplicate_of"), PAGES.field("duplicate_of"), owners)
 
 
+def judge_canonicals(pages: pa.Table, dead: Iterable[bytes]) -> pa.Table:
+    """The pages with `canonical_ignored` set, and `duplicate_of` where they yield to the page that they name."""
+    columns = ("url_key", "canonical_url", "canonical_ignored", "digest", "duplicate_of", "text")
+    if pages["canonical_url"].null_count == pages.num_rows:
+        return pages
+    ignored, joined = canonicals.judge(pages.filter(pages["is_document"]).select(columns).to_pylist(), dead)
+    keys = pages["url_key"].to_pylist()
+    reasons = pc.coalesce(pa.array([ignored.get(key) for key in keys], pa.string()), pages["canonical_ignored"])
+    pages = pages.set_column(
+        pages.schema.get_field_index("canonical_ignored"), PAGES.field("canonical_ignored"), reasons
+    )
+    rows = [{"url_key": key, "duplicate_of": target} for key, target in joined.items()]
+    known = zip(keys, pages["duplicate_of"].to_pylist(), strict=True)
+    rows += [{"url_key": key, "duplicate_of": owner} for key, owner in known if owner]
+    return mark_duplicates(pages, pa.Table.from_pylist(rows, schema=DUPLICATES))
+
+
+def mark_barren(pages: pa.Table, stale: pa.Table) -> pa.Table:
+    """The pages (PAGES) with `barren` set where their links are worth little: a redirect's as much as itself."""
+    is_stale = pc.is_in(pages["url_key"], stale["url_key"])
+    barren = pc.if_else(pages["is_document"], is_stale, pc.fill_null(pages["barren"], False))
+    return pages.set_column(pages.schema.get_field_index("barren"), PAGES.field("barren"), barren)
+
+
 def flatten_links(pages: pa.Table) -> pa.Table:
     """One row a link: the columns of its struct, and `source_key`, `source_url`, `source_score`, `round`, `parent`."""
     links = pages["links"].combine_chunks()
@@ -54,6 +81,7 @@ def flatten_links(pages: pa.Table) -> pa.Table:
     flat = links.flatten()
     columns = {field.name: flat.field(i) for i, field in enumerate(flat.type)}
     origins = {"source_key": "url_key", "source_url": "url", "source_score": "score", "round": "round"}
+    origins |= {"barren": "barren"}
     columns |= {name: pages[source].take(parents) for name, source in origins.items()}
     return pa.table(columns | {"parent": parents})
 
@@ -80,13 +108,18 @@ def candidates_of(links: pa.Table) -> pa.Table:
         .sort_by([(name, "ascending") for name in precedence])
         .group_by("target_key", use_threads=False)
         .aggregate(
-            [*((name, "first") for name in ("target_url", "depth", "redirects", "source_url")), ("passed", "sum")]
+            [
+                *((name, "first") for name in ("target_url", "depth", "redirects", "source_url")),
+                ("passed", "sum"),
+                ("barren", "all"),
+            ]
         )
     )
     hosts = [urls.host(url) for url in grouped["target_url_first"].to_pylist()]
     columns = [grouped["target_key"], grouped["target_url_first"], pa.array(hosts, pa.string())]
     columns += [grouped[name] for name in ("depth_first", "redirects_first", "passed_sum", "source_url_first")]
-    return conform(pa.Table.from_arrays(columns, names=CANDIDATES.names[: len(columns)]), CANDIDATES)
+    table = pa.Table.from_arrays(columns, names=CANDIDATES.names[: len(columns)])
+    return conform(table.append_column("barren", grouped["barren_all"]), CANDIDATES)
 
 
 def rejections_of(links: pa.Table) -> Iterator[tuple[tuple[str, str], tuple[int, list[str]]]]:
@@ -110,16 +143,26 @@ def add_rejections(parts: Iterable[tuple[int, list[str]]]) -> tuple[int, list[st
     return total, sorted(samples)[:_SAMPLES]
 
 
+def dead_keys(facts: Batch) -> Iterator[bytes]:
+    """The keys of the URLs that were asked for, and gave no page."""
+    table = pa.ipc.open_stream(facts[1]).read_all()
+    yield from table.filter(pc.invert(pc.is_in(table["outcome"], _OPEN)))["url_key"].to_pylist()
+
+
+_OPEN = pa.array([Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS], pa.string())
+
+
 class _FinishFn(beam.DoFn):
     """Takes a shard: all pages of some hosts, and which of them are duplicates."""
 
     def __init__(self, root: str, round_: int, partitions: int) -> None:
         self._root, self._round, self._partitions = root, round_, partitions
 
-    def process(self, shard: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[Any]:
+    def process(self, shard: tuple[int, dict[str, Iterable[bytes]]], dead: Iterable[bytes]) -> Iterator[Any]:
         number, sides = shard
         pages = from_ipc(sides["pages"], PAGES).sort_by([("depth", "ascending"), ("url", "ascending")])
-        pages = mark_duplicates(pages, from_ipc(sides["duplicates"], DUPLICATES))
+        pages = judge_canonicals(mark_duplicates(pages, from_ipc(sides["duplicates"], DUPLICATES)), dead)
+        pages = mark_barren(pages, from_ipc(sides["stale"], STALE))
         links = flatten_links(pages.filter(pc.is_null(pages["duplicate_of"])))
         for name, rows in (
             ("documents", conform(pages.filter(pages["is_document"]), DOCUMENTS)),
@@ -170,18 +213,19 @@ class Finished(NamedTuple):
 class FinishPages(beam.PTransform):
     """Write documents, links and an index segment for each shard, and give the URLs that its pages lead to.
 
-    Takes {"pages": PAGES, "duplicates": DUPLICATES} by shard. Duplicates are written without text; their links are not
-    followed, and they are not indexed.
+    Takes {"pages": PAGES, "duplicates": DUPLICATES, "stale": STALE} by shard, and the keys of URLs that gave nothing.
+    Duplicates are written without text; their links are not followed, and they are not indexed.
     """
 
-    def __init__(self, root: str, round_: int, partitions: int) -> None:
+    def __init__(self, root: str, round_: int, partitions: int, dead: "beam.PCollection[bytes]") -> None:
         super().__init__()
+        self._dead = beam.pvalue.AsList(dead)
         self._fn = _FinishFn(root, round_, partitions)
 
     def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> "Finished":
         finished = (
             sides
             | "WithDuplicates" >> beam.CoGroupByKey()
-            | "Finish" >> beam.ParDo(self._fn).with_outputs("rejections", "files", main="candidates")
+            | "Finish" >> beam.ParDo(self._fn, self._dead).with_outputs("rejections", "files", main="candidates")
         )
         return Finished(finished.candidates, finished.rejections, finished.files)

@@ -1,6 +1,7 @@
 """The frontier: what a round may fetch, and what it chooses."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from heapq import nsmallest
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ class Due(NamedTuple):
     digest: bytes | None = None
     kind: str | None = None
     sitemap: dict[str, Any] | None = None
+    barren: bool | None = None
 
 
 def order(due: Due) -> tuple[int, float, str]:
@@ -37,13 +39,18 @@ def order(due: Due) -> tuple[int, float, str]:
     return (due.depth, -due.priority, due.url)
 
 
-def choose(queue: Iterable[Due], count: int) -> list[Due]:
-    """The first `count` URLs of a host, in order, each once, in its neatest spelling of the least depth."""
+def choose(queue: Iterable[Due], count: int, admit: Callable[[list[Due]], Iterable[Due]] | None = None) -> list[Due]:
+    """The first `count` URLs of a host, in order, each once, in its neatest spelling of the least depth.
+
+    `admit` takes all of them in that order, and gives those that may be visited, in another if it wants.
+    """
     unique: dict[bytes, Due] = {}
     for due in queue:
         if due.url_key not in unique or _precedence(due) < _precedence(unique[due.url_key]):
             unique[due.url_key] = due
-    return nsmallest(count, unique.values(), key=order)
+    if admit is None:
+        return nsmallest(count, unique.values(), key=order)
+    return sorted(itertools.islice(admit(sorted(unique.values(), key=order)), count), key=order)
 
 
 def _precedence(due: Due) -> tuple[int, tuple[int, str], float]:

@@ -22,13 +22,13 @@ class Link(NamedTuple):
     url: str  # canonical
     anchor: str  # its text, or what stands for an image; at most MAX_ANCHOR characters
     rel: str  # as the page has it
-    kind: str  # a area frame iframe link alternate img form srcset object embed redirect
+    kind: str  # a area frame iframe link alternate img form srcset object embed redirect canonical
 
 
-FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect"})
+FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect", "canonical"})
 """Kinds that lead to pages; `link` does for some relations only, `alternate` is a feed or another format."""
 
-_PAGE_RELATIONS = frozenset({"alternate", "canonical", "next", "prev"})
+_PAGE_RELATIONS = frozenset({"alternate", "next", "prev"})
 _UNENDORSED = frozenset({"nofollow", "sponsored", "ugc"})
 
 _MAX_REFERENCES = 200_000  # that are looked at; the largest pages have 40,000
@@ -182,8 +182,11 @@ def _references(root: Any) -> Iterator[tuple[Any, str, str]]:
 
 def _link_kind(element: Any) -> str:
     kind = (element.get("type") or "").strip().lower()
+    relations = (element.get("rel") or "").lower().split()
+    if "canonical" in relations:
+        return "canonical"
     is_page = not kind or "html" in kind
-    return "link" if is_page or "alternate" not in (element.get("rel") or "").lower().split() else "alternate"
+    return "link" if is_page or "alternate" not in relations else "alternate"
 
 
 def _without_fragment(reference: str) -> str:

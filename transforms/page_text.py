@@ -1,7 +1,6 @@
 """The text of a parsed page: what its author wrote there, without what surrounds it on every page."""
 
 import functools
-import itertools
 import re
 from typing import Any, NamedTuple
 
@@ -25,8 +24,8 @@ _SURROUNDING_NAMES = (
 _NAMED = re.compile(rf"(?:^|[\s_-])(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE)
 _LONGEST_NAME = 500  # characters of a class or id that is looked at
 _NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form")
-_CORES = ("main", "article", "h1")
-_MAX_CORES = 10  # elements that are looked at
+_CORES = ("main", "article", "h1")  # elements that are, or begin, what the page is about
+_MAX_CORES = 10
 _SHORT = 60  # characters
 _SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
 
@@ -78,9 +77,15 @@ def main_text(root: Any) -> Text:
         if attribute.attrname == "hidden" or attribute.strip().lower() in _SURROUNDING_ROLES:
             # A pattern in the stylesheet would look for each role on each element: five times slower.
             attribute.getparent().tag = "nav"
-    around_cores = _around_cores(root)
-    for element in root.iter(*_NAMED_TAGS):
-        if _is_named(element) and element not in around_cores:
+    cores, named = [], []
+    for element in root.iter(*_CORES, *_NAMED_TAGS):
+        if element.tag in _CORES:
+            cores.append(element)
+        elif _is_named(element):
+            named.append(element)
+    around_cores = _around(cores[:_MAX_CORES])
+    for element in named:
+        if element not in around_cores:
             element.tag = "nav"
     lines, headings = _read(_MAIN, root)
     lines = _without_banner(lines, headings)
@@ -95,10 +100,10 @@ def collapse(text: str) -> str:
     return " ".join(text.split())
 
 
-def _around_cores(root: Any) -> set[Any]:
-    """The elements that the page's core, as far as it is marked, stands in."""
-    found = set()
-    for core in itertools.islice(root.iter(*_CORES), _MAX_CORES):
+def _around(cores: list[Any]) -> set[Any]:
+    """The elements that these stand in."""
+    found: set[Any] = set()
+    for core in cores:
         for ancestor in core.iterancestors():
             if ancestor in found:
                 break

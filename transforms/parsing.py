@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import apache_beam as beam
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from transforms import sitemap_terms, urls
+from transforms import canonicals, sitemap_terms, urls
 from transforms.crawl_dir import CrawlDir
 from transforms.history import Batch, split, split_by
 from transforms.keys import shard
@@ -20,6 +21,7 @@ from transforms.replies import Headers, header
 from transforms.scope import UrlFilter
 from transforms.settings import Settings
 from transforms.tables import DOCUMENTS, KEY, SITEMAP, VISITS, conform, open_parquet, to_ipc
+from transforms.yields import YIELDS, yield_row
 
 NOT_FOLLOWED = "not_followed"  # a link of a kind that leads to no page: an image, a style sheet, …
 
@@ -39,6 +41,7 @@ PAGES = pa.schema(
     [
         *DOCUMENTS,
         ("is_document", pa.bool_()),  # false for a redirect, and a page that has not changed: links and no content
+        ("barren", pa.bool_()),  # as in the frontier
         ("score", pa.float64()),
         ("links", pa.list_(LINK)),
     ]
@@ -49,6 +52,7 @@ FACTS = pa.schema(
         *((name, VISITS.field(name).type) for name in ("depth", "referrer", "attempt", "priority", "redirects")),
         ("discovered_round", pa.int32()),
         ("host_failures", pa.int32()),
+        ("redirect_to", pa.string()),
         ("respelled", pa.string()),  # the URL of a redirect that leads to another spelling of the same URL
         ("digest", KEY),
         ("denied_meta", pa.bool_()),
@@ -56,10 +60,15 @@ FACTS = pa.schema(
         ("last_modified", pa.string()),
         ("kind", pa.string()),
         ("sitemap", SITEMAP),
+        ("barren", pa.bool_()),
     ]
 )
 CONTENTS = pa.schema(
-    [("digest", KEY), ("url_key", KEY), ("url", pa.string()), ("depth", pa.int32()), ("shard", pa.int32())]
+    [
+        *(("digest", KEY), ("url_key", KEY), ("url", pa.string())),
+        *(("host", pa.string()), ("depth", pa.int32()), ("shard", pa.int32())),
+        ("yields", pa.bool_()),  # names another page as canonical
+    ]
 )
 
 
@@ -69,6 +78,7 @@ class Parsed(NamedTuple):
     shard_to_pages: "beam.PCollection[Batch]"  # PAGES
     facts: "beam.PCollection[Batch]"  # FACTS, by partition of url_key
     contents: "beam.PCollection[Batch]"  # CONTENTS, by partition of digest
+    shard_to_yields: "beam.PCollection[Batch]"  # YIELDS
     alerts: "beam.PCollection[dict]"  # rows of table alerts
 
 
@@ -113,7 +123,8 @@ def parse_visit(
         return None, []
     headers = [(h["name"], h["value"]) for h in visit["headers"]]
     page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds)
-    return page, [*refresh_links(visit["url"], headers), *(page.links if page else ())]
+    links = [*refresh_links(visit["url"], headers), *canonicals.header_links(visit["url"], headers)]
+    return page, [*links, *(page.links if page else ())]
 
 
 def refresh_links(url: str, headers: Headers) -> list[Link]:
@@ -125,13 +136,16 @@ def refresh_links(url: str, headers: Headers) -> list[Link]:
 
 def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> dict[str, Any]:
     """A row of PAGES, but for the links."""
-    row = {name: visit.get(name) for name in ("url_key", "url", "host", "round", "fetched_at", "depth")}
+    row = {name: visit.get(name) for name in ("url_key", "url", "host", "round", "fetched_at", "depth", "barren")}
     is_new = page is not None and page.digest != visit.get("digest_before")
     row |= {"is_document": is_new, "score": visit["priority"], "domain": urls.domain(visit["host"])}
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
         row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
         row["truncated"] = "bytes" if visit.get("truncated") else row["truncated"]
+        headers = [(h["name"], h["value"]) for h in visit["headers"] or ()]
+        canonical_url, ignored = canonicals.declared(visit["url"], page.canonical_url, headers)
+        row |= {"canonical_url": canonical_url, "canonical_ignored": ignored}
     return row
 
 
@@ -193,7 +207,7 @@ class _ParseFn(beam.DoFn):
         path, number = row_group
         with open_parquet(self._root, path) as file:
             visits = conform(file.read_row_group(number), VISITS).to_pylist()
-        pages, links, facts = [], [], []
+        pages, links, facts, yields = [], [], [], []
         for visit in visits:
             page, found = parse_visit(visit, self._robot, self._kinds)
             rows = link_rows(found, page, visit, url_filter, FOLLOWED_KINDS | kinds.link_kinds)
@@ -201,19 +215,29 @@ class _ParseFn(beam.DoFn):
             if page is not None or found:
                 pages.append(page_row(visit, page, rows))
                 links.append(rows)
+            if self._settings.traps.detect and page is not None and visit["digest_before"] is None:
+                yields.append(yield_row(visit, page))
             if page is not None and pages[-1]["is_document"]:
                 yield from (beam.pvalue.TaggedOutput("alerts", a) for a in alert_rows(self._observers, visit, page))
         fact_table = pa.Table.from_pylist(facts, schema=FACTS)
         yield from (beam.pvalue.TaggedOutput("facts", b) for b in split(fact_table, "url_key", self._partitions))
+        if yields:
+            yield from self._by_shard("yields", pa.Table.from_pylist(yields, schema=YIELDS))
         if pages:
             table = pa.Table.from_pylist(pages, schema=PAGES.remove(PAGES.get_field_index("links")))
             table = table.append_column(PAGES.field("links"), links_column(links))
             yield from self._pages(table)
 
+    def _by_shard(self, tag: str, table: pa.Table) -> Iterator[Any]:
+        for number, rows in split_by(table, [shard(host, self._shards) for host in table["host"].to_pylist()]):
+            yield beam.pvalue.TaggedOutput(tag, (number, to_ipc(rows)))
+
     def _pages(self, table: pa.Table) -> Iterator[Any]:
         shards = [shard(host, self._shards) for host in table["host"].to_pylist()]
         for number, rows in split_by(table, shards):
             yield number, to_ipc(rows)
+        yields = pc.and_(pc.is_valid(table["canonical_url"]), pc.is_null(table["canonical_ignored"]))
+        table = table.append_column("yields", yields)
         contents = conform(table.append_column("shard", pa.array(shards, pa.int32())), CONTENTS)
         contents = contents.filter(table["is_document"])
         yield from (beam.pvalue.TaggedOutput("contents", b) for b in split(contents, "digest", self._partitions))
@@ -252,7 +276,7 @@ class ParseVisits(beam.PTransform):
             | "Spread" >> beam.Reshuffle()
             | "Parse"
             >> beam.ParDo(self._parse, beam.pvalue.AsList(self._seed_hosts)).with_outputs(
-                "facts", "contents", "alerts", main="pages"
+                "facts", "contents", "yields", "alerts", main="pages"
             )
         )
-        return Parsed(parsed.pages, parsed.facts, parsed.contents, parsed.alerts)
+        return Parsed(parsed.pages, parsed.facts, parsed.contents, parsed.yields, parsed.alerts)

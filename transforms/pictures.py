@@ -9,12 +9,9 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from transforms.plugins import PluginError
+from PIL import Image
 
-try:
-    from PIL import Image
-except ImportError:  # it comes with an extra
-    Image = None  # type: ignore[assignment]
+from transforms.plugins import PluginError
 
 _SIDE = 8
 _ALIKE = 12  # bits that may differ
@@ -33,8 +30,6 @@ class Pictures:
     """Known images by name; PluginError for one that cannot be recognised."""
 
     def __init__(self, images: Mapping[str, bytes]) -> None:
-        if images and Image is None:
-            raise PluginError("watch.images needs Pillow: pip install 'beamtrawl[images]'")
         self._hashes = {name: difference_hash(body) for name, body in images.items()}
         for name, value in self._hashes.items():
             if value is None or value.bit_count() < _LEAST:
@@ -43,7 +38,7 @@ class Pictures:
 
     def find(self, body: bytes) -> Iterator[Alike]:
         """The known images that this one is like; an image that cannot be read is like none."""
-        if not self._hashes or (value := difference_hash(body)) is None:
+        if (value := difference_hash(body)) is None:
             return
         for name, known in self._hashes.items():
             if known is not None and (distance := (value ^ known).bit_count()) <= _ALIKE:

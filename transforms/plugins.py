@@ -16,7 +16,7 @@ def load(group: str, name: str) -> Any:
     """What the entry point of a group and a name stands for; PluginError if there is none, or it cannot be had."""
     found = next(iter(metadata.entry_points(group=group, name=name)), None)
     if found is None:
-        installed = ", ".join(sorted(metadata.entry_points(group=group).names)) or "none"
+        installed = ", ".join(sorted(metadata.entry_points(group=group).names)) or "none; was this version installed?"
         raise PluginError(f'no "{name}" is installed among {group}; there are: {installed}')
     try:
         return found.load()

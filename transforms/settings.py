@@ -40,6 +40,9 @@ class Scope:
     exclude: list[str] = _setting([], "regular expressions for URLs to leave out")
     deny_hosts: list[str] = _setting([], "hosts (and all below them) never to ask")
     max_url_length: int = _setting(1024, "longer URLs are rejected, and counted for their site")
+    path_depth: int = _setting(20, "segments of a path, at most")
+    parameters: int = _setting(16, "parameters of a query, at most")
+    same_parameter: int = _setting(6, "parameters of one name in a query, at most")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,6 +144,21 @@ class Sitemaps:
 
 
 @dataclasses.dataclass(frozen=True)
+class Aliases:
+    """Which URLs are one resource, as their contents have shown."""
+
+    learn: bool = _setting(True, "whether rules are learned and used: index pages, letter case, mirrors, …")
+
+
+@dataclasses.dataclass(frozen=True)
+class Traps:
+    """Templates of URLs that give page after page with nothing new."""
+
+    detect: bool = _setting(True, "whether they are held back; false lets go what is held")
+    allow: list[str] = _setting([], 'URLs never to be held back, as "HOST/PATTERN", where * is anything')
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """All settings; each part is a table of `crawl.toml`."""
 
@@ -153,6 +171,8 @@ class Settings:
     watch: Watch = Watch()
     recrawl: Recrawl = Recrawl()
     sitemaps: Sitemaps = Sitemaps()
+    aliases: Aliases = Aliases()
+    traps: Traps = Traps()
 
     def __post_init__(self) -> None:
         for part in dataclasses.fields(self):
@@ -182,6 +202,9 @@ _POSITIVE = {
     "limits.max_host_tries",
     "politeness.dead_after",
     "scope.max_url_length",
+    "scope.path_depth",
+    "scope.parameters",
+    "scope.same_parameter",
 }
 
 
@@ -243,6 +266,8 @@ def _item_problem(key: str, item: str) -> str | None:
             downloader(item)
     except (ValueError, re.error) as error:
         return f"{error}"
+    if key == "traps.allow" and not _ALLOWED.fullmatch(item):
+        return 'must be "HOST/PATTERN", without http://'
     if key == "fetch.headers":
         if not (header := _HEADER.fullmatch(item)):
             return 'must be "Name: value", in printable ASCII'
@@ -255,6 +280,7 @@ def _item_problem(key: str, item: str) -> str | None:
 
 _PROXY = re.compile(r"http://([^\s:@/]+:[^\s@/]*@)?([^\s:@/\[\]]+|\[[0-9a-fA-F:]+\])(:\d+)?/?", re.ASCII)
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([ -~]+)", re.ASCII)
+_ALLOWED = re.compile(r"[^\s/]+/\S*")
 _CREDENTIALS = re.compile(r"(\S+)\s+([^\s:]+:.*)")
 _OWN_HEADERS = {
     *("host", "user-agent", "from", "referer", "connection", "content-length", "transfer-encoding", "range"),

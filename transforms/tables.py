@@ -45,6 +45,7 @@ FRONTIER = pa.schema(
         ("digest", KEY),  # of the content that it had, if it was visited before
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
+        ("barren", pa.bool_()),  # only pages without news link to it
     ]
 )
 
@@ -78,6 +79,7 @@ VISITS = pa.schema(
         ("digest_before", KEY),  # of the content that an earlier visit found
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
+        ("barren", pa.bool_()),  # only pages without news link to it
     ]
 )
 
@@ -119,6 +121,7 @@ DOCUMENTS = pa.schema(
         ("near_key", pa.int64()),
         ("duplicate_of", KEY),
         ("canonical_url", pa.string()),
+        ("canonical_ignored", pa.string()),  # why it is not believed
         ("noindex", pa.bool_()),
         ("nofollow", pa.bool_()),
         ("noarchive", pa.bool_()),
@@ -148,7 +151,7 @@ URLS = pa.schema(
         ("url_key", KEY),
         ("url", pa.string()),
         ("host", pa.string()),
-        ("state", pa.string()),  # due, fetched, redirected, gone, failed, denied
+        ("state", pa.string()),  # due, fetched, redirected, gone, failed, denied, trapped, alias
         ("depth", pa.int32()),
         ("score", pa.float64()),
         ("discovered_round", pa.int32()),
@@ -167,6 +170,26 @@ URLS = pa.schema(
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
         ("sitemap_lastmod", TIME),  # when it changed last, as the sitemaps that name it say
+        ("joined_to", KEY),  # of an alias, or of a permanent redirect: the URL that stands for it
+        ("stand_ins", pa.list_(pa.string())),  # a few aliases of a URL that is due, in case that it gives nothing
+    ]
+)
+
+_PAIR = pa.struct([("url", pa.string()), ("other_url", pa.string()), ("digest", KEY)])
+
+ALIASES = pa.schema(
+    [
+        ("origin", pa.string()),  # scheme://host[:port] of the URLs that the rule changes
+        ("host", pa.string()),
+        ("kind", pa.string()),  # index_page, case, trailing_slash, parameter, www, scheme, mirror
+        ("detail", pa.string()),  # name of the index page or parameter, or the origin that stands for this one; or ""
+        ("support", pa.int64()),  # contents that URLs had in common which the rule says are one
+        ("contradictions", pa.int64()),  # such URLs with different contents
+        ("state", pa.string()),  # proposed, used, dropped
+        ("since", pa.int32()),  # the round of that state
+        ("round", pa.int32()),  # of this row: the newest row of a rule counts
+        ("evidence", pa.list_(_PAIR)),  # pairs with one content, the first few
+        ("against", pa.list_(_PAIR)),  # pairs with different contents
     ]
 )
 
@@ -210,6 +233,32 @@ REJECTIONS = pa.schema(
         ("round", pa.int32()),
         ("count", pa.int64()),
         ("samples", pa.list_(pa.string())),
+    ]
+)
+
+TRAPS = pa.schema(
+    [
+        ("host", pa.string()),
+        ("template", pa.string()),  # of paths and queries; * is all that is new on the host
+        ("kind", pa.string()),  # of way to it: plain, barren, variant
+        ("round", pa.int32()),  # of this row: the newest of a template and kind counts
+        ("state", pa.string()),  # open, throttled, trapped
+        ("since", pa.int32()),  # the round that brought the state
+        ("pages", pa.int64()),  # visited for the first time
+        ("fresh", pa.int64()),  # of those, with news
+        ("recent_pages", pa.float64()),  # about the last 32
+        ("recent_fresh", pa.float64()),
+        ("samples", pa.list_(pa.string())),
+    ]
+)
+
+SPECIMENS = pa.schema(
+    [
+        ("host", pa.string()),
+        ("template", pa.string()),  # of a family of paths
+        ("round", pa.int32()),
+        ("words", pa.list_(pa.binary())),  # of pages that others are compared with; the newest row counts
+        ("forms", pa.binary()),  # of URLs without their opaque tokens: those that this round has added
     ]
 )
 
@@ -267,10 +316,13 @@ TABLES: Mapping[str, pa.Schema] = {
     "documents": DOCUMENTS,
     "links": LINKS,
     "urls": URLS,
+    "aliases": ALIASES,
     "digests": DIGESTS,
     "hosts": HOSTS,
     "turns": HOSTS,
     "rejections": REJECTIONS,
+    "traps": TRAPS,
+    "specimens": SPECIMENS,
     "alerts": ALERTS,
     "seeds": SEEDS,
     "ranks": RANKS,

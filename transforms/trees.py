@@ -23,12 +23,11 @@ _PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=Tru
 
 # The time that libxml2 takes for a tag grows with the square of its attributes: 40,000 take four seconds.
 _OVERLOADED = re.compile(
-    rb"<(?=[a-z][^\s/>]*+(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?+)?+){%d})"
-    % (MAX_ATTRIBUTES + 1),
-    re.IGNORECASE,
+    rb"<(?=[A-Za-z][^\s/>]*+(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?+)?+){%d})"
+    % (MAX_ATTRIBUTES + 1)
 )
 _MAX_OVERLOADED = 20  # such tags of a page; to find one can take 60 ms
-_SMALL = 32_768  # bytes; if all of them are one tag's attributes, they take 0.2 s
+_SMALL = 65_536  # bytes; if all of them are one tag's attributes, they take half a second
 
 
 class Tree(NamedTuple):

@@ -5,15 +5,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import apache_beam as beam
+import pyarrow as pa
 
+from transforms.alias_rules import NO_RULES, Rules
+from transforms.alias_states import ALIAS, Classes, stand_ins
+from transforms.aliases import InForce, by_class
 from transforms.documents import CANDIDATES
 from transforms.history import Batch, split
 from transforms.outcomes import REQUESTED, RETRIED, Outcome
 from transforms.parsing import FACTS
-from transforms.settings import Limits
+from transforms.settings import Limits, Settings, Traps
 from transforms.sitemap_terms import unite, with_news
 from transforms.tables import FRONTIER, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet
-from transforms.urls import neatness
+from transforms.trap_holds import Holds, hold
+from transforms.traps import State, allows
+from transforms.urls import neatness, url_key
 
 Row = dict[str, Any]
 
@@ -29,6 +35,8 @@ TO_NO_AVAIL = ("failed", "gone", "denied")
 
 DEAD_HOST = "dead_host"
 """Why a URL has failed that was never asked for: too many failures of its host in a row."""
+
+_PERMANENT = (301, 308)  # RFC 9110, 15.4: the target stands for this URL from now on
 
 _FIRST_WAIT = timedelta(seconds=2)
 _LONGEST_WAIT = timedelta(days=1)
@@ -59,6 +67,8 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     state = "due" if again else _STATES.get(outcome, "failed")
     changed = url | {"state": state, "failures": failures, "next_fetch_at": due_at, "reason": outcome.value}
     changed["url"] = fact["respelled"] or fact["url"]
+    is_moved = outcome is Outcome.REDIRECTED and fact["status"] in _PERMANENT and fact["respelled"] is None
+    changed["joined_to"] = url_key(fact["redirect_to"]) if is_moved and fact["redirect_to"] else None
     if unasked and not waits:
         changed["reason"] = DEAD_HOST
     if fact["denied_meta"]:
@@ -73,6 +83,7 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     reason = "deferred" if outcome is Outcome.DEFERRED else "retry"
     row = {name: fact[name] for name in ("url_key", "url", "host", "depth", "priority", "referrer", "redirects")}
     row |= {name: changed.get(name) for name in ("etag", "last_modified", "digest", "kind", "sitemap")}
+    row["barren"] = fact["barren"]
     row |= {"reason": reason, "due_at": due_at, "failures": failures, "discovered_round": fact["discovered_round"]}
     if fact["respelled"] is not None:
         row |= {"url": fact["respelled"], "reason": "new", "redirects": fact["redirects"] + 1}
@@ -98,6 +109,7 @@ def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
         "referrer": candidate["referrer"],
         "redirects": candidate["redirects"],
         "failures": 0,
+        "barren": candidate["barren"],
     }
     return url, frontier
 
@@ -121,6 +133,7 @@ def _merged(first: Row, row: Row) -> Row:
         "kind": first["kind"] or row["kind"],
         "sitemap": unite(first["sitemap"], row["sitemap"]),
         "sitemap_lastmod": max(lastmods, default=None),
+        "barren": bool(first["barren"] and row["barren"]),
     }
 
 
@@ -134,10 +147,14 @@ def found_again(candidate: Row, url: Row, due: Row | None) -> tuple[Row, Row] | 
 
     `due` is its row in the next frontier so far. A URL that was asked for keeps its spelling while it is due, because
     a redirect may have led there; one that was visited to no avail gets another chance in a neater spelling, because
-    robots.txt may shut out, or the site forget, what a session or a counter added.
+    robots.txt may shut out, or the site forget, what a session or a counter added. A link from a page with news frees
+    what a trap holds because there was none.
     """
+    way: Row = {}
     if due is None:
-        if url["state"] not in TO_NO_AVAIL or neatness(candidate["url"]) >= neatness(url["url"]):
+        is_freed = url["state"] == State.TRAPPED and not candidate["barren"]
+        is_neater = url["state"] in TO_NO_AVAIL and neatness(candidate["url"]) < neatness(url["url"])
+        if not is_freed and not is_neater:
             return None
         changed, row = discovered(candidate, url["discovered_round"])
         kept = {name: changed[name] for name in ("url", "depth", "state", "failures")}
@@ -146,25 +163,27 @@ def found_again(candidate: Row, url: Row, due: Row | None) -> tuple[Row, Row] | 
         way = {name: candidate[name] for name in ("url", "depth", "redirects")}
     elif candidate["depth"] < due["depth"]:  # its own links may then be within the depth limit
         way = {name: candidate[name] for name in ("depth", "redirects")}
-    else:
+    if due["barren"] and not candidate["barren"]:
+        way["barren"] = False
+    if not way:
         return None
     return url | {name: way[name] for name in ("url", "depth") if name in way}, due | way
 
 
 def advance(
     candidates: Iterable[Row], facts: Iterable[Row], earlier: Iterable[Row], frontier: Iterable[Row], *,
-    round_: int, limits: Limits,
+    round_: int, limits: Limits, rules: Rules = NO_RULES,
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
 
     `earlier` holds what is known of the candidates' and the visited URLs (more does no harm), the newest row of a key
-    counting; `frontier` what was due. A due URL without a visit stays in the frontier (SPEC B5): nothing is lost.
+    counting; `frontier` what was due. A due URL without a visit stays in the frontier (SPEC B5): nothing is lost. URLs
+    that the rules say are aliases are held back; all that is known of such URLs is in one partition.
     """
     known: dict[bytes, Row] = {}
     for row in earlier:
         if row["url_key"] not in known or row["round"] >= known[row["url_key"]]["round"]:
             known[row["url_key"]] = row
-    found = merge_candidates(candidates)
     changed: dict[bytes, Row] = {}
     due: dict[bytes, Row] = {}
     visited = set()
@@ -178,8 +197,12 @@ def advance(
         key = row["url_key"]
         if key not in visited and (key not in due or _precedence(row) < _precedence(due[key])):
             due[key] = row | {"reason": "deferred"} if row["reason"] in ("new", "seed") else row
+    found = merge_candidates([*candidates, *stand_ins(changed.values())])
+    classes = Classes(rules, known, changed, due, round_)
     for key, candidate in found.items():
-        if key not in known:
+        if classes.hold(candidate):
+            continue
+        if key not in known or known[key]["state"] == ALIAS:
             changed[key], due[key] = discovered(candidate, round_)
             continue
         url = changed.get(key, known[key])
@@ -195,17 +218,22 @@ def advance(
 
 
 class _AdvanceFn(beam.DoFn):
-    def __init__(self, root: str, round_: int, limits: Limits) -> None:
-        self._root, self._round, self._limits = root, round_, limits
+    def __init__(self, root: str, round_: int, limits: Limits, traps: Traps) -> None:
+        self._root, self._round, self._limits, self._traps = root, round_, limits, traps
 
-    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[TableFile]:
-        _, sides = partition
+    def process(
+        self, partition: tuple[int, Iterable[tuple[str, bytes]]], in_force: InForce, held: list[tuple]
+    ) -> Iterator[TableFile]:
+        sides: dict[str, list[bytes]] = {}
+        for side, batch in partition[1]:
+            sides.setdefault(side, []).append(batch)
         schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER}
-        rows = {name: from_ipc(sides[name], schema).to_pylist() for name, schema in schemas.items()}
-        urls, frontier = advance(**rows, round_=self._round, limits=self._limits)
+        rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
+        urls, frontier = advance(**rows, round_=self._round, limits=self._limits, rules=in_force.rules)
+        urls, frontier = hold(urls, frontier, rows["earlier"], Holds(held, allows(self._traps.allow)), self._round)
         for table, round_, part in (("urls", self._round, urls), ("frontier", self._round + 1, frontier)):
             writer = TableWriter(self._root, table, round_)
-            writer.write_rows(part, _count(part, "reason") if table == "frontier" else None)
+            writer.write_rows(part, _count(part, "reason" if table == "frontier" else "state"))
             if file := writer.close():
                 yield file
 
@@ -218,17 +246,45 @@ def _count(rows: list[Row], column: str) -> dict[str, int]:
 
 
 class AdvanceUrls(beam.PTransform):
-    """CoGroupByKey of the URLs found and visited with those of all earlier rounds; writes urls and the next frontier.
+    """Let the URLs found and visited meet those of all earlier rounds; writes urls and the next frontier.
 
-    Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER} by partition of url_key.
+    Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER} by partition of url_key, and
+    the rules of aliases by which URLs are one, and what is known of the hosts that have traps (`Held`), which hold back
+    a part of the frontier.
     """
 
-    def __init__(self, root: str, round_: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        root: str,
+        round_: int,
+        settings: Settings,
+        partitions: int,
+        in_force: "beam.PCollection[InForce]",
+        held: "beam.PCollection[tuple]",
+    ) -> None:
         super().__init__()
-        self._fn = _AdvanceFn(root, round_, limits)
+        self._fn = _AdvanceFn(root, round_, settings.limits, settings.traps)
+        self._partitions = partitions
+        self._in_force, self._held = beam.pvalue.AsSingleton(in_force), beam.pvalue.AsList(held)
 
     def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[TableFile]:
-        return sides | "WithEarlier" >> beam.CoGroupByKey() | "Advance" >> beam.ParDo(self._fn)
+        tagged = tuple(side | f"Tag{name.title()}" >> beam.Map(_tag, name) for name, side in sides.items())
+        return (
+            tagged
+            | "Sides" >> beam.Flatten()
+            | "ByClass" >> beam.FlatMap(_by_class, self._in_force, self._partitions)
+            | "GroupByClass" >> beam.GroupByKey()
+            | "Advance" >> beam.ParDo(self._fn, self._in_force, self._held)
+        )
+
+
+def _tag(batch: Batch, side: str) -> tuple[str, Batch]:
+    return side, batch
+
+
+def _by_class(tagged: tuple[str, Batch], in_force: InForce, count: int) -> Iterator[tuple[int, tuple[str, bytes]]]:
+    side, batch = tagged
+    yield from ((number, (side, data)) for number, data in by_class(batch, in_force, count))
 
 
 def read_frontier(path: str, root: str, count: int) -> Iterator[Batch]:
@@ -236,3 +292,16 @@ def read_frontier(path: str, root: str, count: int) -> Iterator[Batch]:
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
             yield from split(conform(file.read_row_group(group), FRONTIER), "url_key", count)
+
+
+def read_held(path: str, held: list[tuple], root: str, count: int, traps: Traps) -> Iterator[Batch]:
+    """The rows of a frontier file that traps hold back, by partition."""
+    holds = Holds(held, allows(traps.allow))
+    if not holds:
+        return
+    with open_parquet(root, path) as file:
+        for group in range(file.num_row_groups):
+            rows = conform(file.read_row_group(group), FRONTIER)
+            yield from split(
+                rows.filter(pa.array([holds(row) for row in rows.to_pylist()], pa.bool_())), "url_key", count
+            )

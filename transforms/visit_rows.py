@@ -51,4 +51,5 @@ def visit_row(
         "digest_before": due.digest,
         "kind": due.kind,
         "sitemap": due.sitemap,
+        "barren": due.barren,
     }

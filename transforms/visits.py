@@ -12,8 +12,12 @@ from transforms import hosts, standing
 from transforms.frontier import Due, choose
 from transforms.host_rows import newest
 from transforms.names import Names
+from transforms.novelty import unpack
 from transforms.robots_asking import known_robots
 from transforms.scheduler import HostScheduler, VisitContext, monotonic
+from transforms.settings import Traps
+from transforms.trap_budgets import Budgets
+from transforms.traps import allows
 
 
 class Work(NamedTuple):
@@ -37,10 +41,18 @@ def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext
         return None
     left = (context.deadline - max(now, ready_at)).total_seconds()
     count = standing.budget(settings.limits, standing.standing_of(row), settings.politeness, left)
-    due = choose((Due._make(row) for rows in sides["due"] for row in rows), count)
+    admit = _budgets(sides["traps"], settings.traps).admit if settings.traps.detect else None
+    due = choose((Due._make(row) for rows in sides["due"] for row in rows), count, admit)
     if not due and (row is None or settings.politeness.scope == "host"):
         return None
     return Work(host, [tuple(each) for each in due], list(sides["robots"]), row, [])
+
+
+def _budgets(known: Iterable[dict[str, Any]], traps: Traps) -> Budgets:
+    """The budgets of a host's templates; `known` are rows of traps and of specimens."""
+    rows = list(known)
+    forms = (form for row in rows if "forms" in row for form in unpack(row["forms"]))
+    return Budgets((row for row in rows if "template" in row), forms, allows(traps.allow))
 
 
 def turn_of(work: Work, context: VisitContext, now: datetime) -> hosts.HostTurn:
@@ -149,10 +161,11 @@ class Visited(NamedTuple):
 class VisitHosts(beam.PTransform):
     """Visit every due URL of each host, politely; the URLs of one host stay together, and hosts that share a queue.
 
-    Takes (registered domain, {"due": (host, lists of Due as tuples), "robots": (host, row), "hosts": (host, row)}), and
-    `held`: one dict of the hosts that may not be asked yet, with the time until then. The hosts of a domain come to one
-    worker, for they often have their robots.txt from one another. Every URL of a host's budget becomes exactly one
-    visit, whatever happens to it; beyond the budget it becomes none and stays in the frontier.
+    Takes (registered domain, {"due": (host, lists of Due as tuples), "robots": (host, row), "hosts": (host, row),
+    "traps": (host, row of traps or specimens)}), and `held`: one dict of the hosts that may not be asked yet, with the
+    time until then. The hosts of a domain come to one worker, for they often have their robots.txt from one another.
+    Every URL of a host's budget becomes exactly one visit, whatever happens to it; beyond the budget, or that of its
+    template, it becomes none and stays in the frontier.
     """
 
     def __init__(self, context: VisitContext, held: beam.PCollection[dict[str, datetime]]) -> None:

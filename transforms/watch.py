@@ -1,13 +1,12 @@
 """Watch for phrases, for parts of texts, and for images: an observer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from apache_beam.io.filesystem import BeamIOError
 
 from transforms.observers import Alert, Document
 from transforms.pages import parse_page
 from transforms.phrases import Phrases
-from transforms.pictures import Pictures
 from transforms.plugins import PluginError
 from transforms.settings import Settings
 from transforms.shingles import WORDS, Texts, shingles
@@ -20,11 +19,9 @@ class Watch:
 
     def __init__(self, settings: Settings, read_file: Callable[[str], bytes]) -> None:
         watch = settings.watch
-        if watch.images and "image" not in settings.documents.kinds:
-            raise PluginError('watch.images needs "image" in documents.kinds, or no image is ever seen')
         self._phrases = Phrases(watch.phrases)
         self._texts = Texts({name: _text(name, _body("texts", name, read_file)) for name in watch.texts})
-        self._pictures = Pictures({name: _body("images", name, read_file) for name in watch.images})
+        self._find_images = _image_finder(settings, read_file)
 
     def observe(self, document: Document) -> Iterator[Alert]:
         page = document.page
@@ -34,8 +31,23 @@ class Watch:
         for part in self._texts.find(text):
             yield Alert("text", part.name, f"{part.share:.0%} of it, in {part.runs} runs of {WORDS} words")
         if page.media_type.startswith("image/"):
-            for alike in self._pictures.find(document.body):
-                yield Alert("image", alike.name, f"{alike.distance} of 128 bits differ")
+            for name, distance in self._find_images(document.body):
+                yield Alert("image", name, f"{distance} of 128 bits differ")
+
+
+def _image_finder(
+    settings: Settings, read_file: Callable[[str], bytes]
+) -> Callable[[bytes], Iterable[tuple[str, int]]]:
+    """What gives (name, distance) of the images that one is like."""
+    if not settings.watch.images:
+        return lambda body: ()
+    if "image" not in settings.documents.kinds:
+        raise PluginError('watch.images needs "image" in documents.kinds, or no image is ever seen')
+    try:
+        from transforms.pictures import Pictures
+    except ImportError as error:
+        raise PluginError(f"watch.images needs Pillow: pip install 'beamtrawl[images]' ({error})") from error
+    return Pictures({name: _body("images", name, read_file) for name in settings.watch.images}).find
 
 
 def _body(key: str, name: str, read_file: Callable[[str], bytes]) -> bytes:

@@ -1,0 +1,92 @@
+"""The kind of page that a URL leads to, as far as its looks tell: its template, and its form without opaque tokens."""
+
+import re
+
+_EXTENSION = re.compile(r"\.[a-z][a-z0-9]{0,4}", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9#]+(?:[-_.,:T][0-9#]+)*")  # dates too
+_DIGITS = re.compile(r"[0-9]+")
+_TOKEN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9]{8,}", re.IGNORECASE)
+_CHANGES = re.compile(r"(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[a-z])(?=[A-Z])")
+_LONG_NUMBER = 9  # digits; a date has eight
+_MANY_CHANGES = 3  # between letters and digits: sha256sum and Model3D have two
+_HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{12,}", re.IGNORECASE)
+
+
+def template(target: str) -> str:
+    """The template of a path and query: what it may share with thousands of others.
+
+    The first folder stays, and the names of parameters, sorted; other names become `*`, numbers and dates `#`, opaque
+    tokens `~`. Never raises, and gives a template as it is.
+
+    >>> template("/calendar/2026/11?view=day&day=5")
+    '/calendar/#/#?day&view'
+    >>> template("/docs/howto/regex.html"), template("/"), template("/0fb2c58e91a7/cart")
+    ('/docs/*/*.html', '/', '/~/*')
+    """
+    path, mark, query = target.partition("?")
+    *folders, name = path.split("/")
+    kinds = [_kind(folder) if number != 1 else _first(folder) for number, folder in enumerate(folders)]
+    extension = _EXTENSION.fullmatch(name, max(name.rfind("."), 0))
+    end = extension[0].lower() if extension else ""
+    kinds.append(_kind(name[: len(name) - len(end)]) + end)
+    names = sorted({_first(piece.partition("=")[0]) for piece in query.split("&")})
+    return "/".join(kinds) + mark + "&".join(names)
+
+
+def query_template(template_: str) -> str | None:
+    """The template of all queries to the same pages; None for one without a query.
+
+    >>> query_template("/shop?colour&size")
+    '/shop?*'
+    """
+    path, mark, _ = template_.partition("?")
+    return path + "?*" if mark else None
+
+
+def family(template_: str) -> str:
+    """What templates share of which one may be made after the other: the first folder, and how the last name ends.
+
+    >>> family("/shop/*/*.html?colour"), family("/maze/*/*/*/"), family("/*")
+    ('/shop/**.html', '/maze/**/', '/**')
+    """
+    path = template_.partition("?")[0]
+    folders, _, name = path.rpartition("/")
+    first = "/".join(folders.split("/", 2)[:2])
+    return f"{first}/**" + ("/" if name == "" else name.lstrip("*#~"))
+
+
+def form(target: str) -> str | None:
+    """A path and query without its opaque tokens, such as sessions have; None if it has none.
+
+    >>> form("/s/4f9a02c7be11/page-2?t=1731999999"), form("/docs/python3/sha256.html?date=20261105")
+    ('/s/~/page-2?t=~', None)
+    """
+    found = _TOKEN.sub(lambda token: "~" if is_opaque(token[0]) else token[0], target)
+    return None if found == target else found
+
+
+def is_opaque(token: str) -> bool:
+    """Whether letters and digits look like nothing that a person has named.
+
+    >>> [is_opaque(token) for token in ("4f9a02c7", "QAbstractItemModel", "1731999999", "postgresql15", "20261105")]
+    [True, False, True, False, False]
+    """
+    if token.isdecimal():
+        return len(token) >= _LONG_NUMBER
+    if _HEX.fullmatch(token):
+        return True
+    return bool(_DIGITS.search(token)) and len(_CHANGES.findall(token)) >= _MANY_CHANGES
+
+
+def _kind(segment: str) -> str:
+    if segment in ("", "~"):
+        return segment
+    if _NUMBER.fullmatch(segment):
+        return "~" if is_opaque(segment) else "#"
+    return "~" if (token := _TOKEN.fullmatch(segment)) and is_opaque(token[0]) else "*"
+
+
+def _first(segment: str) -> str:
+    """A name that stays, but for its digits."""
+    kind = _kind(segment)
+    return _DIGITS.sub("#", segment) if kind == "*" else kind
