@@ -19,12 +19,14 @@ setup(
         "duckdb>=1.1",  # the engine behind `beamtrawl sql`
         "flask>=3.0",  # the search gateway
         "lxml>=5.3",
-        "numpy>=1.26",
+        "numpy>=2",
         "protego>=0.7",  # 0.6 hangs on patterns with many stars
         "publicsuffixlist>=1.0",
         "py3langid>=0.3",
         "pyarrow>=17",
         "pypdfium2>=5",  # PDF
+        "PyStemmer>=3",  # Snowball, in C
+        "rapidfuzz>=3.9",  # spelling help
         "requests>=2.32",
         "urllib3>=2.3",
         "waitress>=3.0",  # serves the gateway
@@ -33,6 +35,7 @@ setup(
     extras_require={
         "images": ["pillow>=11"],  # watch.images looks at pixels
         "flink": ["apache-flink-libraries>=1.20,<1.21"],  # a cluster to try it on; docs/flink.md says why this version
+        "benchmark": ["ir-measures>=0.3", "tantivy>=0.25"],  # judges of search, and an engine to compare with
         "test": [
             "hypothesis>=6.100",
             "mypy>=1.15",

@@ -15,6 +15,8 @@ SNAPSHOTS = {
     "robots": "origin",
     "digests": "digest",
     "aliases": "origin, kind, detail",
+    "ranks": "url_key",
+    "host_ranks": "host",
 }
 """Tables of which the newest row of a key counts: `urls` is what holds now, `urls_history` every row."""
 

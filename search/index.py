@@ -1,6 +1,8 @@
 """The index of a crawl: all its segments as one."""
 
-from collections.abc import Mapping, Sequence
+import functools
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,12 +10,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from search import ranking
-from search.matching import matching
-from search.query import parse
-from search.results import Hit, Results
-from search.segment import Segment
+from search.clustering import by_host, whole_windows
+from search.matching import Mask, matching
+from search.query import Condition, parse
+from search.results import Explanation, Hit, Part, Results
+from search.segment import CACHED, Segment
 from search.snippets import snippet
+from search.spelling import Dictionary
+from search.terms import Ints, Postings
 from transforms.crawl_dir import CrawlDir, CrawlDirError
+
+Unit = str | tuple[str, ...]
+"""What scores: a word in any of its forms, or a phrase."""
 
 
 class _Candidate(NamedTuple):
@@ -25,19 +33,31 @@ class _Candidate(NamedTuple):
     doc: int
 
 
+class _Scored(NamedTuple):
+    """The documents that have a unit, by segment, and parallel to them what it adds to their scores."""
+
+    documents: int  # in all segments
+    docs: list[Ints]
+    scores: list[ranking.Floats]
+
+
 class Index:
     """The documents that a crawl has indexed, ready for queries. Safe to use from several threads."""
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         self._segments = segments
-        self.documents = sum(segment.documents for segment in segments)
+        self._current = _newest_versions(segments)
+        self.documents = sum(int(mask.sum()) for mask in self._current)
         # Statistics are those of all segments: a score does not depend on which documents lie together.
         averages = {
-            field: sum(int(segment.lengths[field].sum()) for segment in segments) / max(1, self.documents)
+            field: sum(int(s.lengths[field][mask].sum()) for s, mask in zip(segments, self._current, strict=True))
+            / max(1, self.documents)
             for field in ranking.WEIGHTS
         }
-        self._current = _newest_versions(segments)
         self._factors = [ranking.field_factors(segment.lengths, averages) for segment in segments]
+        self._standings = _standings(segments)
+        self._boosts = [np.prod(standing, axis=0) for standing in self._standings]
+        self._scored = functools.lru_cache(CACHED)(self._scored_anew)
 
     @classmethod
     def open(cls, crawl: CrawlDir, as_of: int | None = None) -> "Index":
@@ -45,87 +65,164 @@ class Index:
 
         CrawlDirError if there is no crawl, no index yet, or none as of that round.
         """
-        steps = [manifest for manifest in crawl.require_manifests() if manifest.index]
+        manifests = crawl.require_manifests()
+        steps = [manifest for manifest in manifests if manifest.index]
         if not steps:
             raise CrawlDirError(f"{crawl.root} has no index yet; go on with: beamtrawl crawl {crawl.root}")
         first = min(manifest.round for manifest in steps)
         if as_of is not None and as_of < first:
             raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
-        wanted = [manifest for manifest in steps if as_of is None or manifest.round <= as_of]
-        return cls([Segment(crawl.root, folder) for manifest in wanted for folder in manifest.index])
+        wanted = [manifest for manifest in manifests if as_of is None or manifest.round <= as_of]
+        links = {segment: folder for manifest in wanted for segment, folder in manifest.index_links.items()}
+        return cls([Segment(crawl.root, folder, links.get(folder)) for manifest in wanted for folder in manifest.index])
 
-    def search(self, query: str, limit: int = 10, offset: int = 0) -> Results:
+    def search(
+        self, query: str, limit: int = 10, offset: int = 0, per_host: int | None = None, explain: bool = False
+    ) -> Results:
         """The hits after the first `offset`, at most `limit`: by score, and by URL where scores are equal.
 
-        Any text is a query; `search.query` tells what it means.
+        Any text is a query; `search.query` tells what it means. With `per_host`, further hits of a host come after
+        those of others (`clustering.by_host`).
         """
         asked = parse(query)
-        weights = {
-            term: ranking.inverse_document_frequency(
-                self.documents, sum(len(segment.postings(term).docs) for segment in self._segments)
-            )
-            for term in asked.terms
-        }
+        units: list[Unit] = [*asked.words, *asked.phrases]
+        scored = {unit: self._scored(unit) for unit in units}
+        most = offset + limit if per_host is None else whole_windows(offset + limit)
+        total, candidates = self._best(asked.condition, scored.values(), most)
+        if per_host is not None:
+            hosts = [self._segments[c.segment].facts["host"][c.doc].as_py() for c in candidates]
+            candidates = [candidates[place] for place in by_host(hosts, per_host)]
+        candidates = candidates[offset : offset + limit]
+        explanations = [self._explanation(c, scored) if explain else None for c in candidates]
+        return Results(query, total, self._hits(candidates, explanations, units), self._respelled(query, asked.words))
+
+    def _best(self, condition: Condition, scored: Collection[_Scored], most: int) -> tuple[int, list[_Candidate]]:
+        """How many documents match, and the best of them."""
         total = 0
         candidates: list[_Candidate] = []
         for number, segment in enumerate(self._segments):
-            found = matching(segment, asked) & self._current[number]
+            found = matching(segment, condition) & self._current[number]
             total += int(found.sum())
-            scores = self._scores(number, weights)
-            docs = ranking.best(scores, found, offset + limit)
+            scores = self._scores(number, scored)
+            docs = ranking.best(scores, found, most)
             urls = segment.facts["url"].take(docs).to_pylist()
             candidates += map(_Candidate, (-scores[docs]).tolist(), urls, [number] * len(docs), docs.tolist())
-        terms = dict.fromkeys([*asked.terms, *(term for phrase in asked.phrases for term in phrase)])
-        return Results(query, total, self._hits(sorted(candidates)[offset : offset + limit], list(terms)))
+        return total, sorted(candidates)[:most]
 
-    def _scores(self, number: int, weights: Mapping[str, float]) -> ranking.Floats:
-        """The scores of all documents of a segment; 0 for those without any of the terms."""
-        segment, factors = self._segments[number], self._factors[number]
-        scores = np.zeros(segment.documents)
-        for term, weight in weights.items():
-            postings = segment.postings(term)
-            scores[postings.docs] += ranking.term_scores(weight, postings.docs, postings.frequencies, factors)
-        return scores
+    def _scores(self, number: int, scored: Collection[_Scored]) -> ranking.Floats:
+        """The scores of all documents of a segment; a query that has nothing to score ranks by standing alone."""
+        scores = np.zeros(self._segments[number].documents)
+        for unit in scored:
+            scores[unit.docs[number]] += unit.scores[number]
+        return (scores if scored else scores + 1) * self._boosts[number]
 
-    def _hits(self, candidates: Sequence[_Candidate], terms: Sequence[str]) -> list[Hit]:
+    def _scored_anew(self, unit: Unit) -> _Scored:
+        postings = [self._postings(number, unit) for number in range(len(self._segments))]
+        documents = sum(len(part.docs) for part in postings)
+        weight = ranking.inverse_document_frequency(self.documents, documents)
+        if not isinstance(unit, str):
+            weight *= ranking.PHRASE
+        impacts = map(ranking.impacts, postings, self._factors)
+        return _Scored(documents, [part.docs for part in postings], [weight * impact for impact in impacts])
+
+    def _postings(self, number: int, unit: Unit) -> Postings:
+        segment = self._segments[number]
+        postings = segment.word(unit) if isinstance(unit, str) else segment.phrase(unit)
+        return postings.only(self._current[number][postings.docs])
+
+    def _explanation(self, candidate: _Candidate, scored: Mapping[Unit, _Scored]) -> Explanation:
+        number, doc = candidate.segment, candidate.doc
+        parts = []
+        for unit, found in scored.items():
+            postings = self._postings(number, unit)
+            place = int(np.searchsorted(postings.docs, doc))
+            if place < len(postings.docs) and postings.docs[place] == doc:
+                counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
+                text = unit if isinstance(unit, str) else " ".join(unit)
+                parts.append(Part(text, found.documents, counts, float(found.scores[number][place])))
+        return Explanation(parts, *(float(factor[doc]) for factor in self._standings[number]))
+
+    def _hits(
+        self, candidates: Sequence[_Candidate], explanations: Sequence[Explanation | None], units: Sequence[Unit]
+    ) -> list[Hit]:
         """The candidates with all that is shown of them."""
         by_segment: dict[int, list[int]] = {}
         for candidate in candidates:
             by_segment.setdefault(candidate.segment, []).append(candidate.doc)
         shown = {number: self._segments[number].shown(docs) for number, docs in by_segment.items()}
+        words = [unit for unit in units if isinstance(unit, str)]
+        forms = {n: {form: word for word in words for form in self._segments[n].forms(word)} for n in by_segment}
         return [
             _hit(
                 c,
                 self._segments[c.segment].facts.slice(c.doc, 1).to_pylist()[0],
                 shown[c.segment][c.doc],
-                terms,
+                forms[c.segment],
+                explanation,
             )
-            for c in candidates
+            for c, explanation in zip(candidates, explanations, strict=True)
         ]
 
+    def _respelled(self, query: str, words: Sequence[str]) -> str | None:
+        """The query with other words for those that no document has; None if all are there, or nothing is near."""
+        changes = {
+            word: near
+            for word in words
+            if not self._scored(word).documents and (near := self._dictionary.suggest(word)) is not None
+        }
+        if not changes:
+            return None
+        pattern = r"\b(?:" + "|".join(map(re.escape, changes)) + r")\b"
+        respelled = re.sub(
+            pattern, lambda match: changes.get(match[0].casefold(), match[0]), query, flags=re.IGNORECASE
+        )
+        return respelled if respelled != query else None
 
-def _newest_versions(segments: Sequence[Segment]) -> list[Any]:
-    """For each segment a mask of its documents, or True for all: a page that was visited again counts once."""
+    @functools.cached_property
+    def _dictionary(self) -> Dictionary:
+        return Dictionary(segment.term_frequencies() for segment in self._segments)
+
+
+def _newest_versions(segments: Sequence[Segment]) -> list[Mask]:
+    """For each segment a mask of its documents: a page that was visited again counts once."""
     tables = [segment.facts.select(["url", "round"]) for segment in segments]
     numbered = [t.append_column("segment", pa.repeat(n, t.num_rows)) for n, t in enumerate(tables)]
     if not tables or pc.count_distinct(pa.concat_tables(tables)["url"]).as_py() == sum(t.num_rows for t in tables):
-        return [True] * len(segments)
+        return [np.ones(segment.documents, bool) for segment in segments]
     ordered = pa.concat_tables(numbered).sort_by([("round", "ascending")])
     newest = ordered.group_by("url", use_threads=False).aggregate([("segment", "last")])
     current = [newest.filter(pc.equal(newest["segment_last"], n))["url"] for n in range(len(segments))]
     return [pc.is_in(t["url"], value_set=urls).to_numpy() for t, urls in zip(tables, current, strict=True)]
 
 
-def _hit(candidate: _Candidate, facts: Mapping[str, Any], shown: Mapping[str, Any], terms: Sequence[str]) -> Hit:
+def _standings(segments: Sequence[Segment]) -> list[ranking.Standing]:
+    """The standing of each segment's documents; the newest visit is the present, so that answers do not age."""
+    now = max((segment.newest for segment in segments), default=np.datetime64("NaT"))
+    result = []
+    for segment in segments:
+        ages = (now - segment.published) / np.timedelta64(1, "D")
+        result.append(ranking.standing(segment.link_ranks, segment.spam_scores, ages))
+    return result
+
+
+def _hit(
+    candidate: _Candidate,
+    facts: Mapping[str, Any],
+    shown: Mapping[str, Any],
+    forms: Mapping[str, str],
+    explanation: Explanation | None,
+) -> Hit:
     # There is no text to be had of a NOARCHIVE document; its description is meant for this.
     text = shown["text"] or shown["description"] or ""
     return Hit(
         url=candidate.url,
         title=" ".join((shown["title"] or "").split()),
-        snippet=snippet(text, terms),
+        snippet=snippet(text, forms),
         score=-candidate.negated_score,
         host=facts["host"],
         language=facts["language"],
         round=facts["round"],
         fetched_at=facts["fetched_at"],
+        published_at=facts["published_at"],
+        explanation=explanation,
     )

@@ -1,66 +1,45 @@
 """Which documents of a segment a query lets through, apart from how well they answer it."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
-import pyarrow.compute as pc
 
-from search.query import Phrase, Query
-from search.segment import Ints, Positions, Segment
+from search.query import All, Any, Condition, Filter, Not, Phrase, Word, day
+from search.segment import Segment
+from search.terms import Postings
 
 Mask = npt.NDArray[np.bool_]
 
 
-def matching(segment: Segment, query: Query) -> Mask:
-    """Whether each of a segment's documents matches.
-
-    It has all the phrases or, when there are none, any of the terms; a query of sites alone asks for all that
-    they have.
-    """
-    if query.phrases:
-        found = np.logical_and.reduce([_with(segment, phrase) for phrase in query.phrases])
-    elif query.terms:
-        found = np.logical_or.reduce([_with(segment, (term,)) for term in query.terms])
-    else:
-        found = np.full(segment.documents, bool(query.sites))
-    for phrase in query.excluded:
-        found &= ~_with(segment, phrase)
-    if query.sites:
-        found &= np.logical_or.reduce([_on(segment, site) for site in query.sites])
-    return found
-
-
-def in_a_row(words: Sequence[Positions]) -> Ints:
-    """The documents in which the words stand one right after another, in this order; rising.
-
-    >>> first = Positions(np.array([3, 3, 8]), np.array([0, 7, 2]))
-    >>> second = Positions(np.array([3, 8]), np.array([8, 1]))
-    >>> in_a_row([first, second]).tolist()
-    [3]
-    """
-    # Where the phrase would begin, by each of its words. Positions are far below 2**32: documents do not mix.
-    begins = [(word.docs.astype(np.int64) << 32) + word.positions - place for place, word in enumerate(words)]
-    begins.sort(key=len)
-    common = begins[0]
-    for other in begins[1:]:
-        common = np.intersect1d(common, other, assume_unique=True)
-    return np.unique(common >> 32).astype(np.int32)
+def matching(segment: Segment, condition: Condition) -> Mask:
+    """Whether each of a segment's documents fulfils the condition."""
+    match condition:
+        case Word(term, field):
+            return _among(segment, segment.word(term), field)
+        case Phrase(terms, "url"):  # it keeps no positions
+            return np.logical_and.reduce([_among(segment, segment.phrase((term,)), "url") for term in terms])
+        case Phrase(terms, field):
+            return _among(segment, segment.phrase(terms), field)
+        case Filter("site", site):  # a host, or one below it
+            return segment.having("host", lambda host: host == site or host.endswith(f".{site}"))
+        case Filter("lang", language):
+            return segment.having("language", lambda found: found == language)
+        case Filter("type", kind):  # html is text/html
+            return segment.having("media_type", lambda found: kind in (found, *found.split("/")))
+        case Filter(name, value):
+            moment = np.datetime64(day(value).replace(tzinfo=None), "us")  # type: ignore[union-attr]
+            return segment.dates >= moment if name == "after" else segment.dates < moment
+        case Not(part):
+            return ~matching(segment, part)
+        case All(parts):
+            return np.logical_and.reduce([matching(segment, part) for part in parts])
+        case Any(parts):
+            return np.logical_or.reduce([np.zeros(segment.documents, bool), *(matching(segment, p) for p in parts)])
 
 
-def _with(segment: Segment, phrase: Phrase) -> Mask:
-    """A single word may stand in any field, a longer phrase in the title or the body."""
-    postings = [segment.postings(term) for term in phrase]
-    docs = postings[0].docs
-    if len(phrase) > 1:
-        missing = any(not len(posting.docs) for posting in postings)
-        docs = docs[:0] if missing else in_a_row([segment.positions(term) for term in phrase])
+def _among(segment: Segment, postings: Postings, field: str | None) -> Mask:
     mask = np.zeros(segment.documents, bool)
-    mask[docs] = True
+    if field is None:
+        mask[postings.docs] = True
+    elif field in postings.frequencies:
+        mask[postings.docs[postings.frequencies[field] > 0]] = True
     return mask
-
-
-def _on(segment: Segment, site: str) -> Mask:
-    """Documents of a host, or of a host below it."""
-    hosts = segment.facts["host"]
-    return pc.or_(pc.equal(hosts, site), pc.ends_with(hosts, f".{site}")).to_numpy()

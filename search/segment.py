@@ -1,72 +1,85 @@
-"""One index segment, opened for reading: terms to postings, documents to facts and text."""
+"""One index segment, opened for reading: words to documents, documents to facts and text."""
 
-import bisect
-import contextlib
 import functools
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from apache_beam.io.filesystem import BeamIOError
-from apache_beam.io.filesystems import FileSystems
 
-from transforms.crawl_dir import CrawlDirError
-from transforms.index import DOCS, DOCSTORE, POSITIONS, POSTINGS, undo_gaps
-from transforms.index_invert import FIELDS, PHRASE_FIELDS
+from search.files import Files
+from search.terms import NO_POSITIONS, NO_POSTINGS, Ints, Positions, Postings, Terms, unite
+from transforms.analysis import word_class
+from transforms.index import DOCS, DOCSTORE, FORMS, POSITIONS, POSTINGS
+from transforms.index_forms import stemmed_as
+from transforms.index_invert import OWN_FIELDS
 
-CACHED_TERMS = 256
-"""Terms of a segment whose decoded postings are kept at hand."""
-
-Ints = npt.NDArray[np.int32]
-
-
-class Postings(NamedTuple):
-    """A term's documents, rising, and parallel to them how often each has it, by field."""
-
-    docs: Ints
-    frequencies: Mapping[str, Ints]
-    row: tuple[int, int]  # the row group, and the row in it
-
-
-class Positions(NamedTuple):
-    """Where a term stands: parallel arrays, sorted by document and then position."""
-
-    docs: Ints
-    positions: Ints
-
-
-_NO_POSTINGS = Postings(np.empty(0, np.int32), dict.fromkeys(FIELDS, np.empty(0, np.int32)), (0, 0))
-_NO_POSITIONS = Positions(np.empty(0, np.int32), np.empty(0, np.int32))
+CACHED = 256
+"""Words, and as many phrases and positions, of a segment that are kept at hand, decoded."""
 
 
 class Segment:
     """An immutable segment; opening it reads the footers of its files and the facts of its documents.
 
-    Files are opened for each read and closed again, so that any number of segments and threads can share a
-    process. What cannot be read is a CrawlDirError.
+    `links` is the folder with what the link graph says of it, if there is one.
     """
 
-    def __init__(self, root: str, folder: str) -> None:
-        self._root, self._folder = root, folder
-        self._footers = {name: self._footer(name) for name in (POSTINGS, POSITIONS, DOCS, DOCSTORE)}
-        footer = self._footers[POSTINGS]
-        self._last_terms = [footer.row_group(i).column(0).statistics.max for i in range(footer.num_row_groups)]
-        footer = self._footers[DOCSTORE]
+    def __init__(self, root: str, folder: str, links: str | None = None) -> None:
+        self._files = Files(root, folder, (POSTINGS, POSITIONS, FORMS, DOCS, DOCSTORE))
+        self._own = Terms(self._files)
+        self._terms = [self._own]
+        footer = self._files.footers[DOCSTORE]
         self._shown_ends = np.cumsum([footer.row_group(i).num_rows for i in range(footer.num_row_groups)])
-        with self._open(DOCS) as file:
-            self.facts: pa.Table = file.read()
-        self.lengths: Mapping[str, Ints] = {field: self.facts[f"length_{field}"].to_numpy() for field in FIELDS}
-        self.postings = functools.lru_cache(CACHED_TERMS)(self._postings)
-        self.positions = functools.lru_cache(CACHED_TERMS)(self._positions)
+        self.facts: pa.Table = self._files.read(DOCS)
+        self.lengths: dict[str, Ints] = {field: self.facts[f"length_{field}"].to_numpy() for field in OWN_FIELDS}
+        if links is None:
+            self.lengths["anchors"] = np.zeros(self.documents, np.int32)
+            self.link_ranks: npt.NDArray[np.float64] = np.zeros(self.documents)
+        else:
+            files = Files(root, links, (POSTINGS, FORMS, DOCS))
+            docs = files.read(DOCS)
+            self._terms.append(Terms(files))
+            self.lengths["anchors"] = docs["length_anchors"].to_numpy()
+            self.link_ranks = docs["link_rank"].to_numpy().astype(np.float64)
+        self.published = _moments(self.facts["published_at"])
+        fetched = _moments(self.facts["fetched_at"])
+        self.dates = np.where(np.isnat(self.published), fetched, self.published)
+        """When each document was published, as it says, or else fetched."""
+        self.newest = max(fetched[~np.isnat(fetched)], default=np.datetime64("NaT"))
+        self.spam_scores = self.facts["spam_score"].to_numpy()
+        stemmed = [stemmed_as(language) for language in self.facts["language"].to_pylist()]
+        self._languages = sorted(set(stemmed))
+        self._language_of = np.array([self._languages.index(language) for language in stemmed], np.int8)
+        self._distinct = functools.lru_cache(self._distinct_values)
+        self._forms = functools.lru_cache(CACHED)(self._read_forms)
+        self.word = functools.lru_cache(CACHED)(self._word)
+        self.phrase = functools.lru_cache(CACHED)(self._phrase)
+        self._positions = functools.lru_cache(CACHED)(lambda term: self._own.positions([term]).get(term, NO_POSITIONS))
 
     @property
     def documents(self) -> int:
         """How many documents are in the segment."""
         return int(self.facts.num_rows)
+
+    def forms(self, term: str) -> set[str]:
+        """All forms in which documents of this segment may have a word."""
+        return set(self._forms(self._own, term))
+
+    def having(self, fact: str, is_wanted: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
+        """Whether each document has a value of a fact that is wanted; what is not known is ""."""
+        values, codes = self._distinct(fact)
+        return np.array([is_wanted(value) for value in values], bool)[codes]
+
+    def _distinct_values(self, fact: str) -> tuple[list[str], Ints]:
+        """The values of a fact, and for each document which of them it has."""
+        found = pc.fill_null(self.facts[fact], "").combine_chunks().dictionary_encode()
+        return found.dictionary.to_pylist(), found.indices.to_numpy()
+
+    def term_frequencies(self) -> pa.Table:
+        """The terms of its documents with `df`, in how many of them they are."""
+        return self._own.frequencies()
 
     def shown(self, docs: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What may be shown of documents, by number: `title`, `description`, `text`, each possibly None."""
@@ -75,58 +88,66 @@ class Segment:
         for doc in docs:
             by_group.setdefault(int(np.searchsorted(self._shown_ends, doc, "right")), []).append(doc)
         for group, members in by_group.items():
-            with self._open(DOCSTORE) as file:
-                rows = file.read_row_group(group, use_threads=False)
+            rows = self._files.read_group(DOCSTORE, group)
             first = self._shown_ends[group] - len(rows)
             result |= {doc: rows.slice(doc - first, 1).to_pylist()[0] for doc in members}
         return result
 
-    def _postings(self, term: str) -> Postings:
-        """The postings of a term; none when no document has it."""
-        group = bisect.bisect_left(self._last_terms, term)
-        if group == len(self._last_terms):
-            return _NO_POSTINGS
-        with self._open(POSTINGS) as file:
-            rows = file.read_row_group(group, use_threads=False)
-        row = pc.index(rows["term"], term).as_py()
-        if row < 0:
-            return _NO_POSTINGS
-        docs = np.cumsum(rows["docs"][row].values.to_numpy(), dtype=np.int32)
-        # Copied, or what is kept of one term would hold on to its whole row group.
-        frequencies = {field: rows[f"tf_{field}"][row].values.to_numpy().copy() for field in FIELDS}
-        return Postings(docs, frequencies, (group, row))
+    def _word(self, term: str) -> Postings:
+        """The documents that have a word in any of the forms that it has in their language; frequencies by field."""
+        parts = []
+        for terms in self._terms:
+            forms = self._forms(terms, term)
+            for form, found in terms.postings(forms).items():
+                is_one = len(forms[form]) == len(self._languages)
+                parts.append(found if is_one else found.only(np.isin(self._language_of[found.docs], forms[form])))
+        return unite(parts)
 
-    def _positions(self, term: str) -> Positions:
-        """Where a term stands in the PHRASE_FIELDS of its documents."""
-        docs, frequencies, (group, row) = self.postings(term)
-        if not len(docs):
-            return _NO_POSITIONS
-        with self._open(POSITIONS) as file:
-            rows = file.read_row_group(group, columns=["positions"], use_threads=False)
-        counts = np.add.reduce([frequencies[field] for field in PHRASE_FIELDS])
-        return Positions(np.repeat(docs, counts), undo_gaps(rows["positions"][row].values.to_numpy(), counts))
+    def _read_forms(self, terms: Terms, term: str) -> dict[str, list[int]]:
+        """The forms of a word, each with the languages in which it is one."""
+        classes = [word_class(term, language) for language in self._languages]
+        rows = terms.forms(set(classes))
+        found: dict[str, list[int]] = {}
+        for code, (name, language) in enumerate(zip(classes, self._languages, strict=True)):
+            for form in rows.get((name, language), [name]):
+                found.setdefault(form, []).append(code)
+        return found
 
-    def _footer(self, name: str) -> pq.FileMetaData:
-        with self._source(name) as source, pq.ParquetFile(source) as file:
-            return file.metadata
+    def _phrase(self, terms: Sequence[str]) -> Postings:
+        """The documents that have exact forms one right after another; frequencies in title and body.
 
-    @contextlib.contextmanager
-    def _open(self, name: str) -> Iterator[pq.ParquetFile]:
-        # pre_buffer fetches all columns of a row group in one read: 1.1 ms instead of 2.6 on a local disk.
-        with (
-            self._source(name) as source,
-            pq.ParquetFile(source, metadata=self._footers[name], pre_buffer=True) as file,
-        ):
-            yield file
+        A single term is looked for in all fields.
+        """
+        if len(terms) == 1:
+            return unite([found for part in self._terms for found in part.postings(terms).values()])
+        places = [self._positions(term) for term in terms]
+        if not all(len(place.docs) for place in places):
+            return NO_POSTINGS
+        docs, positions = in_a_row(places)
+        found, counts = np.unique(docs, return_counts=True)
+        in_title = np.bincount(
+            np.searchsorted(found, docs[positions < self.lengths["title"][docs]]), minlength=len(found)
+        )
+        frequencies = {"title": in_title.astype(np.int32), "body": (counts - in_title).astype(np.int32)}
+        return Postings(found, frequencies)
 
-    @contextlib.contextmanager
-    def _source(self, name: str) -> Iterator[Any]:
-        path = f"{self._folder}/{name}"
-        try:
-            with FileSystems.open(
-                FileSystems.join(self._root, *path.split("/")), compression_type="uncompressed"
-            ) as file:
-                yield file
-        except (OSError, BeamIOError, pa.ArrowInvalid) as error:
-            reason = (str(error) or type(error).__name__).splitlines()[0]
-            raise CrawlDirError(f"{path} cannot be read: {reason}; restore it from a copy") from error
+
+def _moments(column: pa.ChunkedArray) -> npt.NDArray[np.datetime64]:
+    return column.cast(pa.timestamp("us")).to_numpy()
+
+
+def in_a_row(words: Sequence[Positions]) -> Positions:
+    """Where the words stand one right after another, in this order: the places of the first.
+
+    >>> first = Positions(np.array([3, 3, 8]), np.array([0, 7, 2]))
+    >>> second = Positions(np.array([3, 8]), np.array([8, 1]))
+    >>> [array.tolist() for array in in_a_row([first, second])]
+    [[3], [7]]
+    """
+    # Where the phrase would begin, by each of its words. Positions are far below 2**32: documents do not mix.
+    begins = [(word.docs.astype(np.int64) << 32) + word.positions - place for place, word in enumerate(words)]
+    begins.sort(key=len)
+    common = begins[0]
+    for other in begins[1:]:
+        common = np.intersect1d(common, other, assume_unique=True)
+    return Positions((common >> 32).astype(np.int32), (common & 0xFFFFFFFF).astype(np.int32))

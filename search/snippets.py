@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from transforms.analysis import CJK
@@ -18,27 +18,27 @@ Snippet = tuple[tuple[str, bool], ...]
 """Pieces of text in their order, each with whether it is a match, to be marked."""
 
 _CJK = re.compile(f"[{CJK}]")
-_LETTER = rf"[^\W{CJK}]"
+_LETTER = re.compile(rf"[^\W_{CJK}]")
 
 
 class _Match(NamedTuple):
     start: int
     end: int
-    term: str
+    word: str
 
 
-def snippet(text: str, terms: Collection[str], width: int = WIDTH) -> Snippet:
-    """A passage of the text of about `width` characters, with the terms marked in it.
+def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
+    """A passage of the text of about `width` characters, with the forms of words marked in it.
 
-    Of all passages it has the most different terms, then the most matches, then comes first; without a match
-    it is the beginning. The terms are those of `analysis.tokens`.
+    Of all passages it has the most different words, then the most matches, then comes first; without a match
+    it is the beginning. `forms` are terms of `analysis.tokens`, each with the word that it is a form of.
 
-    >>> snippet("Nothing here. A crawler is polite.", ["polite", "crawler"])
+    >>> snippet("Nothing here. A crawler is polite.", {"polite": "polite", "crawler": "crawl"})
     (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
     """
     text = text[:SCANNED].strip()
-    matches = _matches(_folded(text), terms)
-    if _CJK.match(text) or any(_CJK.match(match.term) for match in matches):
+    matches = _matches(_folded(text), forms)
+    if _CJK.match(text) or any(_CJK.match(form) for form in forms):
         width //= 2
     start, end = _whole_words(text, _best_start(matches, width), width)
     pieces = [("… ", False)] if start else []
@@ -68,16 +68,17 @@ def _folded(text: str) -> str:
     return text.lower() if text.isascii() else text.translate(_FOLDING)
 
 
-def _matches(folded: str, terms: Collection[str]) -> list[_Match]:
-    """Where the terms stand, in order. CJK terms, pairs of characters, overlap; others are whole words."""
-    pairs = "|".join(re.escape(term) for term in terms if _CJK.match(term))
-    words = "|".join(re.escape(term) for term in terms if not _CJK.match(term))
-    found: list[_Match] = []
-    if words:
-        pattern = f"(?<!{_LETTER})(?:{words})(?!{_LETTER})"
-        found += (_Match(m.start(), m.end(), m[0]) for m in re.finditer(pattern, folded))
-    if pairs:
-        found += (_Match(m.start(1), m.end(1), m[1]) for m in re.finditer(f"(?=({pairs}))", folded))
+def _matches(folded: str, forms: Mapping[str, str]) -> list[_Match]:
+    """Where the forms stand, in order. CJK terms, pairs of characters, overlap; others are whole words."""
+    found = []
+    for form, word in forms.items():
+        is_pair = _CJK.match(form)
+        start = folded.find(form)
+        while start >= 0:
+            end = start + len(form)
+            if is_pair or not (_LETTER.match(folded, end) or (start and _LETTER.match(folded, start - 1))):
+                found.append(_Match(start, end, word))
+            start = folded.find(form, start + 1)
     return sorted(found)
 
 
@@ -86,11 +87,14 @@ def _best_start(matches: list[_Match], width: int) -> int:
     inside: Counter[str] = Counter()
     first, best, best_start = 0, (0, 0), 0
     for last, match in enumerate(matches):
-        inside[match.term] += 1
+        inside[match.word] += 1
         while first < last and match.end - matches[first].start > width * 3 // 4:
-            inside[matches[first].term] -= 1
+            leaving = matches[first].word
+            inside[leaving] -= 1
+            if not inside[leaving]:
+                del inside[leaving]
             first += 1
-        worth = (sum(1 for count in inside.values() if count), last - first)
+        worth = (len(inside), last - first)
         if worth > best:
             best, best_start = worth, matches[first].start
     return max(0, best_start - width // 5)

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from transforms.crawl_dir import CrawlDir, Manifest
-from transforms.index import write_segment
-from transforms.tables import DOCUMENTS
+from transforms.index import DOCS, write_segment
+from transforms.index_links import write_links
+from transforms.tables import DOCUMENTS, open_parquet
 from transforms.urls import host, url_key
 
 
@@ -16,7 +17,7 @@ def documents(*rows):
         [
             {"host": host(row["url"]), "url_key": url_key(row["url"]), "round": 1, "language": "en", "noarchive": False}
             | {"fetched_at": datetime(2026, 1, 2, tzinfo=UTC)}
-            | row
+            | {name: value for name, value in row.items() if name in DOCUMENTS.names}
             for row in rows
         ],
         schema=DOCUMENTS,
@@ -24,11 +25,26 @@ def documents(*rows):
 
 
 def commit(crawl, round_, *segments):
-    """Commit an update step of a round with an index segment of each list of rows."""
+    """Commit an update step of a round with an index segment of each list of rows.
+
+    Rows may also have `anchors` and a `link_rank`.
+    """
     folders = [f"index/round={round_:06d}/shard-{number}" for number in range(len(segments))]
+    links = {}
     for folder, rows in zip(folders, segments, strict=True):
-        write_segment(crawl.root, folder, documents(*rows))
-    crawl.commit(Manifest("update", round_, "", (), {}, (), "", "", index=tuple(folders)))
+        write_segment(crawl.root, folder, documents(*({"round": round_} | row for row in rows)))
+        if any("anchors" in row or "link_rank" in row for row in rows):
+            links[folder] = folder.replace("index/", "index/links/")
+            _add_links(crawl.root, folder, links[folder], {row["url"]: row for row in rows})
+    crawl.commit(Manifest("update", round_, "", (), {}, (), "", "", tuple(folders), links))
+
+
+def _add_links(root, folder, links, by_url):
+    with open_parquet(root, f"{folder}/{DOCS}") as file:
+        docs = file.read(["url", "language"])
+    rows = [by_url[url] for url in docs["url"].to_pylist()]
+    anchors = [row.get("anchors", []) for row in rows]
+    write_links(root, links, docs["language"].to_pylist(), anchors, [row.get("link_rank", 0.0) for row in rows])
 
 
 def indexed(path, *segments):

@@ -9,15 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transforms import analysis
-from transforms.analysis import MAX_TERM_LENGTH, query_terms, tokens
+from transforms.analysis import MAX_TERM_LENGTH, STEMMERS, tokens, word_class, word_classes
 
 CASES = [  # text, terms separated by spaces
     ("", ""),
     (" \t\n —–… !?", ""),
     ("Hello, World", "hello world"),
-    ("foo_bar node.js os.path", "foo_bar node js os path"),
+    ("foo_bar node.js __init__", "foo bar node js init"),
     ("C++, C# and f#; C, c++11", "c++ c# and f# c c++ 11"),
     ("abc# etc++", "abc etc"),
+    (".NET 8, asp.net .network", ".net 8 asp net network"),
     ("3.14 v2", "3 14 v2"),
     ("don't don’t", "don t don t"),
     ("ＦＵＬＬ ﬁne", "full fine"),
@@ -41,16 +42,40 @@ def test_terms_of_a_text(text, terms):
 
 
 @pytest.mark.parametrize(
-    ("text", "terms"),
+    ("language", "forms", "found"),
     [
-        ("the index of a crawl", "index crawl"),
-        ("The Who", "the who"),
-        ("index the index", "index"),
-        ("", ""),
+        ("en", "connect connects connected connection", "connect"),
+        ("de", "Häuser Hauses Haus", "haus"),
+        ("fr", "éducation education éducations", "educ"),
+        ("ru", "книга книги книгу", "книг"),
+        ("el", "θάλασσα θαλασσα", "θαλασσ"),
+        ("", "café Cafe cafe\u0301", "cafe"),
+        ("", "smørrebrød smorrebrod", "smorrebrod"),
+        ("pl", "łódź lodz", "lodz"),
+        ("en", "c++", "c++"),
+        ("ko", "검색", "검색"),
+        ("", "हिन्दी", "हिन्दी"),  # its marks are vowels
+        ("", "й", "й"),
     ],
 )
-def test_queries_leave_stop_words_out_unless_there_is_nothing_else(text, terms):
-    assert query_terms(text) == terms.split()
+def test_forms_of_a_word_are_of_one_class(language, forms, found):
+    assert set(word_classes([term for form in forms.split() for term in tokens(form)], language)) == {found}
+
+
+def test_forms_of_other_words_or_languages_are_not():
+    assert word_class("gifts", "en") != word_class("gifted", "fr")
+    assert word_class("connect", "en") != word_class("correct", "en")
+    assert word_class("running", "") == "running"
+
+
+@pytest.mark.parametrize("language", STEMMERS)
+def test_every_language_has_its_stemmer(language):
+    assert word_class("word", language)
+
+
+@given(st.text())
+def test_every_term_has_a_class(text):
+    assert all(word_class(term, "fr") for term in tokens(text))
 
 
 @pytest.mark.parametrize("end", ["", " é", " 木"])
@@ -73,4 +98,4 @@ def test_any_text_has_terms_of_bounded_length_whatever_its_form(text):
 
 
 def test_examples():
-    assert doctest.testmod(analysis) == (0, 3)
+    assert doctest.testmod(analysis) == (0, 2)

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -149,6 +150,25 @@ def test_search_as_json(web: Web, crawled: Path) -> None:
 
 def test_search_finds_nothing(crawled: Path) -> None:
     assert beamtrawl("search", crawled, "submarine") == Ran(0, "0 documents\n", "")
+
+
+def test_search_helps_with_spelling(crawled: Path) -> None:
+    lines = beamtrawl("search", crawled, "herrings", "submarien", "caughtt").out.splitlines()
+    assert lines[:2] == ["2 documents", "did you mean: herrings submarien caught"]
+    assert json.loads(beamtrawl("search", crawled, "caughtt", "--json").out)["suggestion"] == "caught"
+
+
+def test_search_explains_scores(crawled: Path) -> None:
+    lines = beamtrawl("search", crawled, "herring", "--explain", "--limit", 1, "--per-host", 1).out.splitlines()
+    assert re.fullmatch(r"   score \d+\.\d+ = sum of", lines[5])
+    assert re.fullmatch(r"     \d+\.\d+ herring \(.*body \d.*; in 2 documents\)", lines[6])
+    assert lines[7] == "     times 1.000 for links, 1.000 for quality, 1.000 for freshness"
+    (hit,) = json.loads(beamtrawl("search", crawled, "제철", "--explain", "--json").out)["hits"]
+    assert [part["text"] for part in hit["explanation"]["parts"]] == ["제철"]
+
+
+def test_search_refuses_what_makes_no_sense(crawled: Path) -> None:
+    assert failure("search", crawled, "herring", "--per-host", 0) == (2, "--per-host 0: must be at least 1")
 
 
 def test_search_as_of_an_earlier_round(crawled: Path) -> None:

@@ -105,7 +105,7 @@ def test_the_api_answers_in_json(client):
     assert answer.content_type == "application/json"
     assert (answer.json["query"], answer.json["total"]) == ("common", 25)
     (hit,) = answer.json["hits"]
-    assert set(hit) == {"url", "title", "snippet", "score", "host", "language", "round", "fetched_at"}
+    assert set(hit) == {"url", "title", "snippet", "score", "host", "language", "round", "fetched_at", "published_at"}
 
 
 REFUSED = [  # query string, what the message says

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from tests.corpus import documents
 from transforms import index
-from transforms.analysis import tokens
+from transforms.analysis import tokens, word_class
 from transforms.index import DOCS, DOCSTORE, POSITIONS, POSTINGS, ROW_GROUP_POSTINGS, gaps, undo_gaps
-from transforms.index_invert import FIELDS, PHRASE_FIELDS, invert
+from transforms.index_forms import Forms, forms_of
+from transforms.index_invert import OWN_FIELDS, PHRASE_FIELDS, invert
 
-TEXTS = st.lists(st.sampled_from(["a", "b", "c", "dé", "日本語"]), max_size=6).map(" ".join)
-DOCUMENTS = st.lists(st.fixed_dictionaries(dict.fromkeys(FIELDS, TEXTS)), max_size=6)
+TEXTS = st.lists(st.sampled_from(["a", "b", "runs", "running", "dé", "日本語"]), max_size=6).map(" ".join)
+DOCUMENTS = st.lists(st.fixed_dictionaries(dict.fromkeys(OWN_FIELDS, TEXTS)), max_size=6)
 
 
 def counted(rows):
@@ -24,7 +25,7 @@ def counted(rows):
     result = {}
     for doc, row in enumerate(rows):
         place = 0
-        for field in FIELDS:
+        for field in OWN_FIELDS:
             for term in tokens(row[field]):
                 frequencies, positions = result.setdefault(term, {}).setdefault(doc, (Counter(), []))
                 frequencies[field] += 1
@@ -37,13 +38,13 @@ def counted(rows):
 
 @given(DOCUMENTS)
 def test_inverting_finds_every_word_where_it_stands(rows):
-    found = invert({field: [row[field] for row in rows] for field in FIELDS})
+    found = invert({field: [row[field] for row in rows] for field in OWN_FIELDS})
     result, used = {}, 0
     for number, term in enumerate(found.terms):
         result[term] = {}
         assert used == found.position_starts[number]
         for posting in range(found.starts[number], found.starts[number + 1]):
-            frequencies = {field: int(found.frequencies[field][posting]) for field in FIELDS}
+            frequencies = {field: int(found.frequencies[field][posting]) for field in OWN_FIELDS}
             count = sum(frequencies[field] for field in PHRASE_FIELDS)
             positions = found.positions[used : used + count].tolist()
             used += count
@@ -51,7 +52,29 @@ def test_inverting_finds_every_word_where_it_stands(rows):
     assert result == counted(rows)
     assert found.terms == sorted(result)
     assert (used, len(found.docs)) == (len(found.positions), found.starts[-1])
-    assert {f: found.lengths[f].tolist() for f in FIELDS} == {f: [len(tokens(row[f])) for row in rows] for f in FIELDS}
+    assert {f: found.lengths[f].tolist() for f in OWN_FIELDS} == {
+        f: [len(tokens(row[f])) for row in rows] for f in OWN_FIELDS
+    }
+
+
+def test_forms_are_those_in_documents_of_their_language():
+    found = invert({"title": ["gift gifts", "gifts Gifte", "gifts", "one"], "body": ["café", "", "naïve", ""]})
+    assert forms_of(found, ["en", "de", "", "en"]) == [
+        Forms("cafe", "en", ["café"]),
+        Forms("gift", "de", ["gifte", "gifts"]),
+        Forms("gift", "en", ["gift", "gifts"]),
+        Forms("naive", "", ["naïve"]),
+    ]
+
+
+@given(DOCUMENTS, st.lists(st.sampled_from(["en", "de", ""]), min_size=6, max_size=6))
+def test_every_term_of_a_document_is_a_form_of_its_class(rows, languages):
+    found = invert({field: [row[field] for row in rows] for field in OWN_FIELDS})
+    table = {(row.word_class, row.language): row.forms for row in forms_of(found, languages[: len(rows)])}
+    for row, language in zip(rows, languages, strict=False):
+        for term in tokens(" ".join(row.values())):
+            name = word_class(term, language)
+            assert term in table.get((name, language), [name])
 
 
 @given(st.lists(st.lists(st.integers(0, 2**31 - 1), unique=True).map(sorted)))
@@ -109,13 +132,13 @@ def test_row_groups_are_small_and_sorted_by_term(large):
 def test_numbers_are_split_into_byte_streams(large):
     columns = read(large, POSTINGS).metadata.row_group(0)
     encodings = {columns.column(i).path_in_schema: columns.column(i).encodings for i in range(columns.num_columns)}
-    for name in ("docs", *(f"tf_{field}" for field in FIELDS)):
+    for name in ("docs", *(f"tf_{field}" for field in OWN_FIELDS)):
         assert "BYTE_STREAM_SPLIT" in encodings[f"{name}.list.element"]
 
 
 def test_the_docstore_is_read_by_small_groups(large):
     metadata = read(large, DOCSTORE).metadata
-    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [64] * 7 + [52]
+    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [16] * 31 + [4]
 
 
 def test_a_term_of_more_postings_than_a_group_may_have_gets_its_own():

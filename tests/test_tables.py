@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from transforms.tables import (
+    RANKS,
     TABLES,
     VISITS,
     TableWriter,
@@ -36,6 +37,7 @@ SAMPLE = {
     pa.binary(): b"\x00bytes",
     pa.map_(pa.string(), pa.string()): [("name", "value")],
     VISITS.field("sitemap").type: {"level": 1, "budget": 9, "hosts": ["a.test"]},
+    RANKS.field("anchors").type: [{"anchor": "a", "hosts": 2}],
     TABLES["aliases"].field("evidence").type: [{"url": "http://a.test/", "other_url": "http://b.test/", "digest": KEY}],
     VISITS.field("headers").type: [{"name": "ETag", "value": '"1"'}, {"name": "ETag", "value": '"2"'}],
 }

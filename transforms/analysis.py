@@ -1,13 +1,20 @@
 """Text to index terms. Documents and queries go through the same function, or they would not meet.
 
-A word is a run of letters, digits, marks and underscores of any script, in its NFKC and case-folded form.
-Chinese and Japanese do not part words with spaces, and Korean glues endings to them, so their runs become
-overlapping pairs of characters: the usual bigrams, which need no dictionary.
+A word is a run of letters, digits and marks of any script, in its NFKC and case-folded form. Chinese and Japanese
+do not part words with spaces, and Korean glues endings to them, so their runs become overlapping pairs of
+characters: the usual bigrams, which need no dictionary. What is written in one piece and holds several words
+(foo_bar, node.js, 3.11) is indexed by its parts, side by side; a query asks for the parts and, as a phrase, for
+the whole.
+
+Terms are exact forms. `word_class` says which of them are one word in a language.
 """
 
 import itertools
 import re
 import unicodedata
+from collections.abc import Sequence
+
+import Stemmer
 
 MAX_TERM_LENGTH = 64
 """Characters of a longer word that count; the rest of it is neither indexed nor asked for."""
@@ -26,15 +33,33 @@ STOP_WORDS = frozenset(
     when where which who why will with would you your
     """.split()  # noqa: SIM905
 )
-"""English words that say nothing about a page; some are what is left of words like don't, it's and we'll."""
+"""English words that say nothing about a page, and drop out of queries that have others.
+
+Some are what is left of words like don't, it's and we'll.
+"""
+
+STEMMERS = {
+    **{"ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english"},
+    **{"es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian", "fi": "finnish", "fr": "french"},
+    **{"ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian"},
+    **{"lt": "lithuanian", "nb": "norwegian", "ne": "nepali", "nl": "dutch", "nn": "norwegian", "no": "norwegian"},
+    **{"pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish"},
+    **{"ta": "tamil", "tr": "turkish", "yi": "yiddish"},
+}
+"""The Snowball algorithm of each language that has one, by ISO 639-1 code."""
+
+# Where an accent is left out as often as not. In other scripts, marks make other words.
+_ACCENTED = re.compile("([a-zα-ωе])[\u0300-\u036f]+")
+_BARE = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ı": "i"})
 
 # \w leaves out the combining marks that Hindi, Thai or Arabic words are full of. Those beyond the basic plane
 # would make all matching four times slower: they part words, in documents and in queries alike.
 _MARKS = "".join(re.escape(c) for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M")
-_SPECIAL = r"[cfg](?:\+\+|#)"  # C++ and C#, which would otherwise drown in all that is called C
-_WORD = re.compile(rf"{_SPECIAL}|\w[\w{_MARKS}]*")
-_ASCII_WORD = re.compile(rf"{_SPECIAL}|\w+")
-_RUN = re.compile(rf"([{CJK}]+)|({_SPECIAL}|[^\W{CJK}](?:[^\W{CJK}]|[{_MARKS}])*)")
+# C++, C# and .NET, which would otherwise drown in all that is called C or net.
+_SPECIAL = r"[cfg](?:\+\+|#)|(?<!\w)\.net(?!\w)"
+_WORD = re.compile(rf"{_SPECIAL}|[^\W_](?:[^\W_]|[{_MARKS}])*")
+_ASCII_WORD = re.compile(rf"{_SPECIAL}|[a-z0-9]+")
+_RUN = re.compile(rf"([{CJK}]+)|({_SPECIAL}|[^\W_{CJK}](?:[^\W_{CJK}]|[{_MARKS}])*)")
 _ANY_CJK = re.compile(f"[{CJK}]")
 
 
@@ -42,7 +67,7 @@ def tokens(text: str) -> list[str]:
     """The terms of a text in their order, as documents and queries share them.
 
     >>> tokens("Node.js’s foo_bar in C++: ＦＵＬＬ text, 全文検索")
-    ['node', 'js', 's', 'foo_bar', 'in', 'c++', 'full', 'text', '全文', '文検', '検索']
+    ['node', 'js', 's', 'foo', 'bar', 'in', 'c++', 'full', 'text', '全文', '文検', '検索']
     """
     if text.isascii():
         return _bounded(_ASCII_WORD.findall(text.lower()))
@@ -61,18 +86,25 @@ def tokens(text: str) -> list[str]:
     return _bounded(terms)
 
 
-def query_terms(text: str) -> list[str]:
-    """The distinct terms of a text that are worth asking for, in their order.
+def word_class(term: str, language: str) -> str:
+    """What the forms of a word have in common in a language (a key of STEMMERS, or ""): its stem without accents.
 
-    Stop words drop out, unless there is nothing else.
-
-    >>> query_terms("how to sort a list in Python")
-    ['sort', 'list', 'python']
-    >>> query_terms("to be or not to be")
-    ['to', 'be', 'or', 'not']
+    >>> [word_class(term, "en") for term in ("connection", "connected", "naïve")]
+    ['connect', 'connect', 'naiv']
     """
-    terms = list(dict.fromkeys(tokens(text)))
-    return [term for term in terms if term not in STOP_WORDS] or terms
+    return word_classes([term], language)[0]
+
+
+def word_classes(terms: Sequence[str], language: str) -> list[str]:
+    """`word_class` of each term."""
+    # Stemmers are not for several threads at once, and cheap to make.
+    stems = Stemmer.Stemmer(STEMMERS[language]).stemWords(terms) if language in STEMMERS else terms
+    return [stem if stem.isascii() else _without_accents(stem) for stem in stems]
+
+
+def _without_accents(term: str) -> str:
+    bare = _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", term))
+    return unicodedata.normalize("NFC", bare).translate(_BARE) or term
 
 
 def _bounded(terms: list[str]) -> list[str]:

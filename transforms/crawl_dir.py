@@ -30,7 +30,7 @@ class CrawlDirError(Exception):
 class Manifest:
     """A committed step: what it read and what it wrote."""
 
-    step: str  # seeds, revisits, fetch, update
+    step: str  # seeds, revisits, fetch, update, rank
     round: int
     settings_digest: str
     files: tuple[TableFile, ...]
@@ -39,6 +39,7 @@ class Manifest:
     started_at: str  # ISO 8601, UTC
     ended_at: str
     index: tuple[str, ...] = ()  # folders of index segments
+    index_links: dict[str, str] = dataclasses.field(default_factory=dict)  # folders with the links to their documents
     program: str = ""
     schema_version: int = SCHEMA_VERSION
 
@@ -71,7 +72,8 @@ def parse_manifest(name: str, text: str) -> Manifest:
                 " update Beamtrawl"
             )
         files = tuple(TableFile(**file) for file in data.pop("files"))
-        for field, kind in (("consumed", list), ("index", list), ("counters", dict)):
+        data.setdefault("index_links", {})  # which earlier versions did not write
+        for field, kind in (("consumed", list), ("index", list), ("counters", dict), ("index_links", dict)):
             if not isinstance(data[field], kind):
                 raise ValueError(f"its {field} is no {kind.__name__}")
         data["consumed"], data["index"] = tuple(data["consumed"]), tuple(data["index"])
@@ -182,11 +184,11 @@ class CrawlDir:
         return sorted(path[len(self.root) :].replace("\\", "/").lstrip("/") for path in found)
 
     def manifests(self) -> list[Manifest]:
-        """All committed steps, in the order of their rounds: seeds, then revisits, then fetch, then update."""
-        order = {"seeds": 0, "revisits": 1, "fetch": 2, "update": 3}
+        """All committed steps, in the order of their rounds: seeds, revisits, fetch, update, rank."""
+        order = {"seeds": 0, "revisits": 1, "fetch": 2, "update": 3, "rank": 4}
         names = self.names("manifests", "*.json")
         parsed = [parse_manifest(name, self._text(f"manifests/{name}")) for name in names]
-        return sorted(parsed, key=lambda m: (m.round, order.get(m.step, 4), m.ended_at))
+        return sorted(parsed, key=lambda m: (m.round, order.get(m.step, 5), m.ended_at))
 
     def require_manifests(self) -> list[Manifest]:
         """The committed steps; CrawlDirError when this is no crawl directory."""
@@ -237,3 +239,4 @@ def visible_files(manifests: Iterable[Manifest]) -> Iterator[str]:
     for manifest in manifests:
         yield from (file.path for file in manifest.files)
         yield from manifest.index
+        yield from manifest.index_links.values()

@@ -1,11 +1,12 @@
 """An index segment: the files that hold an inverted index, and how to write them.
 
-A segment is a folder of four Parquet files about the same documents. A document's number is its row, from 0
+A segment is a folder of five Parquet files about the same documents. A document's number is its row, from 0
 on, in `docs` and `docstore`; documents are sorted by reversed host and then URL, for neighbours share words,
 and short gaps compress well.
 
 - postings: a row a term, sorted: `term`; `df`, its documents; `cf`, its occurrences; `docs`, the gaps between
   the numbers of its documents (the first as it is); parallel to them `tf_FIELD` for each of FIELDS.
+- forms: which terms are forms of one word, sorted (see `index_forms`).
 - positions: the same rows in the same row groups: `term`; `positions`, gaps again, begun anew with each
   document, which has as many as its `tf` in PHRASE_FIELDS sum up to (see `index_invert.Inverted`).
 - docs: facts about each document, and `length_FIELD` in tokens.
@@ -16,7 +17,7 @@ is decoded. BYTE_STREAM_SPLIT puts the zero bytes of small numbers side by side,
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 import numpy as np
@@ -26,9 +27,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
 
-from transforms.index_invert import FIELDS, PHRASE_FIELDS, Inverted, Longs, invert
+from transforms.index_forms import Forms, forms_of, stemmed_as
+from transforms.index_invert import PHRASE_FIELDS, Inverted, Longs, invert
 
-POSTINGS, POSITIONS, DOCS, DOCSTORE = "postings.parquet", "positions.parquet", "docs.parquet", "docstore.parquet"
+POSTINGS, POSITIONS, FORMS = "postings.parquet", "positions.parquet", "forms.parquet"
+DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
 
 ROW_GROUP_POSTINGS = 16_384
 """Postings of a row group, at most, unless a single term has more: what a lookup decodes."""
@@ -36,10 +39,16 @@ ROW_GROUP_POSTINGS = 16_384
 DOCS_GROUP = 65_536
 """Documents of a row group of `docs`, which is read as a whole."""
 
-DOCSTORE_GROUP = 64
+FORMS_GROUP = 512
+"""Rows of a row group of `forms`: what looking a word up decodes."""
+
+DOCSTORE_GROUP = 16
 """Documents of a row group of the docstore: what showing a hit decodes."""
 
-FACTS = ("url_key", "url", "host", "language", "round", "fetched_at", "noarchive")
+FACTS = (
+    *("url_key", "url", "host", "language", "media_type", "round", "fetched_at", "published_at", "spam_score"),
+    "noarchive",
+)
 """The columns of `tables.DOCUMENTS` that go to `docs`."""
 
 
@@ -52,11 +61,24 @@ def write_segment(root: str, folder: str, documents: pa.Table) -> None:
     """
     documents = documents.take(pa.array(_order(documents), pa.int64()))
     index = invert(_texts(documents))
-    groups = list(_row_groups(index.starts))
-    _write(root, f"{folder}/{POSTINGS}", _postings(index), groups)
-    _write(root, f"{folder}/{POSITIONS}", _positions(index), groups)
-    _write(root, f"{folder}/{DOCS}", _docs(documents, index.lengths), _slices(documents.num_rows, DOCS_GROUP))
-    _write(root, f"{folder}/{DOCSTORE}", _docstore(documents), _slices(documents.num_rows, DOCSTORE_GROUP))
+    write_terms(root, folder, index, documents["language"].to_pylist())
+    write_parquet(root, f"{folder}/{POSITIONS}", _positions(index), _row_groups(index.starts))
+    write_docs(root, folder, documents.select(FACTS), index)
+    write_parquet(root, f"{folder}/{DOCSTORE}", _docstore(documents), _slices(documents.num_rows, DOCSTORE_GROUP))
+
+
+def write_terms(root: str, folder: str, index: Inverted, languages: Sequence[str | None]) -> None:
+    """Write `postings` and `forms`; `languages` are those of the documents."""
+    write_parquet(root, f"{folder}/{POSTINGS}", _postings(index), _row_groups(index.starts))
+    forms = _forms(forms_of(index, [stemmed_as(language) for language in languages]))
+    write_parquet(root, f"{folder}/{FORMS}", forms, _slices(forms.num_rows, FORMS_GROUP))
+
+
+def write_docs(root: str, folder: str, facts: pa.Table, index: Inverted) -> None:
+    """Write `docs`: facts, a row a document, and the lengths of the fields."""
+    for field, lengths in index.lengths.items():
+        facts = facts.append_column(f"length_{field}", pa.array(lengths))
+    write_parquet(root, f"{folder}/{DOCS}", facts, _slices(facts.num_rows, DOCS_GROUP))
 
 
 def gaps(values: npt.NDArray[np.int32], starts: Longs) -> npt.NDArray[np.int32]:
@@ -119,11 +141,13 @@ def _positions(index: Inverted) -> pa.Table:
     return pa.table({"term": pa.array(index.terms, pa.string()), "positions": _lists(index.position_starts, positions)})
 
 
-def _docs(documents: pa.Table, lengths: Mapping[str, npt.NDArray[np.int32]]) -> pa.Table:
-    facts = documents.select(FACTS)
-    for field in FIELDS:
-        facts = facts.append_column(f"length_{field}", pa.array(lengths[field]))
-    return facts
+def _forms(forms: Sequence[Forms]) -> pa.Table:
+    columns = {
+        "class": pa.array([row.word_class for row in forms], pa.string()),
+        "language": pa.array([row.language for row in forms], pa.string()),
+        "forms": pa.array([row.forms for row in forms], pa.list_(pa.string())),
+    }
+    return pa.table(columns)
 
 
 def _docstore(documents: pa.Table) -> pa.Table:
@@ -150,21 +174,26 @@ def _slices(rows: int, most: int) -> Iterator[int]:
         yield min(most, rows - start)
 
 
-def _write(root: str, path: str, table: pa.Table, row_groups: Iterable[int]) -> None:
-    """Write a table in row groups of so many rows each; terms and lists of numbers get encodings that fit."""
-    encodings = {
-        f"{field.name}.list.element": "BYTE_STREAM_SPLIT" for field in table.schema if pa.types.is_list(field.type)
+def write_parquet(root: str, path: str, table: pa.Table, row_groups: Iterable[int]) -> None:
+    """Write a table in row groups of so many rows each; sorted words and lists of numbers get encodings that fit."""
+    key = table.schema.names[0]
+    is_sorted = key in ("term", "class")
+    encodings = {key: "DELTA_BYTE_ARRAY"} | {
+        f"{field.name}.list.element": "DELTA_BYTE_ARRAY"
+        if field.type.value_type == pa.string()
+        else "BYTE_STREAM_SPLIT"
+        for field in table.schema
+        if pa.types.is_list(field.type)
     }
-    by_term = table.schema.names[0] == "term"
     with (
         FileSystems.create(FileSystems.join(root, *path.split("/"))) as sink,
         pq.ParquetWriter(
             sink,
             table.schema,
             compression="zstd",
-            use_dictionary=not by_term,
-            column_encoding=encodings | {"term": "DELTA_BYTE_ARRAY"} if by_term else None,
-            sorting_columns=[pq.SortingColumn(0)] if by_term else None,
+            use_dictionary=["language"] if is_sorted else True,
+            column_encoding=encodings if is_sorted else None,
+            sorting_columns=[pq.SortingColumn(0)] if is_sorted else None,
             write_page_index=True,  # for engines that look for it; pyarrow does not
         ) as writer,
     ):

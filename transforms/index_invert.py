@@ -15,8 +15,11 @@ from transforms.analysis import tokens
 PHRASE_FIELDS = ("title", "body")
 """The fields that phrases are looked for in: the index keeps where their terms stand."""
 
-FIELDS = (*PHRASE_FIELDS, "headings", "url")
+OWN_FIELDS = (*PHRASE_FIELDS, "headings", "url")
 """The parts of a document that are told apart in ranking, in the order in which its tokens are counted."""
+
+FIELDS = (*OWN_FIELDS, "anchors")
+"""Those, and what links to the document say of it, which the link graph adds later (`index_links`)."""
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -42,14 +45,15 @@ class Inverted(NamedTuple):
 
 
 def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
-    """Invert documents that are given by field: `texts["title"][3]` is document 3's title.
+    """Invert documents that are given by field: `texts["title"][3]` is document 3's title. PHRASE_FIELDS come first.
 
     At its heart is one sort: every token has an address (its document, field and place in one number), and
     the sorted pairs of term and address are the index. Takes about 50 bytes of memory a token.
     """
+    fields = list(texts)
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__  # a new term gets the next number
-    streams, by_field = zip(*(_stream(texts[field], numbers) for field in FIELDS), strict=True)
+    streams, by_field = zip(*(_stream(texts[field], numbers) for field in fields), strict=True)
     lengths = np.array(by_field)  # fields x documents
     terms = sorted(numbers)
     places = np.empty(len(terms), np.int64)
@@ -60,7 +64,7 @@ def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
     span_starts = np.cumsum(spans) - spans
     keys = np.concatenate(
         [
-            places[stream] << 32 | _ranges(span_starts[field :: len(FIELDS)], lengths[field])
+            places[stream] << 32 | _ranges(span_starts[field :: len(fields)], lengths[field])
             for field, stream in enumerate(streams)
         ]
     )
@@ -71,10 +75,10 @@ def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
     term = (keys >> 32).astype(np.int32)
     del keys
     span = np.repeat(np.arange(len(spans), dtype=np.int32), spans)[address]
-    doc = span // len(FIELDS)
-    field_of = (span % len(FIELDS)).astype(np.int8)
-    in_phrases = field_of < len(PHRASE_FIELDS)
-    positions = address[in_phrases] - span_starts[:: len(FIELDS)].astype(np.uint32)[doc[in_phrases]]
+    doc = span // len(fields)
+    field_of = (span % len(fields)).astype(np.int8)
+    in_phrases = field_of < sum(field in PHRASE_FIELDS for field in fields)
+    positions = address[in_phrases] - span_starts[:: len(fields)].astype(np.uint32)[doc[in_phrases]]
     del span, address
     first = np.ones(len(doc), bool)  # of its posting
     first[1:] = (term[1:] != term[:-1]) | (doc[1:] != doc[:-1])
@@ -86,11 +90,11 @@ def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
         doc[first],
         {
             field: np.bincount(posting[field_of == number], minlength=postings).astype(np.int32)
-            for number, field in enumerate(FIELDS)
+            for number, field in enumerate(fields)
         },
         _starts(term[in_phrases], len(terms)),
         positions.astype(np.int32),
-        {field: lengths[number].astype(np.int32) for number, field in enumerate(FIELDS)},
+        {field: lengths[number].astype(np.int32) for number, field in enumerate(fields)},
     )
 
 

@@ -286,6 +286,29 @@ SEEDS = pa.schema(
     ]
 )
 
+RANKS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("round", pa.int32()),  # the last whose links were counted
+        ("link_rank", pa.float64()),  # PageRank, relative to the mean
+        ("links", pa.int64()),  # pages that link to it
+        ("link_hosts", pa.int64()),  # and their hosts
+        ("anchors", pa.list_(pa.struct([("anchor", pa.string()), ("hosts", pa.int64())]))),
+    ]
+)
+
+HOST_RANKS = pa.schema(
+    [
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("centrality", pa.float64()),  # harmonic, in the graph of hosts
+        ("link_rank", pa.float64()),  # PageRank in the graph of hosts, relative to the mean
+        ("link_hosts", pa.int64()),  # hosts that link to it
+    ]
+)
+
 TABLES: Mapping[str, pa.Schema] = {
     "frontier": FRONTIER,
     "visits": VISITS,
@@ -302,6 +325,8 @@ TABLES: Mapping[str, pa.Schema] = {
     "specimens": SPECIMENS,
     "alerts": ALERTS,
     "seeds": SEEDS,
+    "ranks": RANKS,
+    "host_ranks": HOST_RANKS,
 }
 
 

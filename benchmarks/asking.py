@@ -1,0 +1,12 @@
+"""Queries without what is shown of hits, which takes longer than to rank them."""
+
+from search.index import Index
+from search.query import parse
+
+
+def best(index: Index, text: str, most: int = 10) -> list[tuple[float, str]]:
+    """(score, URL) of the best documents, as `Index.search` has them."""
+    asked = parse(text)
+    scored = [index._scored(unit) for unit in (*asked.words, *asked.phrases)]
+    _, candidates = index._best(asked.condition, scored, most)
+    return [(-candidate.negated_score, candidate.url) for candidate in candidates]

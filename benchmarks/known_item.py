@@ -1,0 +1,157 @@
+"""How well search finds the page that somebody means: held-out anchors of a crawl as queries.
+
+    python benchmarks/known_item.py DIR [--queries N] [--tantivy]
+
+DIR is a crawl. Of pages with two anchors or more (`transforms/votes.py`), one that leads to no other page is hidden,
+wherever it stands, and asked for as it is; the page is the one right answer. MRR@10 is the mean of one over its place
+among the first ten hits, or 0. `first` is the share of queries with the page in the first place. With --tantivy, the
+same queries go to tantivy over the same pages and fields, boosted as here, with its English stemmer.
+"""
+
+import argparse
+import random
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import ir_measures
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import tantivy
+from ir_measures import RR
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks.asking import best
+from pipeline.rank import add_links
+from search.index import Index
+from search.ranking import WEIGHTS
+from search.segment import Segment
+from transforms import votes
+from transforms.crawl_dir import CrawlDir, files_of
+from transforms.index import DOCS, url_text
+from transforms.link_graph import distinct, pagerank
+from transforms.tables import DOCUMENTS, LINKS, open_parquet, read_table
+
+HIDDEN = "index/known-item"
+"""Where the anchors without the hidden ones are kept while the benchmark runs, below DIR."""
+
+
+class Item(NamedTuple):
+    """A page, and the anchor that is hidden and asked for."""
+
+    number: int
+    url: str
+    anchor: str
+
+
+def hide(tallied: pa.Table, pages: votes.Pages, indexed: set[str], most: int) -> tuple[list[Item], pa.Table]:
+    """The items, and the anchors that are left."""
+    folded = pc.utf8_lower(tallied["anchor"])
+    alone = {row["values"] for row in pc.value_counts(folded).to_pylist() if row["counts"] == 1}
+    by_page: dict[int, list[str]] = {}
+    for target, anchor in zip(tallied["target"].to_pylist(), tallied["anchor"].to_pylist(), strict=True):
+        by_page.setdefault(target, []).append(anchor)
+    items = []
+    for target, anchors in by_page.items():
+        candidates = sorted(a for a in anchors if a.lower() in alone and len(re.findall(r"\w+", a)) > 1)
+        if len(anchors) > 1 and candidates and pages.urls[target] in indexed:
+            items.append(Item(target, pages.urls[target], random.Random(pages.urls[target]).choice(candidates)))
+    items = sorted(random.Random(0).sample(items, min(most, len(items))))
+    hidden = {(item.number, item.anchor) for item in items}
+    left = [
+        (target, anchor) not in hidden
+        for target, anchor in zip(tallied["target"].to_pylist(), tallied["anchor"].to_pylist(), strict=True)
+    ]
+    return items, tallied.filter(pa.array(left))
+
+
+def judge(name: str, items: Sequence[Item], search: Callable[[str], list[str]]) -> None:
+    """Ask for each item, and say how high its page came."""
+    qrels = [ir_measures.Qrel(str(n), item.url, 1) for n, item in enumerate(items)]
+    run = [
+        ir_measures.ScoredDoc(str(n), url, -place)
+        for n, item in enumerate(items)
+        for place, url in enumerate(search(item.anchor))
+    ]
+    found = ir_measures.calc_aggregate([RR @ 10, ir_measures.P @ 1], qrels, run)
+    print(
+        f"{name}: {len(items)} queries, MRR@10 {found[RR @ 10]:.4f}, first {found[ir_measures.P @ 1]:.3f}", flush=True
+    )
+
+
+def tantivy_search(documents: Iterator[dict]) -> Callable[[str], list[str]]:
+    """Search with tantivy over documents of `url` and the fields of WEIGHTS."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("id", stored=True, tokenizer_name="raw")
+    for field in WEIGHTS:
+        builder.add_text_field(field, tokenizer_name="en_stem")
+    index = tantivy.Index(builder.build())
+    writer = index.writer(50_000_000, 1)
+    for document in documents:
+        writer.add_document(tantivy.Document(**document))
+    writer.commit()
+    index.reload()
+    searcher = index.searcher()
+
+    def search(text: str) -> list[str]:
+        words = " ".join(re.findall(r"\w+", text.lower()))
+        query, _ = index.parse_query_lenient(words, list(WEIGHTS), field_boosts=dict(WEIGHTS))
+        return [searcher.doc(address)["id"][0] for _, address in searcher.search(query, 10).hits]
+
+    return search
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dir")
+    parser.add_argument("--queries", type=int, default=2_000)
+    parser.add_argument("--tantivy", action="store_true")
+    arguments = parser.parse_args()
+    crawl = CrawlDir(arguments.dir)
+    manifests = crawl.require_manifests()
+    segments = [folder for manifest in manifests for folder in manifest.index]
+    indexed: set[str] = set()
+    for segment in segments:
+        with open_parquet(crawl.root, f"{segment}/{DOCS}") as file:
+            indexed |= set(file.read(["url"])["url"].to_pylist())
+    links = read_table(crawl.root, [f.path for f in files_of(manifests, "links")], LINKS, votes.LINK_COLUMNS)
+    documents = read_table(crawl.root, [f.path for f in files_of(manifests, "documents")], DOCUMENTS)
+    pages = votes.pages_of(links)
+    endorsing = votes.endorsing(links, documents.select(votes.DOCUMENT_COLUMNS), pages)
+    ranks = pagerank(*distinct(endorsing.sources, endorsing.targets, len(pages.urls)), len(pages.urls))
+    items, left = hide(votes.tally(endorsing, pages), pages, indexed, arguments.queries)
+
+    try:
+        for number, segment in enumerate(segments):
+            add_links(crawl.root, segment, f"{HIDDEN}/{number}", pages, ranks, left)
+        index = Index([Segment(crawl.root, s, f"{HIDDEN}/{number}") for number, s in enumerate(segments)])
+        judge("beamtrawl", items, lambda text: [url for _, url in best(index, text)])
+    finally:
+        shutil.rmtree(crawl.path(HIDDEN), ignore_errors=True)
+    plain = Index([Segment(crawl.root, segment) for segment in segments])
+    judge("beamtrawl without links", items, lambda text: [url for _, url in best(plain, text)])
+    if arguments.tantivy:
+        shown = documents.filter(pc.is_in(documents["url"], value_set=pa.array(sorted(indexed))))
+        judge("tantivy", items, tantivy_search(_as_text(shown, pages, left)))
+
+
+def _as_text(documents: pa.Table, pages: votes.Pages, left: pa.Table) -> Iterator[dict]:
+    numbers = pages.numbers(documents["url_key"])
+    for row, anchors in zip(documents.to_pylist(), votes.anchors_of(left, np.asarray(numbers)), strict=True):
+        yield {
+            "id": row["url"],
+            "title": row["title"] or "",
+            "body": row["text"] or "",
+            "headings": "\n".join(row["headings"] or ()),
+            "url": url_text(row["url"]),
+            "anchors": "\n".join(anchor for anchor, _ in anchors),
+        }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""Spelling help: words of the index that are spelt much like one that it does not have."""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import extract
+
+LEAST = 4
+"""Characters of a word that help is given for."""
+
+
+class Dictionary:
+    """The words of an index that may be suggested."""
+
+    def __init__(self, frequencies: Iterable[pa.Table]) -> None:
+        """From tables of `term` and `df`; of words with digits, or of unusual length, none is suggested."""
+        words = pa.concat_tables(list(frequencies))
+        words = words.filter(pc.match_substring_regex(words["term"], r"^\p{L}{3,24}$"))
+        words = words.group_by("term").aggregate([("df", "sum")])
+        self._words: list[str] = words["term"].to_pylist()
+        self._documents = words["df_sum"].to_numpy()
+
+    def suggest(self, word: str) -> str | None:
+        """The nearest word, of those as near the one that most documents have; None if none is near.
+
+        Nearness is in letters put in, left out, changed or swapped: one, or two for words of 8 letters and more.
+
+        >>> words = Dictionary([pa.table({"term": ["search", "starch", "sea"], "df": [9, 1, 2]})])
+        >>> words.suggest("serach"), words.suggest("research")
+        ('search', 'search')
+        """
+        if len(word) < LEAST:
+            return None
+        found = extract(word, self._words, scorer=OSA.distance, score_cutoff=1 + (len(word) >= 8), limit=None)
+        if not found:
+            return None
+        best = min(found, key=lambda match: (match[1], -int(self._documents[match[2]]), match[0]))
+        return best[0]

@@ -1,0 +1,132 @@
+"""Search as plainly as it can be written: every document is read for every query, word by word."""
+
+import functools
+import math
+
+from search import ranking
+from search.query import All, Any, Filter, Not, Phrase, Word, day, parse
+from transforms.analysis import tokens, word_class
+from transforms.index import url_text
+from transforms.index_forms import stemmed_as
+
+FIELDS = ("title", "body", "headings", "url", "anchors")
+
+
+class Document:
+    """A row of a corpus, in words."""
+
+    def __init__(self, row):
+        self.row = row
+        texts = {
+            "title": row.get("title") or "",
+            "body": row.get("text") or "",
+            "headings": "\n".join(row.get("headings") or ()),
+            "url": url_text(row["url"]),
+            "anchors": "\n".join(row.get("anchors") or ()),
+        }
+        self.words = {field: tokens(texts[field]) for field in FIELDS}
+        self.language = stemmed_as(row.get("language", "en"))
+        self.classes = {field: [word_class(word, self.language) for word in self.words[field]] for field in FIELDS}
+
+    def count(self, unit):
+        """How often it has a word in any form, or a phrase, by field."""
+        if isinstance(unit, str):
+            wanted = word_class(unit, self.language)
+            return {field: self.classes[field].count(wanted) for field in FIELDS}
+        if len(unit) == 1:
+            return {field: self.words[field].count(unit[0]) for field in FIELDS}
+        return {field: in_a_row(self.words[field], unit) for field in ("title", "body")}
+
+    @functools.cached_property
+    def date(self):
+        return self.row.get("published_at") or self.row["fetched_at"]
+
+
+def in_a_row(words, phrase):
+    return sum(tuple(words[n : n + len(phrase)]) == phrase for n in range(len(words)))
+
+
+def matches(document, condition):
+    """Whether a document fulfils the condition of a query."""
+    row = document.row
+    match condition:
+        case Word(term, field):
+            counts = document.count(term)
+            return any(counts.values()) if field is None else counts[field] > 0
+        case Phrase(terms, "url"):
+            return set(terms) <= set(document.words["url"])
+        case Phrase(terms, field):
+            counts = document.count(terms)
+            return any(counts.values()) if field is None else counts[field] > 0
+        case Filter("site", site):
+            host = row["url"].split("/")[2]
+            return host == site or host.endswith("." + site)
+        case Filter("lang", language):
+            return row.get("language", "en") == language
+        case Filter("type", kind):
+            return kind in (row["media_type"], *row["media_type"].split("/"))
+        case Filter("after", value):
+            return document.date >= day(value)
+        case Filter("before", value):
+            return document.date < day(value)
+        case Not(part):
+            return not matches(document, part)
+        case All(parts):
+            return all(matches(document, part) for part in parts)
+        case Any(parts):
+            return any(matches(document, part) for part in parts)
+    raise AssertionError(condition)
+
+
+def newest(rows):
+    """The rows that count: of each URL the one of the latest round."""
+    by_url = {}
+    for row in sorted(rows, key=lambda row: row.get("round", 1)):
+        by_url[row["url"]] = row
+    return list(by_url.values())
+
+
+class Naive:
+    """The documents that count, ready to be read from the first to the last."""
+
+    def __init__(self, rows):
+        self.documents = [Document(row) for row in newest(rows)]
+        self.average = {
+            field: sum(len(d.words[field]) for d in self.documents) / len(self.documents) for field in FIELDS
+        }
+        self.now = max(row["fetched_at"] for row in rows)
+        self.count = functools.cache(lambda number, unit: self.documents[number].count(unit))
+        self.having = functools.cache(
+            lambda unit: sum(any(self.count(n, unit).values()) for n in range(len(self.documents)))
+        )
+
+    def standing(self, row):
+        rank = row.get("link_rank", 0.0)
+        links = 1 + ranking.LINKS * rank / (rank + ranking.HALF_RANK)
+        quality = 1 - ranking.SPAM * min(1.0, max(0.0, row.get("spam_score") or 0.0))
+        fresh = 0.0
+        if row.get("published_at"):
+            days = (self.now - row["published_at"]).total_seconds() / 86_400
+            fresh = 0.5 ** (max(days, 0.0) / ranking.FRESH_DAYS)
+        return links * quality * (1 + ranking.FRESH * fresh)
+
+    def score(self, number, unit):
+        having, frequency = self.having(unit), 0.0
+        for field, count in self.count(number, unit).items():
+            length = len(self.documents[number].words[field])
+            relative = 1 - ranking.B + ranking.B * length / (self.average[field] or 1)
+            frequency += ranking.WEIGHTS[field] * count / relative
+        idf = math.log(1 + (len(self.documents) - having + 0.5) / (having + 0.5))
+        weight = idf if isinstance(unit, str) else idf * ranking.PHRASE
+        return weight * frequency * (ranking.K1 + 1) / (ranking.K1 + frequency)
+
+    def search(self, text):
+        """(score, URL) of all documents that match, best first."""
+        query = parse(text)
+        units = [*query.words, *query.phrases]
+        found = []
+        for number, document in enumerate(self.documents):
+            if matches(document, query.condition):
+                score = sum(self.score(number, unit) for unit in units) if units else 1.0
+                found.append((score * self.standing(document.row), document.row["url"]))
+        return sorted(found, key=lambda pair: (-round(pair[0], 9), pair[1]))

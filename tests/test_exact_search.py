@@ -1,0 +1,110 @@
+"""The index gives what the plainest reading of the documents gives, for thousands of queries."""
+
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from search.index import Index
+from tests.corpus import commit
+from tests.naive_search import Naive
+from transforms.crawl_dir import CrawlDir
+
+WORDS = [
+    *("run", "runs", "running", "runner", "naïve", "naive", "gift", "gifts", "Gifte", "the", "of"),
+    *("node.js", "foo_bar", "3.11", "C++", ".NET", "네이버", "검색엔진", "全文検索", "全文", "b", "c", "d"),
+]
+SITES = ["a.test", "b.a.test", "c.test"]
+QUERIES = 700
+
+
+def corpus(seed, rounds):
+    """Rounds of rows: few words, so that every query meets several documents; some pages are visited again."""
+    pick = random.Random(seed)
+
+    def some(most):
+        return " ".join(pick.choices(WORDS, weights=range(len(WORDS), 0, -1), k=pick.randint(0, most)))
+
+    def row(number, round_):
+        day = datetime(2026, 1, round_, tzinfo=UTC)
+        published = day - timedelta(days=pick.randint(-10, 900)) if pick.random() < 0.5 else None
+        return {
+            "url": f"http://{SITES[number % 3]}/{number:03d}/{some(1)}",
+            "title": some(3),
+            "text": some(30),
+            "headings": [some(2), some(2)],
+            "language": pick.choice(["en", "en", "de", "ko", None]),
+            "media_type": pick.choice(["text/html", "text/plain", "application/pdf"]),
+            "spam_score": pick.choice([None, 0.0, 0.25, 1.0]),
+            "anchors": [some(2) for _ in range(pick.randint(0, 3))],
+            "link_rank": pick.choice([0.0, 0.5, 1.0, 30.0]),
+            "fetched_at": day,
+            "published_at": published,
+            "round": round_,
+        }
+
+    first = [row(number, 1) for number in range(40)]
+    first += [r | {"url": r["url"] + "x"} for r in first[:5]]  # for equal scores
+    later = [
+        [{**row(n, round_), "url": first[n]["url"]} for n in pick.sample(range(40), 12)]
+        for round_ in range(2, rounds + 1)
+    ]
+    return [first, *later]
+
+
+def query(pick):
+    """A text that asks for something, often in odd ways."""
+    words = [*WORDS, "missing", "RUN", "Geschenk", "don't", "node", "bar", "검색"]
+
+    def part():
+        word = pick.choice(words)
+        kind = pick.choices(range(12), weights=[40, 8, 6, 3, 3, 4, 4, 3, 3, 3, 3, 2])[0]
+        return [
+            word,
+            f'"{word} {pick.choice(words)}"',
+            f"-{word}",
+            f"title:{word}",
+            f"url:{word}",
+            f"{word} AND {pick.choice(words)}",
+            f"{word} OR {pick.choice(words)}",
+            f"({word} {pick.choice(words)}) AND NOT {pick.choice(words)}",
+            f"site:{pick.choice(SITES)}",
+            f"lang:{pick.choice(['en', 'de', 'ko'])}",
+            f"type:{pick.choice(['html', 'application/pdf', 'text'])}",
+            f"{pick.choice(['after', 'before'])}:{pick.choice(['2024', '2025-06', '2026-01-02'])}",
+        ][kind]
+
+    return " ".join(part() for _ in range(pick.randint(1, 4)))
+
+
+@pytest.mark.parametrize(
+    ("segments", "rounds"), [(1, 1), (3, 1), (2, 3)], ids=["one segment", "many", "pages visited again"]
+)
+def test_scores_and_order_are_those_of_the_formula(tmp_path, segments, rounds):
+    written = corpus(segments * 10 + rounds, rounds)
+    crawl = CrawlDir(str(tmp_path))
+    for number, rows in enumerate(written, 1):
+        commit(crawl, number, *(rows[n::segments] for n in range(segments)))
+    index, naive, pick = Index.open(crawl), Naive([row for rows in written for row in rows]), random.Random(segments)
+    total = 0
+    for _ in range(QUERIES):
+        text = query(pick)
+        expected, found = naive.search(text), index.search(text, limit=8)
+        assert found.total == len(expected), text
+        assert [hit.url for hit in found.hits] == [url for _, url in expected[:8]], text
+        assert [hit.score for hit in found.hits] == pytest.approx([score for score, _ in expected[:8]], rel=1e-6), text
+        total += found.total
+    assert total > QUERIES  # or most queries find nothing, and it shows little
+
+
+def test_an_explanation_adds_up(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    commit(crawl, 1, *(corpus(7, 1)[0][n::2] for n in range(2)))
+    hits = Index.open(crawl).search('running naive node.js "b c" OR the', limit=40, explain=True).hits
+    assert len(hits) > 20
+    for hit in hits:
+        told = hit.explanation
+        assert hit.score == pytest.approx(
+            sum(part.score for part in told.parts) * told.links * told.quality * told.freshness
+        )
+        assert all(part.score > 0 and sum(part.frequencies.values()) for part in told.parts)

@@ -1,0 +1,97 @@
+"""What a query means."""
+
+import doctest
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search import query
+from search.query import MAX_TERMS, All, Any, Filter, Not, Phrase, Word, day, parse
+
+A, B, C = Word("a1"), Word("b1"), Word("c1")
+AB = Phrase(("a1", "b1"))
+NOTHING = Any(())
+
+# Text, words that score, phrases that score, condition.
+CASES = {
+    "nothing": ("", "", [], NOTHING),
+    "words": ("The A1  b1 a1", "a1 b1", [], Any((A, B))),
+    "stop words alone": ("to be", "to be", [], Any((Word("to"), Word("be")))),
+    "a phrase lets the words be": ('"to be" a1', "a1", [("to", "be")], Phrase(("to", "be"))),
+    "an exact form": ('"a1"', "a1", [], Phrase(("a1",))),
+    "an open quotation mark": ('a1 "b1', "a1 b1", [], Any((A, B))),
+    "empty quotation marks": ('"" "—" a1', "a1", [], A),
+    "exclusion": ("a1 -b1", "a1", [], All((Not(B), A))),
+    "exclusion of a phrase": ('a1 -"a1 b1"', "a1", [], All((Not(AB), A))),
+    "exclusion alone": ("-a1", "", [], NOTHING),
+    "excluded twice": ("NOT -a1 --a1 b1", "b1", [], All((Not(A), Not(A), B))),
+    "stray signs": ("- -- a1", "a1", [], A),
+    "NOT": ("a1 NOT b1", "a1", [], All((Not(B), A))),
+    "AND": ("a1 AND b1", "a1 b1", [], All((A, B))),
+    "OR": ("a1 OR b1 c1", "a1 b1 c1", [], Any((Any((A, B)), C))),
+    "AND binds closer": ("a1 AND b1 OR c1", "a1 b1 c1", [], Any((All((A, B)), C))),
+    "what must lets the words be": ("a1 AND b1 c1", "a1 b1 c1", [], All((A, B))),
+    "a group": ("(a1 OR b1) AND c1", "a1 b1 c1", [], All((Any((A, B)), C))),
+    "a group of words": ("(a1 b1)", "a1 b1", [], Any((A, B))),
+    "an excluded group": ("c1 -(a1 b1)", "c1", [], All((Not(Any((A, B))), C))),
+    "an open group": ("(a1 AND (b1", "a1 b1", [], All((A, B))),
+    "a group closed twice": ("(a1))", "a1", [], A),
+    "a call is no group": ("a1(b1)", "a1 b1", [("a1", "b1")], Any((A, B))),
+    "lower-case operators are words": ("a1 and b1", "a1 b1", [], Any((A, B))),
+    "operators without operands": ("AND a1 OR", "a1", [], A),
+    "an operator alone is a word": ("NOT", "not", [], Word("not")),
+    "operators alone": ("AND OR", "", [], NOTHING),
+    "written in one piece": ("a1.b1", "a1 b1", [("a1", "b1")], Any((A, B))),
+    "in one piece, with an operator": ("a1.b1 AND c1", "a1 b1 c1", [("a1", "b1")], All((AB, C))),
+    "in one piece, excluded": ("c1 -a1.b1", "c1", [], All((Not(AB), C))),
+    "an apostrophe": ("crawler’s don't", "crawler don", [], Any((Word("crawler"), Word("don")))),
+    "a long piece": ("-".join("abcdefghi"), "b c e f g h", [], Any(tuple(map(Word, "bcefgh")))),
+    "CJK": ("全文検索", "全文 文検 検索", [("全文", "文検", "検索")], Any(tuple(map(Word, ("全文", "文検", "検索"))))),
+    "site": ("a1 site:Example.ORG.", "a1", [], All((Filter("site", "example.org"), A))),
+    "filters alone": ("lang:ko type:pdf", "", [], All((Filter("lang", "ko"), Filter("type", "pdf")))),
+    "dates": ("after:2024 before:2024-02-30", "before 2024 02 30", [("before", "2024", "02", "30")], None),
+    "a filter that makes no sense": ("lang:klingon", "lang klingon", [("lang", "klingon")], None),
+    "a filter without a value": ("site: a1", "site a1", [], Any((Word("site"), A))),
+    "in the title": ("title:a1", "a1", [], Word("a1", "title")),
+    "a phrase in the title": ('title:"a1 b1"', "a1 b1", [("a1", "b1")], Phrase(("a1", "b1"), "title")),
+    "in the URL": ("url:a1.b1", "a1 b1", [("a1", "b1")], Phrase(("a1", "b1"), "url")),
+    "not a field": ("website:a1", "website a1", [("website", "a1")], Any((Word("website"), A))),
+    "a lone surrogate": ("a1 site:\udcff", "a1", [], All((Filter("site", "?"), A))),
+}
+
+
+@pytest.mark.parametrize(("text", "words", "phrases", "condition"), CASES.values(), ids=CASES)
+def test_what_a_query_means(text, words, phrases, condition):
+    found = parse(text)
+    assert " ".join(found.words) == words
+    assert list(found.phrases) == phrases
+    assert condition is None or found.condition == condition
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("2024", (2024, 1, 1)), ("2024-5", (2024, 5, 1)), ("2024-05-31", (2024, 5, 31)), ("24", None), ("2024-00", None)],
+)
+def test_days(text, expected):
+    found = day(text)
+    assert (found and (found.year, found.month, found.day)) == expected
+
+
+@given(st.text() | st.text(alphabet='ab"- :.()ANDORtitle\n', max_size=200))
+def test_every_text_is_a_query(text):
+    found = parse(text)
+    assert len(found.words) <= MAX_TERMS
+
+
+@pytest.mark.parametrize("text", ["(" * 10_000, "a AND " * 10_000, "-" * 10_000, '"a" ' * 10_000, "(a) " * 10_000])
+def test_a_monstrous_query_is_cut(text):
+    assert len(parse(text).words) <= 1
+
+
+def test_a_book_is_a_query_of_its_first_words():
+    assert len(parse(" ".join(f"w{n}" for n in range(10_000))).words) == MAX_TERMS
+
+
+def test_examples():
+    assert doctest.testmod(query).failed == 0

@@ -1,0 +1,47 @@
+"""Which terms of an index are forms of one word.
+
+The index holds exact forms, for phrases and so that nothing is indexed twice. What a word matches beyond its exact
+form is looked up here: all forms with the same `analysis.word_class` in the language of the document that has them.
+So "gift" finds "gifts" in English documents, and in German ones it finds "Gifte".
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from transforms.analysis import STEMMERS, word_classes
+from transforms.index_invert import Inverted
+
+
+class Forms(NamedTuple):
+    """The forms of a word in the documents of a language."""
+
+    word_class: str
+    language: str  # as `stemmed_as` gives it
+    forms: list[str]  # sorted
+
+
+def stemmed_as(language: str | None) -> str:
+    """How the words of a document are stemmed, by its language: one with a stemmer, or "" for not at all."""
+    return language if language in STEMMERS else ""
+
+
+def forms_of(index: Inverted, languages: Sequence[str]) -> list[Forms]:
+    """The forms of all words, sorted, but for those that have one form which is the class itself.
+
+    `languages` has how each document is stemmed.
+    """
+    names, codes = np.unique(np.array(languages, dtype=np.str_), return_inverse=True)
+    terms = np.repeat(np.arange(len(index.terms)), np.diff(index.starts))
+    pairs = np.unique(codes[index.docs] * np.int64(len(index.terms)) + terms)
+    found = []
+    for code, language in enumerate(names.tolist()):
+        first, last = np.searchsorted(pairs, [code * len(index.terms), (code + 1) * len(index.terms)])
+        used = [index.terms[number] for number in pairs[first:last] - code * len(index.terms)]
+        by_class: defaultdict[str, list[str]] = defaultdict(list)
+        for term, word_class in zip(used, word_classes(used, language), strict=True):
+            by_class[word_class].append(term)
+        found += [Forms(name, language, forms) for name, forms in by_class.items() if forms != [name]]
+    return sorted(found)

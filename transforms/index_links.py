@@ -1,0 +1,31 @@
+"""What the link graph adds to an index segment: the anchors of the links to its documents, and their rank.
+
+A segment is written before most of the links to its pages are known, and never changed. So this lies in a folder of
+its own: `postings` and `forms` of the field `anchors`, and `docs` with `length_anchors` and `link_rank`, a row for each
+document of the segment, in its order. The newest folder of a segment counts.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from transforms.index import write_docs, write_terms
+from transforms.index_invert import invert
+
+
+def write_links(
+    root: str,
+    folder: str,
+    languages: Sequence[str | None],
+    anchors: Sequence[Sequence[str]],
+    link_ranks: npt.NDArray[np.float64],
+) -> None:
+    """Write what links say of the documents of a segment, given in its order.
+
+    `anchors` are the texts that count, each as often as it counts; `link_ranks` are relative to the mean of all pages.
+    """
+    index = invert({"anchors": ["\n".join(texts) for texts in anchors]})
+    write_terms(root, folder, index, languages)
+    write_docs(root, folder, pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
