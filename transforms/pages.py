@@ -1,22 +1,19 @@
 """A page: what a body says, whatever its bytes are."""
 
 import dataclasses
-import hashlib
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from lxml import etree
 
-from transforms import charsets, directives, media_types, page_facts, page_links, page_text
+from transforms import charsets, digests, directives, media_types, page_facts, page_links, page_text
 from transforms.page_links import FOLLOWED_KINDS, Link, followed
 
 __all__ = ["FOLLOWED_KINDS", "Link", "Page", "followed", "parse_page"]
 
 MAX_BYTES = 10_485_760
 """Bytes of a body that are looked at."""
-
-_ENOUGH_TEXT = 64  # characters; less says nothing about two pages being the same
 
 # Without huge_tree lxml drops in silence what is nested deeper than 254; with it, than 2,047.
 _PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, collect_ids=False)
@@ -98,7 +95,7 @@ def _html_page(source: _Source) -> Page:
         headings=headings,
         text=text,
         published_at=published_at,
-        digest=_digest(title, text, source.body),
+        digest=digests.content_digest(title, text, source.body),
         canonical_url=canonical_url,
         noindex=asked.noindex,
         nofollow=asked.nofollow,
@@ -114,7 +111,7 @@ def _text_page(source: _Source) -> Page:
         charset=source.charset,
         language=page_facts.language([source.language], text),
         text=text,
-        digest=_digest("", text, source.body),
+        digest=digests.content_digest("", text, source.body),
         noindex=source.asked.noindex,
         nofollow=source.asked.nofollow,
         noarchive=source.asked.noarchive,
@@ -129,9 +126,3 @@ def _tree(text: str) -> Any:
     except etree.ParseError:
         root = None
     return etree.Element("html") if root is None else root
-
-
-def _digest(title: str, text: str, body: bytes) -> bytes:
-    """A digest of what a reader sees, or of the very bytes where that is too little to tell pages apart."""
-    content = f"{title}\n{text}".encode() if len(text) >= _ENOUGH_TEXT else body
-    return hashlib.blake2b(content, digest_size=16).digest()
