@@ -316,7 +316,7 @@ def _update(
     visits = [file for file in fetched if file.table == "visits"]
     rows = sum(file.rows for file in visits)
     frontier = [file.path for file in frontier_files(manifests)]
-    paths = {t: [file.path for file in files_of(manifests, t)] for t in ("urls", "digests", "hosts", "seeds")}
+    paths = {t: [file.path for file in files_of(manifests, t)] for t in ("urls", "digests", "near", "hosts", "seeds")}
     plan = update.UpdateStep(
         root=crawl.root,
         round=step.round,
@@ -324,6 +324,7 @@ def _update(
         robot=Identity.of(settings.robot).token,
         limits=settings.limits,
         sitemaps=settings.sitemaps,
+        documents=settings.documents,
         visits=[file.path for file in visits],
         visit_rows=rows,
         sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),

@@ -14,8 +14,9 @@ from transforms.documents import FinishPages, add_rejections
 from transforms.files import ReportFiles, WriteRows
 from transforms.history import CollectKeys, ReadMatching
 from transforms.host_rows import add_turn, newest
+from transforms.near_duplicates import FindNearDuplicates
 from transforms.parsing import ParseVisits
-from transforms.settings import Limits, Scope, Sitemaps
+from transforms.settings import Documents, Limits, Scope, Sitemaps
 from transforms.sitemap_links import FollowSitemaps
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
 from transforms.url_states import AdvanceUrls, read_frontier
@@ -36,6 +37,7 @@ class UpdateStep:
     robot: str  # the name that page directives may address
     limits: Limits
     sitemaps: Sitemaps
+    documents: Documents
     visits: Sequence[str]
     visit_rows: int
     sitemap_entries: int  # in the sitemaps that were visited, at most
@@ -45,6 +47,7 @@ class UpdateStep:
     frontier: Sequence[str]
     urls: Sequence[str]
     digests: Sequence[str]
+    near: Sequence[str]
     hosts: Sequence[str]
     seeds: Sequence[str]
     report: str
@@ -82,7 +85,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "Distinct" >> beam.Distinct()
     )
     parsed = _files(pipeline, "Visits", step.visits) | "ParseVisits" >> ParseVisits(
-        root, step.scope, step.robot, step.shards, partitions, seed_hosts
+        root, step.scope, step.robot, step.documents.near_duplicates, step.shards, partitions, seed_hosts
     )
     sitemaps = (
         pipeline
@@ -96,9 +99,17 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     )
     judged = {"new": parsed.contents, "earlier": earlier_digests} | "JudgeContents" >> JudgeContents(root, round_)
 
+    near = {
+        "documents": parsed.near,
+        "duplicates": judged.shard_to_duplicates,
+    } | "FindNearDuplicates" >> FindNearDuplicates(
+        root, round_, step.documents.similarity, step.near, partitions, step.visit_rows
+    )
+
     finished = {
         "pages": parsed.shard_to_pages,
         "duplicates": judged.shard_to_duplicates,
+        "near": near.by_shard,
     } | "FinishPages" >> FinishPages(root, round_, partitions)
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
@@ -116,6 +127,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "facts": parsed.facts,
         "earlier": earlier_urls,
         "frontier": frontier,
+        "near": near.by_url,
     } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.limits)
 
     hosts = (

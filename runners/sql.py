@@ -9,7 +9,7 @@ import duckdb
 from transforms.crawl_dir import CrawlDir, Manifest, files_of
 from transforms.tables import TABLES
 
-SNAPSHOTS = {"urls": "url_key", "hosts": "host", "robots": "origin", "digests": "digest"}
+SNAPSHOTS = {"urls": "url_key", "hosts": "host", "robots": "origin", "digests": "digest", "near": "url_key"}
 """Tables of which the newest row of a key counts: `urls` is what holds now, `urls_history` every row."""
 
 

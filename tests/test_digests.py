@@ -1,4 +1,4 @@
-"""Which pages have one content: notices, clocks, counters, labelled advertisements make no difference; all else does."""
+"""Which pages have one content: notices, clocks, counters, labelled advertisements make no difference."""
 
 import doctest
 

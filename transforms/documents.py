@@ -11,6 +11,8 @@ from transforms import urls
 from transforms.contents import DUPLICATES
 from transforms.history import Batch, split
 from transforms.index import write_segment
+from transforms.near import VERDICTS
+from transforms.near_rows import mark_near_duplicates, near_rows
 from transforms.parsing import NOT_FOLLOWED, PAGES
 from transforms.tables import DOCUMENTS, KEY, LINKS, SITEMAP, TIME, TableFile, TableWriter, conform, from_ipc, new_path
 
@@ -110,7 +112,7 @@ def add_rejections(parts: Iterable[tuple[int, list[str]]]) -> tuple[int, list[st
 
 
 class _FinishFn(beam.DoFn):
-    """Takes a shard: all pages of some hosts, and which of them are duplicates."""
+    """Takes a shard: all pages of some hosts, and which of them are duplicates, or near duplicates."""
 
     def __init__(self, root: str, round_: int, partitions: int) -> None:
         self._root, self._round, self._partitions = root, round_, partitions
@@ -119,10 +121,12 @@ class _FinishFn(beam.DoFn):
         number, sides = shard
         pages = from_ipc(sides["pages"], PAGES).sort_by([("depth", "ascending"), ("url", "ascending")])
         pages = mark_duplicates(pages, from_ipc(sides["duplicates"], DUPLICATES))
+        pages = mark_near_duplicates(pages, from_ipc(sides["near"], VERDICTS))
         links = flatten_links(pages.filter(pc.is_null(pages["duplicate_of"])))
         for name, rows in (
             ("documents", conform(pages.filter(pages["is_document"]), DOCUMENTS)),
             ("links", conform(links, LINKS)),
+            ("near", near_rows(pages)),
         ):
             if file := self._write(name, rows):
                 yield beam.pvalue.TaggedOutput("files", file)
@@ -140,6 +144,7 @@ class _FinishFn(beam.DoFn):
 
     def _index(self, pages: pa.Table, number: int) -> TableFile | None:
         indexed = pc.and_(pages["is_document"], pc.is_null(pages["duplicate_of"]))
+        indexed = pc.and_(indexed, pc.is_null(pages["near_duplicate_of"]))
         indexed = pc.and_(indexed, pc.invert(pc.fill_null(pages["noindex"], False)))
         documents = conform(pages.filter(indexed), DOCUMENTS)
         if not documents.num_rows:
@@ -152,6 +157,7 @@ class _FinishFn(beam.DoFn):
 def _counts(documents: pa.Table) -> dict[str, int]:
     return {
         "duplicates": pc.sum(pc.is_valid(documents["duplicate_of"])).as_py(),
+        "near_duplicates": pc.sum(pc.is_valid(documents["near_duplicate_of"])).as_py(),
         "denied_meta": pc.sum(pc.fill_null(documents["noindex"], False)).as_py(),
     }
 
@@ -167,8 +173,8 @@ class Finished(NamedTuple):
 class FinishPages(beam.PTransform):
     """Write documents, links and an index segment for each shard, and give the URLs that its pages lead to.
 
-    Takes {"pages": PAGES, "duplicates": DUPLICATES} by shard. Duplicates are written without text; their links are not
-    followed, and they are not indexed.
+    Takes {"pages": PAGES, "duplicates": DUPLICATES, "near": VERDICTS} by shard. Duplicates are written without text;
+    their links are not followed, and they are not indexed. Near duplicates are not indexed either.
     """
 
     def __init__(self, root: str, round_: int, partitions: int) -> None:

@@ -10,13 +10,15 @@ import pyarrow as pa
 from transforms import sitemap_terms, urls
 from transforms.history import Batch, split, split_by
 from transforms.keys import shard
+from transforms.near import DOCUMENT
 from transforms.outcomes import Outcome
 from transforms.page_links import refresh
 from transforms.pages import Link, Page, followed, parse_page
 from transforms.replies import Headers, header
 from transforms.scope import UrlFilter
 from transforms.settings import Scope
-from transforms.tables import DOCUMENTS, KEY, SITEMAP, VISITS, conform, open_parquet, to_ipc
+from transforms.signatures import signature
+from transforms.tables import DOCUMENTS, KEY, NEAR, SITEMAP, VISITS, conform, open_parquet, to_ipc
 
 NOT_FOLLOWED = "not_followed"  # a link of a kind that leads to no page: an image, a style sheet, …
 
@@ -37,6 +39,8 @@ PAGES = pa.schema(
         *DOCUMENTS,
         ("is_document", pa.bool_()),  # false for a redirect, and a page that has not changed: links and no content
         ("score", pa.float64()),
+        ("signature", NEAR.field("signature").type),
+        ("stays", pa.bool_()),  # it was visited before, and was no near duplicate
         ("links", pa.list_(LINK)),
     ]
 )
@@ -66,6 +70,7 @@ class Parsed(NamedTuple):
     shard_to_pages: "beam.PCollection[Batch]"  # PAGES
     facts: "beam.PCollection[Batch]"  # FACTS, by partition of url_key
     contents: "beam.PCollection[Batch]"  # CONTENTS, by partition of digest
+    near: "beam.PCollection[bytes]"  # near.DOCUMENT, in batches
 
 
 @functools.lru_cache(1 << 16)
@@ -116,6 +121,7 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
         row["outlinks"] = len(links)
+        row["stays"] = visit.get("digest_before") is not None
     return row
 
 
@@ -163,8 +169,8 @@ def links_column(links: list[list[tuple]]) -> pa.ListArray:
 class _ParseFn(beam.DoFn):
     """Takes a row group of a visits file; one page at a time is in memory as a tree."""
 
-    def __init__(self, root: str, scope: Scope, robot: str, shards: int, partitions: int) -> None:
-        self._root, self._scope, self._robot = root, scope, robot
+    def __init__(self, root: str, scope: Scope, robot: str, near: bool, shards: int, partitions: int) -> None:
+        self._root, self._scope, self._robot, self._near = root, scope, robot, near
         self._shards, self._partitions = shards, partitions
 
     def process(self, row_group: tuple[str, int], seed_hosts: list[str]) -> Iterator[Any]:
@@ -178,7 +184,10 @@ class _ParseFn(beam.DoFn):
             rows = link_rows(found, page, visit, url_filter)
             facts.append(fact_row(visit, page) | {"respelled": respelled(visit, rows)})
             if page is not None or found:
-                pages.append(page_row(visit, page, rows))
+                row = page_row(visit, page, rows)
+                if self._near and page is not None and row["is_document"] and not page.noindex:
+                    row["signature"] = signature(page.title, page.text)
+                pages.append(row)
                 links.append(rows)
         fact_table = pa.Table.from_pylist(facts, schema=FACTS)
         yield from (beam.pvalue.TaggedOutput("facts", b) for b in split(fact_table, "url_key", self._partitions))
@@ -191,9 +200,11 @@ class _ParseFn(beam.DoFn):
         shards = [shard(host, self._shards) for host in table["host"].to_pylist()]
         for number, rows in split_by(table, shards):
             yield number, to_ipc(rows)
-        contents = conform(table.append_column("shard", pa.array(shards, pa.int32())), CONTENTS)
-        contents = contents.filter(table["is_document"])
+        table = table.append_column("shard", pa.array(shards, pa.int32()))
+        contents = conform(table.filter(table["is_document"]), CONTENTS)
         yield from (beam.pvalue.TaggedOutput("contents", b) for b in split(contents, "digest", self._partitions))
+        if self._near:
+            yield beam.pvalue.TaggedOutput("near", to_ipc(conform(table.filter(table["is_document"]), DOCUMENT)))
 
 
 class _ListRowGroupsFn(beam.DoFn):
@@ -209,11 +220,18 @@ class ParseVisits(beam.PTransform):
     """Parse every visit of the given files, by row group; bodies are read here and go no further."""
 
     def __init__(
-        self, root: str, scope: Scope, robot: str, shards: int, partitions: int, seed_hosts: beam.PCollection[str]
+        self,
+        root: str,
+        scope: Scope,
+        robot: str,
+        near: bool,
+        shards: int,
+        partitions: int,
+        seed_hosts: beam.PCollection[str],
     ) -> None:
         super().__init__()
         self._list = _ListRowGroupsFn(root)
-        self._parse = _ParseFn(root, scope, robot, shards, partitions)
+        self._parse = _ParseFn(root, scope, robot, near, shards, partitions)
         self._seed_hosts = seed_hosts
 
     def expand(self, paths: beam.PCollection[str]) -> "Parsed":
@@ -223,7 +241,7 @@ class ParseVisits(beam.PTransform):
             | "Spread" >> beam.Reshuffle()
             | "Parse"
             >> beam.ParDo(self._parse, beam.pvalue.AsList(self._seed_hosts)).with_outputs(
-                "facts", "contents", main="pages"
+                "facts", "contents", "near", main="pages"
             )
         )
-        return Parsed(parsed.pages, parsed.facts, parsed.contents)
+        return Parsed(parsed.pages, parsed.facts, parsed.contents, parsed.near)

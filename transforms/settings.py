@@ -117,6 +117,16 @@ class Sitemaps:
 
 
 @dataclasses.dataclass(frozen=True)
+class Documents:
+    """What becomes of pages."""
+
+    near_duplicates: bool = _setting(True, "whether of pages that say nearly the same only the first is indexed")
+    similarity: float = _setting(
+        0.75, "the share of their pairs of words that such pages have in common, from 0.5 to 1"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """All settings; each part is a table of `crawl.toml`."""
 
@@ -127,6 +137,7 @@ class Settings:
     fetch: Fetch = Fetch()
     recrawl: Recrawl = Recrawl()
     sitemaps: Sitemaps = Sitemaps()
+    documents: Documents = Documents()
 
     def __post_init__(self) -> None:
         for part in dataclasses.fields(self):
@@ -173,6 +184,8 @@ def _problem(key: str, kind: Any, value: Any) -> str | None:
             return "must be a number of at least 0"
         if value > _LONGEST:
             return f"must be at most {_LONGEST}"
+        if key == "documents.similarity" and not 0.5 <= value <= 1:
+            return "must be from 0.5 to 1"
     elif int in kinds and isinstance(value, int) and not isinstance(value, bool):
         if value < 0:
             return "must be a whole number of at least 0"

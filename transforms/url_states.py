@@ -8,6 +8,7 @@ import apache_beam as beam
 
 from transforms.documents import CANDIDATES
 from transforms.history import Batch, split
+from transforms.near import VERDICTS
 from transforms.outcomes import REQUESTED, RETRIED, Outcome
 from transforms.parsing import FACTS
 from transforms.settings import Limits
@@ -72,11 +73,20 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
         return changed, None
     reason = "deferred" if outcome is Outcome.DEFERRED else "retry"
     row = {name: fact[name] for name in ("url_key", "url", "host", "depth", "priority", "referrer", "redirects")}
-    row |= {name: changed.get(name) for name in ("etag", "last_modified", "digest", "kind", "sitemap")}
+    row |= remembered(changed) | {name: changed.get(name) for name in ("kind", "sitemap")}
     row |= {"reason": reason, "due_at": due_at, "failures": failures, "discovered_round": fact["discovered_round"]}
     if fact["respelled"] is not None:
         row |= {"url": fact["respelled"], "reason": "new", "redirects": fact["redirects"] + 1}
     return changed, row
+
+
+def remembered(url: Row) -> Row:
+    """What the next visit of a URL is told of earlier ones: nothing of a near duplicate.
+
+    So it is fetched and judged as if for the first time, and takes the place of its representative if that has changed.
+    """
+    is_near = url.get("near_duplicate_of") is not None
+    return {name: None if is_near else url.get(name) for name in ("etag", "last_modified", "digest")}
 
 
 def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
@@ -153,12 +163,13 @@ def found_again(candidate: Row, url: Row, due: Row | None) -> tuple[Row, Row] | 
 
 def advance(
     candidates: Iterable[Row], facts: Iterable[Row], earlier: Iterable[Row], frontier: Iterable[Row], *,
-    round_: int, limits: Limits,
+    near: Iterable[Row] = (), round_: int, limits: Limits,
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
 
     `earlier` holds what is known of the candidates' and the visited URLs (more does no harm), the newest row of a key
-    counting; `frontier` what was due. A due URL without a visit stays in the frontier (SPEC B5): nothing is lost.
+    counting; `frontier` what was due; `near` verdicts on the visited. A due URL without a visit stays in the frontier
+    (SPEC B5): nothing is lost.
     """
     known: dict[bytes, Row] = {}
     for row in earlier:
@@ -168,10 +179,13 @@ def advance(
     changed: dict[bytes, Row] = {}
     due: dict[bytes, Row] = {}
     visited = set()
+    representatives = {row["url_key"]: row["near_duplicate_of"] for row in near}
     for fact in facts:
         key = fact["url_key"]
         visited.add(key)
         changed[key], again = after_visit(known[key], fact, limits)
+        if fact["outcome"] == Outcome.FETCHED:
+            changed[key]["near_duplicate_of"] = representatives.get(key)
         if again:
             due[key] = again
     for row in frontier:
@@ -200,7 +214,7 @@ class _AdvanceFn(beam.DoFn):
 
     def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[TableFile]:
         _, sides = partition
-        schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER}
+        schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS}
         rows = {name: from_ipc(sides[name], schema).to_pylist() for name, schema in schemas.items()}
         urls, frontier = advance(**rows, round_=self._round, limits=self._limits)
         for table, round_, part in (("urls", self._round, urls), ("frontier", self._round + 1, frontier)):
@@ -220,7 +234,8 @@ def _count(rows: list[Row], column: str) -> dict[str, int]:
 class AdvanceUrls(beam.PTransform):
     """CoGroupByKey of the URLs found and visited with those of all earlier rounds; writes urls and the next frontier.
 
-    Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER} by partition of url_key.
+    Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS}
+    by partition of url_key.
     """
 
     def __init__(self, root: str, round_: int, limits: Limits) -> None:
