@@ -24,14 +24,36 @@ setup(
         "publicsuffixlist>=1.0",
         "py3langid>=0.3",
         "pyarrow>=17",
+        "pypdfium2>=5",  # PDF
         "requests>=2.32",
         "urllib3>=2.3",
         "waitress>=3.0",  # serves the gateway
         "webencodings>=0.5",
     ],
     extras_require={
+        "images": ["pillow>=11"],  # watch.images looks at pixels
         "flink": ["apache-flink-libraries>=1.20,<1.21"],  # a cluster to try it on; docs/flink.md says why this version
-        "test": ["hypothesis>=6.100", "mypy>=1.15", "pytest>=8.3", "pytest-xdist>=3.6", "ruff>=0.11", "setuptools>=71"],
+        "test": [
+            "hypothesis>=6.100",
+            "mypy>=1.15",
+            "pillow>=11",
+            "pytest>=8.3",
+            "pytest-xdist>=3.6",
+            "ruff>=0.11",
+            "setuptools>=71",
+        ],
     },
-    entry_points={"console_scripts": ["beamtrawl = runners.cli:main", "beamtrawl-worker = runners.worker:main"]},
+    entry_points={
+        "console_scripts": ["beamtrawl = runners.cli:main", "beamtrawl-worker = runners.worker:main"],
+        "beamtrawl.parsers": [
+            "html = transforms.kinds.html:Html",
+            "text = transforms.kinds.text:Text",
+            "pdf = transforms.kinds.pdf:Pdf",
+            "feed = transforms.kinds.feed:Feed",
+            "xml = transforms.kinds.xml:Xml",
+            "json = transforms.kinds.json:Json",
+            "image = transforms.kinds.image:Image",
+        ],
+        "beamtrawl.observers": ["watch = transforms.watch:Watch"],
+    },
 )

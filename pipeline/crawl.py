@@ -18,6 +18,7 @@ from transforms.files import parse_report
 from transforms.frontier import first_due
 from transforms.identity import Identity
 from transforms.outcomes import REQUESTED, Outcome
+from transforms.parsers import kinds_of
 from transforms.revisits import Ripe, count_due
 from transforms.scheduler import LOOK_EVERY, VisitContext
 from transforms.settings import Settings, render, without_secrets
@@ -251,7 +252,8 @@ def _fetch(
 ) -> Manifest:
     attempt = _Attempt(crawl, step)
     attempt.stop_earlier()
-    identity = Identity.of(settings.robot)
+    kinds = kinds_of(tuple(settings.documents.kinds))
+    identity = Identity.of(settings.robot, kinds.accept)
     now = datetime.now(UTC)
     frontier = frontier_files(manifests)
     rows = sum(file.rows for file in frontier)
@@ -264,7 +266,7 @@ def _fetch(
             # Workers of an earlier try that still run start no request once they have looked.
             asked_before=now + LOOK_EVERY if attempt.is_another else None,
             deadline=now + timedelta(seconds=settings.limits.round_time),
-            opener=partial(opener, settings.fetch, identity.complete),
+            opener=partial(opener, settings.fetch, identity.complete, kinds.media_types),
             progress=attempt.progress,
             stop_file=attempt.stop_file,
         ),
@@ -320,11 +322,8 @@ def _update(
     plan = update.UpdateStep(
         root=crawl.root,
         round=step.round,
-        scope=settings.scope,
+        settings=settings,
         robot=Identity.of(settings.robot).token,
-        limits=settings.limits,
-        sitemaps=settings.sitemaps,
-        documents=settings.documents,
         visits=[file.path for file in visits],
         visit_rows=rows,
         sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),

@@ -16,7 +16,7 @@ from transforms.history import CollectKeys, ReadMatching
 from transforms.host_rows import add_turn, newest
 from transforms.near_duplicates import FindNearDuplicates
 from transforms.parsing import ParseVisits
-from transforms.settings import Documents, Limits, Scope, Sitemaps
+from transforms.settings import Settings
 from transforms.sitemap_links import FollowSitemaps
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
 from transforms.url_states import AdvanceUrls, read_frontier
@@ -33,11 +33,8 @@ class UpdateStep:
 
     root: str
     round: int
-    scope: Scope
+    settings: Settings
     robot: str  # the name that page directives may address
-    limits: Limits
-    sitemaps: Sitemaps
-    documents: Documents
     visits: Sequence[str]
     visit_rows: int
     sitemap_entries: int  # in the sitemaps that were visited, at most
@@ -85,12 +82,12 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "Distinct" >> beam.Distinct()
     )
     parsed = _files(pipeline, "Visits", step.visits) | "ParseVisits" >> ParseVisits(
-        root, step.scope, step.robot, step.documents.near_duplicates, step.shards, partitions, seed_hosts
+        root, step.settings, step.robot, step.shards, partitions, seed_hosts
     )
     sitemaps = (
         pipeline
         | "RobotsAndVisits" >> beam.Create([("robots", p) for p in step.robots] + [("visits", p) for p in step.visits])
-        | "FollowSitemaps" >> FollowSitemaps(root, step.scope, step.sitemaps, partitions, seed_hosts)
+        | "FollowSitemaps" >> FollowSitemaps(root, step.settings, partitions, seed_hosts)
     )
 
     digests = parsed.contents | "Digests" >> CollectKeys(step.visit_rows, "digest")
@@ -103,7 +100,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "documents": parsed.near,
         "duplicates": judged.shard_to_duplicates,
     } | "FindNearDuplicates" >> FindNearDuplicates(
-        root, round_, step.documents.similarity, step.near, partitions, step.visit_rows
+        root, round_, step.settings.documents.similarity, step.near, partitions, step.visit_rows
     )
 
     finished = {
@@ -128,7 +125,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "earlier": earlier_urls,
         "frontier": frontier,
         "near": near.by_url,
-    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.limits)
+    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings.limits)
 
     hosts = (
         {
@@ -146,7 +143,8 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "RejectionRows" >> beam.Map(_rejection_row, round_)
         | "WriteRejections" >> WriteRows(root, "rejections", round_, "reason", weight="count")
     )
-    files = (judged.files, finished.files, states, hosts, rejections) | "Files" >> beam.Flatten()
+    alerts = parsed.alerts | "WriteAlerts" >> WriteRows(root, "alerts", round_, "kind")
+    files = (judged.files, finished.files, states, hosts, rejections, alerts) | "Files" >> beam.Flatten()
     files | "Report" >> ReportFiles(step.report)
 
 

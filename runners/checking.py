@@ -9,8 +9,10 @@ from typing import Any
 from runners.errors import Usage
 from transforms import urls
 from transforms.crawl_dir import CrawlDir, files_of
+from transforms.parsers import kinds_of
+from transforms.plugins import PluginError
 from transforms.scope import UrlFilter
-from transforms.settings import Scope, SettingsError, parse
+from transforms.settings import Scope, Settings, SettingsError, parse
 from transforms.tables import SEEDS, read_table
 from transforms.url_steps import explain
 
@@ -64,13 +66,21 @@ def _url_filter(arguments: argparse.Namespace) -> UrlFilter | None:
             raise Usage(f"cannot read the settings in {arguments.settings}: {error}") from error
         except SettingsError as error:
             raise Usage(str(error)) from error
-        return UrlFilter(_on_any_host(settings.scope), frozenset())
+        return UrlFilter(_on_any_host(settings.scope), frozenset(), _extensions(settings))
     if arguments.dir is None:
         return None
     crawl = CrawlDir(arguments.dir)
     seeds = [file.path for file in files_of(crawl.require_manifests(), "seeds")]
     hosts = read_table(crawl.root, seeds, SEEDS, ["host"])["host"].to_pylist()
-    return UrlFilter(parse(crawl.read_text("crawl.toml")).scope, frozenset(hosts))
+    settings = parse(crawl.read_text("crawl.toml"))
+    return UrlFilter(settings.scope, frozenset(hosts), _extensions(settings))
+
+
+def _extensions(settings: Settings) -> frozenset[str]:
+    try:
+        return kinds_of(tuple(settings.documents.kinds)).extensions
+    except PluginError as error:
+        raise Usage(str(error)) from error
 
 
 def _on_any_host(scope: Scope) -> Scope:

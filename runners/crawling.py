@@ -20,6 +20,9 @@ from transforms.addresses import blocked, literal_loopback
 from transforms.client import allowed_networks
 from transforms.crawl_dir import CrawlDir, frontier_files, visible_files
 from transforms.identity import Identity
+from transforms.observers import open_observers
+from transforms.parsers import kinds_of
+from transforms.plugins import PluginError
 from transforms.settings import Settings, SettingsError, override, parse, render
 from transforms.sitemap_terms import SITEMAP
 from transforms.tables import TABLES
@@ -84,6 +87,7 @@ def crawl(arguments: argparse.Namespace) -> int:
             f"{directory.root} is a new crawl and needs a URL to start from: --seed URL, --sitemap URL or --seeds FILE"
         )
     _refuse_anonymous(settings, seeds, has_flags=True)
+    _refuse_missing_plugins(settings, directory)
     _warn_of_refused(settings, seeds, console)
     with Lock(directory):
         if not directory.exists("crawl.toml"):
@@ -143,6 +147,15 @@ def _refuse_anonymous(settings: Settings, seeds: list[Seed], has_flags: bool) ->
         if has_flags:
             way_out = f"add {' '.join(flags[name] for name in missing)}, or set [robot] in crawl.toml"
         raise Usage(f"{public} is somebody's server, and a robot must say who it is: {way_out}")
+
+
+def _refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
+    """What a worker would fail on for want of a package or a file."""
+    try:
+        kinds_of(tuple(settings.documents.kinds))
+        open_observers(settings, directory.read_bytes)
+    except PluginError as error:
+        raise Usage(str(error)) from error
 
 
 def _warn_of_refused(settings: Settings, seeds: list[Seed], console: Console) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from transforms.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, next_step
 from transforms.outcomes import Outcome
+from transforms.parsers import PARSE_ERRORS
 from transforms.tables import TABLES, read_table
 
 
@@ -16,6 +17,8 @@ def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:
     outcomes: dict[str, int] = {}
     frontier: dict[str, int] = {}
     rejections: dict[str, int] = {}
+    alerts: dict[str, int] = {}
+    failed = 0
     for manifest in manifests:
         if manifest.step == "fetch":
             for outcome in Outcome:
@@ -24,6 +27,9 @@ def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:
         for file in manifest.files:
             if file.table == "rejections":
                 _add(rejections, file.counts)
+            if file.table == "alerts":
+                _add(alerts, file.counts)
+            failed += file.counts.get(PARSE_ERRORS, 0)
     for file in frontier_files(manifests):
         _add(frontier, file.counts)
     hosts = _hosts(crawl, manifests)
@@ -40,9 +46,10 @@ def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:
         "outcomes": outcomes,
         "frontier": frontier,
         "rejections": rejections,
+        "alerts": alerts,
         "hosts": len(hosts),
         "held": held,
-        "alarms": [*_alarms(outcomes), *_failing(hosts.values())],
+        "alarms": [*_alarms(outcomes), *_failing(hosts.values()), *_unparsed(failed)],
     }
 
 
@@ -55,6 +62,7 @@ def render(found: dict[str, Any]) -> str:
         _line("outcomes", found["outcomes"]),
         _line("frontier", found["frontier"]),
         _line("rejected links", found["rejections"]),
+        *([_line("alerts of observers", found["alerts"])] if found["alerts"] else []),
         f"hosts: {found['hosts']}; index segments: {found['index_segments']}",
         *([_line("hosts not to be asked now, by reason", found["held"])] if found["held"] else []),
     ]
@@ -66,6 +74,11 @@ def _alarms(outcomes: dict[str, int]) -> list[str]:
     visits = sum(outcomes.values())
     bad = {o: n for o, n in outcomes.items() if n > visits / 2 and o not in (Outcome.FETCHED, Outcome.NOT_MODIFIED)}
     return [f"{count} of {visits} visits ended as {outcome}" for outcome, count in bad.items()]
+
+
+def _unparsed(documents: int) -> list[str]:
+    why = "select url, facts['parse_error'] from documents where facts['parse_error'] is not null"
+    return [f'{documents} documents could not be parsed; sql DIR "{why}" says why'] if documents else []
 
 
 def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:

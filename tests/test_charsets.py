@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.conformance import cases
 from transforms import charsets, media_types
+from transforms.kinds.image import Image
 
 
 @pytest.mark.parametrize("row", cases("charset", "html_sniff"))
@@ -108,8 +109,9 @@ def test_content_types_are_parsed_by_the_standard(row):
 
 
 @pytest.mark.parametrize("row", cases("media_types", "sniff"))
-def test_undeclared_bodies_are_sniffed_as_text_or_not(row):
-    expected = row["expected"] if row["expected"].startswith("text/") else "application/octet-stream"
+def test_undeclared_bodies_are_sniffed_as_what_can_be_read_or_not(row):
+    is_read = row["expected"].startswith("text/") or row["expected"] in Image.media_types
+    expected = row["expected"] if is_read else "application/octet-stream"
     assert media_types.sniff(bytes.fromhex(row["input"]["payload_hex"])) == expected
 
 
@@ -123,7 +125,10 @@ def test_undeclared_bodies_are_sniffed_as_text_or_not(row):
         ("nonsense", b"hello", "text/plain"),
         ("*/*", b"<body >", "text/html"),
         (None, b"<bodyguard>", "text/plain"),
-        (None, b"%PDF-1.7", "application/octet-stream"),
+        (None, b"%PDF-1.7", "application/pdf"),
+        (None, b"\n<?xml version='1.0'?>", "text/xml"),
+        (None, b"<?xm", "text/plain"),
+        (None, b"%!PS-Adobe-3.0", "application/octet-stream"),
         (None, b"", "text/plain"),
     ],
 )

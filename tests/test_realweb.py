@@ -78,7 +78,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         seeds = [f"http://{address}:{port}/index.html" for address in SITES.values() if address != "127.0.1.7"]
         seeds.append(f"http://127.0.1.7:{port}/")
         path = tmp_path_factory.mktemp("realweb") / "crawl"
-        crawl(path, seeds, scope__depth=DEPTH, **ROBOT)
+        crawl(path, seeds, scope__depth=DEPTH, documents__kinds=["html", "text"], **ROBOT)
         control("stop")  # the log is written
         log = access_log.parse_nginx((web / ".run" / "access.log").read_text(errors="replace").splitlines())
         control("start")  # for the walk

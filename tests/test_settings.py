@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transforms.settings import (
+    Documents,
     Fetch,
     Limits,
     Politeness,
@@ -17,6 +18,7 @@ from transforms.settings import (
     Settings,
     SettingsError,
     Sitemaps,
+    Watch,
     credentials,
     header,
     override,
@@ -78,6 +80,8 @@ SETTINGS = st.builds(
         headers=st.lists(st.from_regex(r"X-[A-Za-z]+: [ -~]+", fullmatch=True), max_size=2),
         credentials=st.lists(st.from_regex(r"[a-z.:0-9]+ [a-z]+:[ -~]*", fullmatch=True), max_size=2),
     ),
+    documents=st.builds(Documents, kinds=st.lists(st.text(), min_size=1, max_size=2), observers=TEXTS),
+    watch=st.builds(Watch, phrases=TEXTS, texts=TEXTS, images=TEXTS),
     recrawl=st.builds(Recrawl, after=st.none() | SECONDS),
     sitemaps=st.builds(Sitemaps, follow=st.booleans(), max_per_host=COUNTS, after=SECONDS),
 )
@@ -96,6 +100,8 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "limits": 6,
         "politeness": 8,  # shared_delay as well
         "fetch": 15,
+        "documents": 4,
+        "watch": 3,
         "recrawl": 0,
         "sitemaps": 5,
     }
@@ -161,8 +167,10 @@ BAD = {
     "unknown table": (
         "[robot]\n[colours]\nred = 1",
         2,
-        "unknown table or key colours; known: [robot], [scope], [limits], [politeness], [fetch], [recrawl], [sitemaps]",
+        "unknown table or key colours; known: "
+        "[robot], [scope], [limits], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps]",
     ),
+    "no kinds": ("[documents]\nkinds = []", 2, 'documents.kinds = []: must name a kind, such as "html"'),
     "no truth value": ("[fetch]\nverify_tls = 1", 2, "fetch.verify_tls = 1: must be true or false"),
     "no address to a name": (
         '[fetch]\nresolve = ["a.test:80:b.test"]',

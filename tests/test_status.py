@@ -65,6 +65,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "outcomes": {"fetched": 3, "gone": 1, "timeout": 1},
         "frontier": {"new": 2, "retry": 1},
         "rejections": {"depth": 1, "scope": 1},
+        "alerts": {},
         "hosts": 2,
         "held": {},
         "alarms": [],

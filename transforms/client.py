@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import requests
 import urllib3
 
+from transforms import media_types
 from transforms.addresses import BlockedAddress, Resolver, connect, is_loopback
 from transforms.bodies import Body, Pace, Room, read_body
 from transforms.dialing import Dialer, OpenSocket, Proxy, refused, through
@@ -23,6 +24,8 @@ from transforms.through_requests import ThroughRequests
 from transforms.transport import Answer, Direct, Transport
 from transforms.troubles import TOO_SLOW, Trouble, trouble
 
+_TYPES = media_types.HTML | media_types.TEXT
+_UNWANTED = "its media type is of no kind that documents.kinds names"
 _ROOM = 32 << 20  # bytes that the bodies of a worker may take at a time, or three of the longest
 _REDIRECT_BODY = 65_536  # nobody reads it; but a short one leaves the connection for the next request
 
@@ -45,10 +48,12 @@ class Client(Protocol):
 def opener(
     fetch: Fetch,
     public: bool,
+    types: frozenset[str] = _TYPES,
     resolver: Resolver = socket.getaddrinfo,
 ) -> "Callable[[], HostClient]":
     """What opens a client for a host; names are looked up by the resolver, or by a proxy if there is one.
 
+    `types` are the media types of which a body is read.
     A robot without a name and a contact is not `public`: loopback is all it asks.
     """
     allowed = allowed_networks(fetch)
@@ -59,7 +64,7 @@ def opener(
     if proxy:
         open_socket = through(proxy, allowed, public)
     room = Room(max(_ROOM, 3 * fetch.max_body_bytes))
-    return functools.partial(HostClient, fetch, open_socket, _TRANSPORTS[fetch.client], room)
+    return functools.partial(HostClient, fetch, open_socket, _TRANSPORTS[fetch.client], room, types)
 
 
 _TRANSPORTS: dict[str, Callable[[Dialer, int], Transport]] = {"direct": Direct, "requests": ThroughRequests}
@@ -86,8 +91,10 @@ class HostClient:
         open_socket: OpenSocket,
         transport: Callable[[Dialer, int], Transport] = Direct,
         room: Room | None = None,
+        types: frozenset[str] = _TYPES,
     ) -> None:
         self._fetch = fetch
+        self._types = types
         self._room = room or Room(_ROOM)
         self._held = 0  # bytes of the room
         self._exchange = Exchange(fetch.read_timeout)
@@ -132,8 +139,9 @@ class HostClient:
         try:
             if answer.status == 407 and self._dialer.proxy:
                 return _failed(refused(answer.status))
-            if answer.status < 300 and not any_type and not wanted(answer.fields):
-                return Reply(answer.status, answer.fields)
+            is_page = answer.status < 300 and answer.status != 206  # a part was never asked for
+            if is_page and not any_type and not wanted(answer.fields, self._types):
+                return Reply(answer.status, answer.fields, trouble=Outcome.UNWANTED_TYPE, error=_UNWANTED)
             body = self._read(answer)
             self._held = body.held
         finally:

@@ -131,8 +131,11 @@ class CrawlDir:
         return bool(FileSystems.exists(self.path(relative)))
 
     def read_text(self, relative: str) -> str:
+        return self.read_bytes(relative).decode()
+
+    def read_bytes(self, relative: str) -> bytes:
         with FileSystems.open(self.path(relative), compression_type="uncompressed") as file:
-            return file.read().decode()
+            return bytes(file.read())
 
     def write_text(self, relative: str, text: str) -> None:
         """Write a file as a whole: a reader sees the old text or the new one."""

@@ -13,7 +13,9 @@ from transforms.history import Batch, split
 from transforms.index import write_segment
 from transforms.near import VERDICTS
 from transforms.near_rows import mark_near_duplicates, near_rows
+from transforms.parsers import PARSE_ERROR, PARSE_ERRORS
 from transforms.parsing import NOT_FOLLOWED, PAGES
+from transforms.quality import SOFT_404
 from transforms.tables import DOCUMENTS, KEY, LINKS, SITEMAP, TIME, TableFile, TableWriter, conform, from_ipc, new_path
 
 PASSED_ON = 0.85
@@ -145,6 +147,7 @@ class _FinishFn(beam.DoFn):
     def _index(self, pages: pa.Table, number: int) -> TableFile | None:
         indexed = pc.and_(pages["is_document"], pc.is_null(pages["duplicate_of"]))
         indexed = pc.and_(indexed, pc.is_null(pages["near_duplicate_of"]))
+        indexed = pc.and_(indexed, pc.invert(_has_reason(pages, SOFT_404)))
         indexed = pc.and_(indexed, pc.invert(pc.fill_null(pages["noindex"], False)))
         documents = conform(pages.filter(indexed), DOCUMENTS)
         if not documents.num_rows:
@@ -154,9 +157,16 @@ class _FinishFn(beam.DoFn):
         return TableFile("index", folder, documents.num_rows, 0, {})
 
 
+def _has_reason(pages: pa.Table, reason: str) -> pa.Array:
+    return pa.array([reason in (reasons or ()) for reasons in pages["quality_reasons"].to_pylist()], pa.bool_())
+
+
 def _counts(documents: pa.Table) -> dict[str, int]:
+    failures = pc.map_lookup(documents["facts"].combine_chunks(), PARSE_ERROR, "first")
     return {
+        PARSE_ERRORS: pc.sum(pc.is_valid(failures)).as_py(),
         "duplicates": pc.sum(pc.is_valid(documents["duplicate_of"])).as_py(),
+        SOFT_404: pc.sum(_has_reason(documents, SOFT_404)).as_py(),
         "near_duplicates": pc.sum(pc.is_valid(documents["near_duplicate_of"])).as_py(),
         "denied_meta": pc.sum(pc.fill_null(documents["noindex"], False)).as_py(),
     }

@@ -17,9 +17,10 @@ class Identity:
     contact: str
     token: str  # what robots.txt calls us: the name without a version
     complete: bool  # whether anything but loopback may be asked (SPEC A3)
+    accept: str  # the media types that are wanted
 
     @classmethod
-    def of(cls, robot: Robot) -> "Identity":
+    def of(cls, robot: Robot, accept: str = "*/*") -> "Identity":
         name = robot.name or "Beamtrawl"
         product = name if "/" in name else f"{name}/{metadata.version('beamtrawl')}"
         return cls(
@@ -27,6 +28,7 @@ class Identity:
             contact=robot.contact,
             token=name.partition("/")[0],
             complete=bool(robot.name and robot.contact and robot.info_url),
+            accept=accept,
         )
 
     def headers(
@@ -35,7 +37,7 @@ class Identity:
         """The request's headers; Host is the transport's. Referer never goes from https to http (RFC 9110, 10.1.3)."""
         headers = {
             "User-Agent": self.user_agent,
-            "Accept": "text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1",
+            "Accept": self.accept,
             "Accept-Encoding": "gzip, deflate",
             "Accept-Language": "*",
         }

@@ -18,7 +18,17 @@ _HTML_START = re.compile(
     re.IGNORECASE,
 )
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe")
-_BINARY_MARKS = (b"%PDF-", b"%!PS-Adobe-", b"BM", b"GIF87a", b"GIF89a", b"\xff\xd8\xff", b"ID3")
+_BINARY_MARKS = (b"%!PS-Adobe-", b"ID3")
+_XML_START = re.compile(rb"[\t\n\x0c\r ]*<\?xml")
+_KNOWN_MARKS = {
+    b"%PDF-": "application/pdf",
+    b"BM": "image/bmp",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"\x89PNG\r\n\x1a\n": "image/png",
+}
+_WEBP = re.compile(rb"RIFF.{4}WEBPVP", re.DOTALL)
 _BINARY_BYTE = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 
@@ -45,15 +55,22 @@ def media_type(content_type: str | None, body: bytes) -> str:
 
 
 def sniff(body: bytes) -> str:
-    """`text/html`, `text/plain` or `application/octet-stream`, from the first bytes.
+    """The essence of a body, from its first bytes.
 
-    The MIME Sniffing standard's rules for an unknown type, with all that is neither HTML nor text as one.
+    The MIME Sniffing standard's rules for an unknown type, with all binary that no parser of ours reads as
+    `application/octet-stream`.
     """
     head = body[:_SNIFF_BYTES]
     if _HTML_START.match(head):
         return "text/html"
+    if _XML_START.match(head):
+        return "text/xml"
     if head.startswith(_TEXT_MARKS):
         return "text/plain"
+    if known := next((name for mark, name in _KNOWN_MARKS.items() if head.startswith(mark)), None):
+        return known
+    if _WEBP.match(head):
+        return "image/webp"
     if head.startswith(_BINARY_MARKS) or _BINARY_BYTE.search(head):
         return "application/octet-stream"
     return "text/plain"

@@ -6,6 +6,7 @@ decides: in order of precedence a document is near the first representative that
 Nothing compares all with all: a document is compared with at most MOST_COMPARED others in a band.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -137,7 +138,7 @@ def _shared_bands(found: pa.Table) -> Iterator[list[Row]]:
     keys = words(found["band"])[:, 0]
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=keys[order[:1]] + np.uint64(1)))
-    for start, end in zip(starts, [*starts[1:], len(keys)], strict=True):
+    for start, end in itertools.pairwise([*starts, len(keys)]):
         if end - start > 1:
             yield found.take(order[start:end]).to_pylist()
 

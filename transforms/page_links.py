@@ -58,9 +58,9 @@ _SRCSET_URL = re.compile(rf"[{_WS},]*([^{_WS}]+)")
 _SRCSET_DESCRIPTORS = re.compile(r"(?:\([^)]*\)?|[^(,])*")
 
 
-def followed(link: Link, nofollow: bool) -> bool:
-    """Whether a link becomes a candidate of the crawl; `nofollow` is the page's own directive."""
-    if nofollow or link.kind not in FOLLOWED_KINDS:
+def followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWED_KINDS) -> bool:
+    """Whether a link of one of the kinds becomes a candidate of the crawl; `nofollow` is the page's own directive."""
+    if nofollow or link.kind not in kinds:
         return False
     if not link.rel:
         return link.kind != "link"

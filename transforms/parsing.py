@@ -7,16 +7,20 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 import pyarrow as pa
 
-from transforms import sitemap_terms, urls
+from transforms import media_types, sitemap_terms, urls
+from transforms.crawl_dir import CrawlDir
 from transforms.history import Batch, split, split_by
 from transforms.keys import shard
 from transforms.near import DOCUMENT
+from transforms.observers import alert_rows, open_observers
 from transforms.outcomes import Outcome
 from transforms.page_links import refresh
-from transforms.pages import Link, Page, followed, parse_page
+from transforms.pages import FOLLOWED_KINDS, Link, Page, followed, parse_page
+from transforms.parsers import kinds_of
+from transforms.quality import SOFT_404, judge
 from transforms.replies import Headers, header
 from transforms.scope import UrlFilter
-from transforms.settings import Scope
+from transforms.settings import Settings
 from transforms.signatures import signature
 from transforms.tables import DOCUMENTS, KEY, NEAR, SITEMAP, VISITS, conform, open_parquet, to_ipc
 
@@ -71,6 +75,7 @@ class Parsed(NamedTuple):
     facts: "beam.PCollection[Batch]"  # FACTS, by partition of url_key
     contents: "beam.PCollection[Batch]"  # CONTENTS, by partition of digest
     near: "beam.PCollection[bytes]"  # near.DOCUMENT, in batches
+    alerts: "beam.PCollection[dict]"  # rows of table alerts
 
 
 @functools.lru_cache(1 << 16)
@@ -78,14 +83,23 @@ def _key(url: str) -> bytes:
     return urls.url_key(url)
 
 
-def link_rows(links: list[Link], page: Page | None, visit: dict[str, Any], url_filter: UrlFilter) -> list[tuple]:
-    """Rows of LINK. A redirect costs no depth: a person who follows it has made no further click."""
+def link_rows(
+    links: list[Link],
+    page: Page | None,
+    visit: dict[str, Any],
+    url_filter: UrlFilter,
+    kinds: frozenset[str] = FOLLOWED_KINDS,
+) -> list[tuple]:
+    """Rows of LINK, of which those of some kinds are followed.
+
+    A redirect costs no depth: a person who follows it has made no further click.
+    """
     rows = []
     for link in links:
         is_redirect = link.kind == "redirect"
         depth = visit["depth"] + (not is_redirect)
         redirects = visit["redirects"] + 1 if is_redirect else 0
-        if followed(link, page is not None and page.nofollow):
+        if followed(link, page is not None and page.nofollow, kinds):
             rejected = url_filter.reject(link.url, depth, redirects)
         else:
             rejected = NOT_FOLLOWED
@@ -93,7 +107,9 @@ def link_rows(links: list[Link], page: Page | None, visit: dict[str, Any], url_f
     return rows
 
 
-def parse_visit(visit: dict[str, Any], robot: str) -> tuple[Page | None, list[Link]]:
+def parse_visit(
+    visit: dict[str, Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
+) -> tuple[Page | None, list[Link]]:
     """The page of a visit, and all links that the visit found: the page's, or the redirect's."""
     if visit["kind"] == sitemap_terms.SITEMAP:
         return None, []  # read apart, and no document
@@ -102,7 +118,7 @@ def parse_visit(visit: dict[str, Any], robot: str) -> tuple[Page | None, list[Li
     if visit["outcome"] != Outcome.FETCHED:
         return None, []
     headers = [(h["name"], h["value"]) for h in visit["headers"]]
-    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot)
+    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds)
     return page, [*refresh_links(visit["url"], headers), *(page.links if page else ())]
 
 
@@ -120,9 +136,20 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     row |= {"is_document": is_new, "score": visit["priority"], "domain": urls.domain(visit["host"])}
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
-        row["outlinks"] = len(links)
+        row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
         row["stays"] = visit.get("digest_before") is not None
     return row
+
+
+def judged(url: str, page: Page, near: bool) -> dict[str, Any]:
+    """What a document's own content says of it: its quality, and if it may be found, its signature."""
+    columns: dict[str, Any] = {}
+    if page.media_type in media_types.HTML:
+        quality = judge(url, page.title, page.headings, page.text, page.links, page.traits)
+        columns |= {"spam_score": quality.score, "quality_reasons": quality.reasons}
+    if near and not page.noindex and SOFT_404 not in columns.get("quality_reasons", ()):
+        columns["signature"] = signature(page.title, page.text)
+    return columns
 
 
 _PAGE_COLUMNS = [field for field in Page.__dataclass_fields__ if field in DOCUMENTS.names]
@@ -169,26 +196,31 @@ def links_column(links: list[list[tuple]]) -> pa.ListArray:
 class _ParseFn(beam.DoFn):
     """Takes a row group of a visits file; one page at a time is in memory as a tree."""
 
-    def __init__(self, root: str, scope: Scope, robot: str, near: bool, shards: int, partitions: int) -> None:
-        self._root, self._scope, self._robot, self._near = root, scope, robot, near
+    def __init__(self, root: str, settings: Settings, robot: str, shards: int, partitions: int) -> None:
+        self._root, self._settings, self._robot = root, settings, robot
+        self._kinds, self._near = tuple(settings.documents.kinds), settings.documents.near_duplicates
         self._shards, self._partitions = shards, partitions
 
+    def setup(self) -> None:
+        self._observers = open_observers(self._settings, CrawlDir(self._root).read_bytes)
+
     def process(self, row_group: tuple[str, int], seed_hosts: list[str]) -> Iterator[Any]:
-        url_filter = UrlFilter(self._scope, frozenset(seed_hosts))
+        kinds = kinds_of(self._kinds)
+        url_filter = UrlFilter(self._settings.scope, frozenset(seed_hosts), kinds.extensions)
         path, number = row_group
         with open_parquet(self._root, path) as file:
             visits = conform(file.read_row_group(number), VISITS).to_pylist()
         pages, links, facts = [], [], []
         for visit in visits:
-            page, found = parse_visit(visit, self._robot)
-            rows = link_rows(found, page, visit, url_filter)
+            page, found = parse_visit(visit, self._robot, self._kinds)
+            rows = link_rows(found, page, visit, url_filter, FOLLOWED_KINDS | kinds.link_kinds)
             facts.append(fact_row(visit, page) | {"respelled": respelled(visit, rows)})
             if page is not None or found:
-                row = page_row(visit, page, rows)
-                if self._near and page is not None and row["is_document"] and not page.noindex:
-                    row["signature"] = signature(page.title, page.text)
-                pages.append(row)
+                pages.append(page_row(visit, page, rows))
                 links.append(rows)
+            if page is not None and pages[-1]["is_document"]:
+                pages[-1] |= judged(visit["url"], page, self._near)
+                yield from (beam.pvalue.TaggedOutput("alerts", a) for a in alert_rows(self._observers, visit, page))
         fact_table = pa.Table.from_pylist(facts, schema=FACTS)
         yield from (beam.pvalue.TaggedOutput("facts", b) for b in split(fact_table, "url_key", self._partitions))
         if pages:
@@ -222,16 +254,15 @@ class ParseVisits(beam.PTransform):
     def __init__(
         self,
         root: str,
-        scope: Scope,
+        settings: Settings,
         robot: str,
-        near: bool,
         shards: int,
         partitions: int,
         seed_hosts: beam.PCollection[str],
     ) -> None:
         super().__init__()
         self._list = _ListRowGroupsFn(root)
-        self._parse = _ParseFn(root, scope, robot, near, shards, partitions)
+        self._parse = _ParseFn(root, settings, robot, shards, partitions)
         self._seed_hosts = seed_hosts
 
     def expand(self, paths: beam.PCollection[str]) -> "Parsed":
@@ -241,7 +272,7 @@ class ParseVisits(beam.PTransform):
             | "Spread" >> beam.Reshuffle()
             | "Parse"
             >> beam.ParDo(self._parse, beam.pvalue.AsList(self._seed_hosts)).with_outputs(
-                "facts", "contents", "near", main="pages"
+                "facts", "contents", "near", "alerts", main="pages"
             )
         )
-        return Parsed(parsed.pages, parsed.facts, parsed.contents, parsed.near)
+        return Parsed(parsed.pages, parsed.facts, parsed.contents, parsed.near, parsed.alerts)

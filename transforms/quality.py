@@ -24,6 +24,7 @@ SOFT_404 = "soft_404"
 _LOOKED_AT = 8_000  # characters of a text
 _THIN = 150  # words; a page about something has more
 _ENOUGH_WORDS, _ENOUGH_BYTES = 50, 2_000  # for shares and ratios to mean something
+_RUNNING = 40  # characters; shorter lines are those of lists and tables, which may well repeat a word
 _MANY_LINKS, _MANY_HOSTS = 50, 20
 _TEXT_PER_LINK = 40  # characters; a list of links that somebody has made says more of each
 _ANCHOR = 6  # characters; shorter ones are signs, as of a paragraph
@@ -50,14 +51,14 @@ class _Signal(NamedTuple):
 
 
 _SIGNALS = {
-    "keyword_stuffing": _Signal(0.25, 0.45, 0.8),  # the share of the commonest word among all words
+    "keyword_stuffing": _Signal(0.25, 0.45, 0.8),  # the share of the commonest word in running text
     "repetition": _Signal(10, 25, 0.7),  # how many times smaller zlib makes the text
-    "gibberish": _Signal(0.75, 0.85, 0.6),  # compressed size by size; random letters
+    "gibberish": _Signal(0.62, 0.72, 0.6),  # compressed size by size; random letters
     "hidden_text": _Signal(1, 4, 0.7),  # hidden words by words that are shown
     "link_farm": _Signal(0.7, 0.95, 0.8),  # the share of links to other sites, where there are many and little text
     "repeated_anchor": _Signal(0.5, 0.9, 0.6),  # the share of links with the commonest anchor, where there are many
     "parked": _Signal(0, 1, 0.9),
-    "doorway": _Signal(0, 1, 0.8),
+    "doorway": _Signal(0, 1, 0.5),  # pages that have moved to another site look like it
     SOFT_404: _Signal(0, 1, 0.8),
 }
 
@@ -96,14 +97,14 @@ _ONLY_NOT_FOUND = re.compile(
 _BETWEEN = re.compile(r"\s+[|·•–—-]+\s+|\s*::\s*")
 
 
-def traits(root: Any, source: str, text: str) -> Traits:
-    """The traits of a parsed page (lxml), its source and its main text."""
+def traits(root: Any, source: str) -> Traits:
+    """The traits of a parsed page (lxml) and its source."""
+    source = source.lower()
     hidden = [0]
     if any(sign in source for sign in _SIGNS_OF_HIDING):  # to go through all elements takes longer
         hiding = (style.getparent() for style in _STYLES(root) if _HIDING.search(style))
         hidden += [len("".join(block.itertext()).split()) for block in itertools.islice(hiding, _MOST_HIDDEN)]
-    thin = len(text) < _THIN * 6 and "location" in source
-    leads_away = thin and _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
+    leads_away = "location" in source and _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
     return Traits(max(hidden), leads_away)
 
 
@@ -115,9 +116,9 @@ def judge(url: str, title: str, headings: Sequence[str], text: str, links: Seque
     """
     words = text[:_LOOKED_AT].lower().split()
     thin = len(words) < _THIN
-    values = _text_values(words, text[:_LOOKED_AT].encode()) | _link_values(url, len(text), links)
+    values = _text_values(text[:_LOOKED_AT].lower()) | _link_values(url, len(text), links)
     if seen.hidden_words >= _ENOUGH_WORDS:
-        values["hidden_text"] = seen.hidden_words / max(1, len(words))
+        values["hidden_text"] = seen.hidden_words / max(1, len(text.split()) - seen.hidden_words)
     if thin:
         leaves = any(link.kind == "redirect" and urls.host(link.url) != urls.host(url) for link in links)
         values["parked"] = _PARKED.search(text) is not None
@@ -142,13 +143,15 @@ def _strength(signal: _Signal, value: float) -> float:
     return signal.weight * min(1.0, max(0.0, share))
 
 
-def _text_values(words: Sequence[str], text: bytes) -> dict[str, float]:
+def _text_values(text: str) -> dict[str, float]:
     values = {}
+    words = [word for line in text.split("\n") if len(line) >= _RUNNING for word in line.split()]
     if len(words) >= _ENOUGH_WORDS:
         counts = Counter(word for word in words if word.isalpha() and word not in STOP_WORDS)
         values["keyword_stuffing"] = max(counts.values(), default=0) / len(words)
-    if len(text) >= _ENOUGH_BYTES:
-        ratio = len(text) / len(zlib.compress(text, 1))
+    data = text.encode()
+    if len(data) >= _ENOUGH_BYTES:
+        ratio = len(data) / len(zlib.compress(data, 1))
         values |= {"repetition": ratio, "gibberish": 1 / ratio}
     return values
 

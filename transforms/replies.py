@@ -1,7 +1,7 @@
 """What a server's reply means: pure functions of the status line and the headers."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -16,12 +16,9 @@ _SECONDS = re.compile(r"\d+", re.ASCII)
 _LONGEST = 1e9  # seconds; with more, arithmetic on dates overflows
 _CLOCK_ERROR = timedelta(days=1)  # a time zone too many, but not another year
 
-WANTED_TYPES = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
-"""Media types that become documents. An undeclared type is fetched and sniffed."""
-
 
 class Reply(NamedTuple):
-    """What came of one request. Without an answer, `status` is None and `trouble` says why."""
+    """What came of one request. `trouble` says why there is no answer (`status` is None), or none that is wanted."""
 
     status: int | None = None
     headers: Headers = ()
@@ -38,17 +35,14 @@ def header(headers: Headers, name: str) -> str | None:
     return next((value for key, value in headers if key.lower() == name), None)
 
 
-def wanted(headers: Headers) -> bool:
-    """Whether the declared media type is one that we read; an undeclared one is."""
+def wanted(headers: Headers, types: Collection[str]) -> bool:
+    """Whether the declared media type is one of these; an undeclared one is, as it may be."""
     essence = media_types.parse(header(headers, "content-type"))[0]
-    return essence is None or essence in media_types.UNKNOWN or essence in WANTED_TYPES
+    return essence is None or essence in media_types.UNKNOWN or essence in types
 
 
-def outcome(url: str, reply: Reply, conditional: bool, any_type: bool = False) -> Outcome:
-    """How a visit of a URL ended; a code that we do not know counts as its class says (RFC 9110, 15).
-
-    The media type must be a wanted one, unless any will do.
-    """
+def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:
+    """How a visit of a URL ended; a code that we do not know counts as its class says (RFC 9110, 15)."""
     if reply.trouble:
         return reply.trouble
     status = reply.status or 0
@@ -63,7 +57,7 @@ def outcome(url: str, reply: Reply, conditional: bool, any_type: bool = False) -
     if redirect_target(url, reply):
         return Outcome.REDIRECTED
     if 200 <= status < 300 and status != 206:  # a part was never asked for
-        return Outcome.FETCHED if any_type or wanted(reply.headers) else Outcome.UNWANTED_TYPE
+        return Outcome.FETCHED
     return Outcome.BAD_RESPONSE
 
 

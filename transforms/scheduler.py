@@ -195,7 +195,7 @@ class HostScheduler:
         self._lanes.stop(lane, turn)
         if isinstance(request, hosts.Visit):
             due = turn.queue.popleft()
-            end = outcome(due.url, reply, bool(due.etag or due.last_modified), any_type=due.kind == SITEMAP)
+            end = outcome(due.url, reply, bool(due.etag or due.last_modified))
             self._rest(turn, end, reply, ended)
             yield self._visit(turn, due, end, reply, request.rule)
             self._line_up(turn, look=turn.ready_at - ended > _LONG_REST)

@@ -29,10 +29,11 @@ audio, video, archives and programs, office documents, print, data, feeds."""
 class UrlFilter:
     """The rules of a crawl's scope, for canonical URLs.
 
-    `seed_hosts` are the seeds' politeness keys (`urls.host`). Immutable, and pickles.
+    `seed_hosts` are the seeds' politeness keys (`urls.host`), `extensions` those of what is read although it is not
+    text. Immutable, and pickles.
     """
 
-    def __init__(self, scope: Scope, seed_hosts: frozenset[str]) -> None:
+    def __init__(self, scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[str] = frozenset()) -> None:
         self._mode = scope.mode
         self._max_length = scope.max_url_length
         self._max_depth = scope.depth
@@ -40,6 +41,7 @@ class UrlFilter:
         self._exclude = tuple(map(re.compile, scope.exclude))
         self._denied = frozenset(name.lower().strip(".") for name in scope.deny_hosts)
         self._hosts = seed_hosts
+        self._unread = NEVER_TEXT - extensions
         self._domains = frozenset(map(urls.domain, seed_hosts))
 
     def reject(self, url: str, depth: int, redirects: int) -> str | None:
@@ -56,7 +58,7 @@ class UrlFilter:
         host = urls.host(url)
         if self._denied and self._is_denied(host):
             return "deny_host"
-        if extension(url) in NEVER_TEXT:
+        if extension(url) in self._unread:
             return "extension"
         if any(pattern.search(url) for pattern in self._exclude):
             return "exclude"

@@ -99,6 +99,28 @@ class Fetch:
 
 
 @dataclasses.dataclass(frozen=True)
+class Documents:
+    """What becomes a document, and what becomes of it."""
+
+    kinds: list[str] = _setting(
+        ["html", "text", "pdf", "feed"],
+        'kinds of content that are fetched and parsed; there are "xml", "json" and "image" too, and those of plug-ins',
+    )
+    observers: list[str] = _setting(["watch"], "plug-ins that see each new document, and may write alerts")
+    near_duplicates: bool = _setting(True, "whether of pages that say nearly the same only the first is indexed")
+    similarity: float = _setting(0.75, "the share of word pairs that such pages have in common, from 0.5 to 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class Watch:
+    """What a match in a new document writes an alert for. Files are named relative to the crawl directory."""
+
+    phrases: list[str] = _setting([], "phrases, as whole words in any case")
+    texts: list[str] = _setting([], "files of text, HTML or PDF: parts of them are found too")
+    images: list[str] = _setting([], "image files: other sizes and formats of them are found too")
+
+
+@dataclasses.dataclass(frozen=True)
 class Recrawl:
     """When a page is visited again."""
 
@@ -117,16 +139,6 @@ class Sitemaps:
 
 
 @dataclasses.dataclass(frozen=True)
-class Documents:
-    """What becomes of pages."""
-
-    near_duplicates: bool = _setting(True, "whether of pages that say nearly the same only the first is indexed")
-    similarity: float = _setting(
-        0.75, "the share of their pairs of words that such pages have in common, from 0.5 to 1"
-    )
-
-
-@dataclasses.dataclass(frozen=True)
 class Settings:
     """All settings; each part is a table of `crawl.toml`."""
 
@@ -135,6 +147,8 @@ class Settings:
     limits: Limits = Limits()
     politeness: Politeness = Politeness()
     fetch: Fetch = Fetch()
+    documents: Documents = Documents()
+    watch: Watch = Watch()
     recrawl: Recrawl = Recrawl()
     sitemaps: Sitemaps = Sitemaps()
     documents: Documents = Documents()
@@ -176,6 +190,8 @@ def _problem(key: str, kind: Any, value: Any) -> str | None:
     if value is None and type(None) in kinds:
         return None
     if list[str] in kinds:
+        if key == "documents.kinds" and not value:
+            return 'must name a kind, such as "html"'
         if not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
             return "must be a list of strings"
         return next((p for item in value if (p := _item_problem(key, item))), None)

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from transforms.documents import CANDIDATES
 from transforms.history import Batch, split
 from transforms.outcomes import Outcome
+from transforms.parsers import kinds_of
 from transforms.scope import UrlFilter
-from transforms.settings import Scope, Sitemaps
+from transforms.settings import Settings, Sitemaps
 from transforms.sitemap_terms import MAX_LEVEL, SITEMAP, share, terms
 from transforms.sitemaps import INDEX, Entry, parse_sitemap
 from transforms.tables import ROBOTS, VISITS, open_parquet, read_table, statistics
@@ -175,15 +176,16 @@ _READERS: Mapping[str, tuple[Callable[[str, str], Iterator[Row]], Callable[[Row,
 class _FollowFn(beam.DoFn):
     """Gives batches of candidates, and rejections apart."""
 
-    def __init__(self, root: str, scope: Scope, settings: Sitemaps, partitions: int) -> None:
-        self._root, self._scope, self._settings, self._partitions = root, scope, settings, partitions
+    def __init__(self, root: str, settings: Settings, partitions: int) -> None:
+        self._root, self._settings, self._partitions = root, settings, partitions
 
     def process(self, file: tuple[str, str], seed_hosts: list[str]) -> Iterator[Any]:
         table, path = file
-        url_filter = UrlFilter(self._scope, frozenset(seed_hosts))
+        kinds = kinds_of(tuple(self._settings.documents.kinds))
+        url_filter = UrlFilter(self._settings.scope, frozenset(seed_hosts), kinds.extensions)
         read, leads_of = _READERS[table]
         for row in read(path, self._root):
-            leads = leads_of(row, url_filter, self._settings)
+            leads = leads_of(row, url_filter, self._settings.sitemaps)
             yield from split(pa.Table.from_pylist(leads.candidates, schema=CANDIDATES), "url_key", self._partitions)
             for (reason, url), count in leads.rejected.items():
                 if count:
@@ -203,11 +205,9 @@ class FollowSitemaps(beam.PTransform):
     Takes ("robots" or "visits", path) of each file of these tables that the round has fetched.
     """
 
-    def __init__(
-        self, root: str, scope: Scope, settings: Sitemaps, partitions: int, seed_hosts: beam.PCollection[str]
-    ) -> None:
+    def __init__(self, root: str, settings: Settings, partitions: int, seed_hosts: beam.PCollection[str]) -> None:
         super().__init__()
-        self._fn = _FollowFn(root, scope, settings, partitions)
+        self._fn = _FollowFn(root, settings, partitions)
         self._seed_hosts = seed_hosts
 
     def expand(self, files: "beam.PCollection[tuple[str, str]]") -> "Followed":

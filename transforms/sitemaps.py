@@ -4,7 +4,6 @@ A pure parser (sitemaps.org/protocol.html) that takes what people really write: 
 any bytes. Entities of a document's own are never looked at, so there is none that could grow or reach outside.
 """
 
-import html
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,6 +11,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from transforms import xml_trees
 from transforms.bodies import gunzip
 from transforms.charsets import decode
 from transforms.feed_dates import feed_date
@@ -47,13 +47,6 @@ _FIELDS = {
 }
 
 _MARKUP_START = re.compile(r"[\s\ufeff]*<")
-_DECLARATION = re.compile(r"[\s\ufeff]*(?:<\?xml\b[^>]*>)?")
-# An & that starts none of the references that XML itself knows. Sections of CDATA hold no references.
-_AMPERSAND = re.compile(
-    r"<!\[CDATA\[(?:.*?\]\]>|.*)|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)([A-Za-z]{1,31};)?",
-    re.DOTALL,
-)
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace()) + "\x00\u200b\ufeff"
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 
@@ -105,8 +98,7 @@ def _read_lines(text: str, collected: "_Collector") -> None:
 
 
 def _read_xml(text: str, collected: "_Collector") -> None:
-    text = text[_DECLARATION.match(text).end() :]  # type: ignore[union-attr]  # it matches anything
-    data = _NOT_XML.sub(" ", _AMPERSAND.sub(_escaped, text)).encode()
+    data = xml_trees.clean(text)
     reader = _Reader(collected)
     parser = etree.XMLParser(target=reader, recover=True, no_network=True, load_dtd=False, encoding="utf-8")
     try:
@@ -118,14 +110,6 @@ def _read_xml(text: str, collected: "_Collector") -> None:
     except etree.XMLSyntaxError:  # beyond recovery: what came before counts
         pass
     reader.close()
-
-
-def _escaped(match: re.Match[str]) -> str:
-    """A stray & as a reference to itself, a name of HTML's as its character, a document's own entity as nothing."""
-    if match[0].startswith("<"):
-        return match[0]
-    character = html.unescape(match[0])
-    return "" if match[1] and character == match[0] else html.escape(character, quote=False)
 
 
 class _Collector:

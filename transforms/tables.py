@@ -225,6 +225,20 @@ REJECTIONS = pa.schema(
     ]
 )
 
+ALERTS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("fetched_at", TIME),
+        ("observer", pa.string()),
+        ("kind", pa.string()),
+        ("matched", pa.string()),
+        ("detail", pa.string()),
+    ]
+)
+
 SEEDS = pa.schema(
     [
         ("url_key", KEY),
@@ -247,6 +261,7 @@ TABLES: Mapping[str, pa.Schema] = {
     "hosts": HOSTS,
     "turns": HOSTS,
     "rejections": REJECTIONS,
+    "alerts": ALERTS,
     "seeds": SEEDS,
 }
 

@@ -1,0 +1,79 @@
+"""Feeds: RSS 0.9 to 2.0 and Atom, as people write them."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from transforms import page_text, xml_trees
+from transforms.feed_dates import feed_date
+from transforms.pages import html_tree
+from transforms.sources import Page, Source
+
+_ROOTS = frozenset({"rss", "RDF", "feed"})
+_ENTRIES = frozenset({"item", "entry"})
+_CONTENTS = ("encoded", "content", "description", "summary")  # the fullest first
+_DATES = ("lastBuildDate", "updated", "pubDate", "date", "modified")
+_MAX_ENTRIES = 1_000
+
+
+class Feed:
+    """A feed is a page that lists its entries: their titles are headings and anchors, their contents are its text."""
+
+    media_types = frozenset(
+        {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/xml", "text/xml"}
+    )
+    extensions = frozenset({"atom", "rdf", "rss", "xml"})
+
+    def parse(self, source: Source) -> Page | None:
+        text, charset = source.decode(is_markup=True)
+        root = xml_trees.tree(text)
+        if root is None or xml_trees.local_name(root) not in _ROOTS:
+            return None
+        channel = next((e for e in root if xml_trees.local_name(e) == "channel"), root)
+        head = _read(channel)
+        found = (e for e in root.iter() if xml_trees.local_name(e) in _ENTRIES)
+        entries = [_read(element) for element in itertools.islice(found, _MAX_ENTRIES)]
+        dates = (feed_date(_text(channel, name)) for name in _DATES)
+        return source.page(
+            "\n".join(part for entry in entries for part in (entry.title, entry.text)),
+            charset=charset,
+            title=head.title,
+            description=_plain(_text(channel, "subtitle") or _text(channel, "description")),
+            headings=[entry.title for entry in entries],
+            language=_text(channel, "language") or root.get(_XML_LANG) or "",
+            published_at=next(filter(None, dates), None),
+            links=[(link, entry.title) for entry in (head, *entries) for link in entry.links],
+            facts={"entries": str(len(entries))},
+        )
+
+
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+class _Entry(NamedTuple):
+    title: str
+    links: list[str]
+    text: str
+
+
+def _read(element: Any) -> _Entry:
+    contents = (_plain(_text(element, name)) for name in _CONTENTS)
+    return _Entry(_plain(_text(element, "title")), list(_links(element)), next(filter(None, contents), ""))
+
+
+def _links(element: Any) -> Iterator[str]:
+    """The links to pages: that of RSS is text; Atom has an attribute, and links to other things beside."""
+    for child in element:
+        if xml_trees.local_name(child) == "link" and child.get("rel", "alternate") == "alternate":
+            yield child.get("href") or child.text or ""
+
+
+def _text(element: Any, name: str) -> str:
+    """All text of the first child of a name; "" if there is none."""
+    child = next((child for child in element if xml_trees.local_name(child) == name), None)
+    return "" if child is None else "".join(child.itertext())
+
+
+def _plain(markup: str) -> str:
+    """The text of HTML, which is how most feeds write theirs."""
+    return page_text.main_text(html_tree(markup)).text if "<" in markup or "&" in markup else markup

@@ -1,0 +1,111 @@
+"""PDF."""
+
+import json
+import re
+import select
+import struct
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any
+
+from transforms.feed_dates import feed_date
+from transforms.sources import MAX_BYTES, Page, Source
+
+_PROGRAM = Path(__file__).with_name("pdf_process.py")
+_BOUNDS, _LENGTH = struct.Struct(">QdQ"), struct.Struct(">Q")  # as the program has them
+_SECONDS = 20.0  # for reading pages; what was read by then counts
+_PATIENCE = 10.0  # seconds more, for what a page cannot be interrupted in
+_FACTS = {"Author": "author", "Creator": "creator", "Producer": "producer"}
+
+# D:20260305193000+09'00', and less of it (ISO 32000-1, 7.9.4).
+_DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?([Zz]|[+-]\d\d)?'?(\d\d)?.*", re.ASCII | re.DOTALL)
+
+
+class Pdf:
+    """PDFs are read by PDFium in a process of its own, which may crash, hang or swell without harm to others."""
+
+    media_types = frozenset({"application/pdf", "application/x-pdf"})
+    extensions = frozenset({"pdf"})
+
+    def __init__(self, seconds: float = _SECONDS, patience: float = _PATIENCE) -> None:
+        self._seconds, self._patience = seconds, seconds + patience
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def parse(self, source: Source) -> Page | None:
+        with self._lock:
+            found = self._ask(source.body)
+        if "error" in found:
+            raise ValueError(found["error"])
+        metadata = found["metadata"]
+        headings = found["headings"]
+        facts = {name: metadata.get(key, "") for key, name in _FACTS.items()}
+        facts |= {name: str(found[name]) for name in ("pages", "pages_read")}
+        return source.page(
+            found["text"],
+            title=metadata.get("Title") or next(iter(headings), ""),
+            description=metadata.get("Subject", ""),
+            keywords=metadata.get("Keywords", ""),
+            headings=headings,
+            published_at=pdf_date(metadata.get("CreationDate", "")),
+            links=[(uri, "") for uri in found["uris"]],
+            facts=facts,
+        )
+
+    def _ask(self, body: bytes) -> dict[str, Any]:
+        """What the process finds in a PDF; a process that fails on it is replaced."""
+        process = self._process = self._process or self._start()
+        ends_at = time.monotonic() + self._patience
+        assert process.stdin and process.stdout
+        try:
+            process.stdin.write(_BOUNDS.pack(len(body), self._seconds, MAX_BYTES) + body)
+            process.stdin.flush()
+            (length,) = _LENGTH.unpack(_read(process.stdout, _LENGTH.size, ends_at))
+            found: dict[str, Any] = json.loads(_read(process.stdout, length, ends_at))
+            return found
+        except (OSError, EOFError) as error:
+            self._process = None
+            process.kill()
+            process.communicate()
+            told = "took too long" if isinstance(error, TimeoutError) else f"ended with {process.returncode}"
+            raise ValueError(f"the process that read it {told}") from error
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen([sys.executable, "-P", str(_PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        weakref.finalize(self, _end, process)
+        return process
+
+
+def pdf_date(text: str) -> datetime | None:
+    """A date as PDF has it, in UTC; without a zone it counts as UTC. None for anything else.
+
+    >>> str(pdf_date("D:20260305193000+09'00'"))
+    '2026-03-05 10:30:00+00:00'
+    """
+    if not (match := _DATE.fullmatch(text)):
+        return None
+    year, month, day, hour, minute, second, zone, zone_minutes = match.groups()
+    offset = "Z" if not zone or zone in "Zz" else f"{zone}:{zone_minutes or '00'}"
+    return feed_date(f"{year}-{month}-{day}T{hour or '00'}:{minute or '00'}:{second or '00'}{offset}")
+
+
+def _read(source: IO[bytes], length: int, ends_at: float) -> bytes:
+    """So many bytes of a pipe; TimeoutError if they are not there in time, EOFError if they never will be."""
+    data = b""
+    while len(data) < length:
+        if not select.select([source], [], [], max(0.0, ends_at - time.monotonic()))[0]:
+            raise TimeoutError
+        if not (piece := source.read1(length - len(data))):  # type: ignore[attr-defined]
+            raise EOFError
+        data += piece
+    return data
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.communicate()

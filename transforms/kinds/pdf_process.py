@@ -1,0 +1,81 @@
+"""Reads PDFs in a process of its own: each comes on stdin after its bounds; JSON goes to stdout after its length.
+
+A program, started by `transforms.kinds.pdf`, which it does not import: what a hostile file can reach is this process.
+"""
+
+import contextlib
+import ctypes
+import json
+import resource
+import struct
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import pypdfium2
+from pypdfium2 import raw
+
+_BOUNDS = struct.Struct(">QdQ")  # bytes of the PDF, seconds for it, characters of its text
+_LENGTH = struct.Struct(">Q")
+_MAX_MEMORY = 1 << 30  # bytes
+_MAX_PAGES = 2_000
+_MAX_BOOKMARKS = 500
+_MAX_LINKS = 10_000
+_MAX_URI = 4_096
+
+
+def read_pdf(body: bytes, seconds: float, max_text: int) -> dict[str, Any]:
+    """What is in a PDF, as far as it can be read within so many seconds and characters."""
+    ends_at = time.monotonic() + seconds
+    with contextlib.closing(pypdfium2.PdfDocument(body)) as document:
+        texts: list[str] = []
+        uris: dict[str, None] = {}
+        left = max_text
+        for number in range(min(len(document), _MAX_PAGES)):
+            if left <= 0 or time.monotonic() > ends_at:
+                break
+            with contextlib.suppress(pypdfium2.PdfiumError), contextlib.closing(document[number]) as page:
+                uris.update(dict.fromkeys(_uris(document, page)) if len(uris) < _MAX_LINKS else {})
+                with contextlib.closing(page.get_textpage()) as text:
+                    texts.append(text.get_text_bounded()[:left])
+                    left -= len(texts[-1])
+        return {
+            "text": "\n".join(texts),
+            "pages": len(document),
+            "pages_read": len(texts),
+            "metadata": document.get_metadata_dict(skip_empty=True),
+            "headings": [mark.get_title() for mark, _ in zip(document.get_toc(), range(_MAX_BOOKMARKS), strict=False)],
+            "uris": list(uris)[:_MAX_LINKS],
+        }
+
+
+def _uris(document: Any, page: Any) -> Iterator[str]:
+    """The URIs that areas of a page lead to."""
+    position, link = ctypes.c_int(0), raw.FPDF_LINK()
+    while raw.FPDFLink_Enumerate(page, position, link):
+        action = raw.FPDFLink_GetAction(link)
+        if action and 0 < (length := raw.FPDFAction_GetURIPath(document, action, None, 0)) <= _MAX_URI:
+            buffer = ctypes.create_string_buffer(length)
+            raw.FPDFAction_GetURIPath(document, action, buffer, length)
+            yield buffer.value.decode("utf-8", "replace")
+
+
+def main(source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer one PDF after another until there are no more; what cannot be read is answered with an `error`."""
+    while head := source.read(_BOUNDS.size):
+        length, seconds, max_text = _BOUNDS.unpack(head)
+        body = source.read(length)
+        try:
+            found = read_pdf(body, seconds, max_text)
+        except Exception as error:
+            found = {"error": f"{type(error).__name__}: {error}"}
+        answer = json.dumps(found).encode()
+        sink.write(_LENGTH.pack(len(answer)) + answer)
+        sink.flush()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(ValueError, OSError):  # systems that know no such limit
+        resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
+    main(sys.stdin.buffer, sys.stdout.buffer)

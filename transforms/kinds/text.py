@@ -1,0 +1,15 @@
+"""Plain text."""
+
+from transforms import media_types
+from transforms.sources import Page, Source
+
+
+class Text:
+    """Text as it is, line by line."""
+
+    media_types = media_types.TEXT
+    extensions = frozenset({"txt"})
+
+    def parse(self, source: Source) -> Page | None:
+        text, charset = source.decode()
+        return source.page(text, charset=charset)

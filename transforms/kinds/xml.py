@@ -1,0 +1,26 @@
+"""XML of any vocabulary: its text."""
+
+from lxml import etree
+
+from transforms import xml_trees
+from transforms.sources import Page, Source
+
+
+class Xml:
+    """The text of each element is a line of its own; attributes say nothing, and nothing is a link."""
+
+    media_types = frozenset({"application/xml", "text/xml"})
+    extensions = frozenset({"xml"})
+
+    def parse(self, source: Source) -> Page | None:
+        text, charset = source.decode(is_markup=True)
+        root = xml_trees.tree(text)
+        if root is None:
+            raise ValueError("no element")
+        titles = (element.text or "" for element in root.iter() if xml_trees.local_name(element) == "title")
+        return source.page(
+            "\n".join(root.itertext(etree.Element)),
+            charset=charset,
+            title=next(titles, ""),
+            facts={"root": xml_trees.local_name(root)},
+        )
