@@ -21,7 +21,7 @@ from transforms.page_links import Link
 SOFT_404 = "soft_404"
 """The reason of a page that was answered with 200, and says that there is no such page."""
 
-_LOOKED_AT = 8_000  # characters of a text
+_LOOKED_AT = 4_000  # characters of a text
 _THIN = 150  # words; a page about something has more
 _ENOUGH_WORDS, _ENOUGH_BYTES = 50, 2_000  # for shares and ratios to mean something
 _RUNNING = 40  # characters; shorter lines are those of lists and tables, which may well repeat a word
@@ -62,13 +62,13 @@ _SIGNALS = {
     SOFT_404: _Signal(0, 1, 0.8),
 }
 
-_HIDING = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?:px|pt|em|%)?\s*(?:;|$|!)"
-    r"|(?:text-indent|left|top)\s*:\s*-\d{4,}px|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$|!)",
-    re.IGNORECASE,
+_HIDES = (
+    r"(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?:px|pt|em|%)?\s*(?:[;!\"']|$)"
+    r"|(?:text-indent|left|top)\s*:\s*-\d{4,}px|opacity\s*:\s*0(?:\.0+)?\s*(?:[;!\"']|$))"
 )
+_HIDING = re.compile(_HIDES, re.IGNORECASE)
+_MAY_HIDE = re.compile(rf"style=[^<>]{{,300}}?(?i:{_HIDES})")
 _STYLES = etree.XPath("//@style")
-_SIGNS_OF_HIDING = ("display", "visibility", "font-size", "-9999", "opacity")
 _MOST_HIDDEN = 20  # blocks that are looked at
 _SOURCE_LOOKED_AT = 50_000
 _LEADING_AWAY = re.compile(
@@ -99,9 +99,8 @@ _BETWEEN = re.compile(r"\s+[|·•–—-]+\s+|\s*::\s*")
 
 def traits(root: Any, source: str) -> Traits:
     """The traits of a parsed page (lxml) and its source."""
-    source = source.lower()
     hidden = [0]
-    if any(sign in source for sign in _SIGNS_OF_HIDING):  # to go through all elements takes longer
+    if _MAY_HIDE.search(source):  # to go through all elements takes longer
         hiding = (style.getparent() for style in _STYLES(root) if _HIDING.search(style))
         hidden += [len("".join(block.itertext()).split()) for block in itertools.islice(hiding, _MOST_HIDDEN)]
     leads_away = "location" in source and _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
