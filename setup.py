@@ -55,5 +55,6 @@ setup(
             "image = transforms.kinds.image:Image",
         ],
         "beamtrawl.observers": ["watch = transforms.watch:Watch"],
+        "beamtrawl.downloaders": ["render = transforms.rendering:render"],
     },
 )

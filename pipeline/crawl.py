@@ -12,8 +12,9 @@ import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 
 from pipeline import fetch, revisits, update
-from transforms.client import opener
+from transforms.aliases import known_rules
 from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, iso, next_step
+from transforms.downloaders import client_opener
 from transforms.files import parse_report
 from transforms.frontier import first_due
 from transforms.identity import Identity
@@ -266,7 +267,7 @@ def _fetch(
             # Workers of an earlier try that still run start no request once they have looked.
             asked_before=now + LOOK_EVERY if attempt.is_another else None,
             deadline=now + timedelta(seconds=settings.limits.round_time),
-            opener=partial(opener, settings.fetch, identity.complete, kinds.media_types),
+            opener=partial(client_opener, settings, identity.complete, kinds.media_types),
             progress=attempt.progress,
             stop_file=attempt.stop_file,
         ),
@@ -324,6 +325,7 @@ def _update(
         round=step.round,
         settings=settings,
         robot=Identity.of(settings.robot).token,
+        aliases=known_rules(crawl, manifests) if settings.aliases.learn else None,
         visits=[file.path for file in visits],
         visit_rows=rows,
         sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),

@@ -9,8 +9,9 @@ from typing import Any
 
 import apache_beam as beam
 
+from transforms.aliases import Known, LearnAliases, ReadHeld, with_forms
 from transforms.contents import JudgeContents
-from transforms.documents import FinishPages, add_rejections
+from transforms.documents import FinishPages, add_rejections, dead_keys
 from transforms.files import ReportFiles, WriteRows
 from transforms.history import CollectKeys, ReadMatching
 from transforms.host_rows import add_turn, newest
@@ -35,6 +36,7 @@ class UpdateStep:
     round: int
     settings: Settings
     robot: str  # the name that page directives may address
+    aliases: Known | None  # None: they are not looked for
     visits: Sequence[str]
     visit_rows: int
     sitemap_entries: int  # in the sitemaps that were visited, at most
@@ -76,6 +78,7 @@ def _share(rows: int, most: int, least: int) -> int:
 def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     """Parse; dedup content; write documents, links and index; dedup URLs; write their states and the next frontier."""
     root, round_, partitions = step.root, step.round, step.partitions
+    aliases = step.aliases or Known.of([])
     seed_hosts = (
         _files(pipeline, "Seeds", step.seeds)
         | "SeedHosts" >> beam.FlatMap(_hosts_of_seeds, root)
@@ -103,19 +106,32 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         root, round_, step.settings.documents.similarity, step.near, partitions, step.visit_rows
     )
 
+    dead = parsed.facts | "Dead" >> beam.FlatMap(dead_keys)
     finished = {
         "pages": parsed.shard_to_pages,
         "duplicates": judged.shard_to_duplicates,
         "near": near.by_shard,
-    } | "FinishPages" >> FinishPages(root, round_, partitions)
+    } | "FinishPages" >> FinishPages(root, round_, partitions, dead)
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
     keys = (
-        (candidates, parsed.facts) | "FoundAndVisited" >> beam.Flatten() | "Keys" >> CollectKeys(step.links, "url_key")
+        (candidates, parsed.facts)
+        | "FoundAndVisited" >> beam.Flatten()
+        | "WithForms" >> beam.FlatMap(with_forms, aliases)
+        | "Keys" >> CollectKeys(step.links, "url_key")
     )
     earlier_urls = _files(pipeline, "Urls", step.urls) | "EarlierUrls" >> ReadMatching(
         root, URLS, "url_key", partitions, keys
     )
+    learned = {
+        "pairs": pipeline | "NoPairs" >> beam.Create([]) if step.aliases is None else judged.pairs,
+        "contents": parsed.contents,
+        "earlier": earlier_urls,
+    } | "LearnAliases" >> LearnAliases(root, round_, partitions, aliases)
+    if aliases.used:
+        held = pipeline | "ReadHeld" >> ReadHeld(root, step.urls, partitions, step.links, learned.in_force)
+        candidates = (candidates, held.candidates) | "FoundAndHeld" >> beam.Flatten()
+        earlier_urls = (earlier_urls, held.earlier) | "EarlierAndHeld" >> beam.Flatten()
     frontier = _files(pipeline, "Frontier", step.frontier) | "ReadFrontier" >> beam.FlatMap(
         read_frontier, root, partitions
     )
@@ -125,7 +141,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "earlier": earlier_urls,
         "frontier": frontier,
         "near": near.by_url,
-    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings.limits)
+    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings.limits, partitions, learned.in_force)
 
     hosts = (
         {
@@ -144,7 +160,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "WriteRejections" >> WriteRows(root, "rejections", round_, "reason", weight="count")
     )
     alerts = parsed.alerts | "WriteAlerts" >> WriteRows(root, "alerts", round_, "kind")
-    files = (judged.files, finished.files, states, hosts, rejections, alerts) | "Files" >> beam.Flatten()
+    files = (judged.files, finished.files, learned.files, states, hosts, rejections, alerts) | "Files" >> beam.Flatten()
     files | "Report" >> ReportFiles(step.report)
 
 

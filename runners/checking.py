@@ -8,6 +8,7 @@ from typing import Any
 
 from runners.errors import Usage
 from transforms import urls
+from transforms.aliases import known_rules
 from transforms.crawl_dir import CrawlDir, files_of
 from transforms.parsers import kinds_of
 from transforms.plugins import PluginError
@@ -55,6 +56,8 @@ def check_url(arguments: argparse.Namespace) -> None:
     }
     if url_filter := _url_filter(arguments):
         found["rejected"] = url_filter.reject(url, depth=0, redirects=0)
+    if arguments.dir is not None:
+        found["aliases"] = _aliases(CrawlDir(arguments.dir), url)
     print(json.dumps(found, indent=2, ensure_ascii=False) if arguments.json else _render(found))
 
 
@@ -83,6 +86,14 @@ def _extensions(settings: Settings) -> frozenset[str]:
         raise Usage(str(error)) from error
 
 
+def _aliases(crawl: CrawlDir, url: str) -> list[dict[str, str]]:
+    """The rules learned by a crawl that would change a URL, and what each makes of it."""
+    if not parse(crawl.read_text("crawl.toml")).aliases.learn:
+        return []
+    rules = known_rules(crawl, crawl.require_manifests()).used
+    return [{"rule": rule.name, "url": form} for rule, form in rules.steps(url)]
+
+
 def _on_any_host(scope: Scope) -> Scope:
     """Without seeds there is no host to stay on."""
     return dataclasses.replace(scope, mode="any")
@@ -94,4 +105,5 @@ def _render(found: dict[str, Any]) -> str:
     lines += [f"{title}: {found[name]}" for name, title in names.items()]
     if "rejected" in found:
         lines.append(f"scope: rejected by {found['rejected']}" if found["rejected"] else "scope: not rejected")
+    lines += [f"alias by {step['rule']}: {step['url']}" for step in found.get("aliases", ())]
     return "\n".join(lines)

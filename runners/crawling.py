@@ -19,6 +19,7 @@ from runners.lock import Lock
 from transforms.addresses import blocked, literal_loopback
 from transforms.client import allowed_networks
 from transforms.crawl_dir import CrawlDir, frontier_files, visible_files
+from transforms.downloaders import open_downloaders
 from transforms.identity import Identity
 from transforms.observers import open_observers
 from transforms.parsers import kinds_of
@@ -154,6 +155,7 @@ def _refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
     try:
         kinds_of(tuple(settings.documents.kinds))
         open_observers(settings, directory.read_bytes)
+        open_downloaders(settings)
     except PluginError as error:
         raise Usage(str(error)) from error
 

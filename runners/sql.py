@@ -9,7 +9,14 @@ import duckdb
 from transforms.crawl_dir import CrawlDir, Manifest, files_of
 from transforms.tables import TABLES
 
-SNAPSHOTS = {"urls": "url_key", "hosts": "host", "robots": "origin", "digests": "digest", "near": "url_key"}
+SNAPSHOTS = {
+    "urls": "url_key",
+    "hosts": "host",
+    "robots": "origin",
+    "digests": "digest",
+    "near": "url_key",
+    "aliases": "origin, kind, detail",
+}
 """Tables of which the newest row of a key counts: `urls` is what holds now, `urls_history` every row."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from transforms.aliases import known_rules
 from transforms.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, next_step
 from transforms.outcomes import Outcome
 from transforms.parsers import PARSE_ERRORS
@@ -49,6 +50,7 @@ def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:
         "alerts": alerts,
         "hosts": len(hosts),
         "held": held,
+        "aliases": _aliases(crawl, manifests),
         "alarms": [*_alarms(outcomes), *_failing(hosts.values()), *_unparsed(failed)],
     }
 
@@ -65,6 +67,12 @@ def render(found: dict[str, Any]) -> str:
         *([_line("alerts of observers", found["alerts"])] if found["alerts"] else []),
         f"hosts: {found['hosts']}; index segments: {found['index_segments']}",
         *([_line("hosts not to be asked now, by reason", found["held"])] if found["held"] else []),
+        *(
+            f"alias rule: {row['origin']} {row['rule']} ({row['support']} pages agree"
+            + (f", {row['contradictions']} differ)" if row["contradictions"] else ")")
+            for row in found["aliases"][:_RULES_NAMED]
+        ),
+        *([f"{more} more alias rules in use"] if (more := len(found["aliases"]) - _RULES_NAMED) > 0 else []),
     ]
     return "\n".join(lines + [f"alarm: {alarm}" for alarm in found["alarms"]])
 
@@ -92,6 +100,17 @@ def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str
     return newest
 
 
+def _aliases(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[dict[str, Any]]:
+    """The rules in use by which URLs are one, those first that most speaks for."""
+    known = known_rules(crawl, manifests)
+    used = [(rule, row) for rule, row in known.rows.items() if row["state"] == "used"]
+    shown = ("origin", "host", "support", "contradictions", "since")
+    return [
+        {name: row[name] for name in shown} | {"rule": rule.name}
+        for rule, row in sorted(used, key=lambda item: (-item[1]["support"], item[0]))
+    ]
+
+
 def _failing(hosts: Iterable[dict[str, Any]]) -> list[str]:
     """The hosts that have failed most often in a row, the worst first."""
     failing = [row for row in hosts if (row["failures_in_row"] or 0) >= _FAILURES]
@@ -104,7 +123,7 @@ def _failing(hosts: Iterable[dict[str, Any]]) -> list[str]:
     return found + ([f"{len(failing) - _NAMED} more hosts have failed as often"] if len(failing) > _NAMED else [])
 
 
-_FAILURES, _NAMED = 3, 5
+_FAILURES, _NAMED, _RULES_NAMED = 3, 5, 10
 
 
 def _line(name: str, counts: dict[str, int]) -> str:

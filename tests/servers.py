@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from tests.web import Request
+from transforms.hosts import Manners
 from transforms.outcomes import Outcome
 from transforms.replies import Reply
 
@@ -30,7 +31,7 @@ class Servers:
         self.requests: list[Request] = []
         self.clients: list[FakeClient] = []
 
-    def open_client(self) -> "FakeClient":
+    def open_client(self, manners: Manners) -> "FakeClient":
         self.clients.append(FakeClient(self))
         return self.clients[-1]
 

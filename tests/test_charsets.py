@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.conformance import cases
 from transforms import charsets, media_types
 from transforms.kinds.image import Image
+from transforms.replies import content_type
 
 
 @pytest.mark.parametrize("row", cases("charset", "html_sniff"))
@@ -106,6 +107,18 @@ def test_content_types_are_parsed_by_the_standard(row):
         expected.get("encoding") and expected["encoding"].lower(),
     )
     assert (essence, encoding.name if encoding else None) == wanted[:2]
+
+
+@pytest.mark.parametrize("row", cases("media_types", "extract_mime"))
+def test_of_several_content_types_the_last_counts(row):
+    headers = [("Content-Type", value) for value in row["input"]["content_type_headers"]]
+    essence, label = media_types.parse(content_type(headers))
+    encoding = webencodings.lookup(label) if label else None
+    expected = row["expected"]
+    assert (essence, encoding and encoding.name) == (
+        expected["essence"],
+        expected["encoding"] and expected["encoding"].lower(),
+    )
 
 
 @pytest.mark.parametrize("row", cases("media_types", "sniff"))

@@ -8,7 +8,7 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.contents import DUPLICATES, JudgeContents, judge_contents
+from transforms.contents import DUPLICATES, PAIRS, JudgeContents, judge_contents
 from transforms.parsing import CONTENTS
 from transforms.tables import DIGESTS, from_ipc, read_table, to_ipc
 from transforms.urls import url_key
@@ -16,8 +16,9 @@ from transforms.urls import url_key
 TEXT, OTHER = b"t" * 16, b"o" * 16
 
 
-def content(url, depth=1, digest=TEXT, shard=0):
-    return {"digest": digest, "url_key": url_key(url), "url": url, "depth": depth, "shard": shard}
+def content(url, depth=1, digest=TEXT, shard=0, yields=False):
+    row = {"digest": digest, "url_key": url_key(url), "url": url, "depth": depth, "shard": shard}
+    return row | {"yields": yields}
 
 
 def earlier(url, digest=TEXT):
@@ -40,6 +41,18 @@ CASES = {
     "the alphabet": ([content("/b"), content("/a")], [], {"/b": "/a"}, {"/a"}),
     "the earlier round": ([content("/a", depth=0)], [earlier("/long/and/deep")], {"/a": "/long/and/deep"}, set()),
     "three": ([content("/c"), content("/b"), content("/a")], [], {"/b": "/a", "/c": "/a"}, {"/a"}),
+    "one that names another as canonical": (
+        [content("/a", depth=0, yields=True), content("/b")],
+        [],
+        {"/a": "/b"},
+        {"/b"},
+    ),
+    "all name another as canonical": (
+        [content("/a", yields=True), content("/b", yields=True)],
+        [],
+        {"/b": "/a"},
+        {"/a"},
+    ),
     "a page again": ([content("/a")], [earlier("/a")], {}, set()),
     "a page again, and a copy of it": (
         [content("/b"), content("/longer")],
@@ -93,6 +106,10 @@ def test_a_round_writes_its_new_digests_and_tells_each_shard_its_duplicates(tmp_
             3: [(url_key("/dd"), url_key("/a"))],
         }
 
+    def check_pairs(batches):
+        pairs = {(row["url"], row["other_url"], row["digest"]) for row in from_ipc(batches, PAIRS).to_pylist()}
+        assert pairs == {("/c", "/old", OTHER), ("/bb", "/a", TEXT), ("/dd", "/a", TEXT)}
+
     def check_files(files):
         rows = read_table(root, [file.path for file in files], DIGESTS).to_pylist()
         assert rows == [{"digest": TEXT, "url_key": url_key("/a"), "url": "/a", "depth": 1, "round": 5}]
@@ -100,5 +117,6 @@ def test_a_round_writes_its_new_digests_and_tells_each_shard_its_duplicates(tmp_
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         collections = {name: pipeline | name >> beam.Create(batches) for name, batches in sides.items()}
         found = collections | JudgeContents(root, 5)
+        assert_that(found.pairs, check_pairs, "Pairs")
         assert_that(found.shard_to_duplicates, check_duplicates, "Duplicates")
         assert_that(found.files, check_files, "Files")

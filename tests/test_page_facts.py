@@ -34,6 +34,15 @@ FACTS = {
         "description",
         "c",
     ),
+    "a title for sharing": ("<meta property=og:title content=a><h1>b</h1>", "title", "a"),
+    "a description in Dublin Core": ("<meta name=DC.Description content=a>", "description", "a"),
+    "keywords of news": ("<meta name=keywords content=''><meta name=news_keywords content=a>", "keywords", "a"),
+    "keywords one by one": (
+        "<meta property=article:tag content=a><meta property=article:tag content=b>",
+        "keywords",
+        "a, b",
+    ),
+    "keywords, none": ("<p>a", "keywords", ""),
     "keywords": ("<meta name=keywords content='a, b'>", "keywords", "a, b"),
     "canonical": ("<link rel='Canonical' href='/x?#y'>", "canonical_url", "http://a.org/x"),
     "canonical, itself": ("<link rel=canonical href=page.html>", "canonical_url", URL),
@@ -42,26 +51,12 @@ FACTS = {
         "canonical_url",
         "http://a.org/dir/b",
     ),
-    "language": ("<html lang=pt-BR><p>x", "language", "pt"),
-    "language in XHTML": ("<html xml:lang=JA><p>x", "language", "ja"),
-    "language by meta": ("<meta http-equiv=content-language content=ko>", "language", "ko"),
-    "no language": ("<html lang=und><p>x", "language", ""),
-    "not a language": ("<html lang='english please'><p>x", "language", ""),
-    "guessed English": ("<p>This is a text in a language that nobody has declared, so guess it.", "language", "en"),
-    "guessed Korean": (f"<p>{'이 글은 아무도 언어를 밝히지 않은 한국어 문장입니다. ' * 3}", "language", "ko"),
-    "too short to guess": ("<p>This is short.", "language", ""),
 }
 
 
 @pytest.mark.parametrize(("html", "field", "value"), FACTS.values(), ids=FACTS)
 def test_facts(html, field, value):
     assert getattr(page(html), field) == value
-
-
-def test_the_language_header_comes_after_the_page():
-    headers = [("Content-Language", "de")]
-    assert page("<p>x", headers=headers).language == "de"
-    assert page("<html lang=fr><p>x", headers=headers).language == "fr"
 
 
 MARCH_5 = datetime(2024, 3, 5, tzinfo=UTC)
@@ -72,6 +67,24 @@ DATES = {
     "the more certain one": ("<meta name=date content=1999-01-01><meta name=dc.date content=2024-03-05>", MARCH_5),
     "as in mail": ("<meta name=date content='Mon, 04 Mar 2024 19:00:00 -0500'>", MARCH_5),
     "time": ("<time>1999-01-01</time><time pubdate datetime=2024-03-05T00:00Z>yesterday</time>", MARCH_5),
+    "a citation": ("<meta name=citation_date content=2024/3/5>", MARCH_5),
+    "a day in words": ("<meta name=date content='5 March 2024'>", MARCH_5),
+    "a month in words": ("<meta name=date content='Mar. 5, 2024'>", MARCH_5),
+    "JSON-LD": (
+        '<script type="application/ld+json">{"@graph": [{"datePublished" : "2024-03-05T00:00\\u002B0000"}]}</script>',
+        MARCH_5,
+    ),
+    "JSON-LD, broken": ('<script type=application/ld+json>{,\'a\',"datePublished":"2024-03-05"</script>', MARCH_5),
+    "JSON-LD, not a string": (r'<script type=application/ld+json>"datePublished":"\x"</script>', None),
+    "other scripts": ('<script>{"datePublished":"2024-03-05"}</script>', None),
+    "meta before JSON-LD": (
+        '<script type=application/ld+json>{"datePublished":"1999-01-01"}</script><meta name=date content=2024-03-05>',
+        MARCH_5,
+    ),
+    "a microformat": ("<time datetime=1999-01-01></time><time class='x dt-published'>2024-03-05</time>", MARCH_5),
+    "the only time": ("<time datetime=2024-03-05>yesterday</time>", MARCH_5),
+    "one time twice": ("<time datetime=2024-03-05></time><time>2024-03-05</time>", MARCH_5),
+    "two times": ("<time>2024-03-05</time><time>2024-03-06</time>", None),
     "nonsense, then sense": ("<meta name=dc.date content=soon><meta name=date content=2024-03-05>", MARCH_5),
     "nonsense": ("<meta name=date content='31 February 2024'>", None),
     "beyond bounds": ("<meta name=date content=0001-01-01T00:00:00+23:59>", None),

@@ -42,7 +42,7 @@ LINKS = {
     ),
     "two relations": (
         "<link rel=shortlink href=a><link rel=canonical href=a><link rel=icon href=b><link rel=preload href=b>",
-        [(A, "", "canonical", "link"), (B, "", "icon", "link")],
+        [(A, "", "shortlink", "link"), (A, "", "canonical", "canonical"), (B, "", "icon", "link")],
     ),
     "a posted form": ("<form action=a method=post></form><form action=b method=GET></form>", [(B, "", "", "form")]),
     "a feed": (
@@ -89,7 +89,7 @@ def test_links(html, links):
     ("kind", "rel", "is_followed"),
     [
         *(
-            (kind, "", kind in {"a", "area", "frame", "iframe", "redirect"})
+            (kind, "", kind in {"a", "area", "frame", "iframe", "redirect", "canonical"})
             for kind in (*sorted(FOLLOWED_KINDS), "img", "form")
         ),
         ("a", "noopener external", True),
@@ -98,7 +98,8 @@ def test_links(html, links):
         ("area", "sponsored", False),
         ("img", "next", False),
         ("alternate", "alternate", False),
-        ("link", "Canonical", True),
+        ("canonical", "Canonical", True),
+        ("canonical", "canonical nofollow", False),
         ("link", "next", True),
         ("link", "prev", True),
         ("link", "alternate", True),

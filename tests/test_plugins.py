@@ -1,9 +1,8 @@
-"""One crawl with somebody else's kind of content and observer, and with all of our own."""
+"""One crawl with somebody else's kind of content, observer and downloader, and with all of our own."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from tests import plugins
 from tests.command_line import LOOPBACK, failure
 from tests.crawls import rows
 from tests.files import pdf, png
-from tests.web import Answer, Web, html
+from tests.web import Answer, Request, Web, html
 from transforms import settings
 from transforms.crawl_dir import CrawlDir
 from transforms.directives import Directives
@@ -49,8 +48,8 @@ SITE = {
 
 
 @pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, int]]]:
-    """A finished crawl, and how often each path was asked for."""
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Request]]:
+    """A finished crawl, and what was asked for."""
     place = tmp_path_factory.mktemp("plugins")
     packages, directory = place / "packages", place / "crawl"
     packages.mkdir()
@@ -73,8 +72,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, di
             [sys.executable, *words], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False
         )
         assert ran.returncode == 0, ran.stderr
-        asked = [request.path for request in web.requests]
-        yield directory, {path: asked.count(path) for path in asked}
+        return directory, web.requests
 
 
 def documents(directory: Path) -> dict[str, dict[str, Any]]:
@@ -99,10 +97,14 @@ def test_each_kind_becomes_a_document_and_leads_on(crawled):
 
 
 def test_nothing_else_is_asked_for(crawled):
-    directory, asked = crawled
-    assert asked == dict.fromkeys([*documents(directory), "/robots.txt"], 1)
+    directory, requests = crawled
+    assert sorted(request.path for request in requests) == sorted([*documents(directory), "/robots.txt"])
     rejected = {row["reason"]: row["count"] for row in rows(directory, "rejections")}
     assert rejected == {"extension": 2}  # fish.csv and fish.json
+
+
+def test_a_downloader_fetches_what_it_takes(crawled):
+    assert {request.headers["accept-language"] for request in crawled[1]} == {"ko"}
 
 
 def test_what_is_said_of_an_image_is_its_anchor(crawled):
@@ -165,6 +167,10 @@ REFUSED = {
     "an observer": (
         'documents.observers = ["spy"]',
         'no "spy" is installed among beamtrawl.observers; there are: watch',
+    ),
+    "a downloader": (
+        'fetch.downloaders = ["gopher a.test"]',
+        'no "gopher" is installed among beamtrawl.downloaders; there are: render',
     ),
     "images without the kind": (
         'watch.images = ["a.png"]',

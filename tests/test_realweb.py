@@ -5,20 +5,24 @@ skipped, and say why; in CI they fail instead.
 """
 
 import os
+import re
 import shutil
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 import pytest
 
 from search.index import Index
 from tests import access_log
+from tests.content import content_words, score
 from tests.crawls import crawl, rows
 from tests.walk import walk
+from transforms.analysis import tokens
 from transforms.crawl_dir import CrawlDir
 
 SCRIPT = Path(__file__).parent.parent.parent / "shared" / "realweb" / "realweb.sh"
@@ -128,6 +132,42 @@ def test_the_server_saw_a_polite_robot(crawled: Crawled) -> None:
         == []
     )
     assert access_log.connection_returns(crawled.log) == []
+
+
+@pytest.mark.parametrize("site", ["python", "postgresql"])
+def test_the_text_is_what_the_site_marks_as_content(crawled: Crawled, site: str) -> None:
+    pages = [page for page in _html_pages(crawled) if page["host"].startswith(f"{SITES[site]}:") and page["text"]]
+    pages = sorted(pages, key=lambda page: page["url_key"])[:100]
+    contents = [content_words(site, page["body"]) for page in pages]
+    scores = [score(page["text"], words) for page, words in zip(pages, contents, strict=True) if len(words) >= 20]
+    assert len(scores) > 50
+    assert fmean(one.f1 for one in scores) > 0.98
+
+
+def test_nearly_all_documents_have_a_title_a_text_and_a_language(crawled: Crawled) -> None:
+    pages = [page for page in _html_pages(crawled) if not page["duplicate_of"]]
+    shares = {name: fmean(bool(page[name]) for page in pages) for name in ("title", "text", "language")}
+    assert min(shares.values()) >= 0.99, shares
+
+
+def test_translated_pages_have_their_language(crawled: Crawled) -> None:
+    pages = {page["url"]: page for page in _html_pages(crawled) if len(page["text"] or "") > 200}
+    found = []
+    for url, page in pages.items():
+        if suffix := re.search(r"\.(\w\w)(?:-\w+)?\.html$", url):
+            english = pages.get(f"{url[: suffix.start()]}.en.html", page)
+            # Much is not translated yet; of a page that is half English, either language is right.
+            common = score(page["text"], tokens(english["text"])).precision
+            found.append(page["language"] == suffix[1] or (common > 0.4 and page["language"] == "en"))
+    assert len(found) > 80
+    assert fmean(found) >= 0.97
+
+
+def _html_pages(crawled: Crawled) -> list[dict]:
+    """The documents that were HTML, with their bodies."""
+    bodies = {visit["url_key"]: visit["body"] for visit in rows(crawled.path, "visits")}
+    pages = [row for row in rows(crawled.path, "documents") if row["media_type"] == "text/html"]
+    return [page | {"body": bodies[page["url_key"]]} for page in pages]
 
 
 @pytest.mark.parametrize(("query", "path"), QUERIES.items(), ids=QUERIES)

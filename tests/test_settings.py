@@ -75,6 +75,7 @@ SETTINGS = st.builds(
         allow_addresses=st.lists(st.ip_addresses().map(str), max_size=2),
         connections=COUNTS,
         resolve=st.lists(st.ip_addresses().map("a.test:80:{}".format), max_size=2),
+        downloaders=st.lists(st.sampled_from(["render a.test", "x https:", "y [::1]:80", "z  b.test:8 "]), max_size=2),
         verify_tls=st.booleans(),
         proxy=st.sampled_from(["", "http://me:p%40ss@proxy.test:3128", "http://[::1]:8080/"]),
         headers=st.lists(st.from_regex(r"X-[A-Za-z]+: [ -~]+", fullmatch=True), max_size=2),
@@ -99,11 +100,12 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "scope": 5,  # depth is shown in a comment alone
         "limits": 6,
         "politeness": 8,  # shared_delay as well
-        "fetch": 15,
+        "fetch": 17,
         "documents": 4,
         "watch": 3,
         "recrawl": 0,
         "sitemaps": 5,
+        "aliases": 1,
     }
     assert "\n# depth = …\n" in render(Settings())
 
@@ -168,9 +170,15 @@ BAD = {
         "[robot]\n[colours]\nred = 1",
         2,
         "unknown table or key colours; known: "
-        "[robot], [scope], [limits], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps]",
+        "[robot], [scope], [limits], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps], [aliases]",
     ),
     "no kinds": ("[documents]\nkinds = []", 2, 'documents.kinds = []: must name a kind, such as "html"'),
+    "no downloader": (
+        '[fetch]\ndownloaders = ["render http://a.test/"]',
+        2,
+        'fetch.downloaders = ["render http://a.test/"]: "render http://a.test/" must be "NAME HOST", '
+        '"NAME HOST:PORT" or "NAME https:"',
+    ),
     "no truth value": ("[fetch]\nverify_tls = 1", 2, "fetch.verify_tls = 1: must be true or false"),
     "no address to a name": (
         '[fetch]\nresolve = ["a.test:80:b.test"]',

@@ -68,6 +68,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "alerts": {},
         "hosts": 2,
         "held": {},
+        "aliases": [],
         "alarms": [],
     }
     assert json.loads(json.dumps(found)) == found

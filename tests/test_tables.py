@@ -35,6 +35,7 @@ SAMPLE = {
     pa.list_(pa.int64()): [3, 0],
     pa.map_(pa.string(), pa.string()): [("name", "value")],
     VISITS.field("sitemap").type: {"level": 1, "budget": 9, "hosts": ["a.test"]},
+    TABLES["aliases"].field("evidence").type: [{"url": "http://a.test/", "other_url": "http://b.test/", "digest": KEY}],
     VISITS.field("headers").type: [{"name": "ETag", "value": '"1"'}, {"name": "ETag", "value": '"2"'}],
 }
 

@@ -10,6 +10,7 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transforms.aliases import InForce, Known
 from transforms.documents import CANDIDATES
 from transforms.history import split
 from transforms.near import VERDICTS
@@ -273,7 +274,7 @@ def test_a_round_writes_the_changed_urls_and_the_frontier_of_the_next(tmp_path):
         "facts": (FACTS, [visited("/a")]),
         "earlier": (URLS, [known("/a"), known("/b")]),
         "frontier": (FRONTIER, [due("/a"), due("/b", reason="seed")]),
-        "near": (VERDICTS, [{"url_key": url_key("/a"), "near_duplicate_of": url_key("/b"), "shard": 0}]),
+        "near": (VERDICTS, [{"url_key": url_key("/a"), "near_duplicate_of": url_key("/b"), "host": "a.test"}]),
     }
 
     def check(files):
@@ -295,4 +296,5 @@ def test_a_round_writes_the_changed_urls_and_the_frontier_of_the_next(tmp_path):
             name: pipeline | name >> beam.Create(list(split(pa.Table.from_pylist(rows, schema=schema), "url_key", 4)))
             for name, (schema, rows) in sides.items()
         }
-        assert_that(collections | AdvanceUrls(root, 5, LIMITS), check)
+        in_force = pipeline | "Rules" >> beam.Create([InForce.of(Known.of([]), [])])
+        assert_that(collections | AdvanceUrls(root, 5, LIMITS, 4, in_force), check)

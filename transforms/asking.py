@@ -38,7 +38,7 @@ class _Running(NamedTuple):
 class Requests:
     """Sends requests, keeps a client for each host, and gives answers as they come."""
 
-    def __init__(self, fetch: Fetch, open_client: Callable[[], Client]) -> None:
+    def __init__(self, fetch: Fetch, open_client: Callable[[HostTurn], Client]) -> None:
         self._fetch = fetch
         self._open_client = open_client
         self._pool = ThreadPoolExecutor(_WAITING_SHARE * fetch.connections, thread_name_prefix="fetch")
@@ -65,7 +65,7 @@ class Requests:
     ) -> None:
         client = self._clients.get(turn.host)
         if client is None:
-            client = self._clients[turn.host] = self._open_client()
+            client = self._clients[turn.host] = self._open_client(turn)
         self._running[lane.name] = _Running(now, client)
         self._pool.submit(self._act, lane, turn, request, ask, client)
 

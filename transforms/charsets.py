@@ -37,8 +37,14 @@ _WHATWG_NAMES = {
 def decode(body: bytes, http_charset: str | None, is_html: bool) -> tuple[str, str]:
     """The text of a body and the name of its charset, a name of the WHATWG Encoding standard in lower case.
 
-    Bytes that the charset does not allow become U+FFFD. Never raises; the text holds no lone surrogates.
+    Bytes that the charset does not allow become U+FFFD; U+0000 is left out, as browsers do in HTML, so that text in
+    an undeclared UTF-16 can mostly be read. Never raises; the text holds no lone surrogates.
     """
+    text, name = _decode(body, http_charset, is_html)
+    return text.replace("\0", ""), name
+
+
+def _decode(body: bytes, http_charset: str | None, is_html: bool) -> tuple[str, str]:
     charset = declared(body, http_charset, is_html)
     if charset is None:
         try:

@@ -11,28 +11,33 @@ from transforms.parsing import CONTENTS
 from transforms.tables import DIGESTS, KEY, TableWriter, from_ipc, to_ipc
 
 DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY), ("shard", pa.int32())])
+PAIRS = pa.schema([("url", pa.string()), ("other_url", pa.string()), ("digest", KEY)])
+"""URLs with one content: a duplicate, and who keeps it."""
 
 
-def precedence(content: dict[str, Any]) -> tuple[int, int, str]:
-    """Of several documents of a round with one content, the smallest keeps it: depth, length of the URL, alphabet."""
-    return (content["depth"], len(content["url"]), content["url"])
+def precedence(content: dict[str, Any]) -> tuple[bool, int, int, str]:
+    """Of several documents of a round with one content, the smallest keeps it.
+
+    One that names another page as canonical comes last; then depth, length of the URL, alphabet.
+    """
+    return (content["yields"], content["depth"], len(content["url"]), content["url"])
 
 
 def judge_contents(
     contents: list[dict[str, Any]], earlier: list[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """(rows of DUPLICATES, the contents that are new).
+    """(rows of DUPLICATES and PAIRS, the contents that are new).
 
     `earlier` may hold digests that are not among the contents. A document never is a duplicate of itself: its own
     digest may be known from an earlier visit.
     """
-    known = {row["digest"]: row["url_key"] for row in earlier}
+    known = {row["digest"]: row for row in earlier}
     owner = dict(known)
     duplicates, new = [], []
     for content in sorted(contents, key=precedence):
-        first = owner.setdefault(content["digest"], content["url_key"])
-        if first != content["url_key"]:
-            duplicates.append({"url_key": content["url_key"], "duplicate_of": first, "shard": content["shard"]})
+        first = owner.setdefault(content["digest"], content)
+        if first["url_key"] != content["url_key"]:
+            duplicates.append(content | {"duplicate_of": first["url_key"], "other_url": first["url"]})
         elif content["digest"] not in known:
             new.append(content)
     return duplicates, new
@@ -51,6 +56,8 @@ class _JudgeFn(beam.DoFn):
         writer.write_rows([{name: row[name] for name in DIGESTS.names} for row in rows])
         if file := writer.close():
             yield beam.pvalue.TaggedOutput("files", file)
+        if duplicates:
+            yield beam.pvalue.TaggedOutput("pairs", to_ipc(pa.Table.from_pylist(duplicates, schema=PAIRS)))
         table = pa.Table.from_pylist(duplicates, schema=DUPLICATES)
         for shard, part in split_by(table, table["shard"].to_pylist()):
             yield shard, to_ipc(part)
@@ -60,6 +67,7 @@ class Judged(NamedTuple):
     """What `JudgeContents` gives."""
 
     shard_to_duplicates: "beam.PCollection[Batch]"  # DUPLICATES
+    pairs: "beam.PCollection[bytes]"  # PAIRS
     files: "beam.PCollection"
 
 
@@ -67,7 +75,8 @@ class JudgeContents(beam.PTransform):
     """CoGroupByKey of the round's digests with those of all earlier rounds; writes the new ones.
 
     Takes {"new": CONTENTS, "earlier": DIGESTS} by partition of the digest. The first document with a content keeps it:
-    earlier round, then smaller depth, shorter URL, alphabetical order, so that runs agree.
+    earlier round, then one that names no other page as canonical, smaller depth, shorter URL, alphabetical order, so
+    that runs agree.
     """
 
     def __init__(self, root: str, round_: int) -> None:
@@ -78,6 +87,6 @@ class JudgeContents(beam.PTransform):
         judged = (
             sides
             | "WithEarlier" >> beam.CoGroupByKey()
-            | "Judge" >> beam.ParDo(self._fn).with_outputs("files", main="duplicates")
+            | "Judge" >> beam.ParDo(self._fn).with_outputs("pairs", "files", main="duplicates")
         )
-        return Judged(judged.duplicates, judged.files)
+        return Judged(judged.duplicates, judged.pairs, judged.files)

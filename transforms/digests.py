@@ -47,13 +47,13 @@ _STAMP = re.compile(
 )
 
 
-def content_digest(title: str, text: str, body: bytes) -> bytes:
+def content_digest(title: str, text: str, body: bytes, truncated: str = "") -> bytes:
     """16 bytes of BLAKE2b, equal for equal content; of the very bytes where there is too little text to compare.
 
-    `text` has the blocks of the page as lines.
+    `text` has the blocks of the page as lines. Of a `truncated` page the rest of the text is not known.
     """
     settled = settle(text)
-    content = f"{title}\n{settled}".encode() if len(settled) >= ENOUGH else body
+    content = f"{title}\n{settled}".encode() if len(settled) >= ENOUGH and not truncated else body
     return hashlib.blake2b(content, digest_size=16).digest()
 
 

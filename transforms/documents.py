@@ -7,12 +7,13 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transforms import urls
+from transforms import canonicals, urls
 from transforms.contents import DUPLICATES
 from transforms.history import Batch, split
 from transforms.index import write_segment
 from transforms.near import VERDICTS
 from transforms.near_rows import mark_near_duplicates, near_rows
+from transforms.outcomes import Outcome
 from transforms.parsers import PARSE_ERROR, PARSE_ERRORS
 from transforms.parsing import NOT_FOLLOWED, PAGES
 from transforms.quality import SOFT_404
@@ -48,6 +49,23 @@ def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
         index = pages.schema.get_field_index(name)
         pages = pages.set_column(index, PAGES.field(name), pc.if_else(is_copy, None, pages[name]))
     return pages.set_column(pages.schema.get_field_index("duplicate_of"), PAGES.field("duplicate_of"), owners)
+
+
+def judge_canonicals(pages: pa.Table, dead: Iterable[bytes]) -> pa.Table:
+    """The pages with `canonical_ignored` set, and `duplicate_of` where they yield to the page that they name."""
+    columns = ("url_key", "canonical_url", "canonical_ignored", "digest", "duplicate_of", "text")
+    if pages["canonical_url"].null_count == pages.num_rows:
+        return pages
+    ignored, joined = canonicals.judge(pages.filter(pages["is_document"]).select(columns).to_pylist(), dead)
+    keys = pages["url_key"].to_pylist()
+    reasons = pc.coalesce(pa.array([ignored.get(key) for key in keys], pa.string()), pages["canonical_ignored"])
+    pages = pages.set_column(
+        pages.schema.get_field_index("canonical_ignored"), PAGES.field("canonical_ignored"), reasons
+    )
+    rows = [{"url_key": key, "duplicate_of": target} for key, target in joined.items()]
+    known = zip(keys, pages["duplicate_of"].to_pylist(), strict=True)
+    rows += [{"url_key": key, "duplicate_of": owner} for key, owner in known if owner]
+    return mark_duplicates(pages, pa.Table.from_pylist(rows, schema=DUPLICATES))
 
 
 def flatten_links(pages: pa.Table) -> pa.Table:
@@ -113,16 +131,25 @@ def add_rejections(parts: Iterable[tuple[int, list[str]]]) -> tuple[int, list[st
     return total, sorted(samples)[:_SAMPLES]
 
 
+def dead_keys(facts: Batch) -> Iterator[bytes]:
+    """The keys of the URLs that were asked for, and gave no page."""
+    table = pa.ipc.open_stream(facts[1]).read_all()
+    yield from table.filter(pc.invert(pc.is_in(table["outcome"], _OPEN)))["url_key"].to_pylist()
+
+
+_OPEN = pa.array([Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS], pa.string())
+
+
 class _FinishFn(beam.DoFn):
     """Takes a shard: all pages of some hosts, and which of them are duplicates, or near duplicates."""
 
     def __init__(self, root: str, round_: int, partitions: int) -> None:
         self._root, self._round, self._partitions = root, round_, partitions
 
-    def process(self, shard: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[Any]:
+    def process(self, shard: tuple[int, dict[str, Iterable[bytes]]], dead: Iterable[bytes]) -> Iterator[Any]:
         number, sides = shard
         pages = from_ipc(sides["pages"], PAGES).sort_by([("depth", "ascending"), ("url", "ascending")])
-        pages = mark_duplicates(pages, from_ipc(sides["duplicates"], DUPLICATES))
+        pages = judge_canonicals(mark_duplicates(pages, from_ipc(sides["duplicates"], DUPLICATES)), dead)
         pages = mark_near_duplicates(pages, from_ipc(sides["near"], VERDICTS))
         links = flatten_links(pages.filter(pc.is_null(pages["duplicate_of"])))
         for name, rows in (
@@ -183,18 +210,20 @@ class Finished(NamedTuple):
 class FinishPages(beam.PTransform):
     """Write documents, links and an index segment for each shard, and give the URLs that its pages lead to.
 
-    Takes {"pages": PAGES, "duplicates": DUPLICATES, "near": VERDICTS} by shard. Duplicates are written without text;
-    their links are not followed, and they are not indexed. Near duplicates are not indexed either.
+    Takes {"pages": PAGES, "duplicates": DUPLICATES, "near": VERDICTS} by shard, and the keys of URLs that gave nothing.
+    Duplicates are written without text; their links are not followed, and they are not indexed. Near duplicates are not
+    indexed either.
     """
 
-    def __init__(self, root: str, round_: int, partitions: int) -> None:
+    def __init__(self, root: str, round_: int, partitions: int, dead: "beam.PCollection[bytes]") -> None:
         super().__init__()
+        self._dead = beam.pvalue.AsList(dead)
         self._fn = _FinishFn(root, round_, partitions)
 
     def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> "Finished":
         finished = (
             sides
             | "WithDuplicates" >> beam.CoGroupByKey()
-            | "Finish" >> beam.ParDo(self._fn).with_outputs("rejections", "files", main="candidates")
+            | "Finish" >> beam.ParDo(self._fn, self._dead).with_outputs("rejections", "files", main="candidates")
         )
         return Finished(finished.candidates, finished.rejections, finished.files)

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -10,8 +10,9 @@ from transforms.frontier import Due
 from transforms.host_rows import Tally
 from transforms.outcomes import Outcome
 from transforms.robots import Rules, Verdict
-from transforms.standing import Standing
-from transforms.urls import domain
+from transforms.settings import Politeness
+from transforms.standing import Standing, usual_rest
+from transforms.urls import domain, origin
 from transforms.urls import host as host_of
 
 
@@ -100,6 +101,26 @@ class Errand(NamedTuple):
 
     search: RobotsSearch
     sender: HostTurn
+
+
+class Manners(NamedTuple):
+    """What has to be kept to by who asks a host for more than the visit of a page, as a browser does."""
+
+    allows: Callable[[str], bool]  # whether robots.txt lets a canonical URL of the host be asked for
+    rest: Callable[[float], float]  # seconds to wait after an answer that took so many
+
+
+def manners(turn: HostTurn, politeness: Politeness) -> Manners:
+    """The manners for a host, by what is known of it when they are called for."""
+
+    def allowed(url: str) -> bool:
+        robots = turn.robots.get(origin(url))
+        return robots is not None and robots.verdict is not Verdict.UNREACHABLE and allows(robots, url)[0]
+
+    def rest(elapsed: float) -> float:
+        return usual_rest(dataclasses.replace(turn.standing, elapsed=elapsed), politeness).seconds
+
+    return Manners(allowed, rest)
 
 
 def lane_name(host: str, scope: str, addresses: Sequence[str] = ()) -> str:

@@ -47,6 +47,10 @@ class Bloom:
             np.zeros((int(self._mask) + 1) // 8, np.uint8) if bits is None else np.frombuffer(bits, np.uint8).copy()
         )
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._bits.any()
+
     def add(self, keys: pa.Array | pa.ChunkedArray) -> None:
         for place in self._places(keys):
             np.bitwise_or.at(self._bits, (place >> np.uint64(3)).astype(np.int64), _bit(place))

@@ -8,6 +8,7 @@ TEXT = frozenset({"text/plain"})
 _WS = "\t\n\r "
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _PARAMETER = re.compile(r';[\t\n\r ]*([^;=]*)(?:=(?:"((?:[^"\\]|\\.)*+)(?:"|\\?$)[^;]*|([^;]*)))?', re.DOTALL)
+_LIST_ITEM = re.compile(r'(?:[^",]++|"(?:[^"\\]|\\.)*+(?:"|\\?$))++', re.DOTALL)
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 UNKNOWN = frozenset({None, "*/*", "unknown/unknown", "application/unknown"})
@@ -35,17 +36,22 @@ _BINARY_BYTE = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 def parse(content_type: str | None) -> tuple[str | None, str | None]:
     """The lower-case essence (`type/subtype`) and the charset of a Content-Type, each None if absent.
 
-    As "parse a MIME type" of the MIME Sniffing standard: junk between parameters is skipped, and the first
-    valid charset counts.
+    As "extract a MIME type" of the Fetch standard: of several between commas the last valid one counts, with the
+    charset of an earlier one of the same essence if it has none. Each is read as "parse a MIME type" of the MIME
+    Sniffing standard does: junk between parameters is skipped, and the first valid charset counts.
 
     >>> parse('Text/HTML; charset="UTF-8"; charset=x')
     ('text/html', 'UTF-8')
     """
-    essence, semicolon, rest = (content_type or "").strip(_WS).partition(";")
-    kind, _, subtype = essence.rstrip(_WS).partition("/")
-    if not (_TOKEN.fullmatch(kind) and _TOKEN.fullmatch(subtype)):
-        return None, None
-    return f"{kind}/{subtype}".lower(), _charset(semicolon + rest)
+    essence = charset = None
+    for item in _LIST_ITEM.findall(content_type or ""):
+        found, semicolon, rest = item.strip(_WS).partition(";")
+        kind, _, subtype = found.rstrip(_WS).partition("/")
+        found = f"{kind}/{subtype}".lower()
+        if _TOKEN.fullmatch(kind) and _TOKEN.fullmatch(subtype) and not (essence and found == "*/*"):
+            charset = _charset(semicolon + rest) or (charset if found == essence else None)
+            essence = found
+    return essence, charset
 
 
 def media_type(content_type: str | None, body: bytes) -> str:

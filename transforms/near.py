@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from transforms import signatures
+from transforms import signatures, urls
 from transforms.keys import words
 from transforms.tables import KEY
 
@@ -42,7 +42,13 @@ DOCUMENT = ENTRIES.remove(0)
 PAIRS = pa.schema([*DOCUMENT, *(field.with_name(f"like_{field.name}") for field in DOCUMENT)])
 """A document of the round, and one before it in precedence that it is like."""
 
-VERDICTS = pa.schema([("url_key", KEY), ("near_duplicate_of", KEY), ("shard", pa.int32())])
+VERDICTS = pa.schema(
+    [
+        *((name, DOCUMENT.field(name).type) for name in ("url_key", "url", "shard")),
+        ("host", pa.string()),
+        ("near_duplicate_of", KEY),
+    ]
+)
 
 Row = dict[str, Any]
 
@@ -114,7 +120,8 @@ def decide(
         else:
             representatives[key] = row
     return [
-        {"url_key": key, "near_duplicate_of": other["url_key"], "shard": documents[key]["shard"]}
+        {name: documents[key][name] for name in ("url_key", "url", "shard")}
+        | {"host": urls.host(documents[key]["url"]), "near_duplicate_of": other["url_key"]}
         for key, other in chosen.items()
     ]
 

@@ -1,14 +1,12 @@
-"""Facts that a page states about itself: title, description, language, date, directives, canonical URL."""
+"""Facts that a page states about itself: title, description, keywords, date, directives, canonical URL."""
 
 import email.utils
-import functools
 import itertools
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
-
-import py3langid.langid
 
 from transforms import urls
 from transforms.page_text import collapse
@@ -16,26 +14,43 @@ from transforms.page_text import collapse
 MAX_FACT = 2_000
 """Characters of a title, a description or keywords that are kept."""
 
+_MAX_TAGS = 1_000  # meta tags that are looked at
 _MAX_TITLES = 10  # looked at for one that is the page's
+
+_TITLES = ("og:title", "twitter:title", "dc.title", "dcterms.title")
+_DESCRIPTIONS = ("description", "og:description", "twitter:description", "dc.description", "dcterms.description")
+_KEYWORDS = ("keywords", "news_keywords", "dc.subject", "dcterms.subject")
+_TAG = "article:tag"  # one keyword of several
 
 _DATE_NAMES = (
     "article:published_time",
+    "og:published_time",
     "datepublished",
+    "citation_publication_date",
+    "citation_date",
     "dc.date.issued",
     "dcterms.issued",
+    "dc.date.created",
+    "dcterms.created",
     "dc.date",
     "dcterms.date",
+    "parsely-pub-date",
+    "publish-date",
+    "publishdate",
     "pubdate",
     "date",
 )
 """Meta tags with a publication date, the most certain first."""
 
+_JSON_LD = "application/ld+json"
+_JSON_DATE = re.compile(r'"datePublished"\s*:\s*("[^"]{1,100}")')
+_PUBLISHED_CLASSES = frozenset({"dt-published", "published", "entry-date"})  # of microformats, and WordPress
+_MAX_TIMES = 1_000  # elements that are looked at
 _EARLIEST_YEAR, _LATEST_YEAR = 1900, 2100  # anything else is a slip of the pen
 _MAX_DATE = 64
-
-_LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[-_][\w-]*)?")
-_NO_LANGUAGE = frozenset({"mis", "mul", "und", "zxx"})  # ISO 639's words for "none" and "several"
-_DETECT_AT_LEAST, _DETECT_AT_MOST = 50, 300  # characters
+_SLASHES = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(.*)", re.DOTALL)
+_DAY_FIRST = re.compile(r"(\d{1,2})\.? ([A-Za-z]{3})[a-z]*\.?,? (\d{4})")
+_MONTH_FIRST = re.compile(r"([A-Za-z]{3})[a-z]*\.? (\d{1,2}),? (\d{4})")
 
 
 class Meta(NamedTuple):
@@ -53,7 +68,7 @@ def meta(root: Any) -> Meta:
     """The meta tags of a parsed page."""
     tags: list[tuple[str, str]] = []
     language = ""
-    for element in root.iter("meta"):
+    for element in itertools.islice(root.iter("meta"), _MAX_TAGS):
         get = element.get
         if content := get("content"):
             if name := get("name") or get("property") or get("itemprop"):
@@ -63,33 +78,77 @@ def meta(root: Any) -> Meta:
     return Meta(tuple(tags), language)
 
 
-def title(root: Any) -> str:
-    """The page's title element; pictures in SVG have titles of their own. "" if there is none."""
+def title(root: Any, tags: Meta) -> str:
+    """The page's title element, else what it is to be called when it is shared; "" if there is neither.
+
+    Pictures in SVG have titles of their own.
+    """
     for element in itertools.islice(root.iter("title"), _MAX_TITLES):
         text = collapse(element.text or "")[:MAX_FACT]
         if text and next(element.iterancestors("svg"), None) is None:
             return text
-    return ""
+    return tags.first(*_TITLES)
+
+
+def description(tags: Meta) -> str:
+    return tags.first(*_DESCRIPTIONS)
+
+
+def keywords(tags: Meta) -> str:
+    """As the page has them, which mostly is between commas."""
+    return tags.first(*_KEYWORDS) or ", ".join(content for name, content in tags.tags if name == _TAG)[:MAX_FACT]
 
 
 def published_at(root: Any, tags: Meta) -> datetime | None:
-    """When the page says it was published, in UTC; None if it does not, or not so that it makes sense."""
-    stated = [tags.first(name) for name in _DATE_NAMES]
-    for element in root.iter("time"):
-        if element.get("pubdate") is not None or (element.get("itemprop") or "").lower() == "datepublished":
-            stated.append(element.get("datetime") or element.text or "")
-    return next((moment for text in stated if (moment := parse_date(text))), None)
+    """When the page says it was published, in UTC; None if it does not, or not so that it makes sense.
+
+    By meta tags, else JSON-LD, else what the page marks as the time of its publication, else its only time.
+    """
+    return next((moment for text in _stated_dates(root, tags) if (moment := parse_date(text))), None)
+
+
+def _stated_dates(root: Any, tags: Meta) -> Iterator[str]:
+    yield from (tags.first(name) for name in _DATE_NAMES)
+    for element in root.iter("script"):
+        if (element.get("type") or "").strip().lower() == _JSON_LD:
+            for stated in _JSON_DATE.findall(element.text or "")[:1]:
+                yield _unquoted(stated)
+    times = set()
+    for element in itertools.islice(root.iter("time"), _MAX_TIMES):
+        get = element.get
+        when = get("datetime") or element.text or ""
+        times.add(when)
+        is_publication = get("pubdate") is not None or (get("itemprop") or "").lower() == "datepublished"
+        if is_publication or not _PUBLISHED_CLASSES.isdisjoint((get("class") or "").lower().split()):
+            yield when
+    if len(times) == 1:
+        yield from times
+
+
+def _unquoted(string: str) -> str:
+    try:
+        return str(json.loads(string))
+    except ValueError:
+        return ""
 
 
 def parse_date(text: str) -> datetime | None:
-    """A date in ISO 8601 or as in mail, in UTC, which is also taken for what names no zone.
+    """A date in ISO 8601, as in mail, or in English words, in UTC, which is also taken for what names no zone.
 
+    >>> parse_date("March 5, 2024").isoformat()
+    '2024-03-05T00:00:00+00:00'
     >>> parse_date("Tue, 05 Mar 2024 10:00:00 +0900").isoformat()
     '2024-03-05T01:00:00+00:00'
     """
     text = text.strip()
     if not text or len(text) > _MAX_DATE:
         return None
+    if match := _SLASHES.fullmatch(text):
+        text = f"{match[1]}-{match[2]:0>2}-{match[3]:0>2}{match[4]}"
+    elif match := _DAY_FIRST.fullmatch(text):
+        text = f"{match[1]} {match[2]} {match[3]} 00:00"
+    elif match := _MONTH_FIRST.fullmatch(text):
+        text = f"{match[2]} {match[1]} {match[3]} 00:00"
     for parser in (datetime.fromisoformat, email.utils.parsedate_to_datetime):
         try:
             moment = parser(text)
@@ -107,25 +166,3 @@ def canonical_url(root: Any, base: str) -> str | None:
         if is_canonical and (url := urls.canonical(element.get("href") or "", base)):
             return url
     return None
-
-
-def language(stated: Iterable[str], text: str) -> str:
-    """The primary language subtag, lower-case: the first one stated that is one, else a guess from the text.
-
-    A list of several languages states none. "" if there is nothing to guess from.
-
-    >>> language(["de, fr", "pt-BR"], "")
-    'pt'
-    """
-    for tag in stated:
-        match = _LANGUAGE.fullmatch(tag.strip())
-        if match and (primary := match[1].lower()) not in _NO_LANGUAGE:
-            return primary
-    if len(text) < _DETECT_AT_LEAST:
-        return ""
-    return str(_identifier().classify(text[:_DETECT_AT_MOST])[0])
-
-
-@functools.cache
-def _identifier() -> py3langid.langid.LanguageIdentifier:
-    return py3langid.langid.LanguageIdentifier.from_model_file(py3langid.langid.MODEL_FILE)

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 from transforms import urls
 from transforms.page_text import collapse
 
+MAX_LINKS = 20_000
+"""Links of a page that are kept; the largest indexes have 8,000."""
+
 MAX_ANCHOR = 200
 """Characters of an anchor text, and of a rel, that are kept."""
 
@@ -19,15 +22,16 @@ class Link(NamedTuple):
     url: str  # canonical
     anchor: str  # its text, or what stands for an image; at most MAX_ANCHOR characters
     rel: str  # as the page has it
-    kind: str  # a area frame iframe link alternate img form srcset object embed redirect
+    kind: str  # a area frame iframe link alternate img form srcset object embed redirect canonical
 
 
-FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect"})
+FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect", "canonical"})
 """Kinds that lead to pages; `link` does for some relations only, `alternate` is a feed or another format."""
 
-_PAGE_RELATIONS = frozenset({"alternate", "canonical", "next", "prev"})
+_PAGE_RELATIONS = frozenset({"alternate", "next", "prev"})
 _UNENDORSED = frozenset({"nofollow", "sponsored", "ugc"})
 
+_MAX_REFERENCES = 200_000  # that are looked at; the largest pages have 40,000
 _MAX_PIECES = 64  # of text, and elements, that are looked at for an anchor
 _MAX_CANDIDATES = 100  # of a srcset; real ones have ten
 _MAX_REFERENCE = 16_384  # a longer one is data, not an address
@@ -111,32 +115,40 @@ def srcset(value: str) -> Iterator[str]:
 def links(root: Any, url: str, base: str) -> list[Link]:
     """The http and https links of a page at a canonical URL, in document order, without those to itself.
 
-    `base` is the page's `base_url`.
+    `base` is the page's `base_url`. At most MAX_LINKS.
     """
     directory = _directory(base)
     targets: dict[str, str | None] = {}
     found: dict[tuple[str, str], Link] = {}
-    for element, kind, as_given in _references(root):
-        if (as_given[0] == "#" and base == url) or len(as_given) > _MAX_REFERENCE:
-            continue
-        reference = _without_fragment(as_given)
-        if reference in targets:
-            target = targets[reference]
+    for element, kind, as_given in itertools.islice(_references(root), _MAX_REFERENCES):
+        if as_given in targets:
+            target = targets[as_given]
         else:
-            # A path depends on nothing but the base's directory, so all pages of a directory share the cache.
-            nearest = base if not reference or reference[0] == "?" else directory
-            canonical = _remembered if len(reference) <= _REMEMBERED else urls.canonical
-            target = targets[reference] = canonical(reference, nearest)
-        if target is None or target == url:
+            target = targets[as_given] = _target(as_given, url, base, directory)
+        if target is None:
             continue
         rel = (element.get("rel") or "").strip()[:MAX_ANCHOR]
         earlier = found.get((target, kind))
         if earlier is None:
             found[target, kind] = Link(target, _anchor(element, kind), rel, kind)
+            if len(found) == MAX_LINKS:
+                break
         elif not earlier.anchor or earlier.rel != rel:
             anchor = earlier.anchor or _anchor(element, kind)
             found[target, kind] = _followed_rather(earlier, earlier._replace(rel=rel))._replace(anchor=anchor)
     return list(found.values())
+
+
+def _target(as_given: str, url: str, base: str, directory: str) -> str | None:
+    """The canonical URL that a reference leads to; None if that is no other page."""
+    if (as_given[0] == "#" and base == url) or len(as_given) > _MAX_REFERENCE:
+        return None
+    reference = _without_fragment(as_given)
+    # A path depends on nothing but the base's directory, so all pages of a directory share the cache.
+    nearest = base if not reference or reference[0] == "?" else directory
+    canonical = _remembered if len(reference) <= _REMEMBERED else urls.canonical
+    target = canonical(reference, nearest)
+    return None if target == url else target
 
 
 def _followed_rather(earlier: Link, later: Link) -> Link:
@@ -149,6 +161,10 @@ def _references(root: Any) -> Iterator[tuple[Any, str, str]]:
     for element in root.iter(*_LINKING):
         tag = element.tag
         get = element.get
+        if tag == "a":  # nearly all of them
+            if reference := get("href"):
+                yield element, tag, reference
+            continue
         attribute = _URL_ATTRIBUTES.get(tag)
         if attribute is not None and (reference := get(attribute)):
             if tag == "link":
@@ -166,8 +182,11 @@ def _references(root: Any) -> Iterator[tuple[Any, str, str]]:
 
 def _link_kind(element: Any) -> str:
     kind = (element.get("type") or "").strip().lower()
+    relations = (element.get("rel") or "").lower().split()
+    if "canonical" in relations:
+        return "canonical"
     is_page = not kind or "html" in kind
-    return "link" if is_page or "alternate" not in (element.get("rel") or "").lower().split() else "alternate"
+    return "link" if is_page or "alternate" not in relations else "alternate"
 
 
 def _without_fragment(reference: str) -> str:

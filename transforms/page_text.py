@@ -1,16 +1,35 @@
 """The text of a parsed page: what its author wrote there, without what surrounds it on every page."""
 
+import functools
+import itertools
+import re
 from typing import Any, NamedTuple
 
 from lxml import etree
+
+MAX_TEXT = 2_000_000
+"""Characters of a page's text that are kept. A long novel has 1,500,000."""
 
 MAX_HEADINGS = 500
 MAX_HEADING = 500
 """Headings of a page, and characters of one, that are kept."""
 
 _INVISIBLE = "head title script style template noscript"
-_SURROUNDINGS = "nav footer aside"
-_SURROUNDING_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search"})
+_SURROUNDINGS = "nav footer aside dialog button select datalist"
+_SURROUNDING_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search", "dialog"})
+_SURROUNDING_NAMES = (
+    "nav navbar navigation navheader navfooter topbar toolbar menu menubar breadcrumb breadcrumbs pager pagination"
+    " sidebar sphinxsidebar related site-header masthead banner footer copyright skiplink"
+    " cookie cookies consent newsletter social share ad ads advert advertisement popup"
+)
+_NAMED = re.compile(rf"(?:^|[\s_-])(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE)
+_LONGEST_NAME = 500  # characters of a class or id that is looked at
+_NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form")
+_CORES = ("main", "article", "h1")
+_MAX_CORES = 10  # elements that are looked at
+_SHORT = 60  # characters
+_SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
+
 _HEADINGS = "h1 h2 h3 h4 h5 h6"
 _BLOCKS = (
     "address article blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption"
@@ -44,25 +63,68 @@ class Text(NamedTuple):
 
     text: str
     headings: list[str]
+    truncated: bool  # there is more than MAX_TEXT characters
 
 
 def main_text(root: Any) -> Text:
     """The main text of a page; all of its text if that leaves nothing.
 
-    To drop navigation, headers, footers and asides from the tree scores better on documentation than the
-    extractors made for articles, and costs a fraction of theirs. Elements of such roles get renamed.
+    What surrounds it is known by its element, its role, or the last word of a class or id (`navbar`, `site-footer`),
+    unless it holds the page's core: such a name may stand for the whole layout. So is what stands before the first
+    heading, if it is short lines without a sentence and no more than the rest. benchmarks/main_text.py compares this
+    with extractors that were made for articles. Changes the tree: elements that are left out get renamed.
     """
     for attribute in _ROLES_AND_HIDDEN(root):
         if attribute.attrname == "hidden" or attribute.strip().lower() in _SURROUNDING_ROLES:
             # A pattern in the stylesheet would look for each role on each element: five times slower.
             attribute.getparent().tag = "nav"
-    main = _read(_MAIN, root)
-    return main if main.text else _read(_WHOLE, root)
+    around_cores = _around_cores(root)
+    for element in root.iter(*_NAMED_TAGS):
+        if _is_named(element) and element not in around_cores:
+            element.tag = "nav"
+    lines, headings = _read(_MAIN, root)
+    lines = _without_banner(lines, headings)
+    if not lines:
+        lines, headings = _read(_WHOLE, root)
+    text = "\n".join(lines)
+    return Text(text[:MAX_TEXT], [heading for _, heading in headings[:MAX_HEADINGS]], len(text) > MAX_TEXT)
 
 
 def collapse(text: str) -> str:
     """The text in one line, white space collapsed."""
     return " ".join(text.split())
+
+
+def _around_cores(root: Any) -> set[Any]:
+    """The elements that the page's core, as far as it is marked, stands in."""
+    found = set()
+    for core in itertools.islice(root.iter(*_CORES), _MAX_CORES):
+        for ancestor in core.iterancestors():
+            if ancestor in found:
+                break
+            found.add(ancestor)
+    return found
+
+
+def _is_named(element: Any) -> bool:
+    classes, identifier = element.get("class"), element.get("id")
+    if classes and len(classes) <= _LONGEST_NAME and _is_surrounding(classes):
+        return True
+    if not identifier or len(identifier) > _LONGEST_NAME or not _is_surrounding(identifier):
+        return False
+    return element.tag != "section" and "section" not in (classes or "").split()  # there it repeats the heading
+
+
+@functools.lru_cache(maxsize=2**13)
+def _is_surrounding(name: str) -> bool:
+    return _NAMED.search(name) is not None
+
+
+def _without_banner(lines: list[str], headings: list[tuple[int, str]]) -> list[str]:
+    banner = lines[: headings[0][0]] if headings else []
+    is_small = 2 * sum(map(len, banner)) <= sum(map(len, lines))
+    has_prose = any(len(line) > _SHORT or line.endswith(_SENTENCE_ENDS) for line in banner)
+    return lines[len(banner) :] if is_small and not has_prose else lines
 
 
 def _stylesheet(dropped: list[str], more: str) -> etree.XSLT:
@@ -85,12 +147,13 @@ _WHOLE = _stylesheet(_INVISIBLE.split(), "")
 _MAIN = _stylesheet([*_INVISIBLE.split(), *_SURROUNDINGS.split()], _HEADER)
 
 
-def _read(stylesheet: etree.XSLT, root: Any) -> Text:
+def _read(stylesheet: etree.XSLT, root: Any) -> tuple[list[str], list[tuple[int, str]]]:
+    """The lines, and the headings with the number of the line that each is."""
     lines: list[str] = []
-    headings: list[str] = []
+    headings: list[tuple[int, str]] = []
     for block in str(stylesheet(root)).split(_BLOCK):
         if line := " ".join(block.split()):
+            if block[0] == _HEADING:
+                headings.append((len(lines), line[:MAX_HEADING].rstrip(" ¶")))  # Sphinx ends it with a link to it
             lines.append(line)
-            if block[0] == _HEADING and len(headings) < MAX_HEADINGS:
-                headings.append(line[:MAX_HEADING].rstrip(" ¶"))  # Sphinx ends a heading with a link to it
-    return Text("\n".join(lines), headings)
+    return lines, headings

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import apache_beam as beam
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from transforms import media_types, sitemap_terms, urls
+from transforms import canonicals, media_types, sitemap_terms, urls
 from transforms.crawl_dir import CrawlDir
 from transforms.history import Batch, split, split_by
 from transforms.keys import shard
@@ -54,6 +55,7 @@ FACTS = pa.schema(
         *((name, VISITS.field(name).type) for name in ("depth", "referrer", "attempt", "priority", "redirects")),
         ("discovered_round", pa.int32()),
         ("host_failures", pa.int32()),
+        ("redirect_to", pa.string()),
         ("respelled", pa.string()),  # the URL of a redirect that leads to another spelling of the same URL
         ("digest", KEY),
         ("denied_meta", pa.bool_()),
@@ -64,7 +66,11 @@ FACTS = pa.schema(
     ]
 )
 CONTENTS = pa.schema(
-    [("digest", KEY), ("url_key", KEY), ("url", pa.string()), ("depth", pa.int32()), ("shard", pa.int32())]
+    [
+        *(("digest", KEY), ("url_key", KEY), ("url", pa.string())),
+        *(("host", pa.string()), ("depth", pa.int32()), ("shard", pa.int32())),
+        ("yields", pa.bool_()),  # names another page as canonical
+    ]
 )
 
 
@@ -119,7 +125,8 @@ def parse_visit(
         return None, []
     headers = [(h["name"], h["value"]) for h in visit["headers"]]
     page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds)
-    return page, [*refresh_links(visit["url"], headers), *(page.links if page else ())]
+    links = [*refresh_links(visit["url"], headers), *canonicals.header_links(visit["url"], headers)]
+    return page, [*links, *(page.links if page else ())]
 
 
 def refresh_links(url: str, headers: Headers) -> list[Link]:
@@ -138,6 +145,10 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
         row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
         row["stays"] = visit.get("digest_before") is not None
+        row["truncated"] = "bytes" if visit.get("truncated") else row["truncated"]
+        headers = [(h["name"], h["value"]) for h in visit["headers"] or ()]
+        canonical_url, ignored = canonicals.declared(visit["url"], page.canonical_url, headers)
+        row |= {"canonical_url": canonical_url, "canonical_ignored": ignored}
     return row
 
 
@@ -232,7 +243,8 @@ class _ParseFn(beam.DoFn):
         shards = [shard(host, self._shards) for host in table["host"].to_pylist()]
         for number, rows in split_by(table, shards):
             yield number, to_ipc(rows)
-        table = table.append_column("shard", pa.array(shards, pa.int32()))
+        yields = pc.and_(pc.is_valid(table["canonical_url"]), pc.is_null(table["canonical_ignored"]))
+        table = table.append_column("yields", yields).append_column("shard", pa.array(shards, pa.int32()))
         contents = conform(table.filter(table["is_document"]), CONTENTS)
         yield from (beam.pvalue.TaggedOutput("contents", b) for b in split(contents, "digest", self._partitions))
         if self._near:

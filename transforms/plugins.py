@@ -5,6 +5,7 @@ from typing import Any
 
 PARSERS = "beamtrawl.parsers"
 OBSERVERS = "beamtrawl.observers"
+DOWNLOADERS = "beamtrawl.downloaders"
 
 
 class PluginError(ValueError):

@@ -35,9 +35,14 @@ def header(headers: Headers, name: str) -> str | None:
     return next((value for key, value in headers if key.lower() == name), None)
 
 
+def content_type(headers: Headers) -> str | None:
+    """The Content-Type as one line; None if there is none."""
+    return ", ".join(value for key, value in headers if key.lower() == "content-type") or None
+
+
 def wanted(headers: Headers, types: Collection[str]) -> bool:
     """Whether the declared media type is one of these; an undeclared one is, as it may be."""
-    essence = media_types.parse(header(headers, "content-type"))[0]
+    essence = media_types.parse(content_type(headers))[0]
     return essence is None or essence in media_types.UNKNOWN or essence in types
 
 

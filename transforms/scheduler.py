@@ -51,7 +51,7 @@ class VisitContext:
     round: int
     deadline: datetime
     asked_before: datetime | None  # an attempt that did not commit may have asked any host until then
-    opener: Callable[[Names], Callable[[], Client]]  # once a bundle: what opens a client for a host
+    opener: Callable[[Names], Callable[[hosts.Manners], Client]]  # once a bundle: what opens a client for a host
     progress: str | None = None  # a file prefix for reports on the way, if anybody reads them
     stop_file: str | None = None  # when it appears, no further request starts
 
@@ -73,7 +73,10 @@ class HostScheduler:
         self._held = held
         self._politeness = context.settings.politeness
         self.names = Names(context.settings.fetch)
-        self._requests = Requests(context.settings.fetch, context.opener(self.names))
+        open_client = context.opener(self.names)
+        self._requests = Requests(
+            context.settings.fetch, lambda turn: open_client(hosts.manners(turn, self._politeness))
+        )
         self._lanes = Lanes(lambda: self._deadline)
         self._turns: dict[str, hosts.HostTurn] = {}  # by host, also those whose turn is over
         self._deadline = monotonic(context.deadline)

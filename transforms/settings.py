@@ -91,6 +91,10 @@ class Fetch:
     lookups_per_second: float = _setting(50.0, "names that one worker looks up, at most")
     verify_tls: bool = _setting(True, "whether certificates must be right; false for servers of your own only")
     client: str = _setting("direct", 'what sends requests: "direct" (http.client), or "requests"; both keep all bounds')
+    downloaders: list[str] = _setting(
+        [], 'other ways to fetch, as "NAME HOST" or "NAME https:"; "render HOST" has a browser run the scripts of pages'
+    )
+    browser: str = _setting("chromium", "the program that renders")
     proxy: str = _setting("", "the URL of a proxy for all requests, with USER:PASSWORD@ if it wants them", secret=True)
     headers: list[str] = _setting([], 'further headers for every request, as "Name: value"', secret=True)
     credentials: list[str] = _setting(
@@ -139,6 +143,13 @@ class Sitemaps:
 
 
 @dataclasses.dataclass(frozen=True)
+class Aliases:
+    """Which URLs are one resource, as their contents have shown."""
+
+    learn: bool = _setting(True, "whether rules are learned and used: index pages, letter case, mirrors, …")
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """All settings; each part is a table of `crawl.toml`."""
 
@@ -151,7 +162,7 @@ class Settings:
     watch: Watch = Watch()
     recrawl: Recrawl = Recrawl()
     sitemaps: Sitemaps = Sitemaps()
-    documents: Documents = Documents()
+    aliases: Aliases = Aliases()
 
     def __post_init__(self) -> None:
         for part in dataclasses.fields(self):
@@ -240,6 +251,8 @@ def _item_problem(key: str, item: str) -> str | None:
             re.compile(item)
         if key == "fetch.resolve":
             pin(item)
+        if key == "fetch.downloaders":
+            downloader(item)
     except (ValueError, re.error) as error:
         return f"{error}"
     if key == "fetch.headers":
@@ -272,6 +285,14 @@ def pin(text: str) -> tuple[str, int, str]:
     if not re.fullmatch(r"[\w.-]+", name) or not port.isdecimal() or not 0 < int(port) < 65_536:
         raise ValueError(f'"{text}" must be NAME:PORT:ADDRESS')
     return name.lower(), int(port), str(ipaddress.ip_address(address.removeprefix("[").removesuffix("]")))
+
+
+def downloader(text: str) -> tuple[str, str]:
+    """(name, host or scheme) of a "NAME HOST" or a "NAME SCHEME:"; ValueError says what is wrong with it."""
+    name, _, what = text.partition(" ")
+    if not name or not re.fullmatch(r"https?:|[^\s:/]+(:\d+)?|\[[\da-fA-F:]+\](:\d+)?", what := what.strip().lower()):
+        raise ValueError(f'"{text}" must be "NAME HOST", "NAME HOST:PORT" or "NAME https:"')
+    return name, what
 
 
 def header(text: str) -> tuple[str, str]:

@@ -1,21 +1,21 @@
 """What a parser gets, a `Source`, and what it gives, a `Page`."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from transforms import charsets, directives, page_facts, urls
+from transforms import charsets, directives, languages, page_facts, urls
 from transforms.digests import content_digest
-from transforms.page_links import MAX_ANCHOR, Link
-from transforms.page_text import MAX_HEADING, MAX_HEADINGS, collapse
+from transforms.page_links import MAX_ANCHOR, MAX_LINKS, Link
+from transforms.page_text import MAX_HEADING, MAX_HEADINGS, MAX_TEXT, collapse
 from transforms.quality import Traits
 
 MAX_BYTES = 10_485_760
-"""Bytes of a body that are looked at, and characters of a text that are kept."""
+"""Bytes of a body that are looked at."""
 
-MAX_LINKS = 10_000
-"""Links that are taken of a source which `Source.page` makes a page of."""
+MAX_MARKUP = 5_242_880
+"""Bytes of HTML or XML that are read: a tree takes many times its text."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -31,6 +31,7 @@ class Page:
     headings: list[str] = dataclasses.field(default_factory=list)
     text: str  # the main text; blocks on lines of their own
     published_at: datetime | None = None  # UTC
+    truncated: str = ""  # the bound that kept the rest from being read: bytes, nodes, depth, text or links
     digest: bytes  # 16 bytes, equal for equal content
     canonical_url: str | None = None  # what the page says of itself
     noindex: bool
@@ -51,10 +52,17 @@ class Source(NamedTuple):
     robot_name: str
     asked: directives.Directives  # by headers
     language: str  # by header
+    is_truncated: bool = False  # there was more of it
 
     def decode(self, is_markup: bool = False) -> tuple[str, str]:
         """The text and its charset, by declaration first; what `is_markup` may declare its charset itself."""
-        return charsets.decode(self.body, self.charset, is_markup)
+        return charsets.decode(self.body[:MAX_MARKUP] if is_markup else self.body, self.charset, is_markup)
+
+    def truncated(self, by_bytes: bool, by_text: bool, links: Sequence[Link]) -> str:
+        """`Page.truncated` of a page with these links."""
+        if by_bytes or self.is_truncated:
+            return "bytes"
+        return "text" if by_text else "links" if len(links) == MAX_LINKS else ""
 
     def page(
         self,
@@ -75,24 +83,28 @@ class Source(NamedTuple):
         `links` are (reference, anchor text): references may be relative, and those that lead nowhere are dropped.
         Blocks of the text are its lines. Everything is cleaned of what cannot be stored, and cut to its bounds.
         """
-        lines = (collapse(line) for line in _storable(text)[:MAX_BYTES].splitlines())
+        lines = (collapse(line) for line in _storable(text).splitlines())
         text = "\n".join(filter(None, lines))
+        found = self._links(links)
+        truncated = self.truncated(False, len(text) > MAX_TEXT, found)
+        text = text[:MAX_TEXT]
         title, description, keywords = (_fact(part) for part in (title, description, keywords))
         return Page(
             media_type=self.media_type,
             charset=charset,
-            language=page_facts.language([_storable(language), self.language], text),
+            language=languages.language([_storable(language), self.language], text),
             title=title,
             description=description,
             keywords=keywords,
             headings=[line[:MAX_HEADING] for part in headings if (line := _fact(part))][:MAX_HEADINGS],
             text=text,
             published_at=published_at,
-            digest=content_digest(title, text, self.body),
+            truncated=truncated,
+            digest=content_digest(title, text, self.body, truncated),
             noindex=self.asked.noindex,
             nofollow=self.asked.nofollow,
             noarchive=self.asked.noarchive,
-            links=self._links(links),
+            links=found,
             facts={_fact(name): fact for name, value in (facts or {}).items() if (fact := _fact(value))},
         )
 

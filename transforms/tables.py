@@ -119,6 +119,7 @@ DOCUMENTS = pa.schema(
         ("near_key", pa.int64()),  # of its cluster; null: too short a text, or an exact duplicate
         ("duplicate_of", KEY),
         ("canonical_url", pa.string()),
+        ("canonical_ignored", pa.string()),  # why it is not believed
         ("noindex", pa.bool_()),
         ("nofollow", pa.bool_()),
         ("noarchive", pa.bool_()),
@@ -128,6 +129,7 @@ DOCUMENTS = pa.schema(
         ("depth", pa.int32()),
         ("near_duplicate_of", KEY),  # the document that represents both in the index
         ("quality_reasons", pa.list_(pa.string())),
+        ("truncated", pa.string()),  # the bound that kept the rest from being read; null: all was
     ]
 )
 
@@ -149,7 +151,7 @@ URLS = pa.schema(
         ("url_key", KEY),
         ("url", pa.string()),
         ("host", pa.string()),
-        ("state", pa.string()),  # due, fetched, redirected, gone, failed, denied
+        ("state", pa.string()),  # due, fetched, redirected, gone, failed, denied, alias
         ("depth", pa.int32()),
         ("score", pa.float64()),
         ("discovered_round", pa.int32()),
@@ -169,6 +171,26 @@ URLS = pa.schema(
         ("sitemap", SITEMAP),
         ("sitemap_lastmod", TIME),  # when it changed last, as the sitemaps that name it say
         ("near_duplicate_of", KEY),  # as its last visit found
+        ("joined_to", KEY),  # of an alias, or of a permanent redirect: the URL that stands for it
+        ("stand_ins", pa.list_(pa.string())),  # a few aliases of a URL that is due, in case that it gives nothing
+    ]
+)
+
+_PAIR = pa.struct([("url", pa.string()), ("other_url", pa.string()), ("digest", KEY)])
+
+ALIASES = pa.schema(
+    [
+        ("origin", pa.string()),  # scheme://host[:port] of the URLs that the rule changes
+        ("host", pa.string()),
+        ("kind", pa.string()),  # index_page, case, trailing_slash, parameter, www, scheme, mirror
+        ("detail", pa.string()),  # name of the index page or parameter, or the origin that stands for this one; or ""
+        ("support", pa.int64()),  # contents that URLs had in common which the rule says are one
+        ("contradictions", pa.int64()),  # such URLs with different contents
+        ("state", pa.string()),  # proposed, used, dropped
+        ("since", pa.int32()),  # the round of that state
+        ("round", pa.int32()),  # of this row: the newest row of a rule counts
+        ("evidence", pa.list_(_PAIR)),  # pairs with one content, the first few
+        ("against", pa.list_(_PAIR)),  # pairs with different contents
     ]
 )
 
@@ -256,6 +278,7 @@ TABLES: Mapping[str, pa.Schema] = {
     "documents": DOCUMENTS,
     "links": LINKS,
     "urls": URLS,
+    "aliases": ALIASES,
     "digests": DIGESTS,
     "near": NEAR,
     "hosts": HOSTS,

@@ -6,6 +6,9 @@ from typing import Any
 
 import apache_beam as beam
 
+from transforms.alias_rules import NO_RULES, Rules
+from transforms.alias_states import ALIAS, Classes, stand_ins
+from transforms.aliases import InForce, by_class
 from transforms.documents import CANDIDATES
 from transforms.history import Batch, split
 from transforms.near import VERDICTS
@@ -14,7 +17,7 @@ from transforms.parsing import FACTS
 from transforms.settings import Limits
 from transforms.sitemap_terms import unite, with_news
 from transforms.tables import FRONTIER, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet
-from transforms.urls import neatness
+from transforms.urls import neatness, url_key
 
 Row = dict[str, Any]
 
@@ -30,6 +33,8 @@ TO_NO_AVAIL = ("failed", "gone", "denied")
 
 DEAD_HOST = "dead_host"
 """Why a URL has failed that was never asked for: too many failures of its host in a row."""
+
+_PERMANENT = (301, 308)  # RFC 9110, 15.4: the target stands for this URL from now on
 
 _FIRST_WAIT = timedelta(seconds=2)
 _LONGEST_WAIT = timedelta(days=1)
@@ -60,6 +65,8 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     state = "due" if again else _STATES.get(outcome, "failed")
     changed = url | {"state": state, "failures": failures, "next_fetch_at": due_at, "reason": outcome.value}
     changed["url"] = fact["respelled"] or fact["url"]
+    is_moved = outcome is Outcome.REDIRECTED and fact["status"] in _PERMANENT and fact["respelled"] is None
+    changed["joined_to"] = url_key(fact["redirect_to"]) if is_moved and fact["redirect_to"] else None
     if unasked and not waits:
         changed["reason"] = DEAD_HOST
     if fact["denied_meta"]:
@@ -163,19 +170,19 @@ def found_again(candidate: Row, url: Row, due: Row | None) -> tuple[Row, Row] | 
 
 def advance(
     candidates: Iterable[Row], facts: Iterable[Row], earlier: Iterable[Row], frontier: Iterable[Row], *,
-    near: Iterable[Row] = (), round_: int, limits: Limits,
+    near: Iterable[Row] = (), round_: int, limits: Limits, rules: Rules = NO_RULES,
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
 
     `earlier` holds what is known of the candidates' and the visited URLs (more does no harm), the newest row of a key
     counting; `frontier` what was due; `near` verdicts on the visited. A due URL without a visit stays in the frontier
-    (SPEC B5): nothing is lost.
+    (SPEC B5): nothing is lost. URLs that the rules say are aliases are held back; all that is known of such URLs is in
+    one partition.
     """
     known: dict[bytes, Row] = {}
     for row in earlier:
         if row["url_key"] not in known or row["round"] >= known[row["url_key"]]["round"]:
             known[row["url_key"]] = row
-    found = merge_candidates(candidates)
     changed: dict[bytes, Row] = {}
     due: dict[bytes, Row] = {}
     visited = set()
@@ -192,8 +199,12 @@ def advance(
         key = row["url_key"]
         if key not in visited and (key not in due or _precedence(row) < _precedence(due[key])):
             due[key] = row | {"reason": "deferred"} if row["reason"] in ("new", "seed") else row
+    found = merge_candidates([*candidates, *stand_ins(changed.values())])
+    classes = Classes(rules, known, changed, due, round_)
     for key, candidate in found.items():
-        if key not in known:
+        if classes.hold(candidate):
+            continue
+        if key not in known or known[key]["state"] == ALIAS:
             changed[key], due[key] = discovered(candidate, round_)
             continue
         url = changed.get(key, known[key])
@@ -212,11 +223,13 @@ class _AdvanceFn(beam.DoFn):
     def __init__(self, root: str, round_: int, limits: Limits) -> None:
         self._root, self._round, self._limits = root, round_, limits
 
-    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[TableFile]:
-        _, sides = partition
+    def process(self, partition: tuple[int, Iterable[tuple[str, bytes]]], in_force: InForce) -> Iterator[TableFile]:
+        sides: dict[str, list[bytes]] = {}
+        for side, batch in partition[1]:
+            sides.setdefault(side, []).append(batch)
         schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS}
-        rows = {name: from_ipc(sides[name], schema).to_pylist() for name, schema in schemas.items()}
-        urls, frontier = advance(**rows, round_=self._round, limits=self._limits)
+        rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
+        urls, frontier = advance(**rows, round_=self._round, limits=self._limits, rules=in_force.rules)
         for table, round_, part in (("urls", self._round, urls), ("frontier", self._round + 1, frontier)):
             writer = TableWriter(self._root, table, round_)
             writer.write_rows(part, _count(part, "reason") if table == "frontier" else None)
@@ -232,18 +245,35 @@ def _count(rows: list[Row], column: str) -> dict[str, int]:
 
 
 class AdvanceUrls(beam.PTransform):
-    """CoGroupByKey of the URLs found and visited with those of all earlier rounds; writes urls and the next frontier.
+    """Let the URLs found and visited meet those of all earlier rounds; writes urls and the next frontier.
 
-    Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS}
-    by partition of url_key.
+    Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS} by
+    partition of url_key, and the rules of aliases by which URLs are one.
     """
 
-    def __init__(self, root: str, round_: int, limits: Limits) -> None:
+    def __init__(self, root: str, round_: int, limits: Limits, partitions: int, in_force: beam.PCollection) -> None:
         super().__init__()
         self._fn = _AdvanceFn(root, round_, limits)
+        self._partitions, self._in_force = partitions, beam.pvalue.AsSingleton(in_force)
 
     def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[TableFile]:
-        return sides | "WithEarlier" >> beam.CoGroupByKey() | "Advance" >> beam.ParDo(self._fn)
+        tagged = tuple(side | f"Tag{name.title()}" >> beam.Map(_tag, name) for name, side in sides.items())
+        return (
+            tagged
+            | "Sides" >> beam.Flatten()
+            | "ByClass" >> beam.FlatMap(_by_class, self._in_force, self._partitions)
+            | "GroupByClass" >> beam.GroupByKey()
+            | "Advance" >> beam.ParDo(self._fn, self._in_force)
+        )
+
+
+def _tag(batch: Batch, side: str) -> tuple[str, Batch]:
+    return side, batch
+
+
+def _by_class(tagged: tuple[str, Batch], in_force: InForce, count: int) -> Iterator[tuple[int, tuple[str, bytes]]]:
+    side, batch = tagged
+    yield from ((number, (side, data)) for number, data in by_class(batch, in_force, count))
 
 
 def read_frontier(path: str, root: str, count: int) -> Iterator[Batch]:

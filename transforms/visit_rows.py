@@ -5,7 +5,7 @@ from typing import Any
 
 from transforms.frontier import Due
 from transforms.outcomes import REQUESTED, Outcome
-from transforms.replies import Reply, header, redirect_target
+from transforms.replies import Reply, content_type, redirect_target
 
 
 def visit_row(
@@ -22,7 +22,6 @@ def visit_row(
 
     `robots_at` says which robots.txt counted, and `rule` which of its lines; `failures` are the host's in a row.
     """
-    media_type = header(reply.headers, "content-type")
     return {
         "url_key": due.url_key,
         "url": due.url,
@@ -33,7 +32,7 @@ def visit_row(
         "status": reply.status,
         "redirect_to": redirect_target(due.url, reply) if end is Outcome.REDIRECTED else None,
         "address": reply.address,
-        "media_type": media_type,
+        "media_type": content_type(reply.headers),
         "headers": [{"name": name, "value": value} for name, value in reply.headers],
         "body": reply.body if reply.status else None,
         "body_bytes": len(reply.body),

@@ -4,9 +4,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from transforms import page_text, xml_trees
+from transforms import page_text, trees, xml_trees
 from transforms.feed_dates import feed_date
-from transforms.pages import html_tree
 from transforms.sources import Page, Source
 
 _ROOTS = frozenset({"rss", "RDF", "feed"})
@@ -76,4 +75,4 @@ def _text(element: Any, name: str) -> str:
 
 def _plain(markup: str) -> str:
     """The text of HTML, which is how most feeds write theirs."""
-    return page_text.main_text(html_tree(markup)).text if "<" in markup or "&" in markup else markup
+    return page_text.main_text(trees.parse(markup).root).text if "<" in markup or "&" in markup else markup

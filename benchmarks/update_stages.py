@@ -1,0 +1,106 @@
+"""What an update step spends its time on, page by page.
+
+    python benchmarks/update_stages.py DIRECTORY… [--pages N]
+
+Takes the pages in the HTML files below the directories, each a site, N of each by a hash of their names. Every stage is
+timed by itself, one core, CPU time, the best of three runs, on what the stage before it gave; `whole step` is an update
+step over the same pages, engine, tables and files included.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from links import Page, update
+from main_text import files
+
+from transforms import charsets, languages, page_facts, page_links, page_text, sources, trees, urls
+from transforms.index import write_segment
+from transforms.pages import parse_page
+from transforms.parsing import link_rows, links_column
+from transforms.scope import UrlFilter
+from transforms.settings import Scope
+from transforms.tables import DOCUMENTS
+
+_RUNS = 3
+
+
+def timed(name: str, action: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
+    """What the action gives for each row of the columns; prints what a row takes."""
+    rows, seconds, found = list(zip(*columns, strict=True)), [], []
+    for _ in range(_RUNS):
+        started = time.process_time()
+        found = [action(*row) for row in rows]
+        seconds.append(time.process_time() - started)
+    report(name, min(seconds), len(rows))
+    return found
+
+
+def report(name: str, seconds: float, pages: int) -> None:
+    print(f"| {name} | {seconds / pages * 1e6:,.0f} |", flush=True)
+
+
+def facts(root: Any, base: str) -> Any:
+    meta = page_facts.meta(root)
+    page_facts.description(meta), page_facts.keywords(meta), page_facts.canonical_url(root, base)
+    return page_facts.title(root, meta), page_facts.published_at(root, meta)
+
+
+def main_text(html: str) -> page_text.Text:
+    return page_text.main_text(trees.parse(html).root)  # of a fresh tree, which it changes
+
+
+def stages(pages: list[Page]) -> None:
+    addresses, bodies = [page.url for page in pages], [page.body for page in pages]
+    texts = timed("decode", lambda body: charsets.decode(body, None, is_html=True)[0], bodies)
+    roots = [tree.root for tree in timed("parse", trees.parse, texts)]
+    bases = timed("base", page_links.base_url, roots, addresses)
+    found = timed("links: find and canonicalise", page_links.links, roots, addresses, bases)
+    timed("facts", facts, roots, bases)
+    mains = timed("text (and parse)", main_text, texts)
+    timed("language", lambda main: languages.language((), main.text), mains)
+    timed("digest", lambda main, body: sources.content_digest("", main.text, body), mains, bodies)
+    parsed = timed("all of parse_page", lambda url, body: parse_page(body, url, "text/html", [], ""), addresses, bodies)
+    url_filter = UrlFilter(Scope(), frozenset(urls.host(url) for url in addresses))
+    visit = {"depth": 0, "redirects": 0}
+    rows = timed("links: filter and key", lambda links, page: link_rows(links, page, visit, url_filter), found, parsed)
+    timed("links: as a column", lambda page_rows: links_column([page_rows]), rows)
+    documents = [
+        {"url": url, "host": urls.host(url), "title": page.title, "text": page.text, "headings": page.headings}
+        for url, page in zip(addresses, parsed, strict=True)
+    ]
+    table = pa.Table.from_pylist(documents, schema=DOCUMENTS)
+    with TemporaryDirectory() as root:
+        started = time.process_time()
+        write_segment(root, "segment", table)
+        report("index", time.process_time() - started, len(pages))
+    report("whole step", min(update(pages) for _ in range(_RUNS)), len(pages))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directories", nargs="+", type=Path, metavar="DIRECTORY")
+    parser.add_argument("--pages", type=int, default=60, metavar="N")
+    arguments = parser.parse_args()
+    pages = [
+        Page(urls.canonical(f"http://site-{number}.test/{file.relative_to(folder).as_posix()}") or "", body, [])
+        for number, folder in enumerate(arguments.directories)
+        for file in files(folder)[: arguments.pages]
+        if (body := file.read_bytes())
+    ]
+    pages = list({page.url: page for page in pages}.values())
+    print(f"{len(pages)} pages, {sum(len(page.body) for page in pages) / len(pages) / 1000:.0f} kB each\n")
+    print("| | µs a page |\n|---|---|")
+    stages(pages)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Rules of aliases: which one explains a pair of URLs, and what each makes of a URL."""
+
+import doctest
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transforms import alias_rules
+from transforms.alias_rules import Kind, Rule, Rules, apply, explain_pair, undo
+from transforms.urls import canonical, dedup_form
+
+A, B = "http://a.test", "http://b.test"
+
+# one URL, another with the same content, the rule (its origin is A unless it says otherwise)
+PAIRS = {
+    "an index page": (f"{A}/x/index.html", f"{A}/x/", ("index_page", "index.html")),
+    "the front page": (f"{A}/", f"{A}/start.php", ("index_page", "start.php")),
+    "an index page with a query": (f"{A}/x/?y=1", f"{A}/x/i?y=1", ("index_page", "i")),
+    "letter case": (f"{A}/X/y", f"{A}/x/Y", ("case", "")),
+    "an escape keeps its capitals": (f"{A}/X%2F", f"{A}/x%2F", ("case", "")),
+    "a slash at the end": (f"{A}/x/", f"{A}/x", ("trailing_slash", "")),
+    "a parameter's value": (f"{A}/x?a=1&b=2", f"{A}/x?a=1&b=3", ("parameter", "b")),
+    "a parameter or none": (f"{A}/x?a=1", f"{A}/x", ("parameter", "a")),
+    "a parameter more than once": (f"{A}/x?a=1&a=2&b=1", f"{A}/x?b=1", ("parameter", "a")),
+    "www": (f"{A}/x", "http://www.a.test/x", ("www", A, "http://www.a.test")),
+    "www on another port": (f"{A}:81/x", "http://www.a.test:82/x", ("www", f"{A}:81", "http://www.a.test:82")),
+    "the scheme": (f"{A}/x", "https://a.test/x", ("scheme", A, "https://a.test")),
+    "a mirror": (f"{B}/x?y=1", f"{A}/x?y=1", ("mirror", A, B)),
+    "another port": (f"{A}:81/x", f"{A}/x", ("mirror", A, f"{A}:81")),
+    "nothing": (f"{A}/x", f"{A}/x", None),
+    "another page": (f"{A}/x", f"{A}/y", None),
+    "a page below": (f"{A}/x/", f"{A}/x/y/z", None),
+    "a longer name": (f"{A}/x", f"{A}/xy", None),
+    "two parameters": (f"{A}/x?a=1&b=2", f"{A}/x?a=2&b=3", None),
+    "the order of parameters": (f"{A}/x?a=1&b=2&c", f"{A}/x?b=2&a=1&c", None),
+    "a slash and case": (f"{A}/X/", f"{A}/x", None),
+    "a slash and a parameter": (f"{A}/x/?a=1", f"{A}/x", None),
+    "a host and a path": (f"{A}/x", f"{B}/y", None),
+    "the front page of two slashes": (f"{A}/", f"{A}//", None),
+}
+
+
+@pytest.mark.parametrize(("one", "other", "expected"), PAIRS.values(), ids=PAIRS)
+def test_the_only_difference_of_a_pair_is_its_rule(one: str, other: str, expected: tuple[str, ...] | None) -> None:
+    rule = explain_pair(one, other)
+    assert rule == explain_pair(other, one)
+    if expected is None:
+        assert rule is None
+        return
+    kind, detail, *origin = expected
+    assert rule == Rule(*(origin or [A]), kind, detail)
+    rules = Rules([rule])
+    assert rules.normal(one) == rules.normal(other)
+    assert {dedup_form(one), dedup_form(other)} <= rules.forms(one) | rules.forms(other)
+
+
+# rule, URL, what it makes of it, the URL that it makes this of (True: the URL)
+APPLIED = {
+    "index page": (Rule(A, "index_page", "i.html"), f"{A}/x/i.html?y", f"{A}/x/?y", True),
+    "another name": (Rule(A, "index_page", "i.html"), f"{A}/x/xi.html", f"{A}/x/xi.html", None),
+    "case": (Rule(A, "case"), f"{A}/X%C3/Y?Z", f"{A}/x%C3/y?Z", None),
+    "slash": (Rule(A, "trailing_slash"), f"{A}/x/", f"{A}/x", True),
+    "slash of the front page": (Rule(A, "trailing_slash"), f"{A}/", f"{A}/", None),
+    "parameter": (Rule(A, "parameter", "b"), f"{A}/x?a&b=1&b&c", f"{A}/x?a&c", None),
+    "the only parameter": (Rule(A, "parameter", "b"), f"{A}/x?b=1", f"{A}/x", None),
+    "origin": (Rule(B, "mirror", A), f"{B}/x?y", f"{A}/x?y", True),
+    "other origins": (Rule(B, "case"), f"{A}/X", f"{A}/X", None),
+}
+
+
+@pytest.mark.parametrize(("rule", "url", "after", "back"), APPLIED.values(), ids=APPLIED)
+def test_what_a_rule_makes_of_a_url(rule: Rule, url: str, after: str, back: bool | None) -> None:
+    assert apply(rule, url) == after
+    assert undo(rule, after) == (url if back else None)
+
+
+def test_rules_are_applied_until_none_changes_anything() -> None:
+    rules = Rules(
+        [
+            Rule(A, "trailing_slash"),
+            Rule(A, "index_page", "index.html"),
+            Rule(A, "case"),
+            Rule(A, "parameter", "z"),
+            Rule("http://www.a.test", "www", A),
+            Rule("https://a.test", "scheme", A),
+            Rule("https://www.a.test", "scheme", "http://www.a.test"),
+        ]
+    )
+    url = "https://www.a.test/X/INDEX.html?utm_source=a&z=1&y=2"
+    assert rules.normal(url) == f"{A}/x?y=2"
+    assert [rule.kind for rule, _ in rules.steps(url)] == [
+        "scheme",
+        "www",
+        "case",
+        "index_page",
+        "parameter",
+        "trailing_slash",
+    ]
+    assert rules.normal(url, minus=Rule(A, "case")) == f"{A}/X/INDEX.html?y=2"
+    assert rules.normal(f"{B}/x/", plus=Rule(B, "mirror", A)) == f"{A}/x"
+    assert rules.hosts == {"a.test", "www.a.test"}
+
+
+ORIGINS = ("http://a", "http://b", "https://a")
+URLS = st.builds(
+    lambda origin, path, query: canonical(f"{origin}/{path}?{query}") or A + "/",
+    st.sampled_from(ORIGINS),
+    st.text("aAi/.%2fF;=ü", max_size=8),
+    st.text("aAb=&+;%/:", max_size=8),
+)
+RULES = st.lists(
+    st.one_of(
+        st.builds(Rule, st.sampled_from(ORIGINS), st.sampled_from([Kind.CASE.value, Kind.TRAILING_SLASH.value])),
+        st.builds(Rule, st.sampled_from(ORIGINS), st.just("index_page"), st.sampled_from(["i", "A", "a"])),
+        st.builds(Rule, st.sampled_from(ORIGINS), st.just("parameter"), st.sampled_from(["", "a", "A", "b"])),
+        st.sampled_from([Rule("http://b", "mirror", "http://a"), Rule("https://a", "scheme", "http://b")]),
+    )
+)
+
+
+@given(URLS, RULES)
+def test_a_normal_form_is_final_and_a_url_that_could_be_fetched(url: str, chosen: list[Rule]) -> None:
+    rules = Rules(chosen)
+    form = rules.normal(url)
+    assert rules.normal(form) == form == dedup_form(form)
+    assert canonical(form) == form
+    assert form in rules.forms(url)
+    assert all(canonical(other) == other for other in rules.forms(url))
+
+
+@given(URLS, URLS)
+def test_a_rule_that_explains_a_pair_makes_it_one(one: str, other: str) -> None:
+    one, other = dedup_form(one), dedup_form(other)
+    if rule := explain_pair(one, other):
+        assert Rules([rule]).normal(one) == Rules([rule]).normal(other)
+
+
+def test_examples() -> None:
+    assert doctest.testmod(alias_rules).failed == 0
