@@ -31,7 +31,7 @@ class _SpreadFn(beam.DoFn):
 
 
 class _ReadEarlierFn(beam.DoFn):
-    """Takes a file of table near; reads other columns than signatures only where a band may be among the round's."""
+    """Takes a file of table near; gives the documents of it that share a band with the round's."""
 
     def __init__(self, root: str, count: int) -> None:
         self._root, self._count = root, count

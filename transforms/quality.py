@@ -22,7 +22,7 @@ SOFT_404 = "soft_404"
 """The reason of a page that was answered with 200, and says that there is no such page."""
 
 _LOOKED_AT = 4_000  # characters of a text
-_THIN = 150  # words; a page about something has more
+_THIN, _THIN_TEXT = 150, 1_500  # words and characters; a page about something has more
 _ENOUGH_WORDS, _ENOUGH_BYTES = 50, 2_000  # for shares and ratios to mean something
 _RUNNING = 40  # characters; shorter lines are those of lists and tables, which may well repeat a word
 _MANY_LINKS, _MANY_HOSTS = 50, 20
@@ -67,7 +67,7 @@ _HIDES = (
     r"|(?:text-indent|left|top)\s*:\s*-\d{4,}px|opacity\s*:\s*0(?:\.0+)?\s*(?:[;!\"']|$))"
 )
 _HIDING = re.compile(_HIDES, re.IGNORECASE)
-_MAY_HIDE = re.compile(rf"style=[^<>]{{,300}}?(?i:{_HIDES})")
+_MAY_HIDE = re.compile(rf"style=[\"'][^<>\"']{{,300}}?(?i:{_HIDES})")
 _STYLES = etree.XPath("//@style")
 _MOST_HIDDEN = 20  # blocks that are looked at
 _SOURCE_LOOKED_AT = 50_000
@@ -114,7 +114,7 @@ def judge(url: str, title: str, headings: Sequence[str], text: str, links: Seque
     ['soft_404']
     """
     words = text[:_LOOKED_AT].lower().split()
-    thin = len(words) < _THIN
+    thin = len(words) < _THIN and len(text) < _THIN_TEXT
     values = _text_values(text[:_LOOKED_AT].lower()) | _link_values(url, len(text), links)
     if seen.hidden_words >= _ENOUGH_WORDS:
         values["hidden_text"] = seen.hidden_words / max(1, len(text.split()) - seen.hidden_words)

@@ -99,16 +99,14 @@ def revisits(
                 "kind",
                 "sitemap",
             )
-            yield (
-                {name: row[name] for name in kept}
-                | remembered(row)
-                | {
-                    "priority": row["score"],
-                    "reason": "recrawl",
-                    "referrer": row["discovered_from"],
-                    "redirects": 0,
-                }
-            )
+            yield {
+                **{name: row[name] for name in kept},
+                **remembered(row),
+                "priority": row["score"],
+                "reason": "recrawl",
+                "referrer": row["discovered_from"],
+                "redirects": 0,
+            }
 
 
 class _WriteRevisitsFn(beam.DoFn):
