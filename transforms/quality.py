@@ -71,9 +71,7 @@ _MAY_HIDE = re.compile(rf"style=[\"'][^<>\"']{{,300}}?(?i:{_HIDES})")
 _STYLES = etree.XPath("//@style")
 _MOST_HIDDEN = 20  # blocks that are looked at
 _SOURCE_LOOKED_AT = 50_000
-_LEADING_AWAY = re.compile(
-    r"\blocation(?:\.href)?\s*=\s*[\"']https?://|\blocation\.(?:replace|assign)\(\s*[\"']https?://"
-)
+_LEADING_AWAY = re.compile(r"location(?:(?:\.href)?\s*=\s*|\.(?:replace|assign)\(\s*)[\"']https?://")
 
 _PARKED = re.compile(
     r"domain(?: name)? (?:is|may be|might be) for sale|buy this domain|domain has (?:expired|been registered)"
@@ -103,7 +101,7 @@ def traits(root: Any, source: str) -> Traits:
     if _MAY_HIDE.search(source):  # to go through all elements takes longer
         hiding = (style.getparent() for style in _STYLES(root) if _HIDING.search(style))
         hidden += [len("".join(block.itertext()).split()) for block in itertools.islice(hiding, _MOST_HIDDEN)]
-    leads_away = "location" in source and _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
+    leads_away = _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
     return Traits(max(hidden), leads_away)
 
 
