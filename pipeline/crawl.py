@@ -324,7 +324,7 @@ def _update(
     visits = [file for file in fetched if file.table == "visits"]
     rows = sum(file.rows for file in visits)
     frontier = [file.path for file in frontier_files(manifests)]
-    paths = {t: [file.path for file in files_of(manifests, t)] for t in ("urls", "digests", "hosts", "seeds")}
+    paths = {t: [file.path for file in files_of(manifests, t)] for t in ("urls", "digests", "near", "hosts", "seeds")}
     known = {t: [f.path for f in files_of(manifests, t)] if settings.traps.detect else [] for t in _TRAPS}
     plan = update.UpdateStep(
         root=crawl.root,

@@ -15,6 +15,7 @@ from transforms.documents import FinishPages, add_rejections, dead_keys
 from transforms.files import ReportFiles, WriteRows
 from transforms.history import CollectKeys, ReadMatching
 from transforms.host_rows import add_turn, newest
+from transforms.near_duplicates import FindNearDuplicates
 from transforms.parsing import ParseVisits
 from transforms.settings import Settings
 from transforms.sitemap_links import FollowSitemaps
@@ -46,6 +47,7 @@ class UpdateStep:
     frontier: Sequence[str]
     urls: Sequence[str]
     digests: Sequence[str]
+    near: Sequence[str]
     hosts: Sequence[str]
     trap_files: Sequence[str]
     specimens: Sequence[str]
@@ -101,11 +103,19 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     judged = {"new": parsed.contents, "earlier": earlier_digests} | "JudgeContents" >> JudgeContents(root, round_)
 
     watched = _watch(pipeline, step, parsed.shard_to_yields, judged.shard_to_duplicates)
+    near = {
+        "documents": parsed.near,
+        "duplicates": judged.shard_to_duplicates,
+    } | "FindNearDuplicates" >> FindNearDuplicates(
+        root, round_, step.settings.documents.similarity, step.near, partitions, step.visit_rows
+    )
+
     dead = parsed.facts | "Dead" >> beam.FlatMap(dead_keys)
     finished = {
         "pages": parsed.shard_to_pages,
         "duplicates": judged.shard_to_duplicates,
         "stale": watched.shard_to_stale,
+        "near": near.by_shard,
     } | "FinishPages" >> FinishPages(root, round_, partitions, dead)
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
@@ -138,6 +148,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "facts": parsed.facts,
         "earlier": earlier_urls,
         "frontier": frontier,
+        "near": near.by_url,
     } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings, partitions, learned.in_force, watched.held)
 
     hosts = (

@@ -14,6 +14,7 @@ SNAPSHOTS = {
     "hosts": "host",
     "robots": "origin",
     "digests": "digest",
+    "near": "url_key",
     "aliases": "origin, kind, detail",
     "ranks": "url_key",
     "host_ranks": "host",

@@ -23,6 +23,7 @@ from transforms.tables import (
 KEY = b"k" * 16
 SAMPLE = {
     pa.binary(16): KEY,
+    pa.binary(128): b"s" * 128,
     pa.string(): "글",
     pa.int32(): 7,
     pa.int64(): 2**40,

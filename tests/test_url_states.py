@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from transforms.aliases import InForce, Known
 from transforms.documents import CANDIDATES
 from transforms.history import split
+from transforms.near import VERDICTS
 from transforms.outcomes import REQUESTED, Outcome
 from transforms.parsing import FACTS
 from transforms.settings import Limits, Settings
@@ -273,6 +274,7 @@ def test_a_round_writes_the_changed_urls_and_the_frontier_of_the_next(tmp_path):
         "facts": (FACTS, [visited("/a")]),
         "earlier": (URLS, [known("/a"), known("/b")]),
         "frontier": (FRONTIER, [due("/a"), due("/b", reason="seed")]),
+        "near": (VERDICTS, [{"url_key": url_key("/a"), "near_duplicate_of": url_key("/b"), "host": "a.test"}]),
     }
 
     def check(files):
@@ -280,6 +282,7 @@ def test_a_round_writes_the_changed_urls_and_the_frontier_of_the_next(tmp_path):
         assert all(f.path.startswith("frontier/round=000006/") for f in by_table["frontier"])
         urls = read_table(root, [f.path for f in by_table["urls"]], URLS).to_pylist()
         assert {(r["url"], r["state"], r["round"]) for r in urls} == {("/a", "fetched", 5), ("/new", "due", 5)}
+        assert {r["url"]: r["near_duplicate_of"] for r in urls} == {"/a": url_key("/b"), "/new": None}
         following = read_table(root, [f.path for f in by_table["frontier"]], FRONTIER).to_pylist()
         assert {(r["url"], r["reason"]) for r in following} == {("/b", "deferred"), ("/new", "new")}
         counted = [(reason, n) for f in by_table["frontier"] for reason, n in f.counts.items()]

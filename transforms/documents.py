@@ -11,9 +11,12 @@ from transforms import canonicals, urls
 from transforms.contents import DUPLICATES
 from transforms.history import Batch, split
 from transforms.index import write_segment
+from transforms.near import VERDICTS
+from transforms.near_rows import mark_near_duplicates, near_rows
 from transforms.outcomes import Outcome
 from transforms.parsers import PARSE_ERROR, PARSE_ERRORS
 from transforms.parsing import NOT_FOLLOWED, PAGES
+from transforms.quality import SOFT_404
 from transforms.tables import DOCUMENTS, KEY, LINKS, SITEMAP, TIME, TableFile, TableWriter, conform, from_ipc, new_path
 from transforms.watching import STALE
 
@@ -153,7 +156,7 @@ _OPEN = pa.array([Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED, Outco
 
 
 class _FinishFn(beam.DoFn):
-    """Takes a shard: all pages of some hosts, and which of them are duplicates."""
+    """Takes a shard: all pages of some hosts, and which of them are duplicates, or near duplicates."""
 
     def __init__(self, root: str, round_: int, partitions: int) -> None:
         self._root, self._round, self._partitions = root, round_, partitions
@@ -163,10 +166,12 @@ class _FinishFn(beam.DoFn):
         pages = from_ipc(sides["pages"], PAGES).sort_by([("depth", "ascending"), ("url", "ascending")])
         pages = judge_canonicals(mark_duplicates(pages, from_ipc(sides["duplicates"], DUPLICATES)), dead)
         pages = mark_barren(pages, from_ipc(sides["stale"], STALE))
+        pages = mark_near_duplicates(pages, from_ipc(sides["near"], VERDICTS))
         links = flatten_links(pages.filter(pc.is_null(pages["duplicate_of"])))
         for name, rows in (
             ("documents", conform(pages.filter(pages["is_document"]), DOCUMENTS)),
             ("links", conform(links, LINKS)),
+            ("near", near_rows(pages)),
         ):
             if file := self._write(name, rows):
                 yield beam.pvalue.TaggedOutput("files", file)
@@ -184,6 +189,8 @@ class _FinishFn(beam.DoFn):
 
     def _index(self, pages: pa.Table, number: int) -> TableFile | None:
         indexed = pc.and_(pages["is_document"], pc.is_null(pages["duplicate_of"]))
+        indexed = pc.and_(indexed, pc.is_null(pages["near_duplicate_of"]))
+        indexed = pc.and_(indexed, pc.invert(_has_reason(pages, SOFT_404)))
         indexed = pc.and_(indexed, pc.invert(pc.fill_null(pages["noindex"], False)))
         documents = conform(pages.filter(indexed), DOCUMENTS)
         if not documents.num_rows:
@@ -193,11 +200,17 @@ class _FinishFn(beam.DoFn):
         return TableFile("index", folder, documents.num_rows, 0, {})
 
 
+def _has_reason(pages: pa.Table, reason: str) -> pa.Array:
+    return pa.array([reason in (reasons or ()) for reasons in pages["quality_reasons"].to_pylist()], pa.bool_())
+
+
 def _counts(documents: pa.Table) -> dict[str, int]:
     failures = pc.map_lookup(documents["facts"].combine_chunks(), PARSE_ERROR, "first")
     return {
         PARSE_ERRORS: pc.sum(pc.is_valid(failures)).as_py(),
         "duplicates": pc.sum(pc.is_valid(documents["duplicate_of"])).as_py(),
+        SOFT_404: pc.sum(_has_reason(documents, SOFT_404)).as_py(),
+        "near_duplicates": pc.sum(pc.is_valid(documents["near_duplicate_of"])).as_py(),
         "denied_meta": pc.sum(pc.fill_null(documents["noindex"], False)).as_py(),
     }
 
@@ -213,8 +226,9 @@ class Finished(NamedTuple):
 class FinishPages(beam.PTransform):
     """Write documents, links and an index segment for each shard, and give the URLs that its pages lead to.
 
-    Takes {"pages": PAGES, "duplicates": DUPLICATES, "stale": STALE} by shard, and the keys of URLs that gave nothing.
-    Duplicates are written without text; their links are not followed, and they are not indexed.
+    Takes {"pages": PAGES, "duplicates": DUPLICATES, "stale": STALE, "near": VERDICTS} by shard, and the keys of URLs
+    that gave nothing. Duplicates are written without text; their links are not followed, and they are not indexed. Near
+    duplicates are not indexed either.
     """
 
     def __init__(self, root: str, round_: int, partitions: int, dead: "beam.PCollection[bytes]") -> None:

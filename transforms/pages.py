@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from transforms import directives, languages, media_types, page_facts, page_links, page_text, trees
+from transforms import directives, languages, media_types, page_facts, page_links, page_text, quality, trees
+from transforms.digests import content_digest
 from transforms.page_links import FOLLOWED_KINDS, Link, followed
 from transforms.parsers import kinds_of
-from transforms.sources import MAX_BYTES, MAX_MARKUP, Page, Source, content_digest
+from transforms.sources import MAX_BYTES, MAX_MARKUP, Page, Source
 
 __all__ = ["FOLLOWED_KINDS", "Link", "Page", "followed", "html_page", "parse_page"]
 
@@ -49,6 +50,7 @@ def html_page(source: Source) -> Page:
     published_at = page_facts.published_at(root, meta)
     title = page_facts.title(root, meta)
     stated = (root.get("lang") or "", root.get("xml:lang") or "", meta.language, source.language)
+    traits = quality.traits(root, text)
     main = page_text.main_text(root)  # the last to see the tree, which it changes
     title = title or next(iter(main.headings), "")
     truncated = truncated or source.truncated(len(source.body) > MAX_MARKUP, main.truncated, links)
@@ -69,4 +71,5 @@ def html_page(source: Source) -> Page:
         nofollow=asked.nofollow,
         noarchive=asked.noarchive,
         links=links,
+        traits=traits,
     )

@@ -8,19 +8,22 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transforms import canonicals, sitemap_terms, urls
+from transforms import canonicals, media_types, sitemap_terms, urls
 from transforms.crawl_dir import CrawlDir
 from transforms.history import Batch, split, split_by
 from transforms.keys import shard
+from transforms.near import DOCUMENT
 from transforms.observers import alert_rows, open_observers
 from transforms.outcomes import Outcome
 from transforms.page_links import refresh
 from transforms.pages import FOLLOWED_KINDS, Link, Page, followed, parse_page
 from transforms.parsers import kinds_of
+from transforms.quality import SOFT_404, judge
 from transforms.replies import Headers, header
 from transforms.scope import UrlFilter
 from transforms.settings import Settings
-from transforms.tables import DOCUMENTS, KEY, SITEMAP, VISITS, conform, open_parquet, to_ipc
+from transforms.signatures import signature
+from transforms.tables import DOCUMENTS, KEY, NEAR, SITEMAP, VISITS, conform, open_parquet, to_ipc
 from transforms.yields import YIELDS, yield_row
 
 NOT_FOLLOWED = "not_followed"  # a link of a kind that leads to no page: an image, a style sheet, …
@@ -43,6 +46,8 @@ PAGES = pa.schema(
         ("is_document", pa.bool_()),  # false for a redirect, and a page that has not changed: links and no content
         ("barren", pa.bool_()),  # as in the frontier
         ("score", pa.float64()),
+        ("signature", NEAR.field("signature").type),
+        ("stays", pa.bool_()),  # it was visited before, and was no near duplicate
         ("links", pa.list_(LINK)),
     ]
 )
@@ -79,6 +84,7 @@ class Parsed(NamedTuple):
     facts: "beam.PCollection[Batch]"  # FACTS, by partition of url_key
     contents: "beam.PCollection[Batch]"  # CONTENTS, by partition of digest
     shard_to_yields: "beam.PCollection[Batch]"  # YIELDS
+    near: "beam.PCollection[bytes]"  # near.DOCUMENT, in batches
     alerts: "beam.PCollection[dict]"  # rows of table alerts
 
 
@@ -142,11 +148,23 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
         row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
+        row["stays"] = visit.get("digest_before") is not None
         row["truncated"] = "bytes" if visit.get("truncated") else row["truncated"]
         headers = [(h["name"], h["value"]) for h in visit["headers"] or ()]
         canonical_url, ignored = canonicals.declared(visit["url"], page.canonical_url, headers)
         row |= {"canonical_url": canonical_url, "canonical_ignored": ignored}
     return row
+
+
+def judged(url: str, page: Page, near: bool) -> dict[str, Any]:
+    """What a document's own content says of it: its quality, and if it may be found, its signature."""
+    columns: dict[str, Any] = {}
+    if page.media_type in media_types.HTML:
+        quality = judge(url, page.title, page.headings, page.text, page.links, page.traits)
+        columns |= {"spam_score": quality.score, "quality_reasons": quality.reasons}
+    if near and not page.noindex and SOFT_404 not in columns.get("quality_reasons", ()):
+        columns["signature"] = signature(page.title, page.text)
+    return columns
 
 
 _PAGE_COLUMNS = [field for field in Page.__dataclass_fields__ if field in DOCUMENTS.names]
@@ -195,7 +213,7 @@ class _ParseFn(beam.DoFn):
 
     def __init__(self, root: str, settings: Settings, robot: str, shards: int, partitions: int) -> None:
         self._root, self._settings, self._robot = root, settings, robot
-        self._kinds = tuple(settings.documents.kinds)
+        self._kinds, self._near = tuple(settings.documents.kinds), settings.documents.near_duplicates
         self._shards, self._partitions = shards, partitions
 
     def setup(self) -> None:
@@ -218,6 +236,7 @@ class _ParseFn(beam.DoFn):
             if self._settings.traps.detect and page is not None and visit["digest_before"] is None:
                 yields.append(yield_row(visit, page))
             if page is not None and pages[-1]["is_document"]:
+                pages[-1] |= judged(visit["url"], page, self._near)
                 yield from (beam.pvalue.TaggedOutput("alerts", a) for a in alert_rows(self._observers, visit, page))
         fact_table = pa.Table.from_pylist(facts, schema=FACTS)
         yield from (beam.pvalue.TaggedOutput("facts", b) for b in split(fact_table, "url_key", self._partitions))
@@ -237,10 +256,11 @@ class _ParseFn(beam.DoFn):
         for number, rows in split_by(table, shards):
             yield number, to_ipc(rows)
         yields = pc.and_(pc.is_valid(table["canonical_url"]), pc.is_null(table["canonical_ignored"]))
-        table = table.append_column("yields", yields)
-        contents = conform(table.append_column("shard", pa.array(shards, pa.int32())), CONTENTS)
-        contents = contents.filter(table["is_document"])
+        table = table.append_column("yields", yields).append_column("shard", pa.array(shards, pa.int32()))
+        contents = conform(table.filter(table["is_document"]), CONTENTS)
         yield from (beam.pvalue.TaggedOutput("contents", b) for b in split(contents, "digest", self._partitions))
+        if self._near:
+            yield beam.pvalue.TaggedOutput("near", to_ipc(conform(table.filter(table["is_document"]), DOCUMENT)))
 
 
 class _ListRowGroupsFn(beam.DoFn):
@@ -276,7 +296,7 @@ class ParseVisits(beam.PTransform):
             | "Spread" >> beam.Reshuffle()
             | "Parse"
             >> beam.ParDo(self._parse, beam.pvalue.AsList(self._seed_hosts)).with_outputs(
-                "facts", "contents", "yields", "alerts", main="pages"
+                "facts", "contents", "yields", "near", "alerts", main="pages"
             )
         )
-        return Parsed(parsed.pages, parsed.facts, parsed.contents, parsed.yields, parsed.alerts)
+        return Parsed(parsed.pages, parsed.facts, parsed.contents, parsed.yields, parsed.near, parsed.alerts)

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from transforms.history import Batch, split
 from transforms.sitemap_terms import SITEMAP
 from transforms.tables import FRONTIER, TIME, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet, statistics
+from transforms.url_states import remembered
 
 _SEEN = pa.schema([URLS.field(name) for name in ("url_key", "state", "last_fetched_at", "kind", "sitemap_lastmod")])
 
@@ -93,15 +94,14 @@ def revisits(
                 "url",
                 "host",
                 "depth",
-                "etag",
-                "last_modified",
-                "digest",
                 "discovered_round",
                 "failures",
                 "kind",
                 "sitemap",
             )
-            yield {name: row[name] for name in kept} | {
+            yield {
+                **{name: row[name] for name in kept},
+                **remembered(row),
                 "priority": row["score"],
                 "reason": "recrawl",
                 "referrer": row["discovered_from"],

@@ -107,13 +107,15 @@ class Fetch:
 
 @dataclasses.dataclass(frozen=True)
 class Documents:
-    """What becomes a document."""
+    """What becomes a document, and what becomes of it."""
 
     kinds: list[str] = _setting(
         ["html", "text", "pdf", "feed"],
         'kinds of content that are fetched and parsed; there are "xml", "json" and "image" too, and those of plug-ins',
     )
     observers: list[str] = _setting(["watch"], "plug-ins that see each new document, and may write alerts")
+    near_duplicates: bool = _setting(True, "whether of pages that say nearly the same only the first is indexed")
+    similarity: float = _setting(0.75, "the share of word pairs that such pages have in common, from 0.5 to 1")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,6 +226,8 @@ def _problem(key: str, kind: Any, value: Any) -> str | None:
             return "must be a number of at least 0"
         if value > _LONGEST:
             return f"must be at most {_LONGEST}"
+        if key == "documents.similarity" and not 0.5 <= value <= 1:
+            return "must be from 0.5 to 1"
     elif int in kinds and isinstance(value, int) and not isinstance(value, bool):
         if value < 0:
             return "must be a whole number of at least 0"

@@ -1,22 +1,21 @@
 """What a parser gets, a `Source`, and what it gives, a `Page`."""
 
 import dataclasses
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from transforms import charsets, directives, languages, page_facts, urls
+from transforms.digests import content_digest
 from transforms.page_links import MAX_ANCHOR, MAX_LINKS, Link
 from transforms.page_text import MAX_HEADING, MAX_HEADINGS, MAX_TEXT, collapse
+from transforms.quality import Traits
 
 MAX_BYTES = 10_485_760
 """Bytes of a body that are looked at."""
 
 MAX_MARKUP = 5_242_880
 """Bytes of HTML or XML that are read: a tree takes many times its text."""
-
-_ENOUGH_TEXT = 64  # characters; less says nothing about two pages being the same
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -40,6 +39,7 @@ class Page:
     noarchive: bool
     links: list[Link] = dataclasses.field(default_factory=list)
     facts: Mapping[str, str] = dataclasses.field(default_factory=dict)  # what only pages of its kind have
+    traits: Traits = dataclasses.field(default_factory=Traits)  # that tell of its quality
 
 
 class Source(NamedTuple):
@@ -117,12 +117,6 @@ class Source(NamedTuple):
             if len(anchors) == MAX_LINKS:
                 break
         return [Link(url, anchor, "", "a") for url, anchor in anchors.items()]
-
-
-def content_digest(title: str, text: str, body: bytes, truncated: str = "") -> bytes:
-    """A digest of what a reader sees, or of the very bytes where that is too little to tell pages apart."""
-    content = f"{title}\n{text}".encode() if len(text) >= _ENOUGH_TEXT and not truncated else body
-    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _fact(text: str) -> str:

@@ -118,7 +118,7 @@ DOCUMENTS = pa.schema(
         ("text", pa.string()),
         ("published_at", TIME),
         ("digest", KEY),
-        ("near_key", pa.int64()),
+        ("near_key", pa.int64()),  # of its cluster; null: too short a text, or an exact duplicate
         ("duplicate_of", KEY),
         ("canonical_url", pa.string()),
         ("canonical_ignored", pa.string()),  # why it is not believed
@@ -129,6 +129,8 @@ DOCUMENTS = pa.schema(
         ("spam_score", pa.float32()),
         ("facts", pa.map_(pa.string(), pa.string())),
         ("depth", pa.int32()),
+        ("near_duplicate_of", KEY),  # the document that represents both in the index
+        ("quality_reasons", pa.list_(pa.string())),
         ("truncated", pa.string()),  # the bound that kept the rest from being read; null: all was
     ]
 )
@@ -170,6 +172,7 @@ URLS = pa.schema(
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
         ("sitemap_lastmod", TIME),  # when it changed last, as the sitemaps that name it say
+        ("near_duplicate_of", KEY),  # as its last visit found
         ("joined_to", KEY),  # of an alias, or of a permanent redirect: the URL that stands for it
         ("stand_ins", pa.list_(pa.string())),  # a few aliases of a URL that is due, in case that it gives nothing
     ]
@@ -200,6 +203,16 @@ DIGESTS = pa.schema(
         ("url", pa.string()),
         ("depth", pa.int32()),
         ("round", pa.int32()),
+    ]
+)
+
+NEAR = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("depth", pa.int32()),
+        ("round", pa.int32()),  # of this row: the newest row of a key counts
+        ("signature", pa.binary(128)),  # `signatures.signature`; null: no representative any more
     ]
 )
 
@@ -318,6 +331,7 @@ TABLES: Mapping[str, pa.Schema] = {
     "urls": URLS,
     "aliases": ALIASES,
     "digests": DIGESTS,
+    "near": NEAR,
     "hosts": HOSTS,
     "turns": HOSTS,
     "rejections": REJECTIONS,

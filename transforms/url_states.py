@@ -12,6 +12,7 @@ from transforms.alias_states import ALIAS, Classes, stand_ins
 from transforms.aliases import InForce, by_class
 from transforms.documents import CANDIDATES
 from transforms.history import Batch, split
+from transforms.near import VERDICTS
 from transforms.outcomes import REQUESTED, RETRIED, Outcome
 from transforms.parsing import FACTS
 from transforms.settings import Limits, Settings, Traps
@@ -82,12 +83,21 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
         return changed, None
     reason = "deferred" if outcome is Outcome.DEFERRED else "retry"
     row = {name: fact[name] for name in ("url_key", "url", "host", "depth", "priority", "referrer", "redirects")}
-    row |= {name: changed.get(name) for name in ("etag", "last_modified", "digest", "kind", "sitemap")}
+    row |= remembered(changed) | {name: changed.get(name) for name in ("kind", "sitemap")}
     row["barren"] = fact["barren"]
     row |= {"reason": reason, "due_at": due_at, "failures": failures, "discovered_round": fact["discovered_round"]}
     if fact["respelled"] is not None:
         row |= {"url": fact["respelled"], "reason": "new", "redirects": fact["redirects"] + 1}
     return changed, row
+
+
+def remembered(url: Row) -> Row:
+    """What the next visit of a URL is told of earlier ones: nothing of a near duplicate.
+
+    So it is fetched and judged as if for the first time, and takes the place of its representative if that has changed.
+    """
+    is_near = url.get("near_duplicate_of") is not None
+    return {name: None if is_near else url.get(name) for name in ("etag", "last_modified", "digest")}
 
 
 def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
@@ -172,13 +182,14 @@ def found_again(candidate: Row, url: Row, due: Row | None) -> tuple[Row, Row] | 
 
 def advance(
     candidates: Iterable[Row], facts: Iterable[Row], earlier: Iterable[Row], frontier: Iterable[Row], *,
-    round_: int, limits: Limits, rules: Rules = NO_RULES,
+    near: Iterable[Row] = (), round_: int, limits: Limits, rules: Rules = NO_RULES,
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
 
     `earlier` holds what is known of the candidates' and the visited URLs (more does no harm), the newest row of a key
-    counting; `frontier` what was due. A due URL without a visit stays in the frontier (SPEC B5): nothing is lost. URLs
-    that the rules say are aliases are held back; all that is known of such URLs is in one partition.
+    counting; `frontier` what was due; `near` verdicts on the visited. A due URL without a visit stays in the frontier
+    (SPEC B5): nothing is lost. URLs that the rules say are aliases are held back; all that is known of such URLs is in
+    one partition.
     """
     known: dict[bytes, Row] = {}
     for row in earlier:
@@ -187,10 +198,13 @@ def advance(
     changed: dict[bytes, Row] = {}
     due: dict[bytes, Row] = {}
     visited = set()
+    representatives = {row["url_key"]: row["near_duplicate_of"] for row in near}
     for fact in facts:
         key = fact["url_key"]
         visited.add(key)
         changed[key], again = after_visit(known[key], fact, limits)
+        if fact["outcome"] == Outcome.FETCHED:
+            changed[key]["near_duplicate_of"] = representatives.get(key)
         if again:
             due[key] = again
     for row in frontier:
@@ -227,7 +241,7 @@ class _AdvanceFn(beam.DoFn):
         sides: dict[str, list[bytes]] = {}
         for side, batch in partition[1]:
             sides.setdefault(side, []).append(batch)
-        schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER}
+        schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS}
         rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
         urls, frontier = advance(**rows, round_=self._round, limits=self._limits, rules=in_force.rules)
         urls, frontier = hold(urls, frontier, rows["earlier"], Holds(held, allows(self._traps.allow)), self._round)
@@ -248,9 +262,9 @@ def _count(rows: list[Row], column: str) -> dict[str, int]:
 class AdvanceUrls(beam.PTransform):
     """Let the URLs found and visited meet those of all earlier rounds; writes urls and the next frontier.
 
-    Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER} by partition of url_key, and
-    the rules of aliases by which URLs are one, and what is known of the hosts that have traps (`Held`), which hold back
-    a part of the frontier.
+    Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS} by
+    partition of url_key, the rules of aliases by which URLs are one, and what is known of the hosts that have traps
+    (`Held`), which hold back a part of the frontier.
     """
 
     def __init__(

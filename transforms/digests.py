@@ -1,0 +1,87 @@
+"""What makes two pages the same: a digest of their content, without what changes from one visit to the next.
+
+A page that is fetched twice, or under two URLs, is often not the same to the byte: it says when it was made, how many
+have read it, and what to buy. Words are content, always. A number is a notice's, and left out, only where it is a time
+to the second, or stands in a short line beside a word that notices have.
+"""
+
+import hashlib
+import re
+
+ENOUGH = 64
+"""Characters; a shorter text says nothing about two pages being the same."""
+
+_NOTICE = 120
+"""Characters of a line, at most, that may be a notice; what authors write is often longer."""
+
+_ADVERTS = (
+    *("advertisement", "advertising:", "ad:", "ads:", "ads by ", "sponsored:", "sponsored by ", "promoted:"),
+    *("anzeige:", "werbung:", "publicité", "publicidad:", "広告", "广告", "廣告", "광고"),
+)
+_NOTICES = frozenset(
+    """
+    generated rendered updated modified revised retrieved accessed printed cached visit visits visitor visitors hits
+    views viewed reads online counter session sid phpsessid jsessionid token nonce today ago copyright
+    stand aktualisiert geändert erstellt erzeugt abgerufen besucher aufrufe heute
+    mise mis modifié généré visiteurs visites actualizado actualizada modificado modificada generado generada visitas
+    aggiornato aggiornata modificato modificata generato generata visitatori
+    """.split()  # noqa: SIM905
+)
+_CJK_NOTICE = re.compile("更新|作成|訪問者|閲覧|生成|访问|浏览|방문|조회|갱신|수정|생성|[秒分间時天日초시간]\\s?[前전]")
+_OF_TIME, _AT_PRESENT = frozenset({"time", "date"}), frozenset({"current", "local", "server", "now"})
+
+_NUMBER = re.compile("[0-9]")
+_WORDS = re.compile(r"[^\W\d_]+")
+_CHANGING = re.compile(
+    r"\b\d\d?\.?\ (?:de\ )?[^\W\d_]+\.?\ (?:de\ )?\d{4}\b"  # a date, whatever the language
+    r"|\w*\d[\w.,:/+-]*"
+    r"|\b(?:an?|one|few)(?=\ \w+\ ago\b)|\b(?:second|minute|hour|day|week|month|year)s?(?=\ ago\b)"
+    r"|\b(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?"
+    r"|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|[ap]m)\b",
+    re.IGNORECASE,
+)
+_CLOCK = re.compile(r"\d:[0-5]\d:[0-6]\d(?![\d:])")  # to the second, time is a machine's
+_STAMP = re.compile(
+    r"(?:\d{4}[-/.]\d\d?[-/.]\d\d?[T ]?)?(?<![\d:])(?:[01]?\d|2[0-3]):[0-5]\d:[0-6]\d(?![\d:])(?:[.,]\d+)?"
+    r"(?:Z\b|[+-]\d\d:?\d\d)?"
+)
+
+
+def content_digest(title: str, text: str, body: bytes, truncated: str = "") -> bytes:
+    """16 bytes of BLAKE2b, equal for equal content; of the very bytes where there is too little text to compare.
+
+    `text` has the blocks of the page as lines. Of a `truncated` page the rest of the text is not known.
+    """
+    settled = settle(text)
+    content = f"{title}\n{settled}".encode() if len(settled) >= ENOUGH and not truncated else body
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+def settle(text: str) -> str:
+    """The text without what changes from visit to visit: labelled advertisements, times, counters, sessions.
+
+    >>> settle("Tides\\nAdvertisement: Boots!\\nGenerated on Thursday, 5 March 2026\\nOpen from 9:30, since 1998.")
+    'Tides\\nGenerated on 0\\nOpen from 9:30, since 1998.'
+    """
+    return "\n".join([settled for line in text.split("\n") if (settled := _settle(line))])
+
+
+def _settle(line: str) -> str:
+    if len(line) > _NOTICE:
+        return _STAMP.sub("0", line) if _CLOCK.search(line) else line
+    if line[:16].lower().startswith(_ADVERTS):
+        return ""
+    if not (_NUMBER.search(line) or " ago" in line) or not _is_notice(line):
+        return line
+    return re.sub(r"0(?:[\s,]+0)+", "0", _CHANGING.sub("0", line))
+
+
+def _is_notice(line: str) -> bool:
+    if _CLOCK.search(line):
+        return True
+    words = _WORDS.findall(line.lower())
+    if not _NOTICES.isdisjoint(words):
+        return True
+    if not _OF_TIME.isdisjoint(words) and not _AT_PRESENT.isdisjoint(words):
+        return True
+    return not line.isascii() and ("©" in line or _CJK_NOTICE.search(line) is not None)

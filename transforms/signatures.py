@@ -1,0 +1,117 @@
+"""Signatures of texts: from two of them it can be told how much the texts have in common.
+
+A text is the set of its pairs of neighbouring words. Its signature is a sketch of that set (Dahlgaard, Knudsen and
+Thorup, Fast Similarity Sketching, 2017), one byte a slot: the share of equal slots estimates the share of the pairs
+that two texts have in common (Jaccard), give or take 0.03. Signatures are kept from round to round: what makes them
+must not change with a release of some library, so it is all here, in numpy.
+"""
+
+import hashlib
+
+import numpy as np
+import numpy.typing as npt
+
+SLOTS = 128
+"""Bytes of a signature."""
+
+BANDS = 10
+"""Groups of slots. Texts that agree in all slots of one of them are worth comparing."""
+
+FEWEST_WORDS = 40
+"""A text with fewer has no signature; of its words too few say what it is about."""
+
+MAX_BYTES = 1 << 18
+"""Of a text in UTF-8, that count."""
+
+_SLOTS_PER_BAND = 5  # with ten bands, 99.8 % of the texts with 89 % in common are compared, 98 % of those with 80 %
+_DRAWS = 700  # for about so many all slots are filled
+
+Hashes = npt.NDArray[np.uint64]
+Signatures = npt.NDArray[np.uint8]
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_INVERSE = np.uint64(pow(int(_ODD), -1, 1 << 64))
+_EMPTY = ~np.uint64(0)
+
+_IN_WORD = np.zeros(256, np.bool_)
+_IN_WORD[np.frombuffer(b"abcdefghijklmnopqrstuvwxyz0123456789_", np.uint8)] = True
+_IN_WORD[0x80:] = True
+# The first bytes of U+3000 to U+DFFF: in Han, Kana and Hangul each character is taken for a word.
+_BEGINS_WORD = np.zeros(256, np.bool_)
+_BEGINS_WORD[0xE3:0xEE] = True
+
+
+def signature(title: str, text: str) -> bytes | None:
+    """The signature of a text; None if it has too few words.
+
+    Texts under different titles have nothing in common: a page with a name of its own is looked for by that name. Whole
+    numbers and single characters in a title make no difference, as in "Page 2" and "Page 3".
+    """
+    words = _words(text)
+    if len(words) < FEWEST_WORDS:
+        return None
+    slots = _sketch(_mix(_mix(words[:-1]) + words[1:] ^ _title_hash(title)))
+    return (slots & np.uint64(0xFF)).astype(np.uint8).tobytes()
+
+
+def similarities(one: Signatures, others: Signatures) -> npt.NDArray[np.float64]:
+    """The estimated similarity, from 0 to 1, of a signature (SLOTS) with each of some others (n × SLOTS)."""
+    return (others == one).mean(axis=1)
+
+
+def band_keys(signatures: Signatures) -> Hashes:
+    """The keys (n × BANDS × 2) under which signatures (n × SLOTS) meet those that they are worth comparing with."""
+    used = signatures[:, : BANDS * _SLOTS_PER_BAND].reshape(len(signatures), BANDS, _SLOTS_PER_BAND).astype(np.uint64)
+    packed = (used << (np.arange(_SLOTS_PER_BAND, dtype=np.uint64) * np.uint64(8))).sum(axis=2, dtype=np.uint64)
+    first = _mix(packed | np.arange(BANDS, dtype=np.uint64) << np.uint64(48))
+    return np.stack([first, _mix(first + _ODD)], axis=2)
+
+
+def _powers(base: np.uint64) -> Hashes:
+    powers = np.full(MAX_BYTES + 1, base, np.uint64)
+    powers[0] = 1
+    return np.multiply.accumulate(powers)
+
+
+_POWERS, _INVERSE_POWERS = _powers(_ODD), _powers(_INVERSE)
+
+
+def _words(text: str) -> Hashes:
+    """A hash of each word: of its bytes as digits to an odd base, which does not depend on where the word stands."""
+    data = np.frombuffer(text[:MAX_BYTES].lower().encode()[:MAX_BYTES], np.uint8)
+    in_word = _IN_WORD.take(data)
+    begins = in_word.copy()
+    begins[1:] &= ~in_word[:-1]
+    begins |= _BEGINS_WORD.take(data)
+    starts = np.flatnonzero(begins)
+    if not len(starts):
+        return np.empty(0, np.uint64)
+    digits = data * in_word * _POWERS[: len(data)]
+    return _mix(np.add.reduceat(digits, starts) * _INVERSE_POWERS[starts])
+
+
+def _title_hash(title: str) -> np.uint64:
+    words = [word for word in title.lower().split() if len(word) > 1 and not word.strip(".,:;()[]#").isdecimal()]
+    return np.frombuffer(hashlib.blake2b(" ".join(words).encode(), digest_size=8).digest(), np.uint64)[0]
+
+
+def _sketch(pairs: Hashes) -> Hashes:
+    """The slots of a set: each draw throws all of it into the slots, where the smallest of the first draw stays."""
+    slots = np.full(SLOTS, _EMPTY)
+    draw = 0
+    while (slots == _EMPTY).any():
+        if draw:
+            pairs = np.unique(pairs)
+        draws = np.arange(draw, draw + 1 + _DRAWS // len(pairs), dtype=np.uint64)
+        thrown = _mix(pairs + (draws * _ODD)[:, np.newaxis])
+        values = thrown >> np.uint64(16) | (draws << np.uint64(48))[:, np.newaxis]
+        np.minimum.at(slots, (thrown % np.uint64(SLOTS)).astype(np.intp).ravel(), values.ravel())
+        draw += len(draws)
+    return slots
+
+
+def _mix(values: Hashes) -> Hashes:
+    """The finaliser of SplitMix64: near values become far ones."""
+    values = (values ^ values >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ values >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return values ^ values >> np.uint64(31)
