@@ -23,10 +23,10 @@ from search.terms import Ints, Postings
 
 Floats = npt.NDArray[np.float64]
 
-WEIGHTS: Mapping[str, float] = {"title": 5.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
+WEIGHTS: Mapping[str, float] = {"title": 8.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
 """What an occurrence in a field counts, against one in the body: names of the page more than its text."""
 
-K1 = 2.0
+K1 = 3.0
 """How slowly a term's score saturates; weights above 1 need it larger than plain BM25 does."""
 
 B = 0.75

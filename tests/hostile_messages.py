@@ -204,7 +204,7 @@ CONTENTS = {
     "a type of 200 kilobytes": Fault(leave(sized(b"Content-Type: text/html;" + b"x" * 200_000)), TOO_LONG),
     "a type of sixty thousand semicolons": Fault(keep(sized(b"Content-Type: text/html" + b";" * 60_000)), FETCHED),
     "a charset of backslashes": Fault(keep(sized(b'Content-Type: text/html; charset="' + b"\\" * 60_000)), FETCHED),
-    "two types": Fault(keep(sized(HTML, b"Content-Type: image/png")), FETCHED),
+    "two types": Fault(keep(sized(HTML, b"Content-Type: image/png")), Outcome.UNWANTED_TYPE),  # the last counts
     "a charset that does not exist": Fault(keep(sized(HTML + b"; charset=klingon")), FETCHED),
     "a film without end": Fault(
         flood(answer(b"Content-Type: video/mp4", body=b""), bytes(65_536)), Outcome.UNWANTED_TYPE

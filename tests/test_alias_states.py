@@ -129,6 +129,15 @@ def dict_rows(rows):
     return [dict.fromkeys(URLS.names) | row for row in rows]
 
 
+def test_a_normal_form_that_is_due_itself_keeps_its_state():
+    """Its row of urls is not read in a round that does not find or visit it."""
+    plain, slash = pair()
+    waiting = due(plain, host="a.test")
+    after = Round([], [visited(slash, host="a.test")], [known(slash)], [waiting])
+    assert list(after.states) == [slash.removeprefix(A)]
+    assert list(after.due) == [plain.removeprefix(A)]
+
+
 def test_who_stands_for_others_and_gives_nothing_is_replaced():
     plain, slash = pair()
     waiting = known(plain, "due", stand_ins=[slash])

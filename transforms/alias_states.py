@@ -37,7 +37,7 @@ def stand_ins(changed: Iterable[Row]) -> Iterator[Row]:
         for url in (row["stand_ins"] or ()) if row["state"] not in ("due", "fetched") else ():
             shared = {name: row[name] for name in ("depth", "score", "kind", "sitemap", "sitemap_lastmod")}
             names = {"url_key": url_key(url), "url": url, "host": host(url)}
-            yield shared | names | {"redirects": 0, "referrer": row["discovered_from"]}
+            yield shared | names | {"redirects": 0, "barren": None, "referrer": row["discovered_from"]}
 
 
 class Classes:
@@ -105,7 +105,7 @@ class Classes:
         So other URLs of the class find it in later rounds, with its digest. Nobody need have linked to the normal form.
         """
         row, digest = self._row(class_), first.get("digest")
-        if first["url_key"] == class_ or (row and row["state"] != ALIAS):
+        if first["url_key"] == class_ or class_ in self._due or (row and row["state"] != ALIAS):
             return
         if not row or (row["joined_to"], row.get("digest")) != (first["url_key"], digest):
             form = self._rules.normal(first["url"])
