@@ -34,8 +34,8 @@ ROBOT = {
 }
 DEPTH = 2
 
-# Other pages use these words as much in titles and texts: on dumps, and on the hook of a write-ahead log.
-SECOND = {"pg_dump", "sqlite write-ahead logging"}
+# Other pages use these words as much: on dumps, the list of all commands, and on the hook of a write-ahead log.
+SECOND = {"pg_dump", "create trigger postgresql", "sqlite write-ahead logging"}
 QUERIES = {  # what one would type, and how the URL ends that one wants
     "pathlib": "/library/pathlib.html",
     "json encoder and decoder": "/library/json.html",
