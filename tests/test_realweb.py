@@ -173,7 +173,7 @@ def _html_pages(crawled: Crawled) -> list[dict]:
 
 
 @pytest.mark.parametrize(("query", "path"), QUERIES.items(), ids=QUERIES)
-def test_the_obvious_page_comes_first(crawled: Crawled, query: str, path: str) -> None:
+def test_the_obvious_page_is_where_it_should_be(crawled: Crawled, query: str, path: str) -> None:
     hits = Index.open(CrawlDir(str(crawled.path))).search(query, limit=3).hits
     place = 1 if query in SECOND else 0
     assert hits[place].url.endswith(path), [hit.url for hit in hits]
