@@ -27,5 +27,5 @@ def write_links(
     `anchors` are the texts that count, each as often as it counts; `link_ranks` are relative to the mean of all pages.
     """
     index = invert({"anchors": ["\n".join(texts) for texts in anchors]})
-    write_terms(root, folder, index, languages)
-    write_docs(root, folder, pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
+    footers = write_terms(root, folder, index, languages)
+    write_docs(root, folder, pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index, footers)
