@@ -3,6 +3,7 @@
 import doctest
 import random
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from search.results import as_json
 from search.snippets import snippet
 from tests.corpus import commit, indexed
 from transforms.crawl_dir import CrawlDir, CrawlDirError, Manifest
-from transforms.index import DOCS
+from transforms.index import DOCS, FORMS, VERSION_KEY
 
 
 def random_rows(seed, count=40):
@@ -134,6 +135,25 @@ def test_a_damaged_segment_is_named(tmp_path, damage):
     damage(tmp_path / "index" / "round=000001" / "shard-0" / DOCS)
     with pytest.raises(CrawlDirError, match=r"^index/round=000001/shard-0/docs.parquet cannot be read: .*copy$"):
         Index.open(crawl)
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        ("99", "it has index version 99, this program reads 1; update Beamtrawl"),
+        ("0", "it has index version 0, this program reads 1; crawl anew"),
+        (None, "it has no index version, this program reads 1; crawl anew"),
+    ],
+)
+@pytest.mark.parametrize("name", [DOCS, FORMS])
+def test_a_segment_of_another_version_is_named(tmp_path, name, version, reason):
+    crawl = indexed(tmp_path, [{"url": "http://a.test/", "text": "word"}])
+    file = tmp_path / "index" / "round=000001" / "shard-0" / name
+    table = pq.read_table(file).replace_schema_metadata(version and {VERSION_KEY: version})
+    pq.write_table(table, file)
+    with pytest.raises(CrawlDirError) as told:
+        Index.open(crawl)
+    assert str(told.value) == f"index/round=000001/shard-0/{name} cannot be used: {reason}"
 
 
 def words(*terms):

@@ -33,6 +33,12 @@ from transforms.index_invert import PHRASE_FIELDS, Inverted, Longs, invert
 POSTINGS, POSITIONS, FORMS = "postings.parquet", "positions.parquet", "forms.parquet"
 DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
 
+INDEX_VERSION = 1
+"""The version of this format. Programs read the versions that they know, and no other."""
+
+VERSION_KEY = "beamtrawl.index_version"
+"""The key in each file's metadata that has it, in digits."""
+
 ROW_GROUP_POSTINGS = 16_384
 """Postings of a row group, at most, unless a single term has more: what a lookup decodes."""
 
@@ -176,6 +182,7 @@ def _slices(rows: int, most: int) -> Iterator[int]:
 
 def write_parquet(root: str, path: str, table: pa.Table, row_groups: Iterable[int]) -> None:
     """Write a table in row groups of so many rows each; sorted words and lists of numbers get encodings that fit."""
+    table = table.replace_schema_metadata({VERSION_KEY: str(INDEX_VERSION)})
     key = table.schema.names[0]
     is_sorted = key in ("term", "class")
     encodings = {key: "DELTA_BYTE_ARRAY"} | {
