@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +75,10 @@ class Index:
         wanted = [manifest for manifest in manifests if as_of is None or manifest.round <= as_of]
         links = {segment: folder for manifest in wanted for segment, folder in manifest.index_links.items()}
         return cls([Segment(crawl.root, folder, links.get(folder)) for manifest in wanted for folder in manifest.index])
+
+    def parts(self) -> Iterator[tuple[Segment, Mask]]:
+        """Each segment, with a mask of its documents that a search can find."""
+        return zip(self._segments, self._current, strict=True)
 
     def search(
         self, query: str, limit: int = 10, offset: int = 0, per_host: int | None = None, explain: bool = False
