@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import NamedTuple
 
-from runners import checking, crawling, demo, ranking, reading
+from runners import checking, crawling, demo, exporting, ranking, reading
 
 
 class Command(NamedTuple):
@@ -25,6 +25,7 @@ COMMANDS = (
     Command("serve", "Serve a search page and a JSON API.", reading.serve_arguments, reading.serve),
     Command("sql", "Ask the tables of a crawl in SQL.", reading.sql_arguments, reading.sql),
     Command("check", "Say what would happen to a URL, without a crawl.", checking.check_arguments, checking.check),
+    Command("export", "Write the index for other engines.", exporting.export_arguments, exporting.export),
     Command("clean", "Remove files that failed attempts left behind.", crawling.clean_arguments, crawling.clean),
     Command("demo", "Crawl and search a small bundled web.", demo.arguments, demo.run),
 )

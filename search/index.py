@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,6 +78,10 @@ class Index:
         segments = [Segment(crawl.root, part.folder, part.links) for part in live.segments]
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
         return cls(segments, masks)
+
+    def parts(self) -> Iterator[tuple[Segment, Mask]]:
+        """Each segment, with a mask of its documents that a search can find."""
+        return zip(self._segments, self._current, strict=True)
 
     def search(
         self, query: str, limit: int = 10, offset: int = 0, per_host: int | None = None, explain: bool = False
