@@ -13,7 +13,7 @@ from search.latest import LatestIndex, NoIndexError
 from search.metrics import Metrics
 from search.rate_limits import Rate
 from search.results import Results, as_json
-from search.showing import is_web_url, readable, shown
+from search.showing import is_language, is_web_url, readable, shown
 from search.snippets import marked
 from transforms.crawl_dir import CrawlDir
 
@@ -70,7 +70,8 @@ def create_app(
     """
     app = flask.Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = _STATIC_AGE
-    app.jinja_env.filters["readable"], app.jinja_env.tests["web_url"] = readable, is_web_url
+    app.jinja_env.filters["readable"] = readable
+    app.jinja_env.tests |= {"web_url": is_web_url, "language": is_language}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.globals |= {"max_query": MAX_QUERY, "max_url": MAX_URL, "takes_submissions": submit is not None}
     latest, metrics = LatestIndex(crawl, clock), Metrics()

@@ -61,6 +61,15 @@ def is_web_url(url: str) -> bool:
         return False
 
 
+def is_language(code: str | None) -> bool:
+    """Whether it is a language's code, as browsers know it.
+
+    >>> is_language("ko"), is_language('"><b'), is_language(None)
+    (True, False, False)
+    """
+    return re.fullmatch("[a-z]{2,3}", code or "") is not None
+
+
 def readable(url: str) -> str:
     """A URL as people read it: no scheme, and letters beyond ASCII in place of their escapes.
 
