@@ -11,7 +11,7 @@ from search import ranking
 from search.clustering import by_host, whole_windows
 from search.matching import Mask, matching
 from search.query import Condition, parse
-from search.results import Explanation, Hit, Part, Results
+from search.results import Explanation, Hit, Part, Results, Stored
 from search.segment import CACHED, Segment
 from search.snippets import snippet
 from search.spelling import Dictionary
@@ -102,6 +102,30 @@ class Index:
         candidates = candidates[offset : offset + limit]
         explanations = [self._explanation(c, scored) if explain else None for c in candidates]
         return Results(query, total, self._hits(candidates, explanations, units), self._respelled(query, asked.words))
+
+    @property
+    def segments(self) -> int:
+        """How many segments the documents lie in."""
+        return len(self._segments)
+
+    @functools.cached_property
+    def round(self) -> int:
+        """The newest round with documents here; 0 without any."""
+        return max((pc.max(segment.facts["round"]).as_py() or 0 for segment in self._segments), default=0)
+
+    def stored(self, url: str, query: str = "") -> Stored | None:
+        """What is kept of the document at a URL, as a hit has it, with the words of a query; None if there is none."""
+        for segment, current in zip(self._segments, self._current, strict=True):
+            doc = pc.index(segment.facts["url"], url).as_py()
+            if doc >= 0 and current[doc]:
+                facts = segment.facts.slice(doc, 1).to_pylist()[0]
+                shown = segment.shown([doc])[doc]
+                forms = {form: word for word in parse(query).words for form in segment.forms(word)}
+                text = "" if facts["noarchive"] else shown["text"] or ""
+                return Stored(
+                    url, shown["title"] or "", text, facts["language"], facts["fetched_at"], facts["noarchive"], forms
+                )
+        return None
 
     def _best(self, condition: Condition, scored: Collection[_Scored], most: int) -> tuple[int, list[_Candidate]]:
         """How many documents match, and the best of them."""
@@ -217,6 +241,8 @@ def _hit(
         score=-candidate.negated_score,
         host=facts["host"],
         language=facts["language"],
+        media_type=facts["media_type"],
+        noarchive=bool(facts["noarchive"]),
         round=facts["round"],
         fetched_at=facts["fetched_at"],
         published_at=facts["published_at"],
