@@ -75,7 +75,7 @@ class Index:
         if as_of is not None and as_of < first:
             raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
         live = live_index(manifests, as_of)
-        tombstones = read_tombstones(crawl.root, live.tombstones)
+        tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
         segments = [Segment(crawl.root, part.folder, part.links) for part in live.segments]
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
         return cls(segments, masks)
@@ -197,6 +197,8 @@ class Index:
 
     def _respelled(self, query: str, words: Sequence[str]) -> str | None:
         """The query with other words for those that no document has; None if all are there, or nothing is near."""
+        if not self._segments:
+            return None
         changes = {
             word: near
             for word in words

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from transforms.crawl_dir import CrawlDir, Manifest
 from transforms.index import DOCS, write_segment
-from transforms.index_links import write_links
+from transforms.index_links import links_folder, write_links
 from transforms.tables import DOCUMENTS, TableWriter, open_parquet
 from transforms.urls import host, url_key
 
@@ -34,7 +34,7 @@ def commit(crawl, round_, *segments, gone=()):
     for folder, rows in zip(folders, segments, strict=True):
         write_segment(crawl.root, folder, documents(*({"round": round_} | row for row in rows)))
         if any("anchors" in row or "link_rank" in row for row in rows):
-            links[folder] = folder.replace("index/", "index/links/")
+            links[folder] = links_folder(folder, "test")
             _add_links(crawl.root, folder, links[folder], {row["url"]: row for row in rows})
     fates = {row["url"]: "replaced" for rows in segments for row in rows} | dict.fromkeys(gone, "gone")
     writer = TableWriter(crawl.root, "tombstones", round_)

@@ -14,6 +14,14 @@ import pyarrow as pa
 from transforms.index import write_docs, write_terms
 from transforms.index_invert import Inverted, invert
 
+MERGED = "merged"
+"""The name of what is written with a merged segment."""
+
+
+def links_folder(segment: str, name: str) -> str:
+    """The folder, of those with this name, that has what links say of a segment."""
+    return segment.replace("index/", f"index/links-{name}/", 1)
+
 
 def write_links(
     root: str,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from transforms.crawl_dir import CrawlDirError, Manifest
+from transforms.tables import TableFile
 
 
 class LiveSegment(NamedTuple):
@@ -15,10 +16,14 @@ class LiveSegment(NamedTuple):
 
 
 class LiveIndex(NamedTuple):
-    """All of them, in the order in which they were committed, and the files of the tombstones that may mask them."""
+    """All of them, in the order in which they were committed, and the files of tombstones that may mask them."""
 
     segments: list[LiveSegment]
-    tombstones: list[str]
+    tombstones: list[tuple[int, TableFile]]  # each with its round
+
+    def masking(self, segment: LiveSegment) -> list[TableFile]:
+        """The files of tombstones that may mask documents of a segment."""
+        return [file for round_, file in self.tombstones if round_ > segment.round]
 
 
 def live_index(manifests: Sequence[Manifest], as_of: int | None = None) -> LiveIndex:
@@ -34,7 +39,7 @@ def live_index(manifests: Sequence[Manifest], as_of: int | None = None) -> LiveI
         raise CrawlDirError(f"the index as of round {as_of} was dropped; ask as of round {kept} or later")
     oldest = min((segment.round for segment in segments), default=0)
     tombstones = [
-        file.path
+        (m.round, file)
         for m in manifests
         if oldest < m.round and (as_of is None or m.round <= as_of)
         for file in m.files
