@@ -46,7 +46,7 @@ class Corpus:
         lengths = {name: _joined([s.lengths[name] for s in segments], np.int32) for name in ranking.WEIGHTS}
         averages = {name: int(part[self.current].sum()) / max(1, self.documents) for name, part in lengths.items()}
         self._factors = ranking.field_factors(lengths, averages)
-        self.standing = _standing(segments)
+        self.standing = _standing(segments, current)
         self.boosts = np.prod(self.standing, axis=0)
         self.dates = _joined([s.dates for s in segments], "datetime64[us]")
         self._scored: Cache[Unit, Scored] = Cache(self._read, CACHED, lambda found: len(found.scores))
@@ -89,9 +89,10 @@ class Corpus:
         return Scored(postings, scores, postings.docs[top])
 
 
-def _standing(segments: Sequence[Segment]) -> ranking.Standing:
+def _standing(segments: Sequence[Segment], current: Sequence[Mask]) -> ranking.Standing:
     """The standing of the documents; the newest visit is the present, so that answers do not age."""
-    now = max((segment.newest for segment in segments), default=np.datetime64("NaT"))
+    visits = [s.fetched[mask & ~np.isnat(s.fetched)] for s, mask in zip(segments, current, strict=True)]
+    now = max((part.max() for part in visits if len(part)), default=np.datetime64("NaT"))
     parts = [
         ranking.standing(s.link_ranks, s.spam_scores, (now - s.published) / np.timedelta64(1, "D")) for s in segments
     ]

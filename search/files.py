@@ -21,7 +21,8 @@ from apache_beam.io.filesystems import FileSystems
 
 from transforms.crawl_dir import CrawlDirError
 from transforms.index import DOCS
-from transforms.index_files import INDEX_VERSION, VERSION_KEY, footers
+from transforms.index_files import footers
+from transforms.index_read import require_version
 
 _REQUESTS = ThreadPoolExecutor(32, "read")
 """For what is asked of a store at the same time. What runs in it waits for nothing else in it."""
@@ -184,16 +185,6 @@ def _bytes(source: Any, start: int, length: int) -> bytes:
     while len(data) < length and (more := source.read(length - len(data))):
         data += more
     return data
-
-
-def require_version(path: str, footer: pq.FileMetaData) -> None:
-    """CrawlDirError unless a file says that it has the index version which this program reads."""
-    found = (footer.metadata or {}).get(VERSION_KEY.encode(), b"").decode(errors="replace")
-    if found == str(INDEX_VERSION):
-        return
-    way_out = "update Beamtrawl" if found.isdecimal() and int(found) > INDEX_VERSION else "crawl anew"
-    version = f"index version {found}" if found else "no index version"
-    raise CrawlDirError(f"{path} cannot be used: it has {version}, this program reads {INDEX_VERSION}; {way_out}")
 
 
 def _key_ranges(footer: pq.FileMetaData) -> tuple[list[str], list[str]]:

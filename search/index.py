@@ -2,11 +2,10 @@
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from search import ranking
@@ -14,11 +13,13 @@ from search.clustering import by_host, whole_windows
 from search.corpus import Corpus, Mask, Scored
 from search.matching import matching, units
 from search.query import Query, Unit, parse
-from search.results import Explanation, Hit, Part, Results
+from search.results import Explanation, Hit, Part, Results, Stored
 from search.segment import Segment
 from search.snippets import snippet
 from search.spelling import Dictionary
 from transforms.crawl_dir import CrawlDir, CrawlDirError
+from transforms.segments import live_index
+from transforms.tombstones import alive, read_tombstones
 
 
 class _Candidate(NamedTuple):
@@ -32,16 +33,18 @@ class _Candidate(NamedTuple):
 class Index:
     """The documents that a crawl has indexed, ready for queries. Safe to use from several threads."""
 
-    def __init__(self, segments: Sequence[Segment]) -> None:
+    def __init__(self, segments: Sequence[Segment], alive: Sequence[Mask] | None = None) -> None:
+        """Of each segment's documents, those that `alive` has are found, and count; without it, all."""
         self._segments = segments
-        self._corpus = Corpus(segments, _newest_versions(segments))
+        self._alive = alive or [np.ones(segment.documents, bool) for segment in segments]
+        self._corpus = Corpus(segments, self._alive)
         self.documents = self._corpus.documents
 
     @classmethod
     def open(cls, crawl: CrawlDir, as_of: int | None = None) -> "Index":
         """The index as of a round, or as of now.
 
-        CrawlDirError if there is no crawl, no index yet, or none as of that round.
+        CrawlDirError if there is no crawl, no index yet, or none (any more) as of that round.
         """
         manifests = crawl.require_manifests()
         steps = [manifest for manifest in manifests if manifest.index]
@@ -50,9 +53,15 @@ class Index:
         first = min(manifest.round for manifest in steps)
         if as_of is not None and as_of < first:
             raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
-        wanted = [manifest for manifest in manifests if as_of is None or manifest.round <= as_of]
-        links = {segment: folder for manifest in wanted for segment, folder in manifest.index_links.items()}
-        return cls([Segment(crawl.root, folder, links.get(folder)) for manifest in wanted for folder in manifest.index])
+        live = live_index(manifests, as_of)
+        tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
+        segments = [Segment(crawl.root, part.folder, part.links) for part in live.segments]
+        masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
+        return cls(segments, masks)
+
+    def parts(self) -> Iterator[tuple[Segment, Mask]]:
+        """Each segment, with a mask of its documents that a search can find."""
+        return zip(self._segments, self._alive, strict=True)
 
     def search(
         self, query: str, limit: int = 10, offset: int = 0, per_host: int | None = None, explain: bool = False
@@ -74,6 +83,30 @@ class Index:
         explanations = [self._explanation(c.doc, asked, scored) if explain else None for c in candidates]
         suggestion = self._respelled(query, [word for word in asked.words if not len(scored[word].scores)])
         return Results(query, total, self._hits(candidates, explanations, asked.words), suggestion)
+
+    @property
+    def segments(self) -> int:
+        """How many segments the documents lie in."""
+        return len(self._segments)
+
+    @functools.cached_property
+    def round(self) -> int:
+        """The newest round with documents here; 0 without any."""
+        return max((pc.max(segment.facts["round"]).as_py() or 0 for segment in self._segments), default=0)
+
+    def stored(self, url: str, query: str = "") -> Stored | None:
+        """What is kept of the document at a URL, as a hit has it, with the words of a query; None if there is none."""
+        for segment, mask in zip(self._segments, self._alive, strict=True):
+            doc = pc.index(segment.facts["url"], url).as_py()
+            if doc >= 0 and mask[doc]:
+                facts = segment.facts.slice(doc, 1).to_pylist()[0]
+                shown = segment.shown([doc])[doc]
+                forms = segment.forms(parse(query).words)
+                text = "" if facts["noarchive"] else shown["text"] or ""
+                return Stored(
+                    url, shown["title"] or "", text, facts["language"], facts["fetched_at"], facts["noarchive"], forms
+                )
+        return None
 
     def _scored(self, asked: Query) -> dict[Unit, Scored]:
         """All that the query asks for."""
@@ -128,6 +161,8 @@ class Index:
 
     def _respelled(self, query: str, missing: Iterable[str]) -> str | None:
         """The query with others for the words that no document has; None if there are none, or nothing is near."""
+        if not self._segments:
+            return None
         changes = {word: near for word in missing if (near := self._dictionary.suggest(word)) is not None}
         if not changes:
             return None
@@ -140,18 +175,6 @@ class Index:
     @functools.cached_property
     def _dictionary(self) -> Dictionary:
         return Dictionary(segment.term_frequencies() for segment in self._segments)
-
-
-def _newest_versions(segments: Sequence[Segment]) -> list[Mask]:
-    """For each segment a mask of its documents: a page that was visited again counts once."""
-    tables = [segment.facts.select(["url", "round"]) for segment in segments]
-    numbered = [t.append_column("segment", pa.repeat(n, t.num_rows)) for n, t in enumerate(tables)]
-    if not tables or pc.count_distinct(pa.concat_tables(tables)["url"]).as_py() == sum(t.num_rows for t in tables):
-        return [np.ones(segment.documents, bool) for segment in segments]
-    ordered = pa.concat_tables(numbered).sort_by([("round", "ascending")])
-    newest = ordered.group_by("url", use_threads=False).aggregate([("segment", "last")])
-    current = [newest.filter(pc.equal(newest["segment_last"], n))["url"] for n in range(len(segments))]
-    return [pc.is_in(t["url"], value_set=urls).to_numpy() for t, urls in zip(tables, current, strict=True)]
 
 
 def _hit(
@@ -170,6 +193,8 @@ def _hit(
         score=-candidate.negated_score,
         host=facts["host"],
         language=facts["language"],
+        media_type=facts["media_type"],
+        noarchive=bool(facts["noarchive"]),
         round=facts["round"],
         fetched_at=facts["fetched_at"],
         published_at=facts["published_at"],

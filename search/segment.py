@@ -35,22 +35,21 @@ class Segment:
         self.lengths: dict[str, Ints] = {field: self.facts[f"length_{field}"].to_numpy() for field in OWN_FIELDS}
         stemmed = [stemmed_as(language) for language in self.facts["language"].to_pylist()]
         names, codes = np.unique(np.array(stemmed, dtype=np.str_), return_inverse=True)
-        languages = Languages(names.tolist(), codes.astype(np.int8))
-        self._own = Terms(self._files, OWN_FIELDS, languages)
+        self.languages = Languages(names.tolist(), codes.astype(np.int8))
+        self._own = Terms(self._files, OWN_FIELDS, self.languages)
         self._terms = [self._own]
         if links is None:
             self.lengths["anchors"] = np.zeros(self.documents, np.int32)
             self.link_ranks: npt.NDArray[np.float64] = np.zeros(self.documents)
         else:
             files = Files(root, links)
-            self._terms.append(Terms(files, ["anchors"], languages))
+            self._terms.append(Terms(files, ["anchors"], self.languages))
             self.lengths["anchors"] = files.docs["length_anchors"].to_numpy()
             self.link_ranks = files.docs["link_rank"].to_numpy().astype(np.float64)
         self.published = _moments(self.facts["published_at"])
-        fetched = _moments(self.facts["fetched_at"])
-        self.dates = np.where(np.isnat(self.published), fetched, self.published)
+        self.fetched = _moments(self.facts["fetched_at"])
+        self.dates = np.where(np.isnat(self.published), self.fetched, self.published)
         """When each document was published, as it says, or else fetched."""
-        self.newest = max(fetched[~np.isnat(fetched)], default=np.datetime64("NaT"))
         self.spam_scores = self.facts["spam_score"].to_numpy()
         self._distinct = functools.lru_cache(self._distinct_values)
         self._shown: Cache[int, dict[str, Any]] = Cache(self._read_shown, SHOWN, _characters)
@@ -95,6 +94,10 @@ class Segment:
     def term_frequencies(self) -> pa.Table:
         """The terms of its documents with `df`, in how many of them they are."""
         return self._own.frequencies()
+
+    def inverted(self) -> tuple[list[str], Ints, Postings]:
+        """All terms of its documents, how many postings each has, and the postings, one term's after another's."""
+        return self._own.inverted()
 
     def shown(self, docs: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What may be shown of documents, by number: `title`, `description`, `text`, each possibly None."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from search.cache import Cache
 from search.files import Files
@@ -15,7 +16,7 @@ from transforms.index_invert import PHRASE_FIELDS
 
 Ints = npt.NDArray[np.int32]
 _NONE = np.empty(0, np.int32)
-
+_FORMS_COLUMNS = ("class", "language", "forms")
 
 CACHED_WORDS = 1_000
 """Words whose forms are kept at hand."""
@@ -105,6 +106,15 @@ class Terms:
         groups = range(len(self._files.rows(POSTINGS)))
         return self._files.read(POSTINGS, groups, ("term", "df"))
 
+    def inverted(self) -> tuple[list[str], Ints, Postings]:
+        """All terms, how many postings each has, and the postings, one term's after another's."""
+        groups = range(len(self._files.rows(POSTINGS)))
+        rows = self._files.read(POSTINGS, groups, ("term", "df", "cf", "docs", "tf"))
+        counts = rows["df"].to_numpy()
+        docs = undo_gaps(pc.list_flatten(rows["docs"]).to_numpy(), counts)
+        packed = pc.list_flatten(rows["tf"]).to_numpy()
+        return rows["term"].to_pylist(), counts, Postings(docs, unpack(packed, self._fields))
+
     def _postings(self, row: pa.Table) -> Postings:
         docs = np.cumsum(row["docs"][0].values.to_numpy(), dtype=np.int32)
         return Postings(docs, unpack(row["tf"][0].values.to_numpy(), self._fields))
@@ -114,9 +124,6 @@ class Terms:
         counts = np.add.reduce([postings.frequencies[field] for field in PHRASE_FIELDS])
         positions = undo_gaps(row["positions"][0].values.to_numpy(), counts)
         return Positions(np.repeat(postings.docs, counts), positions)
-
-
-_FORMS_COLUMNS = ("class", "language", "forms")
 
 
 def unite(parts: Sequence[Postings]) -> Postings:

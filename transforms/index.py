@@ -62,11 +62,15 @@ def write_segment(root: str, folder: str, documents: pa.Table) -> None:
     and NOINDEX is the caller's part. The text of a NOARCHIVE document is indexed, but not stored for showing.
     Needs about 50 bytes of memory a token: bound a segment to some ten thousand pages.
     """
-    documents = documents.take(pa.array(_order(documents), pa.int64()))
-    index = invert(_texts(documents))
-    footers = write_terms(root, folder, index, documents["language"].to_pylist())
-    footers[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", _docstore(documents), DOCSTORE_GROUP)
-    write_docs(root, folder, documents.select(FACTS), index, footers)
+    documents = documents.take(in_order(documents))
+    write_index(root, folder, invert(_texts(documents)), documents.select(FACTS), _docstore(documents))
+
+
+def write_index(root: str, folder: str, index: Inverted, facts: pa.Table, docstore: pa.Table) -> None:
+    """Write the files of a segment: an index, and of each of its documents the FACTS and what is shown."""
+    footers = write_terms(root, folder, index, facts["language"].to_pylist())
+    footers[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", docstore, DOCSTORE_GROUP)
+    write_docs(root, folder, facts, index, footers)
 
 
 def write_terms(root: str, folder: str, index: Inverted, languages: Sequence[str | None]) -> dict[str, pq.FileMetaData]:
@@ -139,10 +143,11 @@ def url_text(url: str) -> str:
     return unquote(f"{address} {query}").replace("_", " ").strip()
 
 
-def _order(documents: pa.Table) -> list[int]:
+def in_order(documents: pa.Table) -> Longs:
+    """The order of documents in a segment: by reversed host and URL."""
     hosts = [".".join(reversed(host.split("."))) for host in documents["host"].to_pylist()]
     keys = list(zip(hosts, documents["url"].to_pylist(), strict=True))
-    return sorted(range(len(keys)), key=keys.__getitem__)
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
 
 
 def _texts(documents: pa.Table) -> Mapping[str, list[str]]:
