@@ -11,7 +11,7 @@ Queries are titles of the pages, cut to three words; any of the words may match.
 documents of all fields once a query has been asked before; `first` when it has not, with all that has to be read and
 decoded; `page` and `first page` those of a search with titles and snippets. tantivy is asked over the texts alone, and
 over titles too; it decodes with each query. Times are medians in milliseconds. Sizes are bytes: of Beamtrawl, of the
-files that ranking and phrases need.
+files that ranking and phrases need. Last, the same from a simulated object store where each request takes 20 ms.
 """
 
 import argparse
@@ -35,12 +35,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.asking import best
 from search.index import Index
 from search.segment import Segment
+from tests.stores import REQUESTS, url
 from transforms.analysis import tokens
 from transforms.crawl_dir import CrawlDir, files_of
 from transforms.index import FORMS, POSTINGS, write_segment
 from transforms.tables import DOCUMENTS, read_table
 
 SEGMENTS = 8
+LATENCY = 0.02  # seconds of a request to the store
 
 
 def documents_of(path: str) -> pa.Table:
@@ -91,6 +93,19 @@ def sqlite_index(rows: Sequence[tuple[str, str]], path: Path) -> sqlite3.Connect
     return database
 
 
+def from_store(root: str, folders: Sequence[str], texts: Sequence[str]) -> None:
+    REQUESTS.delay = LATENCY
+    for name, ask in (("ranking", best), ("page", Index.search)):
+        index = Index([Segment(url(Path(root)), folder) for folder in folders])
+        REQUESTS.expect()
+        REQUESTS.bytes = 0
+        first = median(lambda text, i=index, ask=ask: ask(i, text), texts)
+        print(
+            f"Beamtrawl, segments {len(folders)}, from a store: first {name} {first:.1f}, "
+            f"{len(REQUESTS.names) / len(texts):.1f} requests, {REQUESTS.bytes / len(texts) / 1000:.0f} kB a query"
+        )
+
+
 def size(files: Iterable[Path]) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
@@ -121,6 +136,7 @@ def main() -> None:
                 f"Beamtrawl, segments {len(folders)}: ranking {ranking:.3f}, first {first:.3f}, page {page:.3f}, "
                 f"first page {first_page:.3f}, {own} bytes"
             )
+            from_store(root, folders, texts)
         rows = [
             (" ".join(tokens(title or "")), " ".join(tokens(text or "")))
             for title, text in zip(documents["title"].to_pylist(), documents["text"].to_pylist(), strict=True)

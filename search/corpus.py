@@ -1,8 +1,8 @@
 """The documents of all segments as one: what a query costs does not depend on how many segments they lie in."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,11 @@ CACHED = 4_000_000
 TOP = 100
 """The best documents of a word or phrase that are known without a search."""
 
-_QUESTIONS = ThreadPoolExecutor(16, "question")
+_QUESTIONS = ThreadPoolExecutor(64, "question")
 """For what is asked of several segments at the same time."""
 
 Mask = npt.NDArray[np.bool_]
+Value = TypeVar("Value")
 
 
 class Scored(NamedTuple):
@@ -56,6 +57,17 @@ class Corpus:
         number = int(np.searchsorted(self._starts, doc, "right")) - 1
         return self.segments[number], doc - int(self._starts[number])
 
+    def shown(self, docs: Sequence[int]) -> list[tuple[Segment, int, Mapping[str, Any]]]:
+        """Of each document its segment, its number there, and what may be shown of it (`Segment.shown`)."""
+        places = [self.place(doc) for doc in docs]
+        by_segment: dict[Segment, list[int]] = {}
+        for segment, number in places:
+            by_segment.setdefault(segment, []).append(number)
+        found = dict(
+            zip(by_segment, _together(Segment.shown, list(by_segment), list(by_segment.values())), strict=True)
+        )
+        return [(segment, number, found[segment][number]) for segment, number in places]
+
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> Mask:
         """Whether each document has a value of a fact that is wanted; what is not known is ""."""
         return _joined([segment.having(fact, is_wanted) for segment in self.segments], bool)
@@ -68,7 +80,7 @@ class Corpus:
         asked = [
             (start, ask) for start, s in zip(self._starts, self.segments, strict=False) for ask in s.questions(units)
         ]
-        answers = list((map if len(asked) == 1 else _QUESTIONS.map)(lambda question: question[1](), asked))
+        answers = _together(lambda question: question(), [question for _, question in asked])
         found = {}
         for unit in units:
             parts = [
@@ -98,6 +110,11 @@ def _standing(segments: Sequence[Segment], current: Sequence[Mask]) -> ranking.S
     ]
     factors = range(len(ranking.Standing._fields))
     return ranking.Standing(*(_joined([part[factor] for part in parts], np.float64) for factor in factors))
+
+
+def _together(call: Callable[..., Value], *arguments: Sequence[Any]) -> list[Value]:
+    """What calls give that may run at the same time."""
+    return list((_QUESTIONS.map if len(arguments[0]) > 1 else map)(call, *arguments))
 
 
 def _joined(parts: Sequence[npt.NDArray], type_: npt.DTypeLike) -> npt.NDArray:

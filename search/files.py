@@ -24,7 +24,7 @@ from transforms.index import DOCS
 from transforms.index_files import footers
 from transforms.index_read import require_version
 
-_REQUESTS = ThreadPoolExecutor(32, "read")
+_REQUESTS = ThreadPoolExecutor(64, "read")
 """For what is asked of a store at the same time. What runs in it waits for nothing else in it."""
 
 

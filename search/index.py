@@ -3,6 +3,7 @@
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +56,8 @@ class Index:
             raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
         live = live_index(manifests, as_of)
         tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
-        segments = [Segment(crawl.root, part.folder, part.links) for part in live.segments]
+        with ThreadPoolExecutor(16) as pool:  # a store takes as long for all as for one
+            segments = list(pool.map(lambda part: Segment(crawl.root, part.folder, part.links), live.segments))
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
         return cls(segments, masks)
 
@@ -142,21 +144,11 @@ class Index:
         self, candidates: Sequence[_Candidate], explanations: Sequence[Explanation | None], words: Sequence[str]
     ) -> list[Hit]:
         """The candidates with all that is shown of them."""
-        places = [self._corpus.place(candidate.doc) for candidate in candidates]
-        by_segment: dict[Segment, list[int]] = {}
-        for segment, doc in places:
-            by_segment.setdefault(segment, []).append(doc)
-        shown = {segment: segment.shown(docs) for segment, docs in by_segment.items()}
-        forms = {segment: segment.forms(words) for segment in by_segment}
+        shown = self._corpus.shown([candidate.doc for candidate in candidates])
+        forms = {segment: segment.forms(words) for segment in {segment for segment, _, _ in shown}}
         return [
-            _hit(
-                candidate,
-                segment.facts.slice(doc, 1).to_pylist()[0],
-                shown[segment][doc],
-                forms[segment],
-                explanation,
-            )
-            for candidate, (segment, doc), explanation in zip(candidates, places, explanations, strict=True)
+            _hit(candidate, segment.facts.slice(doc, 1).to_pylist()[0], texts, forms[segment], explanation)
+            for candidate, (segment, doc, texts), explanation in zip(candidates, shown, explanations, strict=True)
         ]
 
     def _respelled(self, query: str, missing: Iterable[str]) -> str | None:
