@@ -16,28 +16,28 @@ from transforms.tables import open_parquet
 
 def read_index(root: str, folder: str, fields: Sequence[str]) -> Inverted:
     """The inverted index in a folder, which has these fields."""
+    positions = read_file(root, f"{folder}/{POSITIONS}") if set(PHRASE_FIELDS) <= set(fields) else None
     docs = read_file(root, f"{folder}/{DOCS}", [f"length_{field}" for field in fields])
-    postings = read_file(root, f"{folder}/{POSTINGS}")
-    starts, found = lists(postings["docs"])
+    return decode(read_file(root, f"{folder}/{POSTINGS}"), positions, docs, fields)
+
+
+def decode(postings: pa.Table, positions: pa.Table | None, docs: pa.Table, fields: Sequence[str]) -> Inverted:
+    """The inverted index in the tables of a folder; without positions, it has none."""
+    starts, differences = lists(postings["docs"])
     frequencies = {field: lists(postings[f"tf_{field}"])[1] for field in fields}
-    position_starts, positions = np.zeros(len(starts), np.int64), np.empty(0, np.int32)
-    if set(PHRASE_FIELDS) <= set(fields):
-        position_starts, differences = lists(read_file(root, f"{folder}/{POSITIONS}", ["positions"])["positions"])
-        positions = undo_gaps(differences, np.add.reduce([frequencies[field] for field in PHRASE_FIELDS]))
-    return Inverted(
-        postings["term"].to_pylist(),
-        starts,
-        undo_gaps(found, np.diff(starts).astype(np.int32)),
-        frequencies,
-        position_starts,
-        positions,
-        {field: docs[f"length_{field}"].to_numpy() for field in fields},
-    )
+    lengths = {field: docs[f"length_{field}"].to_numpy() for field in fields}
+    found = undo_gaps(differences, np.diff(starts).astype(np.int32))
+    terms = postings["term"].to_pylist()
+    if positions is None:
+        return Inverted(terms, starts, found, frequencies, np.zeros_like(starts), found[:0], lengths)
+    counts = np.add.reduce([frequencies[field] for field in PHRASE_FIELDS])
+    position_starts, differences = lists(positions["positions"])
+    return Inverted(terms, starts, found, frequencies, position_starts, undo_gaps(differences, counts), lengths)
 
 
 def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
     """A file of the index; CrawlDirError if it cannot be read, or is of a version that this program does not know."""
-    with _naming(path), open_parquet(root, path) as file:
+    with naming(path), open_parquet(root, path) as file:
         require_version(path, file.metadata)
         return file.read(columns).combine_chunks()
 
@@ -45,7 +45,7 @@ def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.
 def count_documents(root: str, folder: str) -> int:
     """How many documents a segment has."""
     path = f"{folder}/{DOCS}"
-    with _naming(path), open_parquet(root, path) as file:
+    with naming(path), open_parquet(root, path) as file:
         return int(file.metadata.num_rows)
 
 
@@ -67,7 +67,8 @@ def require_version(path: str, footer: pq.FileMetaData) -> None:
 
 
 @contextlib.contextmanager
-def _naming(path: str) -> Iterator[None]:
+def naming(path: str) -> Iterator[None]:
+    """Trouble while a file is read, as one line with its name: a CrawlDirError."""
     try:
         yield
     except (OSError, BeamIOError, pa.ArrowInvalid) as error:
