@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transforms.crawl_dir import CrawlDirError
-from transforms.index import DOCS, DOCSTORE, FORMS, POSITIONS, POSTINGS, in_order, undo_gaps
+from transforms.index import DOCS, DOCSTORE, FORMS, POSTINGS, greatest, in_order, undo_gaps
+from transforms.index_files import footers
 from transforms.index_forms import Forms, forms_of, stemmed_as
 from transforms.index_invert import OWN_FIELDS, PHRASE_FIELDS, Ints, Inverted, Longs
-from transforms.index_read import decode, lists, read_file
+from transforms.index_read import decode, lists, read_file, read_footer
 from transforms.segments import LiveIndex, LiveSegment
 from transforms.tables import KEY
 from transforms.tombstones import alive, read_tombstones
@@ -40,13 +41,23 @@ def index_faults(root: str, index: LiveIndex) -> Iterator[str]:
 
 def _segment_faults(root: str, segment: LiveSegment, docs: pa.Table) -> Iterator[str]:
     languages = docs["language"].to_pylist()
-    files = {name: read_file(root, f"{segment.folder}/{name}") for name in (POSTINGS, POSITIONS, FORMS, DOCSTORE)}
+    files = {name: read_file(root, f"{segment.folder}/{name}") for name in (POSTINGS, FORMS, DOCSTORE)}
+    yield from _footer_faults(root, segment.folder, list(files))
     yield from (f"{segment.folder}/{fault}" for fault in folder_faults(files | {DOCS: docs}, languages, OWN_FIELDS))
     if not np.array_equal(in_order(docs), np.arange(docs.num_rows)):
         yield f"{segment.folder}/{DOCS}: documents are not sorted by host and URL"
     if segment.links:
         files = {name: read_file(root, f"{segment.links}/{name}") for name in (POSTINGS, FORMS, DOCS)}
+        yield from _footer_faults(root, segment.links, [POSTINGS, FORMS])
         yield from (f"{segment.links}/{fault}" for fault in folder_faults(files, languages, ["anchors"]))
+
+
+def _footer_faults(root: str, folder: str, names: Sequence[str]) -> Iterator[str]:
+    """Lookups trust the footers that `docs` has of the other files."""
+    known = footers(read_footer(root, f"{folder}/{DOCS}"))
+    for name in names:
+        if name not in known or not known[name].equals(read_footer(root, f"{folder}/{name}")):
+            yield f"{folder}/{DOCS}: it does not have the footer of {name}"
 
 
 def folder_faults(
@@ -58,12 +69,13 @@ def folder_faults(
     """
     faults = list(_ragged(files, len(languages)))
     if not faults:
-        index = decode(files[POSTINGS], None, files[DOCS], fields)
+        index = decode(files[POSTINGS], files[DOCS], fields)
         faults += _postings_faults(index, files[POSTINGS]["cf"].to_numpy())
         if index.docs.min(initial=0) >= 0 and index.docs.max(initial=-1) < len(languages):
             faults += _lengths_faults(index)
             faults += _forms_faults(index, files[FORMS], languages)
-            faults += _positions_faults(index, files[POSITIONS]["positions"]) if POSITIONS in files else ()
+            if "positions" in files[POSTINGS].column_names:
+                faults += _positions_faults(index, files[POSTINGS]["positions"])
     yield from faults
 
 
@@ -73,12 +85,9 @@ def _ragged(files: Mapping[str, pa.Table], documents: int) -> Iterator[str]:
             yield f"{name}: it has {files[name].num_rows} rows, there are {documents} documents"
     postings = files[POSTINGS]
     terms, df = postings["term"].to_pylist(), postings["df"].to_numpy()
-    for name in postings.column_names:
-        if pa.types.is_list(postings[name].type):
-            wrong = pc.list_value_length(postings[name]).to_numpy() != df
-            yield from _told(f"{POSTINGS}: df is not the length of {name}", wrong, terms)
-    if POSITIONS in files and files[POSITIONS]["term"].to_pylist() != terms:
-        yield f"{POSITIONS}: its terms are not those of {POSTINGS}"
+    for name in ("docs", "tf"):
+        wrong = pc.list_value_length(postings[name]).to_numpy() != df
+        yield from _told(f"{POSTINGS}: df is not the length of {name}", wrong, terms)
 
 
 def _postings_faults(index: Inverted, cf: Longs) -> Iterator[str]:
@@ -97,10 +106,13 @@ def _postings_faults(index: Inverted, cf: Longs) -> Iterator[str]:
 
 
 def _lengths_faults(index: Inverted) -> Iterator[str]:
+    # A frequency that is as large as it can be may stand for more (`index.pack`); what titles have beyond is in body.
+    full = {field: index.docs[tf == greatest(field)] for field, tf in index.frequencies.items()}
     for field, lengths in index.lengths.items():
-        sums = np.bincount(index.docs, index.frequencies[field], minlength=len(lengths))
-        if wrong := int((sums != lengths).sum()):
-            yield f"{DOCS}: length_{field} is not the sum of tf_{field}, in {wrong} documents"
+        wrong = np.bincount(index.docs, index.frequencies[field], minlength=len(lengths)) != lengths
+        wrong[full["title" if field == "body" else field]] = False
+        if wrong.any():
+            yield f"{DOCS}: length_{field} is not the sum of the frequencies, in {int(wrong.sum())} documents"
 
 
 def _forms_faults(index: Inverted, forms: pa.Table, languages: Sequence[str | None]) -> Iterator[str]:
@@ -114,20 +126,20 @@ def _positions_faults(index: Inverted, column: pa.ChunkedArray) -> Iterator[str]
     counts = np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS])
     starts, gaps = lists(column)
     ragged = np.diff(starts) != _sums(counts, index.starts)
-    yield from _told(f"{POSITIONS}: there are not as many positions as occurrences", ragged, index.terms)
+    yield from _told(f"{POSTINGS}: there are not as many positions as occurrences", ragged, index.terms)
     if ragged.any():
         return
     positions, docs = undo_gaps(gaps, counts), np.repeat(index.docs, counts)
     title, body = (index.lengths[field] for field in PHRASE_FIELDS)
     spans = title.astype(np.int64) + 1 + body
     wrong = ~_rising(positions, _starts(counts)) | (positions < 0) | (positions >= spans[docs])
-    yield from _told(f"{POSITIONS}: positions do not rise within the document", _sums(wrong, starts) > 0, index.terms)
+    yield from _told(f"{POSTINGS}: positions do not rise within the document", _sums(wrong, starts) > 0, index.terms)
     if not wrong.any():
         begins = _starts(spans)
         taken = np.bincount(begins[docs] + positions, minlength=begins[-1])
         taken[begins[:-1] + title] += 1  # the place that is left free between the fields
         if (taken != 1).any():
-            yield f"{POSITIONS}: of {int((_sums(taken != 1, begins) > 0).sum())} documents, not each place has one term"
+            yield f"{POSTINGS}: of {int((_sums(taken != 1, begins) > 0).sum())} documents, not each place has one term"
 
 
 def _rising(values: Ints, starts: Longs) -> npt.NDArray[np.bool_]:
