@@ -10,12 +10,10 @@ clients see. Anything but a page of results is an error.
 """
 
 import argparse
-import contextlib
 import http.client
 import random
 import re
 import statistics
-import subprocess
 import sys
 import threading
 import time
@@ -26,6 +24,7 @@ from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from tests.gateways import serving
 from transforms.crawl_dir import CrawlDir, files_of
 from transforms.tables import DOCUMENTS, read_table
 
@@ -44,19 +43,6 @@ def queries(crawl: CrawlDir) -> list[str]:
     titles = read_table(crawl.root, paths, DOCUMENTS, ["title"])["title"].to_pylist()
     words = [re.findall(r"\w+", title)[:3] for title in sorted({title for title in titles if title})]
     return [" ".join(found) for found in words if len(found) == 3]
-
-
-@contextlib.contextmanager
-def served(directory: str) -> Iterator[str]:
-    """Where a gateway answers, as ADDRESS:PORT."""
-    command = [sys.executable, "-m", "runners.cli", "serve", directory, "--port", "0", "--rate", "0"]
-    with subprocess.Popen(command, cwd=Path(__file__).parent.parent, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout
-        line = server.stdout.readline()
-        try:
-            yield re.findall(r"http://([\d.]+:\d+)/", line)[0]
-        finally:
-            server.terminate()
 
 
 def ask(authority: str, texts: Iterator[str], until: float, pauses: Iterator[float]) -> Asked:
@@ -108,7 +94,7 @@ def main() -> None:
     parser.add_argument("--pause", type=float, default=5.0, help="seconds, on average")
     arguments = parser.parse_args()
     texts = queries(CrawlDir(arguments.dir))
-    with served(arguments.dir) as authority:
+    with serving(arguments.dir, "--rate", "0") as authority:
         sample = random.Random(0).sample(texts, min(len(texts), ALONE))
         alone = ask(authority, iter(sample), float("inf"), iter(lambda: 0.0, None))
         many = together(authority, texts, arguments.clients, arguments.seconds, arguments.pause)
