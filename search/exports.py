@@ -18,8 +18,8 @@ from typing import IO, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from search.index import Index
 from search.corpus import Mask
+from search.index import Index
 from search.segment import Segment
 from search.terms import Ints
 from transforms import ciff

@@ -96,9 +96,9 @@ class Index:
 
     def stored(self, url: str, query: str = "") -> Stored | None:
         """What is kept of the document at a URL, as a hit has it, with the words of a query; None if there is none."""
-        for segment, alive in self.parts():
+        for segment, found in self.parts():
             doc = pc.index(segment.facts["url"], url).as_py()
-            if doc >= 0 and alive[doc]:
+            if doc >= 0 and found[doc]:
                 facts = segment.facts.slice(doc, 1).to_pylist()[0]
                 shown = segment.shown([doc])[doc]
                 forms = segment.forms(parse(query).words)
