@@ -2,11 +2,10 @@
 
 import functools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from search import ranking
@@ -19,6 +18,8 @@ from search.snippets import snippet
 from search.spelling import Dictionary
 from search.terms import Ints, Postings
 from transforms.crawl_dir import CrawlDir, CrawlDirError
+from transforms.segments import live_index
+from transforms.tombstones import alive, read_tombstones
 
 Unit = str | tuple[str, ...]
 """What scores: a word in any of its forms, or a phrase."""
@@ -44,9 +45,10 @@ class _Scored(NamedTuple):
 class Index:
     """The documents that a crawl has indexed, ready for queries. Safe to use from several threads."""
 
-    def __init__(self, segments: Sequence[Segment]) -> None:
+    def __init__(self, segments: Sequence[Segment], alive: Sequence[Mask] | None = None) -> None:
+        """Of each segment's documents, those that `alive` has are found, and count; without it, all."""
         self._segments = segments
-        self._current = _newest_versions(segments)
+        self._current = alive or [np.ones(segment.documents, bool) for segment in segments]
         self.documents = sum(int(mask.sum()) for mask in self._current)
         # Statistics are those of all segments: a score does not depend on which documents lie together.
         averages = {
@@ -55,7 +57,7 @@ class Index:
             for field in ranking.WEIGHTS
         }
         self._factors = [ranking.field_factors(segment.lengths, averages) for segment in segments]
-        self._standings = _standings(segments)
+        self._standings = _standings(segments, self._current)
         self._boosts = [np.prod(standing, axis=0) for standing in self._standings]
         self._scored = functools.lru_cache(CACHED)(self._scored_anew)
 
@@ -63,7 +65,7 @@ class Index:
     def open(cls, crawl: CrawlDir, as_of: int | None = None) -> "Index":
         """The index as of a round, or as of now.
 
-        CrawlDirError if there is no crawl, no index yet, or none as of that round.
+        CrawlDirError if there is no crawl, no index yet, or none (any more) as of that round.
         """
         manifests = crawl.require_manifests()
         steps = [manifest for manifest in manifests if manifest.index]
@@ -72,9 +74,15 @@ class Index:
         first = min(manifest.round for manifest in steps)
         if as_of is not None and as_of < first:
             raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
-        wanted = [manifest for manifest in manifests if as_of is None or manifest.round <= as_of]
-        links = {segment: folder for manifest in wanted for segment, folder in manifest.index_links.items()}
-        return cls([Segment(crawl.root, folder, links.get(folder)) for manifest in wanted for folder in manifest.index])
+        live = live_index(manifests, as_of)
+        tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
+        segments = [Segment(crawl.root, part.folder, part.links) for part in live.segments]
+        masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
+        return cls(segments, masks)
+
+    def parts(self) -> Iterator[tuple[Segment, Mask]]:
+        """Each segment, with a mask of its documents that a search can find."""
+        return zip(self._segments, self._current, strict=True)
 
     def search(
         self, query: str, limit: int = 10, offset: int = 0, per_host: int | None = None, explain: bool = False
@@ -189,6 +197,8 @@ class Index:
 
     def _respelled(self, query: str, words: Sequence[str]) -> str | None:
         """The query with other words for those that no document has; None if all are there, or nothing is near."""
+        if not self._segments:
+            return None
         changes = {
             word: near
             for word in words
@@ -207,21 +217,10 @@ class Index:
         return Dictionary(segment.term_frequencies() for segment in self._segments)
 
 
-def _newest_versions(segments: Sequence[Segment]) -> list[Mask]:
-    """For each segment a mask of its documents: a page that was visited again counts once."""
-    tables = [segment.facts.select(["url", "round"]) for segment in segments]
-    numbered = [t.append_column("segment", pa.repeat(n, t.num_rows)) for n, t in enumerate(tables)]
-    if not tables or pc.count_distinct(pa.concat_tables(tables)["url"]).as_py() == sum(t.num_rows for t in tables):
-        return [np.ones(segment.documents, bool) for segment in segments]
-    ordered = pa.concat_tables(numbered).sort_by([("round", "ascending")])
-    newest = ordered.group_by("url", use_threads=False).aggregate([("segment", "last")])
-    current = [newest.filter(pc.equal(newest["segment_last"], n))["url"] for n in range(len(segments))]
-    return [pc.is_in(t["url"], value_set=urls).to_numpy() for t, urls in zip(tables, current, strict=True)]
-
-
-def _standings(segments: Sequence[Segment]) -> list[ranking.Standing]:
+def _standings(segments: Sequence[Segment], alive: Sequence[Mask]) -> list[ranking.Standing]:
     """The standing of each segment's documents; the newest visit is the present, so that answers do not age."""
-    now = max((segment.newest for segment in segments), default=np.datetime64("NaT"))
+    visits = [s.fetched[mask & ~np.isnat(s.fetched)] for s, mask in zip(segments, alive, strict=True)]
+    now = max((part.max() for part in visits if len(part)), default=np.datetime64("NaT"))
     result = []
     for segment in segments:
         ages = (now - segment.published) / np.timedelta64(1, "D")

@@ -44,14 +44,14 @@ class Segment:
             self.lengths["anchors"] = docs["length_anchors"].to_numpy()
             self.link_ranks = docs["link_rank"].to_numpy().astype(np.float64)
         self.published = _moments(self.facts["published_at"])
-        fetched = _moments(self.facts["fetched_at"])
-        self.dates = np.where(np.isnat(self.published), fetched, self.published)
+        self.fetched = _moments(self.facts["fetched_at"])
+        self.dates = np.where(np.isnat(self.published), self.fetched, self.published)
         """When each document was published, as it says, or else fetched."""
-        self.newest = max(fetched[~np.isnat(fetched)], default=np.datetime64("NaT"))
         self.spam_scores = self.facts["spam_score"].to_numpy()
         stemmed = [stemmed_as(language) for language in self.facts["language"].to_pylist()]
-        self._languages = sorted(set(stemmed))
-        self._language_of = np.array([self._languages.index(language) for language in stemmed], np.int8)
+        self.languages = sorted(set(stemmed))
+        """How its documents are stemmed (`index_forms.stemmed_as`)."""
+        self.language_of = np.array([self.languages.index(language) for language in stemmed], np.int8)
         self._distinct = functools.lru_cache(self._distinct_values)
         self._forms = functools.lru_cache(CACHED)(self._read_forms)
         self.word = functools.lru_cache(CACHED)(self._word)
@@ -81,6 +81,10 @@ class Segment:
         """The terms of its documents with `df`, in how many of them they are."""
         return self._own.frequencies()
 
+    def inverted(self) -> tuple[list[str], Ints, Postings]:
+        """All terms of its documents, how many postings each has, and the postings, one term's after another's."""
+        return self._own.inverted()
+
     def shown(self, docs: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What may be shown of documents, by number: `title`, `description`, `text`, each possibly None."""
         result: dict[int, dict[str, Any]] = {}
@@ -99,16 +103,16 @@ class Segment:
         for terms in self._terms:
             forms = self._forms(terms, term)
             for form, found in terms.postings(forms).items():
-                is_one = len(forms[form]) == len(self._languages)
-                parts.append(found if is_one else found.only(np.isin(self._language_of[found.docs], forms[form])))
+                is_one = len(forms[form]) == len(self.languages)
+                parts.append(found if is_one else found.only(np.isin(self.language_of[found.docs], forms[form])))
         return unite(parts)
 
     def _read_forms(self, terms: Terms, term: str) -> dict[str, list[int]]:
         """The forms of a word, each with the languages in which it is one."""
-        classes = [word_class(term, language) for language in self._languages]
+        classes = [word_class(term, language) for language in self.languages]
         rows = terms.forms(set(classes))
         found: dict[str, list[int]] = {}
-        for code, (name, language) in enumerate(zip(classes, self._languages, strict=True)):
+        for code, (name, language) in enumerate(zip(classes, self.languages, strict=True)):
             for form in rows.get((name, language), [name]):
                 found.setdefault(form, []).append(code)
         return found

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from search.files import Files
 from transforms.index import FORMS, POSITIONS, POSTINGS, undo_gaps
@@ -60,6 +61,14 @@ class Terms:
     def frequencies(self) -> pa.Table:
         """All terms with `df`, in how many documents they are."""
         return self._files.read(POSTINGS, ["term", "df"])
+
+    def inverted(self) -> tuple[list[str], Ints, Postings]:
+        """All terms, how many postings each has, and the postings, one term's after another's."""
+        rows = self._files.read(POSTINGS).combine_chunks()
+        counts = rows["df"].to_numpy().astype(np.int32)
+        flat = {name: pc.list_flatten(rows[name]).to_numpy() for name in rows.column_names[3:]}
+        docs = undo_gaps(flat.pop("docs"), counts)
+        return rows["term"].to_pylist(), counts, Postings(docs, {n.removeprefix("tf_"): tf for n, tf in flat.items()})
 
 
 def unite(parts: Sequence[Postings]) -> Postings:
