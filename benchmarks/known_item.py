@@ -4,8 +4,8 @@
 
 DIR is a crawl. Of pages with two anchors or more (`transforms/votes.py`), one that leads to no other page is hidden,
 wherever it stands, and asked for as it is; the page is the one right answer. MRR@10 is the mean of one over its place
-among the first ten hits, or 0. `first` is the share of queries with the page in the first place. With --host, only pages
-of these hosts are asked for, among all. With --tantivy, the same queries go to tantivy over the same pages and fields,
+among the first ten hits, or 0. `first` is the share of queries with the page in the first place. With --host, pages
+of these hosts alone are asked for. With --tantivy, the same queries go to tantivy over the same pages and fields,
 boosted as here, with its English stemmer.
 """
 
