@@ -148,7 +148,13 @@ def in_a_row(words: Sequence[Positions]) -> Positions:
     [[3], [7]]
     """
     # Where the phrase would begin, by each of its words. Positions are far below 2**32: documents do not mix.
-    begins = [(word.docs.astype(np.int64) << 32) + word.positions - place for place, word in enumerate(words)]
+    rarest = min((word.docs for word in words), key=len)
+    may_have = np.zeros(max((int(word.docs[-1]) + 1 for word in words if len(word.docs)), default=0), bool)
+    may_have[rarest] = True
+    begins = []
+    for place, word in enumerate(words):
+        chosen = may_have[word.docs]
+        begins.append((word.docs[chosen].astype(np.int64) << 32) + word.positions[chosen] - place)
     begins.sort(key=len)
     common = begins[0]
     for other in begins[1:]:

@@ -30,13 +30,13 @@ from transforms.index_invert import PHRASE_FIELDS, Inverted, Longs, invert
 POSTINGS, FORMS = "postings.parquet", "forms.parquet"
 DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
 
-ROW_GROUP_POSTINGS = 16_384
+ROW_GROUP_POSTINGS = 4_096
 """Postings of a row group, at most, unless a single term has more: what a lookup decodes."""
 
-FORMS_GROUP = 512
+FORMS_GROUP = 256
 """Rows of a row group of `forms`: what looking a word up decodes."""
 
-DOCSTORE_GROUP = 16
+DOCSTORE_GROUP = 8
 """Documents of a row group of the docstore: what showing a hit decodes."""
 
 FIELD_BITS: Mapping[str, tuple[int, int]] = {
