@@ -2,17 +2,18 @@
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 
 from search import ranking
 from search.clustering import by_host, whole_windows
 from search.corpus import Corpus, Mask, Scored
 from search.matching import matching, units
 from search.query import Query, Unit, parse
-from search.results import Explanation, Hit, Part, Results
+from search.results import Explanation, Hit, Part, Results, Stored
 from search.segment import Segment
 from search.snippets import snippet
 from search.spelling import Dictionary
@@ -35,7 +36,8 @@ class Index:
     def __init__(self, segments: Sequence[Segment], alive: Sequence[Mask] | None = None) -> None:
         """Of each segment's documents, those that `alive` has are found, and count; without it, all."""
         self._segments = segments
-        self._corpus = Corpus(segments, alive or [np.ones(segment.documents, bool) for segment in segments])
+        self._alive = alive or [np.ones(segment.documents, bool) for segment in segments]
+        self._corpus = Corpus(segments, self._alive)
         self.documents = self._corpus.documents
 
     @classmethod
@@ -77,6 +79,34 @@ class Index:
         explanations = [self._explanation(c.doc, asked, scored) if explain else None for c in candidates]
         suggestion = self._respelled(query, [word for word in asked.words if not len(scored[word].scores)])
         return Results(query, total, self._hits(candidates, explanations, asked.words), suggestion)
+
+    def parts(self) -> Iterator[tuple[Segment, Mask]]:
+        """Each segment, with a mask of its documents that a search can find."""
+        return zip(self._segments, self._alive, strict=True)
+
+    @property
+    def segments(self) -> int:
+        """How many segments the documents lie in."""
+        return len(self._segments)
+
+    @functools.cached_property
+    def round(self) -> int:
+        """The newest round with documents here; 0 without any."""
+        return max((pc.max(segment.facts["round"]).as_py() or 0 for segment in self._segments), default=0)
+
+    def stored(self, url: str, query: str = "") -> Stored | None:
+        """What is kept of the document at a URL, as a hit has it, with the words of a query; None if there is none."""
+        for segment, found in self.parts():
+            doc = pc.index(segment.facts["url"], url).as_py()
+            if doc >= 0 and found[doc]:
+                facts = segment.facts.slice(doc, 1).to_pylist()[0]
+                shown = segment.shown([doc])[doc]
+                forms = segment.forms(parse(query).words)
+                text = "" if facts["noarchive"] else shown["text"] or ""
+                return Stored(
+                    url, shown["title"] or "", text, facts["language"], facts["fetched_at"], facts["noarchive"], forms
+                )
+        return None
 
     def _scored(self, asked: Query) -> dict[Unit, Scored]:
         """All that the query asks for."""
@@ -163,6 +193,8 @@ def _hit(
         score=-candidate.negated_score,
         host=facts["host"],
         language=facts["language"],
+        media_type=facts["media_type"],
+        noarchive=bool(facts["noarchive"]),
         round=facts["round"],
         fetched_at=facts["fetched_at"],
         published_at=facts["published_at"],

@@ -15,7 +15,8 @@ from search.query import Unit
 from search.terms import Ints, Languages, Postings, Terms, in_a_row
 from transforms.index import DOCSTORE
 from transforms.index_forms import stemmed_as
-from transforms.index_invert import OWN_FIELDS
+from transforms.index_invert import OWN_FIELDS, Inverted
+from transforms.index_read import decode
 
 SHOWN = 64 << 20
 """Characters of texts of a segment that are kept at hand."""
@@ -35,7 +36,7 @@ class Segment:
         self.lengths: dict[str, Ints] = {field: self.facts[f"length_{field}"].to_numpy() for field in OWN_FIELDS}
         stemmed = [stemmed_as(language) for language in self.facts["language"].to_pylist()]
         names, codes = np.unique(np.array(stemmed, dtype=np.str_), return_inverse=True)
-        languages = Languages(names.tolist(), codes.astype(np.int8))
+        self.languages = languages = Languages(names.tolist(), codes.astype(np.int8))
         self._own = Terms(self._files, OWN_FIELDS, languages)
         self._terms = [self._own]
         if links is None:
@@ -95,6 +96,10 @@ class Segment:
     def term_frequencies(self) -> pa.Table:
         """The terms of its documents with `df`, in how many of them they are."""
         return self._own.frequencies()
+
+    def inverted(self) -> Inverted:
+        """All terms of its documents, without their positions, and without lengths."""
+        return decode(self._own.everything(), OWN_FIELDS)
 
     def shown(self, docs: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What may be shown of documents, by number: `title`, `description`, `text`, each possibly None."""

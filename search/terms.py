@@ -10,6 +10,7 @@ import pyarrow as pa
 from search.files import Files
 from transforms.analysis import word_classes
 from transforms.index import FORMS, POSTINGS, undo_gaps, unpack
+from transforms.index_files import numbers
 from transforms.index_invert import PHRASE_FIELDS
 
 Ints = npt.NDArray[np.int32]
@@ -91,8 +92,14 @@ class Terms:
 
     def frequencies(self) -> pa.Table:
         """All terms with `df`, in how many documents they are."""
-        groups = range(len(self._files.rows(POSTINGS)))
-        return pa.concat_tables([_FREQUENCIES.empty_table(), *self._files.read(POSTINGS, groups, _FREQUENCIES.names)])
+        return pa.concat_tables([_FREQUENCIES.empty_table(), *self._read(_FREQUENCIES.names)])
+
+    def everything(self) -> pa.Table:
+        """All terms with the documents that have them, and how often, as they lie in the file."""
+        return pa.concat_tables([_EVERYTHING.empty_table(), *self._read(_EVERYTHING.names)])
+
+    def _read(self, columns: Sequence[str]) -> list[pa.Table]:
+        return self._files.read(POSTINGS, range(len(self._files.rows(POSTINGS))), columns)
 
     def _postings(self, row: pa.Table) -> Postings:
         docs = np.cumsum(row["docs"][0].values.to_numpy(), dtype=np.int32)
@@ -106,6 +113,13 @@ class Terms:
 
 
 _FORMS_COLUMNS = ("class", "language", "forms")
+_EVERYTHING = pa.schema(
+    [
+        pa.field("term", pa.string(), False),
+        pa.field("docs", numbers(pa.int32()), False),
+        pa.field("tf", numbers(pa.int64()), False),
+    ]
+)
 _FREQUENCIES = pa.schema([pa.field("term", pa.string(), False), pa.field("df", pa.int32(), False)])
 
 

@@ -82,6 +82,8 @@ def test_hits_say_what_is_needed_to_show_them(tmp_path):
                 "score": results.hits[0].score,
                 "host": "a.test",
                 "language": "ko",
+                "media_type": None,
+                "noarchive": False,
                 "round": 1,
                 "fetched_at": "2026-01-02T00:00:00+00:00",
                 "published_at": None,
@@ -207,4 +209,4 @@ def test_a_snippet_is_a_bounded_part_of_the_text(text, terms):
 
 @pytest.mark.parametrize("module", [terms, snippets])
 def test_examples(module):
-    assert doctest.testmod(module) == (0, 3 if module is terms else 1)
+    assert doctest.testmod(module) == (0, 3 if module is terms else 2)

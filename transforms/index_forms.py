@@ -47,8 +47,12 @@ def forms_of(terms: Mapping[str, Sequence[str]]) -> list[Forms]:
     """
     found = []
     for language, used in terms.items():
+        class_of = dict(zip(used, word_classes(used, language), strict=True))
         by_class: defaultdict[str, list[str]] = defaultdict(list)
-        for term, word_class in zip(used, word_classes(used, language), strict=True):
-            by_class[word_class].append(term)
-        found += [Forms(name, language, forms) for name, forms in by_class.items() if forms != [name]]
+        for term, word_class in class_of.items():
+            if term != word_class:
+                by_class[word_class].append(term)
+        for word_class, forms in by_class.items():
+            itself = [word_class] if class_of.get(word_class) == word_class else []
+            found.append(Forms(word_class, language, sorted(itself + forms)))
     return sorted(found)
