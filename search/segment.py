@@ -97,8 +97,8 @@ class Segment:
         return self._own.frequencies()
 
     def inverted(self) -> Inverted:
-        """All terms of its documents, without their positions."""
-        return decode(self._own.everything(), self.facts, OWN_FIELDS)
+        """All terms of its documents, without their positions, and without lengths."""
+        return decode(self._own.everything(), OWN_FIELDS)
 
     def shown(self, docs: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What may be shown of documents, by number: `title`, `description`, `text`, each possibly None."""
