@@ -145,7 +145,7 @@ def _show_texts(app: flask.Flask, latest: LatestIndex) -> None:
 
 
 def _report(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock) -> None:
-    """`/healthz` and `/metrics`, for what looks after the gateway; `/robots.txt`, for what had better not."""
+    """`/healthz` and `/metrics`, for what looks after the gateway; `/robots.txt`, for robots."""
     started = clock()
 
     @app.get("/healthz")

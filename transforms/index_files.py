@@ -79,8 +79,8 @@ def write_stored(root: str, path: str, table: pa.Table, rows: int) -> pq.FileMet
 def write_opening(root: str, path: str, table: pa.Table, footers: Mapping[str, pq.FileMetaData]) -> None:
     """Write the table that is read when a folder is opened, with the footers of the folder's other files by name."""
     packed = {f"{FOOTER_KEY}{name}": _packed(footer) for name, footer in footers.items()}
-    table = table.replace_schema_metadata(packed)
-    _write(root, path, table, slices(table.num_rows, 65_536), compression="zstd", compression_level=_LEVEL)
+    groups = slices(table.num_rows, 65_536)
+    _write(root, path, table, groups, packed, compression="zstd", compression_level=_LEVEL)
 
 
 def footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:
@@ -104,9 +104,15 @@ def _unpacked(value: bytes) -> pq.FileMetaData:
     return pq.read_metadata(pa.BufferReader(_CODEC.decompress(data[4:], int.from_bytes(data[:4]))))
 
 
-def _write(root: str, path: str, table: pa.Table, row_groups: Iterable[int], **options: object) -> pq.FileMetaData:
-    metadata = (table.schema.metadata or {}) | {VERSION_KEY: str(INDEX_VERSION)}
-    table = table.replace_schema_metadata(metadata)
+def _write(
+    root: str,
+    path: str,
+    table: pa.Table,
+    row_groups: Iterable[int],
+    metadata: Mapping[str, bytes] | None = None,
+    **options: object,
+) -> pq.FileMetaData:
+    table = table.replace_schema_metadata({VERSION_KEY: str(INDEX_VERSION)} | dict(metadata or {}))
     with FileSystems.create(FileSystems.join(root, *path.split("/"))) as sink:
         with pq.ParquetWriter(sink, table.schema, **options) as writer:
             start = 0
