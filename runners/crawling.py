@@ -16,6 +16,7 @@ from runners.console import Console, run_interruptibly
 from runners.engines import OptionsError, engine
 from runners.errors import Usage
 from runners.lock import Lock
+from transforms import morphemes
 from transforms.addresses import blocked, literal_loopback
 from transforms.client import allowed_networks
 from transforms.crawl_dir import CrawlDir, frontier_files, visible_files
@@ -158,6 +159,8 @@ def _refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
         open_downloaders(settings)
     except PluginError as error:
         raise Usage(str(error)) from error
+    if settings.documents.korean_morphemes and not morphemes.is_available():
+        raise Usage(f"documents.korean_morphemes = true needs kiwipiepy: {morphemes.HOW_TO_INSTALL}")
 
 
 def _warn_of_refused(settings: Settings, seeds: list[Seed], console: Console) -> None:

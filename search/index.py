@@ -1,6 +1,7 @@
 """The index of a crawl: all its segments as one."""
 
 import functools
+import logging
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,6 +20,9 @@ from search.snippets import snippet
 from search.spelling import Dictionary
 from search.terms import Ints, Postings
 from transforms.crawl_dir import CrawlDir, CrawlDirError
+from transforms.morphemes import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
+
+_LOG = logging.getLogger(__name__)
 
 Unit = str | tuple[str, ...]
 """What scores: a word in any of its forms, or a phrase."""
@@ -88,7 +92,7 @@ class Index:
         Any text is a query; `search.query` tells what it means. With `per_host`, further hits of a host come after
         those of others (`clustering.by_host`).
         """
-        asked = parse(query)
+        asked = parse(query, self._morphemes)
         units: list[Unit] = [*asked.words, *asked.phrases]
         scored = {unit: self._scored(unit) for unit in units}
         most = offset + limit if per_host is None else whole_windows(offset + limit)
@@ -99,6 +103,18 @@ class Index:
         candidates = candidates[offset : offset + limit]
         explanations = [self._explanation(c, scored) if explain else None for c in candidates]
         return Results(query, total, self._hits(candidates, explanations, units), self._respelled(query, asked.words))
+
+    def _morphemes(self, text: str) -> list[str]:
+        """The morphemes by which documents may be found; none if the index has none."""
+        return morphemes(text) if is_korean(text) and self._has_morphemes else []
+
+    @functools.cached_property
+    def _has_morphemes(self) -> bool:
+        if not any(len(segment.phrase((ANALYSED,)).docs) for segment in self._segments):
+            return False
+        if not is_available():
+            _LOG.warning("Korean words are found by bigrams alone, though the index knows more: %s", HOW_TO_INSTALL)
+        return is_available()
 
     def _best(self, condition: Condition, scored: Collection[_Scored], most: int) -> tuple[int, list[_Candidate]]:
         """How many documents match, and the best of them."""

@@ -9,10 +9,25 @@ from search.index import Index
 from tests.corpus import commit
 from tests.naive_search import Naive
 from transforms.crawl_dir import CrawlDir
+from transforms.morphemes import morphemes
 
 WORDS = [
     *("run", "runs", "running", "runner", "naïve", "naive", "gift", "gifts", "Gifte", "the", "of"),
-    *("node.js", "foo_bar", "3.11", "C++", ".NET", "네이버", "검색엔진", "全文検索", "全文", "b", "c", "d"),
+    *(
+        "node.js",
+        "foo_bar",
+        "3.11",
+        "C++",
+        ".NET",
+        "네이버",
+        "검색엔진",
+        "물을 마신",
+        "全文検索",
+        "全文",
+        "b",
+        "c",
+        "d",
+    ),
 ]
 SITES = ["a.test", "b.a.test", "c.test"]
 QUERIES = 700
@@ -54,7 +69,7 @@ def corpus(seed, rounds):
 
 def query(pick):
     """A text that asks for something, often in odd ways."""
-    words = [*WORDS, "missing", "RUN", "Geschenk", "don't", "node", "bar", "검색"]
+    words = [*WORDS, "missing", "RUN", "Geschenk", "don't", "node", "bar", "검색", "물", "엔진은"]
 
     def part():
         word = pick.choice(words)
@@ -78,14 +93,17 @@ def query(pick):
 
 
 @pytest.mark.parametrize(
-    ("segments", "rounds"), [(1, 1), (3, 1), (2, 3)], ids=["one segment", "many", "pages visited again"]
+    ("segments", "rounds", "korean"),
+    [(1, 1, False), (3, 1, False), (2, 3, False), (2, 1, True)],
+    ids=["one segment", "many", "pages visited again", "Korean morphemes"],
 )
-def test_scores_and_order_are_those_of_the_formula(tmp_path, segments, rounds):
+def test_scores_and_order_are_those_of_the_formula(tmp_path, segments, rounds, korean):
     written = corpus(segments * 10 + rounds, rounds)
     crawl = CrawlDir(str(tmp_path))
     for number, rows in enumerate(written, 1):
-        commit(crawl, number, *(rows[n::segments] for n in range(segments)))
-    index, naive, pick = Index.open(crawl), Naive([row for rows in written for row in rows]), random.Random(segments)
+        commit(crawl, number, *(rows[n::segments] for n in range(segments)), korean_morphemes=korean)
+    index, pick = Index.open(crawl), random.Random(segments)
+    naive = Naive([row for rows in written for row in rows], morphemes if korean else None)
     total = 0
     for _ in range(QUERIES):
         text = query(pick)

@@ -101,7 +101,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "limits": 6,
         "politeness": 8,  # shared_delay as well
         "fetch": 17,
-        "documents": 4,
+        "documents": 5,
         "watch": 3,
         "recrawl": 0,
         "sitemaps": 5,

@@ -29,6 +29,7 @@ from apache_beam.io.filesystems import FileSystems
 
 from transforms.index_forms import Forms, forms_of, stemmed_as
 from transforms.index_invert import PHRASE_FIELDS, Inverted, Longs, invert
+from transforms.morphemes import ANALYSED, morphemes
 
 POSTINGS, POSITIONS, FORMS = "postings.parquet", "positions.parquet", "forms.parquet"
 DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
@@ -52,16 +53,18 @@ FACTS = (
 """The columns of `tables.DOCUMENTS` that go to `docs`."""
 
 
-def write_segment(root: str, folder: str, documents: pa.Table) -> None:
+def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes: bool = False) -> None:
     """Index documents as a new segment in a folder below the crawl directory.
 
     `documents` has the columns of `tables.DOCUMENTS` and only rows that may be found: leaving out duplicates
     and NOINDEX is the caller's part. The text of a NOARCHIVE document is indexed, but not stored for showing.
-    Needs about 50 bytes of memory a token: bound a segment to some ten thousand pages.
+    Needs about 50 bytes of memory a token: bound a segment to some ten thousand pages. With `korean_morphemes`,
+    documents in Korean have those among their terms, too, which needs the extra `korean`.
     """
     documents = documents.take(pa.array(_order(documents), pa.int64()))
-    index = invert(_texts(documents))
-    write_terms(root, folder, index, documents["language"].to_pylist())
+    languages, texts = documents["language"].to_pylist(), _texts(documents)
+    index = invert(texts, _morphemes(texts, languages) if korean_morphemes else None)
+    write_terms(root, folder, index, languages)
     write_parquet(root, f"{folder}/{POSITIONS}", _positions(index), _row_groups(index.starts))
     write_docs(root, folder, documents.select(FACTS), index)
     write_parquet(root, f"{folder}/{DOCSTORE}", _docstore(documents), _slices(documents.num_rows, DOCSTORE_GROUP))
@@ -122,6 +125,19 @@ def _texts(documents: pa.Table) -> Mapping[str, list[str]]:
         "headings": ["\n".join(headings or ()) for headings in documents["headings"].to_pylist()],
         "url": [url_text(url) for url in documents["url"].to_pylist()],
     }
+
+
+def _morphemes(texts: Mapping[str, Sequence[str]], languages: Sequence[str | None]) -> dict[str, list[list[str]]]:
+    """By field, the morphemes of the documents in Korean; one term more in the body says that they are there."""
+    is_korean = [language == "ko" for language in languages]
+    found = {
+        field: [morphemes(text) if korean else [] for text, korean in zip(texts[field], is_korean, strict=True)]
+        for field in ("title", "body", "headings")
+    }
+    found["body"] = [
+        [*terms, ANALYSED] if korean else [] for terms, korean in zip(found["body"], is_korean, strict=True)
+    ]
+    return found
 
 
 def _postings(index: Inverted) -> pa.Table:

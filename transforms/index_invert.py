@@ -3,6 +3,7 @@
 Nothing here knows files or Parquet: `invert` is a function from texts to arrays.
 """
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -44,8 +45,12 @@ class Inverted(NamedTuple):
     lengths: dict[str, Ints]  # by field, the tokens of each of the N documents
 
 
-def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
+def invert(
+    texts: Mapping[str, Sequence[str]], further: Mapping[str, Sequence[Sequence[str]]] | None = None
+) -> Inverted:
     """Invert documents that are given by field: `texts["title"][3]` is document 3's title. PHRASE_FIELDS come first.
+
+    `further["title"][3]` are terms that follow those of the title.
 
     At its heart is one sort: every token has an address (its document, field and place in one number), and
     the sorted pairs of term and address are the index. Takes about 50 bytes of memory a token.
@@ -53,7 +58,10 @@ def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
     fields = list(texts)
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__  # a new term gets the next number
-    streams, by_field = zip(*(_stream(texts[field], numbers) for field in fields), strict=True)
+    none = itertools.repeat(())
+    streams, by_field = zip(
+        *(_stream(texts[field], (further or {}).get(field, none), numbers) for field in fields), strict=True
+    )
     lengths = np.array(by_field)  # fields x documents
     terms = sorted(numbers)
     places = np.empty(len(terms), np.int64)
@@ -98,11 +106,11 @@ def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
     )
 
 
-def _stream(texts: Iterable[str], numbers: Mapping[str, int]) -> tuple[Ints, Longs]:
+def _stream(texts: Iterable[str], further: Iterable[Sequence[str]], numbers: Mapping[str, int]) -> tuple[Ints, Longs]:
     """The terms of the texts, end to end, as numbers; and how many each text has."""
     arrays = [np.empty(0, np.int32)]
-    for text in texts:
-        words = tokens(text)
+    for text, more in zip(texts, further, strict=False):
+        words = [*tokens(text), *more]
         arrays.append(np.fromiter(map(numbers.__getitem__, words), np.int32, len(words)))
     return np.concatenate(arrays), np.array([len(array) for array in arrays[1:]], np.int64)
 

@@ -116,6 +116,9 @@ class Documents:
     observers: list[str] = _setting(["watch"], "plug-ins that see each new document, and may write alerts")
     near_duplicates: bool = _setting(True, "whether of pages that say nearly the same only the first is indexed")
     similarity: float = _setting(0.75, "the share of word pairs that such pages have in common, from 0.5 to 1")
+    korean_morphemes: bool = _setting(
+        False, "whether Korean pages are found by morphemes, too, and not by bigrams alone; needs the extra korean"
+    )
 
 
 @dataclasses.dataclass(frozen=True)
