@@ -20,6 +20,7 @@ setup(
         "flask>=3.0",  # the search gateway
         "lxml>=5.3",
         "numpy>=2",
+        "prometheus-client>=0.21",  # the metrics of the gateway
         "protego>=0.7",  # 0.6 hangs on patterns with many stars
         "publicsuffixlist>=1.0",
         "py3langid>=0.3",
@@ -38,6 +39,7 @@ setup(
         "flink": ["apache-flink-libraries>=1.20,<1.21"],  # a cluster to try it on; docs/flink.md says why this version
         "benchmark": ["ir-measures>=0.3", "tantivy>=0.25"],  # judges of search, and an engine to compare with
         "test": [
+            "axe-core-python>=0.1",  # a judge of accessibility, in JavaScript
             "hypothesis>=6.100",
             "kiwipiepy>=0.23",
             "mypy>=1.15",

@@ -12,11 +12,12 @@ import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 
 from pipeline import fetch, revisits, update
+from pipeline.attempts import Attempt
+from pipeline.compact import merge_full_tiers
 from pipeline.releases import release
 from transforms.aliases import known_rules
-from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, iso, next_step
+from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, next_step
 from transforms.downloaders import client_opener
-from transforms.files import parse_report
 from transforms.frontier import first_due
 from transforms.identity import Identity
 from transforms.outcomes import REQUESTED, Outcome
@@ -26,7 +27,7 @@ from transforms.scheduler import LOOK_EVERY, VisitContext
 from transforms.settings import Settings, render, without_secrets
 from transforms.sitemap_links import count_entries
 from transforms.standing import STANDING, ready_at
-from transforms.tables import HOSTS, TableFile, open_parquet, read_table
+from transforms.tables import HOSTS, open_parquet, read_table
 
 LONGEST_WAIT = timedelta(seconds=60)
 """A crawl waits this long for URLs that are due again soon; if it would take longer, it ends and says when."""
@@ -119,6 +120,8 @@ def run_crawl(
         step = next_step(manifests)
         if step.kind == "update":
             _update(crawl, settings, engine, observer, manifests, step)
+            if not stop.is_set() and (merged := merge_full_tiers(crawl, settings_digest(settings), engine)):
+                observer.step_committed(merged)
             continue
         if stop.is_set():
             return End("stopped", done)
@@ -188,63 +191,6 @@ def _held_hosts(
     return {host: time for host, time in times.items() if time and time > now}
 
 
-class _Attempt:
-    """One try at a step: names that nobody else uses, and what is there only while it runs.
-
-    `is_another`: an earlier try has left traces, so it did not commit.
-    """
-
-    def __init__(self, crawl: CrawlDir, step: Step) -> None:
-        self._crawl = crawl
-        self.step = step
-        self._prefix = f"{step.round:06d}-{step.kind}"
-        self._name = f"{self._prefix}-{uuid.uuid4().hex[:8]}"
-        traces = crawl.names("attempts", f"{self._prefix}*")
-        self.is_another = bool(traces)
-        self._earlier = {trace[: len(self._name)] for trace in traces}
-        self.report = crawl.path(f"attempts/{self._name}.json")
-        self.progress = crawl.path(f"attempts/{self._name}-progress")
-        self.stop_file = crawl.path(f"attempts/{self._name}.stop")
-        self._started = datetime.now(UTC)
-
-    def stop_earlier(self) -> None:
-        """Tell the workers of earlier tries to stop: on a cluster, a job may outlive the driver that was killed."""
-        for name in self._earlier:
-            FileSystems.create(self._crawl.path(f"attempts/{name}.stop")).close()
-
-    def files(self) -> list[TableFile]:
-        """What the pipeline has written; once it has run."""
-        return parse_report(self._crawl.read_text(f"attempts/{self._name}.json"))
-
-    def commit(self, settings: Settings, consumed: Sequence[str], suffix: str = "") -> Manifest:
-        """Make the written files count, in one atomic write."""
-        files = self.files()
-        counters: dict[str, int] = {}
-        for file in files:
-            for name, count in file.counts.items():
-                counters[name] = counters.get(name, 0) + count
-            counters[f"{file.table}_rows"] = counters.get(f"{file.table}_rows", 0) + file.rows
-        manifest = Manifest(
-            step=self.step.kind,
-            round=self.step.round,
-            settings_digest=settings_digest(settings),
-            files=tuple(file for file in files if file.table != "index"),
-            counters=counters,
-            consumed=tuple(consumed),
-            started_at=iso(self._started),
-            ended_at=iso(datetime.now(UTC)),
-            index=tuple(file.path for file in files if file.table == "index"),
-        )
-        self._crawl.commit(manifest, suffix)
-        self.clear()
-        return manifest
-
-    def clear(self) -> None:
-        """Remove the traces of this try and of earlier ones."""
-        names = self._crawl.names("attempts", f"{self._prefix}*")
-        FileSystems.delete([self._crawl.path(f"attempts/{name}") for name in names])
-
-
 def _fetch(
     crawl: CrawlDir,
     settings: Settings,
@@ -255,7 +201,7 @@ def _fetch(
     step: Step,
     at_most: int | None,
 ) -> Manifest:
-    attempt = _Attempt(crawl, step)
+    attempt = Attempt(crawl, step)
     attempt.stop_earlier()
     kinds = kinds_of(tuple(settings.documents.kinds))
     identity = Identity.of(settings.robot, kinds.accept)
@@ -287,7 +233,7 @@ def _fetch(
     observer.step_started(step, attempt.progress, rows)
     stop.watch(attempt.stop_file)
     engine.run(partial(fetch.build, step=plan), rows * _FETCH_SECONDS)
-    manifest = attempt.commit(settings, consumed=())
+    manifest = attempt.commit(settings_digest(settings))
     observer.step_committed(manifest)
     return manifest
 
@@ -300,12 +246,12 @@ def _add_revisits(
     ripe = Ripe.at(now, settings.recrawl.after or 0, settings.sitemaps.after)
     if not (expected := count_due(crawl.root, urls, ripe)):
         return False
-    attempt = _Attempt(crawl, Step("revisits", round_))
+    attempt = Attempt(crawl, Step("revisits", round_))
     frontier = [file.path for file in frontier_files(manifests)]
     plan = revisits.RevisitStep(crawl.root, round_, ripe, expected, urls, frontier, attempt.report)
     engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
     if attempt.files():
-        attempt.commit(settings, consumed=(), suffix=f"-{uuid.uuid4().hex[:8]}")
+        attempt.commit(settings_digest(settings), suffix=f"-{uuid.uuid4().hex[:8]}")
         return True
     attempt.clear()
     return False
@@ -319,7 +265,7 @@ def _update(
     manifests: Sequence[Manifest],
     step: Step,
 ) -> None:
-    attempt = _Attempt(crawl, step)
+    attempt = Attempt(crawl, step)
     fetched = [file for m in manifests if (m.step, m.round) == ("fetch", step.round) for file in m.files]
     visits = [file for file in fetched if file.table == "visits"]
     rows = sum(file.rows for file in visits)
@@ -346,4 +292,4 @@ def _update(
     )
     observer.step_started(step, attempt.progress, rows)
     engine.run(partial(update.build, step=plan), rows * _UPDATE_SECONDS)
-    observer.step_committed(attempt.commit(settings, consumed=frontier))
+    observer.step_committed(attempt.commit(settings_digest(settings), consumed=frontier))

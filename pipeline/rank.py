@@ -15,8 +15,9 @@ import pyarrow as pa
 from transforms import votes
 from transforms.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
 from transforms.index import DOCS
-from transforms.index_links import write_links
+from transforms.index_links import links_folder, write_links
 from transforms.link_graph import Floats, Longs, distinct, harmonic_centrality, pagerank
+from transforms.segments import live_index
 from transforms.tables import DOCUMENTS, HOST_RANKS, LINKS, RANKS, TableFile, TableWriter, open_parquet, read_table
 from transforms.votes import Pages
 
@@ -44,8 +45,8 @@ def rank(crawl: CrawlDir, settings_digest: str, now: datetime) -> Manifest:
         _write(crawl.root, "host_ranks", round_, _host_rows(pages, links, round_)),
     ]
     attempt = uuid.uuid4().hex[:8]
-    segments = [folder for manifest in manifests for folder in manifest.index]
-    folders = {segment: segment.replace("index/", f"index/links-{attempt}/", 1) for segment in segments}
+    segments = [segment.folder for segment in live_index(manifests).segments]
+    folders = {segment: links_folder(segment, attempt) for segment in segments}
     for segment, folder in folders.items():
         add_links(crawl.root, segment, folder, pages, ranks, tallied)
     manifest = Manifest(

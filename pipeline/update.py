@@ -20,6 +20,7 @@ from transforms.parsing import ParseVisits
 from transforms.settings import Settings
 from transforms.sitemap_links import FollowSitemaps
 from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
+from transforms.tombstones import BuryDocuments
 from transforms.url_states import AdvanceUrls, read_frontier, read_held
 from transforms.watching import WatchYields, Yielded, hosts_of, specimens_rows, traps_rows
 
@@ -131,6 +132,11 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     earlier_urls = _files(pipeline, "Urls", step.urls) | "EarlierUrls" >> ReadMatching(
         root, URLS, "url_key", partitions, keys
     )
+    tombstones = {
+        "facts": parsed.facts,
+        "fates": finished.fates,
+        "earlier": earlier_urls,
+    } | "BuryDocuments" >> BuryDocuments(root, round_, partitions)
     learned = {
         "pairs": pipeline | "NoPairs" >> beam.Create([]) if step.aliases is None else judged.pairs,
         "contents": parsed.contents,
@@ -169,7 +175,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     )
     alerts = parsed.alerts | "WriteAlerts" >> WriteRows(root, "alerts", round_, "kind")
     written = (judged.files, watched.files, finished.files, learned.files, states, hosts, rejections, alerts)
-    files = written | "Files" >> beam.Flatten()
+    files = (*written, tombstones) | "Files" >> beam.Flatten()
     files | "Report" >> ReportFiles(step.report)
 
 

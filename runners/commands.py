@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import NamedTuple
 
-from runners import checking, crawling, demo, exporting, ranking, reading
+from runners import checking, compacting, crawling, demo, exporting, ranking, reading, serving
 
 
 class Command(NamedTuple):
@@ -21,8 +21,9 @@ COMMANDS = (
     Command("seeds", "Add URLs to a crawl.", crawling.seeds_arguments, crawling.seeds),
     Command("status", "Say how a crawl stands.", reading.status_arguments, reading.status),
     Command("rank", "Rank pages and hosts by the links to them.", ranking.rank_arguments, ranking.run),
+    Command("compact", "Merge the segments of the index.", compacting.compact_arguments, compacting.run),
     Command("search", "Search the index of a crawl.", reading.search_arguments, reading.search),
-    Command("serve", "Serve a search page and a JSON API.", reading.serve_arguments, reading.serve),
+    Command("serve", "Serve a search page and a JSON API.", serving.serve_arguments, serving.serve),
     Command("sql", "Ask the tables of a crawl in SQL.", reading.sql_arguments, reading.sql),
     Command("check", "Say what would happen to a URL, without a crawl.", checking.check_arguments, checking.check),
     Command("export", "Write the index for other engines.", exporting.export_arguments, exporting.export),

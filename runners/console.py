@@ -54,6 +54,9 @@ def describe_manifest(manifest: Manifest) -> str:
         parts = ", ".join(f"{o.value} {counters[o.value]}" for o in Outcome if counters.get(o.value))
         rate = f", {visits / seconds:.1f}/s" if seconds > 0 else ""
         return f"round {manifest.round} fetch: {visits} visits {took}{rate} ({parts})"
+    if manifest.step == "compact":
+        before, after = len(manifest.index_replaced), len(manifest.index)
+        return f"round {manifest.round} compact: {before} segments of the index merged into {after}, {took}"
     return (
         f"round {manifest.round} update: {counters.get('documents_rows', 0)} documents"
         f" ({counters.get('duplicates', 0)} duplicates), {counters.get('links_rows', 0)} links,"

@@ -13,7 +13,7 @@ from apache_beam.io.filesystems import FileSystems
 from pipeline.crawl import End, StopSignal, run_crawl, settings_digest
 from pipeline.seeds import Added, BadLine, Seed, add_seeds, parse_seeds
 from runners.console import Console, run_interruptibly
-from runners.engines import OptionsError, engine
+from runners.engines import RUNNERS, OptionsError, engine
 from runners.errors import Usage
 from runners.lock import Lock
 from transforms import morphemes
@@ -68,7 +68,7 @@ def crawl_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CIDR",
         help="allow special addresses, such as 127.0.0.0/8 (may be repeated)",
     )
-    parser.add_argument("--runner", choices=("direct", "flink", "dataflow", "spark"), default="direct")
+    parser.add_argument("--runner", choices=RUNNERS, default="direct")
     parser.add_argument("--workers", type=_count, metavar="N", help="parallel workers; else one a core")
     parser.epilog = "What comes after -- goes to Beam."
 

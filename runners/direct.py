@@ -7,12 +7,22 @@ import sys
 from collections.abc import Callable, Sequence
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 _WORTH_WORKERS = 6.0
 """Seconds of work from which worker processes are worth their start, some three seconds of computing each."""
+
+
+class _Options(PipelineOptions):
+    """Options that keep their views: Beam asks for a thousand a step, and makes each with an argument parser."""
+
+    def view_as(self, cls: type[PipelineOptionsT]) -> PipelineOptionsT:
+        views = self.__dict__.setdefault("_views", {})  # past Beam's __setattr__, which knows options only
+        if cls not in views:
+            views[cls] = super().view_as(cls)
+        return views[cls]
 
 
 class DirectEngine:
@@ -32,7 +42,7 @@ class DirectEngine:
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         workers = self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
-        options = PipelineOptions(self._flags)
+        options = _Options(self._flags)
         options.view_as(DirectOptions).direct_num_workers = workers
         # `exec`: the worker takes the shell's place, so that the driver is its parent.
         command = f"exec {shlex.quote(sys.executable)} -m runners.direct_worker"

@@ -13,6 +13,9 @@ from runners.flink import JOB_SERVER_OPTIONS, FlinkEngine
 BEAM_RUNNERS = {"dataflow": "DataflowRunner", "spark": "SparkRunner"}
 
 
+RUNNERS = ("direct", "flink", *BEAM_RUNNERS)
+
+
 class OptionsError(ValueError):
     """Beam options that cannot be used."""
 

@@ -1,4 +1,4 @@
-"""Commands that only read: status, search, serve, sql."""
+"""Commands that only read: status, search, sql."""
 
 import argparse
 import csv
@@ -70,30 +70,6 @@ def explain(score: float, explanation: Explanation) -> Iterator[str]:
         f"  times {explanation.links:.3f} for links, {explanation.quality:.3f} for quality,"
         f" {explanation.freshness:.3f} for freshness"
     )
-
-
-def serve_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dir", metavar="DIR")
-    parser.add_argument("--port", type=int, default=8000, metavar="N")
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
-
-
-def serve(arguments: argparse.Namespace) -> None:
-    """Serve a search page at / and JSON, until Ctrl-C."""
-    import waitress  # only a server pays for importing these
-
-    from search.gateway import create_app
-
-    directory = CrawlDir(arguments.dir)
-    Index.open(directory)  # says now, and in one line, what would otherwise be said on every page
-    try:
-        server = waitress.create_server(create_app(directory), host=arguments.host, port=arguments.port)
-    except (OSError, ValueError, OverflowError) as error:
-        raise Failure(f"cannot listen at {arguments.host}:{arguments.port}: {error}; choose another --port") from error
-    print(
-        f"searching {directory.root} at http://{arguments.host}:{server.effective_port}/ (Ctrl-C ends it)", flush=True
-    )
-    server.run()
 
 
 def sql_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from transforms.aliases import known_rules
 from transforms.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, next_step
 from transforms.outcomes import Outcome
 from transforms.parsers import PARSE_ERRORS
+from transforms.segments import live_index
 from transforms.tables import TABLES, read_table
 from transforms.traps import State
 
@@ -44,7 +45,7 @@ def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:
         "rounds": step.round - 1 if step.kind == "fetch" else step.round,
         "next_step": {"step": step.kind, "round": step.round},
         "tables": {name: sum(file.rows for file in files_of(manifests, name)) for name in TABLES},
-        "index_segments": sum(len(manifest.index) for manifest in manifests),
+        "index_segments": len(live_index(manifests).segments),
         "outcomes": outcomes,
         "frontier": frontier,
         "rejections": rejections,

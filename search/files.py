@@ -12,18 +12,21 @@ from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
 from transforms.crawl_dir import CrawlDirError
+from transforms.index import INDEX_VERSION, VERSION_KEY
 
 
 class Files:
     """Some files of a folder; their footers are read once.
 
     Files are opened for each read and closed again, so that any number of segments and threads can share a
-    process. What cannot be read is a CrawlDirError.
+    process. What cannot be read, or is of another index version, is a CrawlDirError.
     """
 
     def __init__(self, root: str, folder: str, names: Sequence[str]) -> None:
         self._root, self._folder = root, folder
         self.footers = {name: self._footer(name) for name in names}
+        for name, footer in self.footers.items():
+            require_version(f"{folder}/{name}", footer)
         self._ranges = {name: _key_ranges(footer) for name, footer in self.footers.items()}
 
     def read(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -74,6 +77,16 @@ class Files:
         except (OSError, BeamIOError, pa.ArrowInvalid) as error:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise CrawlDirError(f"{path} cannot be read: {reason}; restore it from a copy") from error
+
+
+def require_version(path: str, footer: pq.FileMetaData) -> None:
+    """CrawlDirError unless a file says that it has the index version which this program reads."""
+    found = (footer.metadata or {}).get(VERSION_KEY.encode(), b"").decode(errors="replace")
+    if found == str(INDEX_VERSION):
+        return
+    way_out = "update Beamtrawl" if found.isdecimal() and int(found) > INDEX_VERSION else "crawl anew"
+    version = f"index version {found}" if found else "no index version"
+    raise CrawlDirError(f"{path} cannot be used: it has {version}, this program reads {INDEX_VERSION}; {way_out}")
 
 
 def _key_ranges(footer: pq.FileMetaData) -> tuple[list[Any], list[Any]]:

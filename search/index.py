@@ -7,20 +7,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from search import ranking
 from search.clustering import by_host, whole_windows
 from search.matching import Mask, matching
 from search.query import Condition, parse
-from search.results import Explanation, Hit, Part, Results
+from search.results import Explanation, Hit, Part, Results, Stored
 from search.segment import CACHED, Segment
 from search.snippets import snippet
 from search.spelling import Dictionary
 from search.terms import Ints, Postings
 from transforms.crawl_dir import CrawlDir, CrawlDirError
 from transforms.morphemes import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
+from transforms.segments import live_index
+from transforms.tombstones import alive, read_tombstones
 
 _LOG = logging.getLogger(__name__)
 
@@ -48,9 +49,10 @@ class _Scored(NamedTuple):
 class Index:
     """The documents that a crawl has indexed, ready for queries. Safe to use from several threads."""
 
-    def __init__(self, segments: Sequence[Segment]) -> None:
+    def __init__(self, segments: Sequence[Segment], alive: Sequence[Mask] | None = None) -> None:
+        """Of each segment's documents, those that `alive` has are found, and count; without it, all."""
         self._segments = segments
-        self._current = _newest_versions(segments)
+        self._current = alive or [np.ones(segment.documents, bool) for segment in segments]
         self.documents = sum(int(mask.sum()) for mask in self._current)
         # Statistics are those of all segments: a score does not depend on which documents lie together.
         averages = {
@@ -59,7 +61,7 @@ class Index:
             for field in ranking.WEIGHTS
         }
         self._factors = [ranking.field_factors(segment.lengths, averages) for segment in segments]
-        self._standings = _standings(segments)
+        self._standings = _standings(segments, self._current)
         self._boosts = [np.prod(standing, axis=0) for standing in self._standings]
         self._scored = functools.lru_cache(CACHED)(self._scored_anew)
 
@@ -67,7 +69,7 @@ class Index:
     def open(cls, crawl: CrawlDir, as_of: int | None = None) -> "Index":
         """The index as of a round, or as of now.
 
-        CrawlDirError if there is no crawl, no index yet, or none as of that round.
+        CrawlDirError if there is no crawl, no index yet, or none (any more) as of that round.
         """
         manifests = crawl.require_manifests()
         steps = [manifest for manifest in manifests if manifest.index]
@@ -76,9 +78,11 @@ class Index:
         first = min(manifest.round for manifest in steps)
         if as_of is not None and as_of < first:
             raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
-        wanted = [manifest for manifest in manifests if as_of is None or manifest.round <= as_of]
-        links = {segment: folder for manifest in wanted for segment, folder in manifest.index_links.items()}
-        return cls([Segment(crawl.root, folder, links.get(folder)) for manifest in wanted for folder in manifest.index])
+        live = live_index(manifests, as_of)
+        tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
+        segments = [Segment(crawl.root, part.folder, part.links) for part in live.segments]
+        masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
+        return cls(segments, masks)
 
     def parts(self) -> Iterator[tuple[Segment, Mask]]:
         """Each segment, with a mask of its documents that a search can find."""
@@ -103,6 +107,30 @@ class Index:
         candidates = candidates[offset : offset + limit]
         explanations = [self._explanation(c, scored) if explain else None for c in candidates]
         return Results(query, total, self._hits(candidates, explanations, units), self._respelled(query, asked.words))
+
+    @property
+    def segments(self) -> int:
+        """How many segments the documents lie in."""
+        return len(self._segments)
+
+    @functools.cached_property
+    def round(self) -> int:
+        """The newest round with documents here; 0 without any."""
+        return max((pc.max(segment.facts["round"]).as_py() or 0 for segment in self._segments), default=0)
+
+    def stored(self, url: str, query: str = "") -> Stored | None:
+        """What is kept of the document at a URL, as a hit has it, with the words of a query; None if there is none."""
+        for segment, current in zip(self._segments, self._current, strict=True):
+            doc = pc.index(segment.facts["url"], url).as_py()
+            if doc >= 0 and current[doc]:
+                facts = segment.facts.slice(doc, 1).to_pylist()[0]
+                shown = segment.shown([doc])[doc]
+                forms = {form: word for word in parse(query).words for form in segment.forms(word)}
+                text = "" if facts["noarchive"] else shown["text"] or ""
+                return Stored(
+                    url, shown["title"] or "", text, facts["language"], facts["fetched_at"], facts["noarchive"], forms
+                )
+        return None
 
     def _morphemes(self, text: str) -> list[str]:
         """The morphemes by which documents may be found; none if the index has none."""
@@ -185,6 +213,8 @@ class Index:
 
     def _respelled(self, query: str, words: Sequence[str]) -> str | None:
         """The query with other words for those that no document has; None if all are there, or nothing is near."""
+        if not self._segments:
+            return None
         changes = {
             word: near
             for word in words
@@ -203,21 +233,10 @@ class Index:
         return Dictionary(segment.term_frequencies() for segment in self._segments)
 
 
-def _newest_versions(segments: Sequence[Segment]) -> list[Mask]:
-    """For each segment a mask of its documents: a page that was visited again counts once."""
-    tables = [segment.facts.select(["url", "round"]) for segment in segments]
-    numbered = [t.append_column("segment", pa.repeat(n, t.num_rows)) for n, t in enumerate(tables)]
-    if not tables or pc.count_distinct(pa.concat_tables(tables)["url"]).as_py() == sum(t.num_rows for t in tables):
-        return [np.ones(segment.documents, bool) for segment in segments]
-    ordered = pa.concat_tables(numbered).sort_by([("round", "ascending")])
-    newest = ordered.group_by("url", use_threads=False).aggregate([("segment", "last")])
-    current = [newest.filter(pc.equal(newest["segment_last"], n))["url"] for n in range(len(segments))]
-    return [pc.is_in(t["url"], value_set=urls).to_numpy() for t, urls in zip(tables, current, strict=True)]
-
-
-def _standings(segments: Sequence[Segment]) -> list[ranking.Standing]:
+def _standings(segments: Sequence[Segment], alive: Sequence[Mask]) -> list[ranking.Standing]:
     """The standing of each segment's documents; the newest visit is the present, so that answers do not age."""
-    now = max((segment.newest for segment in segments), default=np.datetime64("NaT"))
+    visits = [s.fetched[mask & ~np.isnat(s.fetched)] for s, mask in zip(segments, alive, strict=True)]
+    now = max((part.max() for part in visits if len(part)), default=np.datetime64("NaT"))
     result = []
     for segment in segments:
         ages = (now - segment.published) / np.timedelta64(1, "D")
@@ -241,6 +260,8 @@ def _hit(
         score=-candidate.negated_score,
         host=facts["host"],
         language=facts["language"],
+        media_type=facts["media_type"],
+        noarchive=bool(facts["noarchive"]),
         round=facts["round"],
         fetched_at=facts["fetched_at"],
         published_at=facts["published_at"],

@@ -38,6 +38,8 @@ class Hit:
     score: float
     host: str
     language: str | None
+    media_type: str | None
+    noarchive: bool  # its site asks to show no copy
     round: int  # in which it was fetched
     fetched_at: datetime | None
     published_at: datetime | None
@@ -52,6 +54,19 @@ class Results:
     total: int  # documents that match, on all pages
     hits: list[Hit]
     suggestion: str | None = None  # the query in another spelling, when there is no such word
+
+
+@dataclasses.dataclass(frozen=True)
+class Stored:
+    """What is kept of a document."""
+
+    url: str
+    title: str
+    text: str  # empty where `noarchive` is set
+    language: str | None
+    fetched_at: datetime | None
+    noarchive: bool
+    forms: Mapping[str, str]  # that its language has of the words of the query
 
 
 def as_json(results: Results) -> dict[str, Any]:

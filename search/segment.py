@@ -44,10 +44,9 @@ class Segment:
             self.lengths["anchors"] = docs["length_anchors"].to_numpy()
             self.link_ranks = docs["link_rank"].to_numpy().astype(np.float64)
         self.published = _moments(self.facts["published_at"])
-        fetched = _moments(self.facts["fetched_at"])
-        self.dates = np.where(np.isnat(self.published), fetched, self.published)
+        self.fetched = _moments(self.facts["fetched_at"])
+        self.dates = np.where(np.isnat(self.published), self.fetched, self.published)
         """When each document was published, as it says, or else fetched."""
-        self.newest = max(fetched[~np.isnat(fetched)], default=np.datetime64("NaT"))
         self.spam_scores = self.facts["spam_score"].to_numpy()
         stemmed = [stemmed_as(language) for language in self.facts["language"].to_pylist()]
         self.languages = sorted(set(stemmed))

@@ -52,6 +52,19 @@ def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
     return tuple((re.sub(r"\s+", " ", piece), marked) for piece, marked in pieces if piece)
 
 
+def marked(text: str, forms: Mapping[str, str]) -> Snippet:
+    """A whole text, with the forms of words marked in it.
+
+    >>> marked("A crawler is polite.", {"polite": "polite"})
+    (('A crawler is ', False), ('polite', True), ('.', False))
+    """
+    pieces, start = list[tuple[str, bool]](), 0
+    for match_start, match_end in _merged(_matches(_folded(text), forms)):
+        pieces += [(text[start:match_start], False), (text[match_start:match_end], True)]
+        start = match_end
+    return tuple(piece for piece in (*pieces, (text[start:], False)) if piece[0])
+
+
 class _SameLength(dict[int, int]):
     """The folding of `analysis`, by character and only where one becomes one: all places stay as they are."""
 

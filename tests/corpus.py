@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from transforms.crawl_dir import CrawlDir, Manifest
 from transforms.index import DOCS, write_segment
-from transforms.index_links import write_links
-from transforms.tables import DOCUMENTS, open_parquet
+from transforms.index_links import links_folder, write_links
+from transforms.tables import DOCUMENTS, TableWriter, open_parquet
 from transforms.urls import host, url_key
 
 
@@ -24,10 +24,10 @@ def documents(*rows):
     )
 
 
-def commit(crawl, round_, *segments, korean_morphemes=False):
+def commit(crawl, round_, *segments, gone=(), korean_morphemes=False):
     """Commit an update step of a round with an index segment of each list of rows.
 
-    Rows may also have `anchors` and a `link_rank`.
+    Rows may also have `anchors` and a `link_rank`. Older versions of them, and the URLs that are `gone`, are buried.
     """
     folders = [f"index/round={round_:06d}/shard-{number}" for number in range(len(segments))]
     links = {}
@@ -35,9 +35,13 @@ def commit(crawl, round_, *segments, korean_morphemes=False):
         table = documents(*({"round": round_} | row for row in rows))
         write_segment(crawl.root, folder, table, korean_morphemes)
         if any("anchors" in row or "link_rank" in row for row in rows):
-            links[folder] = folder.replace("index/", "index/links/")
+            links[folder] = links_folder(folder, "test")
             _add_links(crawl.root, folder, links[folder], {row["url"]: row for row in rows})
-    crawl.commit(Manifest("update", round_, "", (), {}, (), "", "", tuple(folders), links))
+    fates = {row["url"]: "replaced" for rows in segments for row in rows} | dict.fromkeys(gone, "gone")
+    writer = TableWriter(crawl.root, "tombstones", round_)
+    writer.write_rows([{"url_key": url_key(url), "round": round_, "reason": why} for url, why in fates.items()])
+    files = tuple(filter(None, [writer.close()]))
+    crawl.commit(Manifest("update", round_, "", files, {}, (), "", "", tuple(folders), links))
 
 
 def _add_links(root, folder, links, by_url):

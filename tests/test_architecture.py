@@ -89,4 +89,4 @@ def test_the_sdist_holds_every_module_and_every_page_of_the_gateway(tmp_path):
         held = {name.partition("/")[2] for name in archive.getnames()}
     files = (path for package in MAY_IMPORT for path in (ROOT / package).rglob("*.*") if path.suffix != ".pyc")
     assert {path.relative_to(ROOT).as_posix() for path in files if path.is_file()} - held == set()
-    assert {"search/templates/search.html", "runners/demo_pages/museum.py"} <= held
+    assert {"search/templates/results.html", "runners/demo_pages/museum.py"} <= held

@@ -16,7 +16,8 @@ from transforms.index import DOCS, DOCSTORE, POSITIONS, POSTINGS, ROW_GROUP_POST
 from transforms.index_forms import Forms, forms_of
 from transforms.index_invert import OWN_FIELDS, PHRASE_FIELDS, invert
 
-TEXTS = st.lists(st.sampled_from(["a", "b", "runs", "running", "dé", "日本語"]), max_size=6).map(" ".join)
+WORDS = ["a", "b", "runs", "running", "dé", "日本語", "C++x", ".NET", "don’t", "_", "\u00a0", "“é—", "Ｃ＋＋", "x" * 70]
+TEXTS = st.lists(st.sampled_from([f"{word}{end}" for word in WORDS for end in (" ", "")]), max_size=6).map("".join)
 DOCUMENTS = st.lists(st.fixed_dictionaries(dict.fromkeys(OWN_FIELDS, TEXTS)), max_size=6)
 
 

@@ -3,6 +3,7 @@
 import doctest
 import random
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from search.results import as_json
 from search.snippets import snippet
 from tests.corpus import commit, indexed
 from transforms.crawl_dir import CrawlDir, CrawlDirError, Manifest
-from transforms.index import DOCS
+from transforms.index import DOCS, FORMS, VERSION_KEY
 
 
 def random_rows(seed, count=40):
@@ -80,6 +81,8 @@ def test_hits_say_what_is_needed_to_show_them(tmp_path):
                 "score": results.hits[0].score,
                 "host": "a.test",
                 "language": "ko",
+                "media_type": None,
+                "noarchive": False,
                 "round": 1,
                 "fetched_at": "2026-01-02T00:00:00+00:00",
                 "published_at": None,
@@ -136,6 +139,25 @@ def test_a_damaged_segment_is_named(tmp_path, damage):
         Index.open(crawl)
 
 
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        ("99", "it has index version 99, this program reads 1; update Beamtrawl"),
+        ("0", "it has index version 0, this program reads 1; crawl anew"),
+        (None, "it has no index version, this program reads 1; crawl anew"),
+    ],
+)
+@pytest.mark.parametrize("name", [DOCS, FORMS])
+def test_a_segment_of_another_version_is_named(tmp_path, name, version, reason):
+    crawl = indexed(tmp_path, [{"url": "http://a.test/", "text": "word"}])
+    file = tmp_path / "index" / "round=000001" / "shard-0" / name
+    table = pq.read_table(file).replace_schema_metadata(version and {VERSION_KEY: version})
+    pq.write_table(table, file)
+    with pytest.raises(CrawlDirError) as told:
+        Index.open(crawl)
+    assert str(told.value) == f"index/round=000001/shard-0/{name} cannot be used: {reason}"
+
+
 def words(*terms):
     """Terms that are forms of themselves."""
     return dict(zip(terms, terms, strict=True))
@@ -187,4 +209,4 @@ def test_a_snippet_is_a_bounded_part_of_the_text(text, terms):
 
 @pytest.mark.parametrize("module", [segment, snippets])
 def test_examples(module):
-    assert doctest.testmod(module) == (0, 3 if module is segment else 1)
+    assert doctest.testmod(module) == (0, 3 if module is segment else 2)

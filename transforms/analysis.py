@@ -50,6 +50,7 @@ STEMMERS = {
 
 # Where an accent is left out as often as not. In other scripts, marks make other words.
 _ACCENTED = re.compile("([a-zα-ωе])[\u0300-\u036f]+")
+_MAY_BE_ACCENTED = re.compile("[\u00c0-\u03ff\u0450-\u045f\u1e00-\u1fff]")
 _BARE = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ı": "i"})
 
 # \w leaves out the combining marks that Hindi, Thai or Arabic words are full of. Those beyond the basic plane
@@ -57,10 +58,12 @@ _BARE = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", 
 _MARKS = "".join(re.escape(c) for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M")
 # C++, C# and .NET, which would otherwise drown in all that is called C or net.
 _SPECIAL = r"[cfg](?:\+\+|#)|(?<!\w)\.net(?!\w)"
-_WORD = re.compile(rf"{_SPECIAL}|[^\W_](?:[^\W_]|[{_MARKS}])*")
-_ASCII_WORD = re.compile(rf"{_SPECIAL}|[a-z0-9]+")
 _RUN = re.compile(rf"([{CJK}]+)|({_SPECIAL}|[^\W_{CJK}](?:[^\W_{CJK}]|[{_MARKS}])*)")
-_ANY_CJK = re.compile(f"[{CJK}]")
+# The same, looking for the characters that are no letters: four times faster.
+_OF_SPECIAL = re.compile(
+    rb"\+\+(?<=[cfg]..)(?<![a-z0-9]...)|#(?<=[cfg].)(?<![a-z0-9]..)|\.net(?!\w)(?<!\w....)", re.IGNORECASE | re.DOTALL
+)
+_PARTING = bytes(b if b > 127 or chr(b).isalnum() else ord(" ") for b in bytes(range(256)).lower())
 
 
 def tokens(text: str) -> list[str]:
@@ -69,21 +72,37 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Node.js’s foo_bar in C++: ＦＵＬＬ text, 全文検索")
     ['node', 'js', 's', 'foo', 'bar', 'in', 'c++', 'full', 'text', '全文', '文検', '検索']
     """
-    if text.isascii():
-        return _bounded(_ASCII_WORD.findall(text.lower()))
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    pieces = parted(text.encode(errors="surrogatepass")).decode(errors="surrogatepass").split()
+    return [term for piece in pieces for term in terms_of_piece(piece)]
+
+
+def parted(text: bytes) -> bytes:
+    """A text in UTF-8, lower-cased and with spaces between words as far as ASCII tells; it keeps its length.
+
+    What stands between two spaces are pieces, of one term each if they are ASCII, but for C++ and its like. So most of
+    a text needs nothing that goes by character, and the others only once for each different piece.
+    """
+    pieces = bytearray(text.translate(_PARTING))
+    for found in _OF_SPECIAL.finditer(text):
+        pieces[found.start() : found.end()] = found[0].lower()
+    return bytes(pieces)
+
+
+def terms_of_piece(piece: str) -> list[str]:
+    """The terms of a piece of a `parted` text."""
+    if piece.isascii() and piece.isalnum():
+        return [piece[:MAX_TERM_LENGTH]]
+    folded = unicodedata.normalize("NFKC", piece).casefold()
     folded = folded.replace("\u00ad", "")  # a soft hyphen is inside a word
-    if not _ANY_CJK.search(folded):
-        return _bounded(_WORD.findall(folded))
     terms = []
     for run, word in _RUN.findall(folded):
         if word:
-            terms.append(word)
+            terms.append(word[:MAX_TERM_LENGTH])
         elif len(run) == 1:
             terms.append(run)
         else:
             terms.extend(map("".join, itertools.pairwise(run)))
-    return _bounded(terms)
+    return terms
 
 
 def word_class(term: str, language: str) -> str:
@@ -99,15 +118,9 @@ def word_classes(terms: Sequence[str], language: str) -> list[str]:
     """`word_class` of each term."""
     # Stemmers are not for several threads at once, and cheap to make.
     stems = Stemmer.Stemmer(STEMMERS[language]).stemWords(terms) if language in STEMMERS else terms
-    return [stem if stem.isascii() else _without_accents(stem) for stem in stems]
+    return [_without_accents(stem) if _MAY_BE_ACCENTED.search(stem) else stem for stem in stems]
 
 
 def _without_accents(term: str) -> str:
     bare = _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", term))
     return unicodedata.normalize("NFC", bare).translate(_BARE) or term
-
-
-def _bounded(terms: list[str]) -> list[str]:
-    if max(map(len, terms), default=0) <= MAX_TERM_LENGTH:
-        return terms
-    return [term[:MAX_TERM_LENGTH] for term in terms]

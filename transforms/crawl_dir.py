@@ -30,7 +30,7 @@ class CrawlDirError(Exception):
 class Manifest:
     """A committed step: what it read and what it wrote."""
 
-    step: str  # seeds, revisits, fetch, update, rank
+    step: str  # seeds, revisits, fetch, update, rank, compact
     round: int
     settings_digest: str
     files: tuple[TableFile, ...]
@@ -40,6 +40,8 @@ class Manifest:
     ended_at: str
     index: tuple[str, ...] = ()  # folders of index segments
     index_links: dict[str, str] = dataclasses.field(default_factory=dict)  # folders with the links to their documents
+    index_replaced: tuple[str, ...] = ()  # segments that those of `index` stand for, from this round on
+    index_dropped: tuple[str, ...] = ()  # folders that are kept no longer
     program: str = ""
     schema_version: int = SCHEMA_VERSION
 
@@ -72,11 +74,13 @@ def parse_manifest(name: str, text: str) -> Manifest:
                 " update Beamtrawl"
             )
         files = tuple(TableFile(**file) for file in data.pop("files"))
-        data.setdefault("index_links", {})  # which earlier versions did not write
-        for field, kind in (("consumed", list), ("index", list), ("counters", dict), ("index_links", dict)):
+        lists = ("consumed", "index", "index_replaced", "index_dropped")
+        for field in ("index_links", "index_replaced", "index_dropped"):  # which earlier versions did not write
+            data.setdefault(field, {} if field == "index_links" else [])
+        for field, kind in (*((name, list) for name in lists), ("counters", dict), ("index_links", dict)):
             if not isinstance(data[field], kind):
                 raise ValueError(f"its {field} is no {kind.__name__}")
-        data["consumed"], data["index"] = tuple(data["consumed"]), tuple(data["index"])
+        data |= {name: tuple(data[name]) for name in lists}
         manifest = Manifest(files=files, **data)
         if not re.fullmatch(re.escape(manifest.name) + r"(-\w+)?\.json", name):
             raise ValueError(f"it says it is {manifest.name}")
@@ -184,8 +188,8 @@ class CrawlDir:
         return sorted(path[len(self.root) :].replace("\\", "/").lstrip("/") for path in found)
 
     def manifests(self) -> list[Manifest]:
-        """All committed steps, in the order of their rounds: seeds, revisits, fetch, update, rank."""
-        order = {"seeds": 0, "revisits": 1, "fetch": 2, "update": 3, "rank": 4}
+        """All committed steps, in the order of their rounds: seeds, revisits, fetch, update; then rank and compact."""
+        order = {"seeds": 0, "revisits": 1, "fetch": 2, "update": 3}
         names = self.names("manifests", "*.json")
         parsed = [parse_manifest(name, self._text(f"manifests/{name}")) for name in names]
         return sorted(parsed, key=lambda m: (m.round, order.get(m.step, 5), m.ended_at))
@@ -235,8 +239,9 @@ def _reason(error: Exception) -> str:
 
 
 def visible_files(manifests: Iterable[Manifest]) -> Iterator[str]:
-    """Every file and index folder that some committed step wrote."""
+    """Every file and index folder that some committed step wrote, and none has dropped."""
+    manifests = list(manifests)
+    dropped = {folder for m in manifests for folder in m.index_dropped}
     for manifest in manifests:
         yield from (file.path for file in manifest.files)
-        yield from manifest.index
-        yield from manifest.index_links.values()
+        yield from (f for f in (*manifest.index, *manifest.index_links.values()) if f not in dropped)

@@ -18,6 +18,7 @@ from transforms.parsers import PARSE_ERROR, PARSE_ERRORS
 from transforms.parsing import NOT_FOLLOWED, PAGES
 from transforms.quality import SOFT_404
 from transforms.tables import DOCUMENTS, KEY, LINKS, SITEMAP, TIME, TableFile, TableWriter, conform, from_ipc, new_path
+from transforms.tombstones import FATES, REPLACED
 from transforms.watching import STALE
 
 PASSED_ON = 0.85
@@ -176,7 +177,9 @@ class _FinishFn(beam.DoFn):
         ):
             if file := self._write(name, rows):
                 yield beam.pvalue.TaggedOutput("files", file)
-        if segment := self._index(pages, number):
+        fates = fates_of(pages)
+        yield from (beam.pvalue.TaggedOutput("fates", b) for b in split(fates, "url_key", self._partitions))
+        if segment := self._index(pages, fates, number):
             yield beam.pvalue.TaggedOutput("files", segment)
         yield from (beam.pvalue.TaggedOutput("rejections", part) for part in rejections_of(links))
         yield from split(candidates_of(links), "url_key", self._partitions)
@@ -188,17 +191,31 @@ class _FinishFn(beam.DoFn):
             writer.write(part, _counts(part) if table == "documents" else None)
         return writer.close()
 
-    def _index(self, pages: pa.Table, number: int) -> TableFile | None:
-        indexed = pc.and_(pages["is_document"], pc.is_null(pages["duplicate_of"]))
-        indexed = pc.and_(indexed, pc.is_null(pages["near_duplicate_of"]))
-        indexed = pc.and_(indexed, pc.invert(_has_reason(pages, SOFT_404)))
-        indexed = pc.and_(indexed, pc.invert(pc.fill_null(pages["noindex"], False)))
-        documents = conform(pages.filter(indexed), DOCUMENTS)
+    def _index(self, pages: pa.Table, fates: pa.Table, number: int) -> TableFile | None:
+        indexed = fates.filter(pc.equal(fates["reason"], REPLACED))["url_key"]
+        is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
+        documents = conform(pages.filter(is_indexed), DOCUMENTS)
         if not documents.num_rows:
             return None
         folder = new_path("index", self._round, f"shard-{number:04d}", suffix="")
         write_segment(self._root, folder, documents, self._korean_morphemes)
         return TableFile("index", folder, documents.num_rows, 0, {})
+
+
+def fates_of(pages: pa.Table) -> pa.Table:
+    """FATES of the documents: older versions are REPLACED where the new one is indexed; else why it is not."""
+    pages = pages.filter(pages["is_document"])
+    reason = pc.case_when(
+        pc.make_struct(
+            pc.is_valid(pages["duplicate_of"]),
+            pc.is_valid(pages["near_duplicate_of"]),
+            _has_reason(pages, SOFT_404),
+            pc.fill_null(pages["noindex"], False),
+        ),
+        *map(pa.scalar, ("duplicate", "near_duplicate", SOFT_404, Outcome.DENIED_META.value)),
+        pa.scalar(REPLACED),
+    )
+    return pa.Table.from_arrays([pages["url_key"], reason], schema=FATES)
 
 
 def _has_reason(pages: pa.Table, reason: str) -> pa.Array:
@@ -221,6 +238,7 @@ class Finished(NamedTuple):
 
     candidates: "beam.PCollection[Batch]"  # CANDIDATES, by partition of url_key
     rejections: "beam.PCollection"  # ((reason, host), (count, samples))
+    fates: "beam.PCollection[Batch]"  # FATES of the documents, by partition of url_key
     files: "beam.PCollection"
 
 
@@ -243,6 +261,7 @@ class FinishPages(beam.PTransform):
         finished = (
             sides
             | "WithDuplicates" >> beam.CoGroupByKey()
-            | "Finish" >> beam.ParDo(self._fn, self._dead).with_outputs("rejections", "files", main="candidates")
+            | "Finish"
+            >> beam.ParDo(self._fn, self._dead).with_outputs("rejections", "fates", "files", main="candidates")
         )
-        return Finished(finished.candidates, finished.rejections, finished.files)
+        return Finished(finished.candidates, finished.rejections, finished.fates, finished.files)

@@ -34,6 +34,12 @@ from transforms.morphemes import ANALYSED, morphemes
 POSTINGS, POSITIONS, FORMS = "postings.parquet", "positions.parquet", "forms.parquet"
 DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
 
+INDEX_VERSION = 1
+"""The version of this format. Programs read the versions that they know, and no other."""
+
+VERSION_KEY = "beamtrawl.index_version"
+"""The key in each file's metadata that has it, in digits."""
+
 ROW_GROUP_POSTINGS = 16_384
 """Postings of a row group, at most, unless a single term has more: what a lookup decodes."""
 
@@ -61,13 +67,18 @@ def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes:
     Needs about 50 bytes of memory a token: bound a segment to some ten thousand pages. With `korean_morphemes`,
     documents in Korean have those among their terms, too, which needs the extra `korean`.
     """
-    documents = documents.take(pa.array(_order(documents), pa.int64()))
-    languages, texts = documents["language"].to_pylist(), _texts(documents)
-    index = invert(texts, _morphemes(texts, languages) if korean_morphemes else None)
-    write_terms(root, folder, index, languages)
+    documents = documents.take(in_order(documents))
+    texts = _texts(documents)
+    further = _morphemes(texts, documents["language"].to_pylist()) if korean_morphemes else None
+    write_index(root, folder, invert(texts, further), documents.select(FACTS), _docstore(documents))
+
+
+def write_index(root: str, folder: str, index: Inverted, facts: pa.Table, docstore: pa.Table) -> None:
+    """Write the files of a segment: an index, and of each of its documents the FACTS and what is shown."""
+    write_terms(root, folder, index, facts["language"].to_pylist())
     write_parquet(root, f"{folder}/{POSITIONS}", _positions(index), _row_groups(index.starts))
-    write_docs(root, folder, documents.select(FACTS), index)
-    write_parquet(root, f"{folder}/{DOCSTORE}", _docstore(documents), _slices(documents.num_rows, DOCSTORE_GROUP))
+    write_docs(root, folder, facts, index)
+    write_parquet(root, f"{folder}/{DOCSTORE}", docstore, _slices(docstore.num_rows, DOCSTORE_GROUP))
 
 
 def write_terms(root: str, folder: str, index: Inverted, languages: Sequence[str | None]) -> None:
@@ -111,10 +122,11 @@ def url_text(url: str) -> str:
     return unquote(f"{address} {query}").replace("_", " ").strip()
 
 
-def _order(documents: pa.Table) -> list[int]:
+def in_order(documents: pa.Table) -> Longs:
+    """The order of documents in a segment: by reversed host and URL."""
     hosts = [".".join(reversed(host.split("."))) for host in documents["host"].to_pylist()]
     keys = list(zip(hosts, documents["url"].to_pylist(), strict=True))
-    return sorted(range(len(keys)), key=keys.__getitem__)
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
 
 
 def _texts(documents: pa.Table) -> Mapping[str, list[str]]:
@@ -192,6 +204,7 @@ def _slices(rows: int, most: int) -> Iterator[int]:
 
 def write_parquet(root: str, path: str, table: pa.Table, row_groups: Iterable[int]) -> None:
     """Write a table in row groups of so many rows each; sorted words and lists of numbers get encodings that fit."""
+    table = table.replace_schema_metadata({VERSION_KEY: str(INDEX_VERSION)})
     key = table.schema.names[0]
     is_sorted = key in ("term", "class")
     encodings = {key: "DELTA_BYTE_ARRAY"} | {

@@ -40,8 +40,12 @@ def forms_of(index: Inverted, languages: Sequence[str]) -> list[Forms]:
     for code, language in enumerate(names.tolist()):
         first, last = np.searchsorted(pairs, [code * len(index.terms), (code + 1) * len(index.terms)])
         used = [index.terms[number] for number in pairs[first:last] - code * len(index.terms)]
+        class_of = dict(zip(used, word_classes(used, language), strict=True))
         by_class: defaultdict[str, list[str]] = defaultdict(list)
-        for term, word_class in zip(used, word_classes(used, language), strict=True):
-            by_class[word_class].append(term)
-        found += [Forms(name, language, forms) for name, forms in by_class.items() if forms != [name]]
+        for term, word_class in class_of.items():
+            if term != word_class:
+                by_class[word_class].append(term)
+        for word_class, forms in by_class.items():
+            itself = [word_class] if class_of.get(word_class) == word_class else []
+            found.append(Forms(word_class, language, sorted(itself + forms)))
     return sorted(found)

@@ -4,14 +4,15 @@ Nothing here knows files or Parquet: `invert` is a function from texts to arrays
 """
 
 import itertools
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from transforms.analysis import tokens
+from transforms.analysis import MAX_TERM_LENGTH, parted, terms_of_piece
 
 PHRASE_FIELDS = ("title", "body")
 """The fields that phrases are looked for in: the index keeps where their terms stand."""
@@ -56,27 +57,16 @@ def invert(
     the sorted pairs of term and address are the index. Takes about 50 bytes of memory a token.
     """
     fields = list(texts)
-    numbers: defaultdict[str, int] = defaultdict()
-    numbers.default_factory = numbers.__len__  # a new term gets the next number
-    none = itertools.repeat(())
-    streams, by_field = zip(
-        *(_stream(texts[field], (further or {}).get(field, none), numbers) for field in fields), strict=True
-    )
-    lengths = np.array(by_field)  # fields x documents
-    terms = sorted(numbers)
-    places = np.empty(len(terms), np.int64)
-    places[np.fromiter(map(numbers.__getitem__, terms), np.int64, len(terms))] = np.arange(len(terms))
-
     # Addresses run through the documents, and in each through its fields: span = document * fields + field.
-    spans = (lengths + 1).T.ravel()
+    terms, stream, lengths = _stream([text for document in zip(*texts.values(), strict=True) for text in document])
+    if further:
+        none: Sequence[Sequence[str]] = [()] * (len(lengths) // len(fields))
+        by_document = zip(*(further.get(field, none) for field in fields), strict=True)
+        terms, stream, lengths = _followed(terms, stream, lengths, list(itertools.chain.from_iterable(by_document)))
+    spans = lengths + 1
     span_starts = np.cumsum(spans) - spans
-    keys = np.concatenate(
-        [
-            places[stream] << 32 | _ranges(span_starts[field :: len(fields)], lengths[field])
-            for field, stream in enumerate(streams)
-        ]
-    )
-    del streams
+    keys = stream << 32 | _ranges(span_starts, lengths)
+    del stream
     keys.sort()
 
     address = (keys & 0xFFFFFFFF).astype(np.uint32)
@@ -102,17 +92,56 @@ def invert(
         },
         _starts(term[in_phrases], len(terms)),
         positions.astype(np.int32),
-        {field: lengths[number].astype(np.int32) for number, field in enumerate(fields)},
+        {field: lengths[number :: len(fields)].astype(np.int32) for number, field in enumerate(fields)},
     )
 
 
-def _stream(texts: Iterable[str], further: Iterable[Sequence[str]], numbers: Mapping[str, int]) -> tuple[Ints, Longs]:
-    """The terms of the texts, end to end, as numbers; and how many each text has."""
-    arrays = [np.empty(0, np.int32)]
-    for text, more in zip(texts, further, strict=False):
-        words = [*tokens(text), *more]
-        arrays.append(np.fromiter(map(numbers.__getitem__, words), np.int32, len(words)))
-    return np.concatenate(arrays), np.array([len(array) for array in arrays[1:]], np.int64)
+def _stream(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
+    """The different terms of the texts, sorted; all terms in their order, as numbers of these; and how many a text has.
+
+    As `analysis.tokens` would find them, but Arrow parts all texts at once, and what remains to be looked at in Python
+    is looked at once, however often it is there.
+    """
+    together = pa.array([f"{text}\n" for text in texts], pa.large_string())
+    _, ends, data = together.buffers()
+    as_pieces = pa.py_buffer(parted(data.to_pybytes() if data else b""))
+    lists = pc.ascii_split_whitespace(pa.LargeStringArray.from_buffers(len(texts), ends, as_pieces))
+    encoded = lists.flatten().dictionary_encode()
+    pieces, piece_of = encoded.dictionary, encoded.indices.to_numpy()
+
+    is_term = pc.and_(pc.ascii_is_alnum(pieces), pc.less_equal(pc.binary_length(pieces), MAX_TERM_LENGTH))
+    others = [terms_of_piece(piece) for piece in pieces.filter(pc.invert(is_term)).to_pylist()]
+    of_others = list(itertools.chain.from_iterable(others))
+    as_they_are = pieces.filter(is_term)
+    terms = sorted({*as_they_are.to_pylist(), *of_others})
+
+    numbered = pa.array(terms, pa.large_string())
+    plain = is_term.to_numpy(zero_copy_only=False)
+    counts = np.ones(len(pieces), np.int64)  # the terms of each piece
+    counts[~plain] = [len(found) for found in others]
+    starts = np.cumsum(counts) - counts
+    numbers = np.empty(int(counts.sum()), np.int64)
+    numbers[starts[plain]] = pc.index_in(as_they_are, value_set=numbered).to_numpy()
+    numbers[_ranges(starts[~plain], counts[~plain])] = pc.index_in(
+        pa.array(of_others, pa.large_string()), value_set=numbered
+    ).to_numpy()
+    before = np.concatenate([[0], np.cumsum(counts[piece_of])])
+    return terms, numbers[_ranges(starts[piece_of], counts[piece_of])], np.diff(before[lists.offsets.to_numpy()])
+
+
+def _followed(
+    terms: list[str], stream: Longs, lengths: Longs, further: Sequence[Sequence[str]]
+) -> tuple[list[str], Longs, Longs]:
+    """What `_stream` gives, if after each text came further terms."""
+    added = list(itertools.chain.from_iterable(further))
+    counts = np.array(list(map(len, further)), np.int64)
+    united = sorted({*terms, *added})
+    numbered = pa.array(united, pa.large_string())
+    old, new = (
+        pc.index_in(pa.array(part, pa.large_string()), value_set=numbered).to_numpy().astype(np.int64)
+        for part in (terms, added)
+    )
+    return united, np.insert(old[stream], np.repeat(np.cumsum(lengths), counts), new), lengths + counts
 
 
 def _ranges(firsts: Longs, lengths: Longs) -> Longs:

@@ -12,7 +12,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from transforms.index import write_docs, write_terms
-from transforms.index_invert import invert
+from transforms.index_invert import Inverted, invert
+
+MERGED = "merged"
+"""The name of what is written with a merged segment."""
+
+
+def links_folder(segment: str, name: str) -> str:
+    """The folder, of those with this name, that has what links say of a segment."""
+    return segment.replace("index/", f"index/links-{name}/", 1)
 
 
 def write_links(
@@ -26,6 +34,12 @@ def write_links(
 
     `anchors` are the texts that count, each as often as it counts; `link_ranks` are relative to the mean of all pages.
     """
-    index = invert({"anchors": ["\n".join(texts) for texts in anchors]})
+    write_link_index(root, folder, languages, invert({"anchors": ["\n".join(texts) for texts in anchors]}), link_ranks)
+
+
+def write_link_index(
+    root: str, folder: str, languages: Sequence[str | None], index: Inverted, link_ranks: npt.NDArray[np.floating]
+) -> None:
+    """The same for anchors that are inverted already."""
     write_terms(root, folder, index, languages)
     write_docs(root, folder, pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)

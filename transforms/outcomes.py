@@ -52,6 +52,19 @@ RETRIED = frozenset(
 )
 """Trouble that may pass: the URL is tried again in a later round, a bounded number of times."""
 
+TAKEN_BACK = frozenset(
+    {
+        Outcome.REDIRECTED,
+        Outcome.GONE,
+        Outcome.CLIENT_ERROR,
+        Outcome.DENIED_ROBOTS,
+        Outcome.BLOCKED_ADDRESS,
+        Outcome.UNWANTED_TYPE,
+        Outcome.TOO_LONG,
+    }
+)
+"""After these an indexed page is no longer found: it is not there any more, or may not be asked for."""
+
 REQUESTED = frozenset(Outcome) - {
     Outcome.DENIED_ROBOTS,
     Outcome.UNREACHABLE_ROBOTS,

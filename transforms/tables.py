@@ -216,6 +216,14 @@ NEAR = pa.schema(
     ]
 )
 
+TOMBSTONES = pa.schema(
+    [
+        ("url_key", KEY),
+        ("round", pa.int32()),  # in segments of earlier rounds, the page is not found
+        ("reason", pa.string()),  # `tombstones.REPLACED`, or why the newest version is not indexed
+    ]
+)
+
 HOSTS = pa.schema(
     [
         ("host", pa.string()),
@@ -332,6 +340,7 @@ TABLES: Mapping[str, pa.Schema] = {
     "aliases": ALIASES,
     "digests": DIGESTS,
     "near": NEAR,
+    "tombstones": TOMBSTONES,
     "hosts": HOSTS,
     "turns": HOSTS,
     "rejections": REJECTIONS,

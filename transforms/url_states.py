@@ -92,12 +92,13 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
 
 
 def remembered(url: Row) -> Row:
-    """What the next visit of a URL is told of earlier ones: nothing of a near duplicate.
+    """What the next visit of a URL is told of earlier ones: nothing of a near duplicate, or of a page that is NOINDEX.
 
-    So it is fetched and judged as if for the first time, and takes the place of its representative if that has changed.
+    So it is fetched and judged as if for the first time: it takes the place of its representative if that has changed,
+    and is indexed if it may be by now, though its content is the same.
     """
-    is_near = url.get("near_duplicate_of") is not None
-    return {name: None if is_near else url.get(name) for name in ("etag", "last_modified", "digest")}
+    is_unindexed = url.get("near_duplicate_of") is not None or url.get("reason") == Outcome.DENIED_META
+    return {name: None if is_unindexed else url.get(name) for name in ("etag", "last_modified", "digest")}
 
 
 def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:

@@ -1,0 +1,100 @@
+"""Merging segments of the index: a step of its own, between rounds.
+
+What a merge replaces stays where it is, for searches as of earlier rounds, until `drop_history`.
+"""
+
+import dataclasses
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Protocol
+
+import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
+
+from pipeline.attempts import Attempt
+from transforms.compaction import DEAD, Sized, everything, full_tiers, measure, merge_group
+from transforms.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
+from transforms.files import ReportFiles
+from transforms.segments import LiveSegment, live_index
+
+_SECONDS = 0.0006  # of computing per document, roughly
+
+
+class Engine(Protocol):
+    """Where pipelines run (as in `pipeline.crawl`)."""
+
+    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class CompactStep:
+    """What one such step merges and where it writes; paths are below the crawl directory."""
+
+    root: str
+    round: int
+    groups: Sequence[Sequence[LiveSegment]]
+    tombstones: Sequence[str]
+    report: str
+
+
+def build(pipeline: beam.Pipeline, step: CompactStep) -> None:
+    """Merge each group where it is taken up; groups are few, and large."""
+    (
+        pipeline
+        | "Groups" >> beam.Create(step.groups)
+        | "Spread" >> beam.Reshuffle()
+        | "Merge" >> beam.FlatMap(merge_group, step.root, step.round, step.tombstones)
+        | "Report" >> ReportFiles(step.report)
+    )
+
+
+def merge_full_tiers(crawl: CrawlDir, settings_digest: str, engine: Engine) -> Manifest | None:
+    """Merge where there are many segments of about one size, and what is half dead; None if there is nothing to do."""
+    return _merge(crawl, settings_digest, engine, full_tiers, DEAD)
+
+
+def merge_everything(crawl: CrawlDir, settings_digest: str, engine: Engine) -> Manifest | None:
+    """Merge to as few segments as there may be, without documents that are not found; None if that is done already."""
+    return _merge(crawl, settings_digest, engine, everything, 0.0)
+
+
+def drop_history(crawl: CrawlDir, settings_digest: str) -> int:
+    """Remove what only searches as of earlier rounds need: how many folders. From then on those are refused."""
+    manifests = crawl.manifests()
+    needed = {folder for s in live_index(manifests).segments for folder in (s.folder, s.links)}
+    written = (folder for m in manifests for folder in (*m.index, *m.index_links.values()))
+    dropped = sorted(set(written) - needed - {folder for m in manifests for folder in m.index_dropped})
+    if dropped:
+        now = iso(datetime.now(UTC))
+        round_ = next_step(manifests).round - 1
+        manifest = Manifest("compact", round_, settings_digest, (), {}, (), now, now, index_dropped=tuple(dropped))
+        crawl.commit(manifest, _suffix())
+        FileSystems.delete([crawl.path(path) for folder in dropped for path in crawl.paths(folder)])
+    return len(dropped)
+
+
+def _merge(
+    crawl: CrawlDir,
+    settings_digest: str,
+    engine: Engine,
+    choose: Callable[[list[Sized]], list[list[int]]],
+    share: float,
+) -> Manifest | None:
+    manifests = crawl.manifests()
+    index = live_index(manifests)
+    sizes = measure(crawl.root, index, share)
+    groups = [[index.segments[number] for number in group] for group in choose(sizes)]
+    if not groups:
+        return None
+    # Of the last update step: later tombstones, and no others, will mask documents of the merged segments.
+    attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
+    paths = [file.path for _, file in index.tombstones]
+    plan = CompactStep(crawl.root, attempt.step.round, groups, paths, attempt.report)
+    engine.run(partial(build, step=plan), sum(size.alive for size in sizes) * _SECONDS)
+    return attempt.commit(settings_digest, replaced=[s.folder for group in groups for s in group], suffix=_suffix())
+
+
+def _suffix() -> str:
+    return f"-{uuid.uuid4().hex[:8]}"
