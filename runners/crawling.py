@@ -16,6 +16,7 @@ from runners.console import Console, run_interruptibly
 from runners.engines import RUNNERS, OptionsError, engine
 from runners.errors import Usage
 from runners.lock import Lock
+from runners.ranking import rank_after_crawl
 from transforms import morphemes
 from transforms.addresses import blocked, literal_loopback
 from transforms.client import allowed_networks
@@ -97,9 +98,14 @@ def crawl(arguments: argparse.Namespace) -> int:
         if seeds:
             console.say(describe_added(add_seeds(directory, seeds, settings_digest(settings), datetime.now(UTC))))
         stop = StopSignal()
-        end = run_interruptibly(
-            lambda: run_crawl(directory, settings, chosen, console, stop, arguments.rounds), stop, console
-        )
+
+        def rounds() -> End:
+            end = run_crawl(directory, settings, chosen, console, stop, arguments.rounds)
+            if not stop.is_set():
+                rank_after_crawl(directory, settings, console)
+            return end
+
+        end = run_interruptibly(rounds, stop, console)
         console.say(describe_end(end, directory))
     return 0
 
