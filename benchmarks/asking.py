@@ -7,6 +7,5 @@ from search.query import parse
 def best(index: Index, text: str, most: int = 10) -> list[tuple[float, str]]:
     """(score, URL) of the best documents, as `Index.search` has them."""
     asked = parse(text)
-    scored = [index._scored(unit) for unit in (*asked.words, *asked.phrases)]
-    _, candidates = index._best(asked.condition, scored, most)
+    _, candidates = index._best(asked, index._scored(asked), most)
     return [(-candidate.negated_score, candidate.url) for candidate in candidates]

@@ -1,27 +1,33 @@
-"""How fast a query is answered, and how large the index is, beside tantivy.
+"""How fast a query is answered, and how large the index is, beside tantivy and SQLite.
 
-    python benchmarks/query_speed.py DIR [--queries N]
+    python benchmarks/query_speed.py DOCUMENTS [--queries N]
 
-DIR is a crawl. Its documents are indexed as one segment, and by tantivy with stemmed titles and texts with positions,
-without stored text. Queries are titles of the pages, cut to three words. `ranking` is the time to the best ten
-documents once a query has been asked before; `first` when it has not, with all that has to be read and decoded;
-`whole` that of a search with titles and snippets, asked before. tantivy is asked with its own parser, any of the
-words, once over the texts alone and once over both fields. Medians, in milliseconds; sizes in bytes of the files that
-ranking and phrases need.
+DOCUMENTS is a crawl, or a Parquet file with the columns of the table documents. They are indexed as one segment, as
+eight, by tantivy, and by SQLite's FTS5: titles and texts with positions, stemmed, nothing stored. The other engines
+are given the terms of `analysis.tokens` with spaces between them, so that all index the same words; tantivy has memory
+enough to write one segment, and FTS5 is optimized. Beamtrawl has headings and URLs besides.
+
+Queries are titles of the pages, cut to three words; any of the words may match. `ranking` is the time to the best ten
+documents of all fields once a query has been asked before; `first` when it has not, with all that has to be read and
+decoded; `page` and `first page` those of a search with titles and snippets. tantivy is asked over the texts alone, and
+over titles too; it decodes with each query. Times are medians in milliseconds. Sizes are bytes: of Beamtrawl, of the
+files that ranking and phrases need.
 """
 
 import argparse
 import random
 import re
+import sqlite3
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import tantivy
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -29,12 +35,18 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.asking import best
 from search.index import Index
 from search.segment import Segment
+from transforms.analysis import tokens
 from transforms.crawl_dir import CrawlDir, files_of
-from transforms.index import FORMS, POSITIONS, POSTINGS, write_segment
+from transforms.index import FORMS, POSTINGS, write_segment
 from transforms.tables import DOCUMENTS, read_table
 
+SEGMENTS = 8
 
-def documents_of(crawl: CrawlDir) -> pa.Table:
+
+def documents_of(path: str) -> pa.Table:
+    if path.endswith(".parquet"):
+        return pq.read_table(path)
+    crawl = CrawlDir(path)
     files = files_of(crawl.require_manifests(), "documents")
     found = read_table(crawl.root, [file.path for file in files], DOCUMENTS)
     return found.filter(pc.and_(pc.is_null(found["duplicate_of"]), pc.invert(pc.fill_null(found["noindex"], False))))
@@ -49,18 +61,34 @@ def median(ask: Callable[[str], object], queries: Iterable[str]) -> float:
     return statistics.median(times) * 1000
 
 
-def tantivy_index(documents: pa.Table, path: Path) -> tantivy.Index:
+def repeated(ask: Callable[[str], object], queries: Iterable[str]) -> float:
+    """The median where each query was asked just before."""
+    return statistics.median(median(ask, [query] * 5) for query in queries)
+
+
+def tantivy_index(rows: Sequence[tuple[str, str]], path: Path) -> tantivy.Index:
+    path.mkdir()
     builder = tantivy.SchemaBuilder()
     for field in ("title", "text"):
         builder.add_text_field(field, tokenizer_name="en_stem", index_option="position")
     index = tantivy.Index(builder.build(), path=str(path))
-    writer = index.writer(50_000_000, 1)
-    for title, text in zip(documents["title"].to_pylist(), documents["text"].to_pylist(), strict=True):
-        writer.add_document(tantivy.Document(title=title or "", text=text or ""))
+    writer = index.writer(4_000_000_000, 1)
+    for title, text in rows:
+        writer.add_document(tantivy.Document(title=title, text=text))
     writer.commit()
     writer.wait_merging_threads()
     index.reload()
     return index
+
+
+def sqlite_index(rows: Sequence[tuple[str, str]], path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path)
+    database.execute("CREATE VIRTUAL TABLE pages USING fts5(title, text, content='', tokenize='porter unicode61')")
+    database.executemany("INSERT INTO pages (title, text) VALUES (?, ?)", rows)
+    database.execute("INSERT INTO pages (pages) VALUES ('optimize')")
+    database.commit()
+    database.execute("VACUUM")
+    return database
 
 
 def size(files: Iterable[Path]) -> int:
@@ -69,36 +97,52 @@ def size(files: Iterable[Path]) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dir")
+    parser.add_argument("documents")
     parser.add_argument("--queries", type=int, default=300)
     arguments = parser.parse_args()
-    documents = documents_of(CrawlDir(arguments.dir))
+    documents = documents_of(arguments.documents)
     titles = [title for title in documents["title"].to_pylist() if title and len(re.findall(r"\w+", title)) > 2]
     texts = [" ".join(re.findall(r"\w+", title)[:3]) for title in random.Random(0).sample(titles, arguments.queries)]
-    with tempfile.TemporaryDirectory() as root:
-        write_segment(root, "index", documents)
-        index = Index([Segment(root, "index")])
-        own = size(Path(root, "index", name) for name in (POSTINGS, POSITIONS, FORMS))
-
-        def ask(text: str) -> object:
-            return best(index, text)
-
-        first = median(ask, texts)
-        rounds = [[text] * 5 for text in texts]  # the first of five is what fills the caches again
-        ranking = statistics.median(median(ask, five) for five in rounds)
-        whole = statistics.median(median(index.search, five) for five in rounds)
-        Path(root, "tantivy").mkdir()
-        other = tantivy_index(documents, Path(root, "tantivy"))
-        searcher = other.searcher()
-        fields = (["text"], ["title", "text"])
-        theirs = [
-            median(lambda text, f=f: searcher.search(other.parse_query_lenient(text.lower(), f)[0], 10), texts * 2)
-            for f in fields
-        ]
-        theirs_size = size(Path(root, "tantivy").rglob("*"))
     print(f"{documents.num_rows} documents, {len(texts)} queries")
-    print(f"beamtrawl: ranking {ranking:.3f}, first {first:.3f}, whole {whole:.3f}, {own} bytes")
-    print(f"tantivy: texts {theirs[0]:.3f}, titles and texts {theirs[1]:.3f}, {theirs_size} bytes")
+    with tempfile.TemporaryDirectory() as root:
+        write_segment(root, "one", documents)
+        parts = [f"part-{number}" for number in range(SEGMENTS)]
+        for number, part in enumerate(parts):
+            write_segment(root, part, documents.take(range(number, documents.num_rows, SEGMENTS)))
+        for folders in (["one"], parts):
+            index = Index([Segment(root, folder) for folder in folders])
+            first = median(lambda text, i=index: best(i, text), texts)
+            ranking = repeated(lambda text, i=index: best(i, text), texts)
+            page = repeated(index.search, texts)
+            index = Index([Segment(root, folder) for folder in folders])
+            first_page = median(index.search, texts)
+            own = size(Path(root, folder, name) for name in (POSTINGS, FORMS) for folder in folders)
+            print(
+                f"Beamtrawl, segments {len(folders)}: ranking {ranking:.3f}, first {first:.3f}, page {page:.3f}, "
+                f"first page {first_page:.3f}, {own} bytes"
+            )
+        rows = [
+            (" ".join(tokens(title or "")), " ".join(tokens(text or "")))
+            for title, text in zip(documents["title"].to_pylist(), documents["text"].to_pylist(), strict=True)
+        ]
+        other = tantivy_index(rows, Path(root, "tantivy"))
+        searcher = other.searcher()
+        body, both = (
+            median(lambda text, f=f: searcher.search(other.parse_query_lenient(text.lower(), f)[0], 10), texts * 2)
+            for f in (["text"], ["title", "text"])
+        )
+        print(
+            f"tantivy, segments {searcher.num_segments}: texts {body:.3f}, titles and texts {both:.3f}, "
+            f"{size(Path(root, 'tantivy').rglob('*'))} bytes"
+        )
+        database = sqlite_index(rows, Path(root, "sqlite"))
+        asked = "SELECT rowid FROM pages WHERE pages MATCH ? ORDER BY rank LIMIT 10"
+        theirs = median(
+            lambda text: database.execute(asked, [" OR ".join(f'"{word}"' for word in text.split())]).fetchall(),
+            texts * 2,
+        )
+        print(f"SQLite FTS5: {theirs:.3f}, {size([Path(root, 'sqlite')])} bytes")
+        database.close()
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from typing import IO, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from search.corpus import Mask
 from search.index import Index
-from search.matching import Mask
 from search.segment import Segment
 from search.terms import Ints
 from transforms import ciff
@@ -78,18 +78,18 @@ def _write_run(path: Path, segment: Segment, mask: Mask, first: int) -> Ints:
 
     Gives their lengths. Korean morphemes are left out: they say again what bigrams say.
     """
-    terms, counts, postings = segment.inverted()
-    frequencies = np.add.reduce([postings.frequencies[field] for field in PHRASE_FIELDS])
+    terms, starts, docs, by_field, *_ = segment.inverted()
+    frequencies = np.add.reduce([by_field[field] for field in PHRASE_FIELDS])
     is_word = np.array([not term.startswith(PREFIX) for term in terms], bool)
-    counted = mask[postings.docs] & (frequencies > 0) & np.repeat(is_word, counts)
-    docs, frequencies = postings.docs[counted], frequencies[counted]
-    names, classes = _classes(segment, terms, np.repeat(np.arange(len(terms)), counts)[counted], docs)
+    counted = mask[docs] & (frequencies > 0) & np.repeat(is_word, np.diff(starts))
+    docs, frequencies = docs[counted], frequencies[counted]
+    names, classes = _classes(segment, terms, np.repeat(np.arange(len(terms)), np.diff(starts))[counted], docs)
     # A posting each, in one number that sorts as term and document do.
     numbers = first - 1 + np.cumsum(mask)
     keys, places = np.unique(classes << 32 | numbers[docs], return_inverse=True)
     sums = np.bincount(places, frequencies, len(keys)).astype(np.int32)
-    starts = np.searchsorted(keys, np.arange(len(names) + 1) << 32)
-    lists = (pa.ListArray.from_arrays(starts.astype(np.int32), v) for v in ((keys & 0xFFFFFFFF).astype(np.int32), sums))
+    ends = np.searchsorted(keys, np.arange(len(names) + 1) << 32)
+    lists = (pa.ListArray.from_arrays(ends.astype(np.int32), v) for v in ((keys & 0xFFFFFFFF).astype(np.int32), sums))
     table = pa.table([pa.array(names, pa.string()), *lists], list(_Bag._fields))
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table, _ROWS)
@@ -98,12 +98,12 @@ def _write_run(path: Path, segment: Segment, mask: Mask, first: int) -> Ints:
 
 def _classes(segment: Segment, terms: list[str], term_of: Longs, docs: Ints) -> tuple[list[str], Longs]:
     """The word classes of postings, sorted, and for each posting, given by term and document, which of them it has."""
-    languages = segment.language_of[docs]
-    used = np.zeros((len(segment.languages), len(terms)), bool)
+    languages = segment.languages.codes[docs]
+    used = np.zeros((len(segment.languages.names), len(terms)), bool)
     used[languages, term_of] = True
     class_of = [
         word_classes([terms[number] for number in np.flatnonzero(row)], language)
-        for row, language in zip(used, segment.languages, strict=True)
+        for row, language in zip(used, segment.languages.names, strict=True)
     ]
     names = sorted(set().union(*class_of))
     numbers = {name: number for number, name in enumerate(names)}

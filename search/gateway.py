@@ -29,8 +29,8 @@ MAX_LIMIT = 100
 MAX_OFFSET = 10_000
 """How far down the hits one can page: finding the last page costs as much as finding all before it."""
 
-MAX_QUERY = 1_000
-"""Characters of a query."""
+MAX_QUERY = 300
+"""Characters of a query: what a query costs goes by its words, and nothing ends one that has begun."""
 
 MAX_URL = 2_048
 """Characters of a URL that somebody submits."""

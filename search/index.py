@@ -3,7 +3,7 @@
 import functools
 import logging
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 
 from search import ranking
 from search.clustering import by_host, whole_windows
-from search.matching import Mask, matching
-from search.query import Condition, parse
+from search.corpus import Corpus, Mask, Scored
+from search.matching import matching, units
+from search.query import Query, Unit, parse
 from search.results import Explanation, Hit, Part, Results, Stored
-from search.segment import CACHED, Segment
+from search.segment import Segment
 from search.snippets import snippet
 from search.spelling import Dictionary
-from search.terms import Ints, Postings
 from transforms.crawl_dir import CrawlDir, CrawlDirError
 from transforms.morphemes import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
 from transforms.segments import live_index
@@ -25,25 +25,13 @@ from transforms.tombstones import alive, read_tombstones
 
 _LOG = logging.getLogger(__name__)
 
-Unit = str | tuple[str, ...]
-"""What scores: a word in any of its forms, or a phrase."""
-
 
 class _Candidate(NamedTuple):
     """A document that matches. Candidates sort as hits do: best score first, then by URL."""
 
     negated_score: float
     url: str
-    segment: int
     doc: int
-
-
-class _Scored(NamedTuple):
-    """The documents that have a unit, by segment, and parallel to them what it adds to their scores."""
-
-    documents: int  # in all segments
-    docs: list[Ints]
-    scores: list[ranking.Floats]
 
 
 class Index:
@@ -52,18 +40,9 @@ class Index:
     def __init__(self, segments: Sequence[Segment], alive: Sequence[Mask] | None = None) -> None:
         """Of each segment's documents, those that `alive` has are found, and count; without it, all."""
         self._segments = segments
-        self._current = alive or [np.ones(segment.documents, bool) for segment in segments]
-        self.documents = sum(int(mask.sum()) for mask in self._current)
-        # Statistics are those of all segments: a score does not depend on which documents lie together.
-        averages = {
-            field: sum(int(s.lengths[field][mask].sum()) for s, mask in zip(segments, self._current, strict=True))
-            / max(1, self.documents)
-            for field in ranking.WEIGHTS
-        }
-        self._factors = [ranking.field_factors(segment.lengths, averages) for segment in segments]
-        self._standings = _standings(segments, self._current)
-        self._boosts = [np.prod(standing, axis=0) for standing in self._standings]
-        self._scored = functools.lru_cache(CACHED)(self._scored_anew)
+        self._alive = alive or [np.ones(segment.documents, bool) for segment in segments]
+        self._corpus = Corpus(segments, self._alive)
+        self.documents = self._corpus.documents
 
     @classmethod
     def open(cls, crawl: CrawlDir, as_of: int | None = None) -> "Index":
@@ -84,10 +63,6 @@ class Index:
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
         return cls(segments, masks)
 
-    def parts(self) -> Iterator[tuple[Segment, Mask]]:
-        """Each segment, with a mask of its documents that a search can find."""
-        return zip(self._segments, self._current, strict=True)
-
     def search(
         self, query: str, limit: int = 10, offset: int = 0, per_host: int | None = None, explain: bool = False
     ) -> Results:
@@ -97,16 +72,21 @@ class Index:
         those of others (`clustering.by_host`).
         """
         asked = parse(query, self._morphemes)
-        units: list[Unit] = [*asked.words, *asked.phrases]
-        scored = {unit: self._scored(unit) for unit in units}
+        scored = self._scored(asked)
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        total, candidates = self._best(asked.condition, scored.values(), most)
+        total, candidates = self._best(asked, scored, most)
         if per_host is not None:
-            hosts = [self._segments[c.segment].facts["host"][c.doc].as_py() for c in candidates]
+            places = [self._corpus.place(candidate.doc) for candidate in candidates]
+            hosts = [segment.facts["host"][doc].as_py() for segment, doc in places]
             candidates = [candidates[place] for place in by_host(hosts, per_host)]
         candidates = candidates[offset : offset + limit]
-        explanations = [self._explanation(c, scored) if explain else None for c in candidates]
-        return Results(query, total, self._hits(candidates, explanations, units), self._respelled(query, asked.words))
+        explanations = [self._explanation(c.doc, asked, scored) if explain else None for c in candidates]
+        suggestion = self._respelled(query, [word for word in asked.words if not len(scored[word].scores)])
+        return Results(query, total, self._hits(candidates, explanations, asked.words), suggestion)
+
+    def parts(self) -> Iterator[tuple[Segment, Mask]]:
+        """Each segment, with a mask of its documents that a search can find."""
+        return zip(self._segments, self._alive, strict=True)
 
     @property
     def segments(self) -> int:
@@ -120,12 +100,12 @@ class Index:
 
     def stored(self, url: str, query: str = "") -> Stored | None:
         """What is kept of the document at a URL, as a hit has it, with the words of a query; None if there is none."""
-        for segment, current in zip(self._segments, self._current, strict=True):
+        for segment, found in self.parts():
             doc = pc.index(segment.facts["url"], url).as_py()
-            if doc >= 0 and current[doc]:
+            if doc >= 0 and found[doc]:
                 facts = segment.facts.slice(doc, 1).to_pylist()[0]
                 shown = segment.shown([doc])[doc]
-                forms = {form: word for word in parse(query).words for form in segment.forms(word)}
+                forms = segment.forms(parse(query).words)
                 text = "" if facts["noarchive"] else shown["text"] or ""
                 return Stored(
                     url, shown["title"] or "", text, facts["language"], facts["fetched_at"], facts["noarchive"], forms
@@ -138,88 +118,69 @@ class Index:
 
     @functools.cached_property
     def _has_morphemes(self) -> bool:
-        if not any(len(segment.phrase((ANALYSED,)).docs) for segment in self._segments):
+        marker = (ANALYSED,)
+        if not len(self._corpus.scored([marker])[marker].scores):
             return False
         if not is_available():
             _LOG.warning("Korean words are found by bigrams alone, though the index knows more: %s", HOW_TO_INSTALL)
         return is_available()
 
-    def _best(self, condition: Condition, scored: Collection[_Scored], most: int) -> tuple[int, list[_Candidate]]:
+    def _scored(self, asked: Query) -> dict[Unit, Scored]:
+        """All that the query asks for."""
+        return self._corpus.scored([*dict.fromkeys((*asked.scoring, *units(asked.condition)))])
+
+    def _best(self, asked: Query, scored: Mapping[Unit, Scored], most: int) -> tuple[int, list[_Candidate]]:
         """How many documents match, and the best of them."""
-        total = 0
-        candidates: list[_Candidate] = []
-        for number, segment in enumerate(self._segments):
-            found = matching(segment, condition) & self._current[number]
-            total += int(found.sum())
-            scores = self._scores(number, scored)
-            docs = ranking.best(scores, found, most)
-            urls = segment.facts["url"].take(docs).to_pylist()
-            candidates += map(_Candidate, (-scores[docs]).tolist(), urls, [number] * len(docs), docs.tolist())
-        return total, sorted(candidates)[:most]
+        corpus = self._corpus
+        found = matching(corpus, {unit: has.postings for unit, has in scored.items()}, asked.condition)
+        found &= corpus.current
+        scoring = [scored[unit] for unit in asked.scoring]
+        scores = corpus.boosts if not scoring else np.zeros(len(found))  # without words, standing alone counts
+        for unit in scoring:
+            scores[unit.postings.docs] += unit.scores
+        docs = ranking.best(scores, found, most, [unit.top for unit in scoring])
+        urls = [segment.facts["url"][doc].as_py() for segment, doc in map(corpus.place, docs.tolist())]
+        candidates = sorted(map(_Candidate, (-scores[docs]).tolist(), urls, docs.tolist()))
+        return int(np.count_nonzero(found)), candidates[:most]
 
-    def _scores(self, number: int, scored: Collection[_Scored]) -> ranking.Floats:
-        """The scores of all documents of a segment; a query that has nothing to score ranks by standing alone."""
-        scores = np.zeros(self._segments[number].documents)
-        for unit in scored:
-            scores[unit.docs[number]] += unit.scores[number]
-        return (scores if scored else scores + 1) * self._boosts[number]
-
-    def _scored_anew(self, unit: Unit) -> _Scored:
-        postings = [self._postings(number, unit) for number in range(len(self._segments))]
-        documents = sum(len(part.docs) for part in postings)
-        weight = ranking.inverse_document_frequency(self.documents, documents)
-        if not isinstance(unit, str):
-            weight *= ranking.PHRASE
-        impacts = map(ranking.impacts, postings, self._factors)
-        return _Scored(documents, [part.docs for part in postings], [weight * impact for impact in impacts])
-
-    def _postings(self, number: int, unit: Unit) -> Postings:
-        segment = self._segments[number]
-        postings = segment.word(unit) if isinstance(unit, str) else segment.phrase(unit)
-        return postings.only(self._current[number][postings.docs])
-
-    def _explanation(self, candidate: _Candidate, scored: Mapping[Unit, _Scored]) -> Explanation:
-        number, doc = candidate.segment, candidate.doc
+    def _explanation(self, doc: int, asked: Query, scored: Mapping[Unit, Scored]) -> Explanation:
         parts = []
-        for unit, found in scored.items():
-            postings = self._postings(number, unit)
+        for unit in asked.scoring:
+            postings, scores, _ = scored[unit]
             place = int(np.searchsorted(postings.docs, doc))
             if place < len(postings.docs) and postings.docs[place] == doc:
                 counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
                 text = unit if isinstance(unit, str) else " ".join(unit)
-                parts.append(Part(text, found.documents, counts, float(found.scores[number][place])))
-        return Explanation(parts, *(float(factor[doc]) for factor in self._standings[number]))
+                score = float(scores[place] / self._corpus.boosts[doc])
+                parts.append(Part(text, len(postings.docs), counts, score))
+        return Explanation(parts, *(float(factor[doc]) for factor in self._corpus.standing))
 
     def _hits(
-        self, candidates: Sequence[_Candidate], explanations: Sequence[Explanation | None], units: Sequence[Unit]
+        self, candidates: Sequence[_Candidate], explanations: Sequence[Explanation | None], words: Sequence[str]
     ) -> list[Hit]:
         """The candidates with all that is shown of them."""
-        by_segment: dict[int, list[int]] = {}
-        for candidate in candidates:
-            by_segment.setdefault(candidate.segment, []).append(candidate.doc)
-        shown = {number: self._segments[number].shown(docs) for number, docs in by_segment.items()}
-        words = [unit for unit in units if isinstance(unit, str)]
-        forms = {n: {form: word for word in words for form in self._segments[n].forms(word)} for n in by_segment}
+        places = [self._corpus.place(candidate.doc) for candidate in candidates]
+        by_segment: dict[Segment, list[int]] = {}
+        for segment, doc in places:
+            by_segment.setdefault(segment, []).append(doc)
+        shown = {segment: segment.shown(docs) for segment, docs in by_segment.items()}
+        forms = {segment: segment.forms(words) for segment in by_segment}
         return [
             _hit(
-                c,
-                self._segments[c.segment].facts.slice(c.doc, 1).to_pylist()[0],
-                shown[c.segment][c.doc],
-                forms[c.segment],
+                candidate,
+                segment.facts.slice(doc, 1).to_pylist()[0],
+                shown[segment][doc],
+                forms[segment],
                 explanation,
             )
-            for c, explanation in zip(candidates, explanations, strict=True)
+            for candidate, (segment, doc), explanation in zip(candidates, places, explanations, strict=True)
         ]
 
-    def _respelled(self, query: str, words: Sequence[str]) -> str | None:
-        """The query with other words for those that no document has; None if all are there, or nothing is near."""
-        if not self._segments:
+    def _respelled(self, query: str, missing: Iterable[str]) -> str | None:
+        """The query with others for the words that no document has; None if there are none, or nothing is near."""
+        if not self.documents:
             return None
-        changes = {
-            word: near
-            for word in words
-            if not self._scored(word).documents and (near := self._dictionary.suggest(word)) is not None
-        }
+        changes = {word: near for word in missing if (near := self._dictionary.suggest(word)) is not None}
         if not changes:
             return None
         pattern = r"\b(?:" + "|".join(map(re.escape, changes)) + r")\b"
@@ -231,17 +192,6 @@ class Index:
     @functools.cached_property
     def _dictionary(self) -> Dictionary:
         return Dictionary(segment.term_frequencies() for segment in self._segments)
-
-
-def _standings(segments: Sequence[Segment], alive: Sequence[Mask]) -> list[ranking.Standing]:
-    """The standing of each segment's documents; the newest visit is the present, so that answers do not age."""
-    visits = [s.fetched[mask & ~np.isnat(s.fetched)] for s, mask in zip(segments, alive, strict=True)]
-    now = max((part.max() for part in visits if len(part)), default=np.datetime64("NaT"))
-    result = []
-    for segment in segments:
-        ages = (now - segment.published) / np.timedelta64(1, "D")
-        result.append(ranking.standing(segment.link_ranks, segment.spam_scores, ages))
-    return result
 
 
 def _hit(

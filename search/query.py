@@ -31,6 +31,10 @@ _HANGUL = re.compile("[\uac00-\ud7a3]+")
 _MAX_DEPTH = 16
 
 
+Unit = str | tuple[str, ...]
+"""What documents are asked for: a word in any of its forms, or a phrase of exact forms in a row."""
+
+
 class Word(NamedTuple):
     """Documents that have a word in any of its forms, in any field or in one."""
 
@@ -79,6 +83,11 @@ class Query(NamedTuple):
     words: tuple[str, ...]  # that score
     phrases: tuple[tuple[str, ...], ...]  # of two words or more, that score
     condition: Condition  # which documents match
+
+    @property
+    def scoring(self) -> tuple[Unit, ...]:
+        """The words and phrases."""
+        return (*self.words, *self.phrases)
 
 
 def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: ()) -> Query:

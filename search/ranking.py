@@ -13,7 +13,7 @@ All numbers here are round, and none was fitted to a collection (docs/search.md)
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -95,11 +95,20 @@ def impacts(postings: Postings, factors: Mapping[str, Floats]) -> Floats:
     return weighted * (K1 + 1) / (K1 + weighted)
 
 
-def best(scores: Floats, found: npt.NDArray[np.bool_], most: int) -> Ints:
-    """The `most` documents found that score best, and all that score the same as the last of them; rising."""
-    docs = np.flatnonzero(found).astype(np.int32)
+def best(scores: Floats, found: npt.NDArray[np.bool_], most: int, likely: Sequence[Ints]) -> Ints:
+    """The `most` documents found that score best, and all that score the same as the last of them; rising.
+
+    `likely` are some documents that may be among them: the better the guess, the less there is to look through.
+    """
     if most <= 0:
-        return docs[:0]
+        return np.empty(0, np.int32)
+    # Of any documents found, the last but `most` scores no better than the last that is wanted.
+    least = 0.0
+    for docs in likely:
+        guess = scores[docs[found[docs]]]
+        if len(guess) >= most:
+            least = max(least, np.partition(guess, -most)[-most])
+    docs = np.flatnonzero(found & (scores >= least)).astype(np.int32)
     if len(docs) <= most:
         return docs
     last = np.partition(scores[docs], -most)[-most]

@@ -1,7 +1,7 @@
 """One index segment, opened for reading: words to documents, documents to facts and text."""
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,63 +9,79 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from search.cache import Cache
 from search.files import Files
-from search.terms import NO_POSITIONS, NO_POSTINGS, Ints, Positions, Postings, Terms, unite
-from transforms.analysis import word_class
-from transforms.index import DOCS, DOCSTORE, FORMS, POSITIONS, POSTINGS
+from search.query import Unit
+from search.terms import Ints, Languages, Postings, Terms, in_a_row
+from transforms.index import DOCSTORE
 from transforms.index_forms import stemmed_as
-from transforms.index_invert import OWN_FIELDS
+from transforms.index_invert import OWN_FIELDS, Inverted
+from transforms.index_read import decode
 
-CACHED = 256
-"""Words, and as many phrases and positions, of a segment that are kept at hand, decoded."""
+SHOWN = 64 << 20
+"""Characters of texts of a segment that are kept at hand."""
+
+_SHOWN_COLUMNS = ("title", "description", "text")
 
 
 class Segment:
-    """An immutable segment; opening it reads the footers of its files and the facts of its documents.
+    """An immutable segment; opening it is one request, which reads the facts of its documents.
 
-    `links` is the folder with what the link graph says of it, if there is one.
+    `links` is the folder with what the link graph says of it, if there is one, and one request more.
     """
 
     def __init__(self, root: str, folder: str, links: str | None = None) -> None:
-        self._files = Files(root, folder, (POSTINGS, POSITIONS, FORMS, DOCS, DOCSTORE))
-        self._own = Terms(self._files)
-        self._terms = [self._own]
-        footer = self._files.footers[DOCSTORE]
-        self._shown_ends = np.cumsum([footer.row_group(i).num_rows for i in range(footer.num_row_groups)])
-        self.facts: pa.Table = self._files.read(DOCS)
+        self._files = Files(root, folder)
+        self.facts: pa.Table = self._files.docs
         self.lengths: dict[str, Ints] = {field: self.facts[f"length_{field}"].to_numpy() for field in OWN_FIELDS}
+        stemmed = [stemmed_as(language) for language in self.facts["language"].to_pylist()]
+        names, codes = np.unique(np.array(stemmed, dtype=np.str_), return_inverse=True)
+        self.languages = languages = Languages(names.tolist(), codes.astype(np.int8))
+        self._own = Terms(self._files, OWN_FIELDS, languages)
+        self._terms = [self._own]
         if links is None:
             self.lengths["anchors"] = np.zeros(self.documents, np.int32)
             self.link_ranks: npt.NDArray[np.float64] = np.zeros(self.documents)
         else:
-            files = Files(root, links, (POSTINGS, FORMS, DOCS))
-            docs = files.read(DOCS)
-            self._terms.append(Terms(files))
-            self.lengths["anchors"] = docs["length_anchors"].to_numpy()
-            self.link_ranks = docs["link_rank"].to_numpy().astype(np.float64)
+            files = Files(root, links)
+            self._terms.append(Terms(files, ["anchors"], languages))
+            self.lengths["anchors"] = files.docs["length_anchors"].to_numpy()
+            self.link_ranks = files.docs["link_rank"].to_numpy().astype(np.float64)
         self.published = _moments(self.facts["published_at"])
         self.fetched = _moments(self.facts["fetched_at"])
         self.dates = np.where(np.isnat(self.published), self.fetched, self.published)
         """When each document was published, as it says, or else fetched."""
         self.spam_scores = self.facts["spam_score"].to_numpy()
-        stemmed = [stemmed_as(language) for language in self.facts["language"].to_pylist()]
-        self.languages = sorted(set(stemmed))
-        """How its documents are stemmed (`index_forms.stemmed_as`)."""
-        self.language_of = np.array([self.languages.index(language) for language in stemmed], np.int8)
+        self._shown_ends = np.cumsum(self._files.rows(DOCSTORE))
         self._distinct = functools.lru_cache(self._distinct_values)
-        self._forms = functools.lru_cache(CACHED)(self._read_forms)
-        self.word = functools.lru_cache(CACHED)(self._word)
-        self.phrase = functools.lru_cache(CACHED)(self._phrase)
-        self._positions = functools.lru_cache(CACHED)(lambda term: self._own.positions([term]).get(term, NO_POSITIONS))
+        self._shown: Cache[int, dict[str, Any]] = Cache(self._read_shown, SHOWN, _characters)
 
     @property
     def documents(self) -> int:
         """How many documents are in the segment."""
         return int(self.facts.num_rows)
 
-    def forms(self, term: str) -> set[str]:
-        """All forms in which documents of this segment may have a word."""
-        return set(self._forms(self._own, term))
+    def questions(self, units: Collection[Unit]) -> list[Callable[[], Mapping[Unit, Postings]]]:
+        """What to call for the postings of units; those of one unit in the several answers are to be united.
+
+        Calls may run at the same time. Each reads twice at most, one read after the other.
+        """
+        words = [unit for unit in units if isinstance(unit, str)]
+        terms = [unit[0] for unit in units if isinstance(unit, tuple) and len(unit) == 1]
+        phrases = [unit for unit in units if isinstance(unit, tuple) and len(unit) > 1]
+        asked: list[Callable[[], Mapping[Unit, Postings]]] = []
+        for part in self._terms:
+            if words:
+                asked.append(functools.partial(_words, part, words))
+            if terms:
+                asked.append(functools.partial(_single_terms, part, terms))
+        if phrases:
+            asked.append(functools.partial(self._phrases, phrases))
+        return asked
+
+    def forms(self, words: Collection[str]) -> dict[str, str]:
+        """All forms in which documents of this segment may have words, each with a word that it is one of."""
+        return {form: word for word, forms in self._own.forms(words).items() for form in forms}
 
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
         """Whether each document has a value of a fact that is wanted; what is not known is ""."""
@@ -81,77 +97,50 @@ class Segment:
         """The terms of its documents with `df`, in how many of them they are."""
         return self._own.frequencies()
 
-    def inverted(self) -> tuple[list[str], Ints, Postings]:
-        """All terms of its documents, how many postings each has, and the postings, one term's after another's."""
-        return self._own.inverted()
+    def inverted(self) -> Inverted:
+        """All terms of its documents, without their positions."""
+        return decode(self._own.everything(), self.facts, OWN_FIELDS)
 
     def shown(self, docs: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What may be shown of documents, by number: `title`, `description`, `text`, each possibly None."""
-        result: dict[int, dict[str, Any]] = {}
-        by_group: dict[int, list[int]] = {}
-        for doc in docs:
-            by_group.setdefault(int(np.searchsorted(self._shown_ends, doc, "right")), []).append(doc)
-        for group, members in by_group.items():
-            rows = self._files.read_group(DOCSTORE, group)
-            first = self._shown_ends[group] - len(rows)
-            result |= {doc: rows.slice(doc - first, 1).to_pylist()[0] for doc in members}
-        return result
+        return self._shown.get(list(docs))
 
-    def _word(self, term: str) -> Postings:
-        """The documents that have a word in any of the forms that it has in their language; frequencies by field."""
-        parts = []
-        for terms in self._terms:
-            forms = self._forms(terms, term)
-            for form, found in terms.postings(forms).items():
-                is_one = len(forms[form]) == len(self.languages)
-                parts.append(found if is_one else found.only(np.isin(self.language_of[found.docs], forms[form])))
-        return unite(parts)
+    def _read_shown(self, docs: Sequence[int]) -> dict[int, dict[str, Any]]:
+        groups = np.searchsorted(self._shown_ends, docs, "right").tolist()
+        distinct = sorted(set(groups))
+        tables = dict(zip(distinct, self._files.read(DOCSTORE, distinct, _SHOWN_COLUMNS), strict=True))
+        firsts = self._shown_ends - self._files.rows(DOCSTORE)
+        return {
+            doc: tables[group].slice(doc - int(firsts[group]), 1).to_pylist()[0]
+            for doc, group in zip(docs, groups, strict=True)
+        }
 
-    def _read_forms(self, terms: Terms, term: str) -> dict[str, list[int]]:
-        """The forms of a word, each with the languages in which it is one."""
-        classes = [word_class(term, language) for language in self.languages]
-        rows = terms.forms(set(classes))
-        found: dict[str, list[int]] = {}
-        for code, (name, language) in enumerate(zip(classes, self.languages, strict=True)):
-            for form in rows.get((name, language), [name]):
-                found.setdefault(form, []).append(code)
+    def _phrases(self, phrases: Collection[tuple[str, ...]]) -> dict[Unit, Postings]:
+        """The documents that have exact forms one right after another; frequencies in title and body."""
+        places = self._own.positions({term for phrase in phrases for term in phrase})
+        found: dict[Unit, Postings] = {}
+        for phrase in phrases:
+            begins = in_a_row([places[term] for term in phrase])
+            docs, counts = np.unique(begins.docs, return_counts=True)
+            titles = begins.docs[begins.positions < self.lengths["title"][begins.docs]]
+            in_title = np.bincount(np.searchsorted(docs, titles), minlength=len(docs))
+            found[phrase] = Postings(
+                docs, {"title": in_title.astype(np.int32), "body": (counts - in_title).astype(np.int32)}
+            )
         return found
 
-    def _phrase(self, terms: Sequence[str]) -> Postings:
-        """The documents that have exact forms one right after another; frequencies in title and body.
 
-        A single term is looked for in all fields.
-        """
-        if len(terms) == 1:
-            return unite([found for part in self._terms for found in part.postings(terms).values()])
-        places = [self._positions(term) for term in terms]
-        if not all(len(place.docs) for place in places):
-            return NO_POSTINGS
-        docs, positions = in_a_row(places)
-        found, counts = np.unique(docs, return_counts=True)
-        in_title = np.bincount(
-            np.searchsorted(found, docs[positions < self.lengths["title"][docs]]), minlength=len(found)
-        )
-        frequencies = {"title": in_title.astype(np.int32), "body": (counts - in_title).astype(np.int32)}
-        return Postings(found, frequencies)
+def _words(terms: Terms, wanted: Collection[str]) -> dict[Unit, Postings]:
+    return dict(terms.words(wanted).items())
+
+
+def _single_terms(terms: Terms, wanted: Collection[str]) -> dict[Unit, Postings]:
+    return {(term,): postings for term, postings in terms.exact(wanted).items()}
+
+
+def _characters(shown: Mapping[str, Any]) -> int:
+    return sum(len(text or "") for text in shown.values())
 
 
 def _moments(column: pa.ChunkedArray) -> npt.NDArray[np.datetime64]:
     return column.cast(pa.timestamp("us")).to_numpy()
-
-
-def in_a_row(words: Sequence[Positions]) -> Positions:
-    """Where the words stand one right after another, in this order: the places of the first.
-
-    >>> first = Positions(np.array([3, 3, 8]), np.array([0, 7, 2]))
-    >>> second = Positions(np.array([3, 8]), np.array([8, 1]))
-    >>> [array.tolist() for array in in_a_row([first, second])]
-    [[3], [7]]
-    """
-    # Where the phrase would begin, by each of its words. Positions are far below 2**32: documents do not mix.
-    begins = [(word.docs.astype(np.int64) << 32) + word.positions - place for place, word in enumerate(words)]
-    begins.sort(key=len)
-    common = begins[0]
-    for other in begins[1:]:
-        common = np.intersect1d(common, other, assume_unique=True)
-    return Positions((common >> 32).astype(np.int32), (common & 0xFFFFFFFF).astype(np.int32))

@@ -1,4 +1,4 @@
-"""The terms of an index folder: who has them, how often, and where they stand."""
+"""The words of an index folder: who has them, how often, and where they stand."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from search.files import Files
-from transforms.index import FORMS, POSITIONS, POSTINGS, undo_gaps
+from transforms.analysis import word_classes
+from transforms.index import FORMS, POSTINGS, undo_gaps, unpack
+from transforms.index_files import numbers
 from transforms.index_invert import PHRASE_FIELDS
 
 Ints = npt.NDArray[np.int32]
@@ -38,37 +39,88 @@ NO_POSTINGS = Postings(_NONE, {})
 NO_POSITIONS = Positions(_NONE, _NONE)
 
 
+class Languages(NamedTuple):
+    """How the words of a segment's documents are stemmed."""
+
+    names: list[str]  # as `index_forms.stemmed_as` has them
+    codes: npt.NDArray[np.int8]  # for each document, which of the names
+
+
 class Terms:
-    """The files of an index folder that are sorted by term."""
+    """The files of an index folder that are sorted by term, about some fields of its documents."""
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, files: Files, fields: Sequence[str], languages: Languages) -> None:
+        self._files, self._fields, self._languages = files, fields, languages
 
-    def postings(self, terms: Collection[str]) -> dict[str, Postings]:
-        """The postings of exact forms; those that no document has are left out."""
-        return {term: _postings(row) for term, row in self._files.find(POSTINGS, terms)}
+    def words(self, words: Collection[str]) -> dict[str, Postings]:
+        """The documents that have words in any of the forms that these have in the language of the document."""
+        forms = self.forms(words)
+        postings = self.exact({form for found in forms.values() for form in found})
+        return {
+            word: unite([self._among(codes, postings[form]) for form, codes in forms[word].items()]) for word in words
+        }
+
+    def _among(self, codes: Sequence[int], postings: Postings) -> Postings:
+        if len(codes) == len(self._languages.names) or not len(postings.docs):
+            return postings
+        return postings.only(np.isin(self._languages.codes[postings.docs], codes))
+
+    def exact(self, terms: Collection[str]) -> dict[str, Postings]:
+        """The documents that have exact forms."""
+        rows = self._files.find(POSTINGS, terms, ("term", "docs", "tf"))
+        return dict.fromkeys(terms, NO_POSTINGS) | {term: self._postings(row) for term, row in rows}
 
     def positions(self, terms: Collection[str]) -> dict[str, Positions]:
-        """Where exact forms stand in the PHRASE_FIELDS; those that no document has are left out."""
-        postings = self.postings(terms)
-        return {term: _positions(row, postings[term]) for term, row in self._files.find(POSITIONS, postings)}
+        """Where exact forms stand in the PHRASE_FIELDS."""
+        rows = self._files.find(POSTINGS, terms, ("term", "docs", "tf", "positions"))
+        return dict.fromkeys(terms, NO_POSITIONS) | {term: self._positions(row) for term, row in rows}
 
-    def forms(self, word_classes: Collection[str]) -> dict[tuple[str, str], list[str]]:
-        """The forms of words by class and language; a class without a row has itself as its form."""
-        found = [row.to_pylist()[0] for _, row in self._files.find(FORMS, word_classes)]
-        return {(row["class"], row["language"]): row["forms"] for row in found}
+    def forms(self, words: Collection[str]) -> dict[str, dict[str, list[int]]]:
+        """The forms of words, each with the languages in which it is one. A word that has none is its own."""
+        classes = {
+            (word, code): word_class
+            for code, language in enumerate(self._languages.names)
+            for word, word_class in zip(words, word_classes(list(words), language), strict=True)
+        }
+        rows = [row.to_pylist()[0] for _, row in self._files.find(FORMS, set(classes.values()), _FORMS_COLUMNS)]
+        forms = {(row["class"], row["language"]): row["forms"] for row in rows}
+        found: dict[str, dict[str, list[int]]] = {word: {} for word in words}
+        for (word, code), word_class in classes.items():
+            for form in forms.get((word_class, self._languages.names[code]), [word_class]):
+                found[word].setdefault(form, []).append(code)
+        return found
 
     def frequencies(self) -> pa.Table:
         """All terms with `df`, in how many documents they are."""
-        return self._files.read(POSTINGS, ["term", "df"])
+        return pa.concat_tables([_FREQUENCIES.empty_table(), *self._read(_FREQUENCIES.names)])
 
-    def inverted(self) -> tuple[list[str], Ints, Postings]:
-        """All terms, how many postings each has, and the postings, one term's after another's."""
-        rows = self._files.read(POSTINGS).combine_chunks()
-        counts = rows["df"].to_numpy().astype(np.int32)
-        flat = {name: pc.list_flatten(rows[name]).to_numpy() for name in rows.column_names[3:]}
-        docs = undo_gaps(flat.pop("docs"), counts)
-        return rows["term"].to_pylist(), counts, Postings(docs, {n.removeprefix("tf_"): tf for n, tf in flat.items()})
+    def everything(self) -> pa.Table:
+        """All terms with the documents that have them, and how often, as they lie in the file."""
+        return pa.concat_tables([_EVERYTHING.empty_table(), *self._read(_EVERYTHING.names)])
+
+    def _read(self, columns: Sequence[str]) -> list[pa.Table]:
+        return self._files.read(POSTINGS, range(len(self._files.rows(POSTINGS))), columns)
+
+    def _postings(self, row: pa.Table) -> Postings:
+        docs = np.cumsum(row["docs"][0].values.to_numpy(), dtype=np.int32)
+        return Postings(docs, unpack(row["tf"][0].values.to_numpy(), self._fields))
+
+    def _positions(self, row: pa.Table) -> Positions:
+        postings = self._postings(row)
+        counts = np.add.reduce([postings.frequencies[field] for field in PHRASE_FIELDS])
+        positions = undo_gaps(row["positions"][0].values.to_numpy(), counts)
+        return Positions(np.repeat(postings.docs, counts), positions)
+
+
+_FORMS_COLUMNS = ("class", "language", "forms")
+_EVERYTHING = pa.schema(
+    [
+        pa.field("term", pa.string(), False),
+        pa.field("docs", numbers(pa.int32()), False),
+        pa.field("tf", numbers(pa.int64()), False),
+    ]
+)
+_FREQUENCIES = pa.schema([pa.field("term", pa.string(), False), pa.field("df", pa.int32(), False)])
 
 
 def unite(parts: Sequence[Postings]) -> Postings:
@@ -76,25 +128,29 @@ def unite(parts: Sequence[Postings]) -> Postings:
     parts = [part for part in parts if len(part.docs)]
     if len(parts) < 2:
         return parts[0] if parts else NO_POSTINGS
-    docs, places = np.unique(np.concatenate([part.docs for part in parts]), return_inverse=True)
+    docs = np.unique(np.concatenate([part.docs for part in parts]))
+    places = np.empty(docs[-1] + 1, np.int32)  # of which only those of `docs` are ever touched
+    places[docs] = np.arange(len(docs), dtype=np.int32)
     frequencies = {field: np.zeros(len(docs), np.int32) for part in parts for field in part.frequencies}
-    start = 0
     for part in parts:
-        place = places[start : start + len(part.docs)]
+        place = places[part.docs]
         for field, frequency in part.frequencies.items():
             frequencies[field][place] += frequency  # a part has a document once
-        start += len(part.docs)
     return Postings(docs, frequencies)
 
 
-def _postings(row: pa.Table) -> Postings:
-    docs = np.cumsum(row["docs"][0].values.to_numpy(), dtype=np.int32)
-    # Copied, or what is kept of one term would hold on to its whole row group.
-    fields = [name for name in row.column_names if name.startswith("tf_")]
-    return Postings(docs, {name.removeprefix("tf_"): row[name][0].values.to_numpy().copy() for name in fields})
+def in_a_row(words: Sequence[Positions]) -> Positions:
+    """Where the words stand one right after another, in this order: the places of the first.
 
-
-def _positions(row: pa.Table, postings: Postings) -> Positions:
-    counts = np.add.reduce([postings.frequencies[field] for field in PHRASE_FIELDS])
-    positions = undo_gaps(row["positions"][0].values.to_numpy(), counts)
-    return Positions(np.repeat(postings.docs, counts), positions)
+    >>> first = Positions(np.array([3, 3, 8]), np.array([0, 7, 2]))
+    >>> second = Positions(np.array([3, 8]), np.array([8, 1]))
+    >>> [array.tolist() for array in in_a_row([first, second])]
+    [[3], [7]]
+    """
+    # Where the phrase would begin, by each of its words. Positions are far below 2**32: documents do not mix.
+    begins = [(word.docs.astype(np.int64) << 32) + word.positions - place for place, word in enumerate(words)]
+    begins.sort(key=len)
+    common = begins[0]
+    for other in begins[1:]:
+        common = np.intersect1d(common, other, assume_unique=True)
+    return Positions((common >> 32).astype(np.int32), (common & 0xFFFFFFFF).astype(np.int32))

@@ -83,24 +83,28 @@ def matches(document, condition):
     raise AssertionError(condition)
 
 
-def newest(rows):
-    """The rows that count: of each URL the one of the latest round."""
+def newest(rows, gone):
+    """The rows that count: of each URL the one of the latest round, if it was not gone since."""
     by_url = {}
     for row in sorted(rows, key=lambda row: row.get("round", 1)):
         by_url[row["url"]] = row
+    for round_, url in gone:
+        if url in by_url and by_url[url].get("round", 1) < round_:
+            del by_url[url]
     return list(by_url.values())
 
 
 class Naive:
     """The documents that count, ready to be read from the first to the last."""
 
-    def __init__(self, rows, morphemes=None):
-        self.documents = [Document(row, morphemes) for row in newest(rows)]
+    def __init__(self, rows, gone=(), morphemes=None):
+        """Of rows, and of (round, URL) of pages that were gone in it."""
+        self.documents = [Document(row, morphemes) for row in newest(rows, gone)]
         self.parse = functools.partial(parse, morphemes=morphemes) if morphemes else parse
         self.average = {
             field: sum(len(d.words[field]) for d in self.documents) / len(self.documents) for field in FIELDS
         }
-        self.now = max(row["fetched_at"] for row in rows)
+        self.now = max(document.row["fetched_at"] for document in self.documents)
         self.count = functools.cache(lambda number, unit: self.documents[number].count(unit))
         self.having = functools.cache(
             lambda unit: sum(any(self.count(n, unit).values()) for n in range(len(self.documents)))

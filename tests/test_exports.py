@@ -50,7 +50,7 @@ def test_another_reader_finds_the_words_of_each_document(crawl, tmp_path, name):
     out = tmp_path / name
     ran = beamtrawl("export", "ciff", crawl.root, out)
     header, postings, documents = read_ciff(out)
-    expected = {row["url"]: bag(row) for row in newest(FIRST + OTHER + AGAIN)}
+    expected = {row["url"]: bag(row) for row in newest(FIRST + OTHER + AGAIN, [])}
 
     assert [number for number, _, _ in documents] == list(range(len(expected)))
     assert {url: length for _, url, length in documents} == {url: words.total() for url, words in expected.items()}

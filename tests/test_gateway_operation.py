@@ -1,5 +1,6 @@
 """How the gateway is operated: what it reports, what it bounds, and what it survives."""
 
+import http.client
 import itertools
 import logging
 from pathlib import Path
@@ -10,8 +11,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from search.gateway import create_app
 from search.rate_limits import Rate
 from tests.corpus import commit, indexed
+from tests.gateways import serving
 from transforms.crawl_dir import CrawlDir, Manifest
 
+FORM = "application/x-www-form-urlencoded"
 WORDS = [{"url": f"http://a.test/{n}", "text": f"word number{n}"} for n in range(3)]
 
 
@@ -134,3 +137,33 @@ def test_a_client_that_asks_too_often_waits(tmp_path):
 def test_answers_say_what_else_a_client_could_do(tmp_path):
     answer = create_app(indexed(tmp_path, WORDS)).test_client().delete("/")
     assert (answer.status_code, set(answer.headers["Allow"].split(", "))) == (405, {"GET", "HEAD", "OPTIONS", "POST"})
+
+
+def test_the_server_bounds_requests_and_believes_the_proxy_that_it_is_told_of(tmp_path):
+    indexed(tmp_path, WORDS)
+    with serving(tmp_path, "--rate", "0.001", "--trust-proxy", "127.0.0.1") as authority:
+
+        def ask(client, method="GET", path="/", body=None, **headers):
+            connection = http.client.HTTPConnection(authority)
+            connection.request(method, path, body, headers | {"X-Forwarded-For": client})
+            status = connection.getresponse().status
+            connection.close()
+            return status
+
+        assert [ask("192.0.2.1"), ask("192.0.2.1"), ask("192.0.2.2")] == [200, 429, 200]
+        assert ask("192.0.2.3", "POST", body="q=" + "a" * 100_000, **{"Content-Type": FORM}) == 413
+        assert ask("192.0.2.4", "POST", body=bytes(2_000_000), **{"Content-Type": FORM}) == 413
+        assert ask("192.0.2.5", Cookie="a" * 20_000) == 431
+        assert ask("192.0.2.6", path="/healthz") == 200
+
+
+def test_no_client_chooses_its_own_address(tmp_path):
+    indexed(tmp_path, WORDS)
+    with serving(tmp_path, "--rate", "0.001") as authority:
+        found = []
+        for client in ("192.0.2.1", "192.0.2.2"):
+            connection = http.client.HTTPConnection(authority)
+            connection.request("GET", "/", headers={"X-Forwarded-For": client})
+            found.append(connection.getresponse().status)
+            connection.close()
+    assert found == [200, 429]

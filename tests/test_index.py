@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.corpus import documents
 from transforms import index
 from transforms.analysis import tokens, word_class
-from transforms.index import DOCS, DOCSTORE, POSITIONS, POSTINGS, ROW_GROUP_POSTINGS, gaps, undo_gaps
+from transforms.index import DOCS, DOCSTORE, FORMS, POSTINGS, ROW_GROUP_POSTINGS, gaps, pack, undo_gaps, unpack
+from transforms.index_files import footers
 from transforms.index_forms import Forms, forms_of
 from transforms.index_invert import OWN_FIELDS, PHRASE_FIELDS, invert
 
@@ -117,15 +118,14 @@ def large(tmp_path_factory):
 
 
 def test_row_groups_are_small_and_sorted_by_term(large):
-    postings, positions = read(large, POSTINGS), read(large, POSITIONS)
-    assert postings.num_row_groups == positions.num_row_groups > 2
+    postings = read(large, POSTINGS)
+    assert postings.num_row_groups > 2
     before = ""
     for group in range(postings.num_row_groups):
         rows = postings.read_row_group(group).to_pylist()
         assert sum(len(row["docs"]) for row in rows) <= ROW_GROUP_POSTINGS
-        assert [row["term"] for row in rows] == positions.read_row_group(group)["term"].to_pylist()
         assert [before, *(row["term"] for row in rows)] == sorted({before, *(row["term"] for row in rows)})
-        assert all(row["df"] == len(row["docs"]) == len(row["tf_body"]) for row in rows)
+        assert all(row["df"] == len(row["docs"]) == len(row["tf"]) for row in rows)
         assert postings.metadata.row_group(group).column(0).statistics.max == rows[-1]["term"]
         before = rows[-1]["term"]
 
@@ -133,8 +133,31 @@ def test_row_groups_are_small_and_sorted_by_term(large):
 def test_numbers_are_split_into_byte_streams(large):
     columns = read(large, POSTINGS).metadata.row_group(0)
     encodings = {columns.column(i).path_in_schema: columns.column(i).encodings for i in range(columns.num_columns)}
-    for name in ("docs", *(f"tf_{field}" for field in OWN_FIELDS)):
+    for name in ("docs", "tf", "positions"):
         assert "BYTE_STREAM_SPLIT" in encodings[f"{name}.list.element"]
+
+
+def test_the_docs_carry_the_footers_of_the_other_files(large):
+    carried = footers(read(large, DOCS).metadata)
+    assert set(carried) == {POSTINGS, FORMS, DOCSTORE}
+    for name, footer in carried.items():
+        assert footer.equals(read(large, name).metadata)
+
+
+FREQUENCIES = st.integers(0, 2**24 - 1)
+
+
+@given(st.fixed_dictionaries(dict.fromkeys(OWN_FIELDS, FREQUENCIES)))
+def test_frequencies_are_packed_so_that_positions_can_be_counted(frequencies):
+    packed = pack({field: np.array([tf], np.int32) for field, tf in frequencies.items()})
+    found = {field: int(tf[0]) for field, tf in unpack(packed, OWN_FIELDS).items()}
+    assert packed[0] >= 0
+    if frequencies["title"] <= 255:
+        assert found["title"] == frequencies["title"]
+    if sum(frequencies[field] for field in PHRASE_FIELDS) < 2**24:
+        assert sum(found[field] for field in PHRASE_FIELDS) == sum(frequencies[field] for field in PHRASE_FIELDS)
+    assert found["headings"] == min(frequencies["headings"], 2**16 - 1)
+    assert found["url"] == min(frequencies["url"], 2**15 - 1)
 
 
 def test_the_docstore_is_read_by_small_groups(large):
@@ -163,21 +186,18 @@ def test_a_segment_of_two_documents(tmp_path):
     ]
     postings = {row["term"]: row for row in read(tmp_path, POSTINGS).read().to_pylist()}
     assert list(postings) == ["a", "b", "fish", "one", "red", "test", "two", "x", "z"]
-    assert postings["fish"] == {"term": "fish", "df": 2, "cf": 5, "docs": [0, 1], "tf_title": [0, 1]} | {
-        "tf_body": [2, 1],
-        "tf_headings": [0, 1],
-        "tf_url": [0, 0],
+    assert postings["fish"] == {"term": "fish", "df": 2, "cf": 5, "docs": [0, 1]} | {
+        "tf": [2, 1 | 1 << 24 | 1 << 32],  # in the body; in body, title and headings
+        "positions": [1, 2, 1, 3],  # 1 and 3 after an empty title; 1 in the title and 4 in the body
     }
-    positions = {row["term"]: row["positions"] for row in read(tmp_path, POSITIONS).read().to_pylist()}
-    assert positions["fish"] == [1, 2, 1, 3]  # 1 and 3 after an empty title; 1 in the title and 4 in the body
-    assert positions["x"] == []
+    assert (postings["x"]["tf"], postings["x"]["positions"]) == ([1 << 48], [])
 
 
 def test_a_segment_without_documents(tmp_path):
     index.write_segment(str(tmp_path), "index/round=000001/shard-0", documents())
-    for name in (POSTINGS, POSITIONS, DOCS, DOCSTORE):
+    for name in (POSTINGS, FORMS, DOCS, DOCSTORE):
         assert read(tmp_path, name).read().num_rows == 0
 
 
 def test_examples():
-    assert doctest.testmod(index) == (0, 1)
+    assert doctest.testmod(index) == (0, 2)

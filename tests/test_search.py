@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search import segment, snippets
+from search import snippets, terms
 from search.index import Index
 from search.results import as_json
 from search.snippets import snippet
 from tests.corpus import commit, indexed
 from transforms.crawl_dir import CrawlDir, CrawlDirError, Manifest
-from transforms.index import DOCS, FORMS, VERSION_KEY
+from transforms.index import DOCS
+from transforms.index_files import VERSION_KEY
 
 
 def random_rows(seed, count=40):
@@ -147,15 +148,14 @@ def test_a_damaged_segment_is_named(tmp_path, damage):
         (None, "it has no index version, this program reads 1; crawl anew"),
     ],
 )
-@pytest.mark.parametrize("name", [DOCS, FORMS])
-def test_a_segment_of_another_version_is_named(tmp_path, name, version, reason):
+def test_a_segment_of_another_version_is_named(tmp_path, version, reason):
     crawl = indexed(tmp_path, [{"url": "http://a.test/", "text": "word"}])
-    file = tmp_path / "index" / "round=000001" / "shard-0" / name
+    file = tmp_path / "index" / "round=000001" / "shard-0" / DOCS
     table = pq.read_table(file).replace_schema_metadata(version and {VERSION_KEY: version})
     pq.write_table(table, file)
     with pytest.raises(CrawlDirError) as told:
         Index.open(crawl)
-    assert str(told.value) == f"index/round=000001/shard-0/{name} cannot be used: {reason}"
+    assert str(told.value) == f"index/round=000001/shard-0/docs.parquet cannot be used: {reason}"
 
 
 def words(*terms):
@@ -207,6 +207,6 @@ def test_a_snippet_is_a_bounded_part_of_the_text(text, terms):
     assert len(shown) <= 16
 
 
-@pytest.mark.parametrize("module", [segment, snippets])
+@pytest.mark.parametrize("module", [terms, snippets])
 def test_examples(module):
-    assert doctest.testmod(module) == (0, 3 if module is segment else 2)
+    assert doctest.testmod(module) == (0, 3 if module is terms else 2)

@@ -1,23 +1,20 @@
 """An index segment: the files that hold an inverted index, and how to write them.
 
-A segment is a folder of five Parquet files about the same documents. A document's number is its row, from 0
+A segment is a folder of four Parquet files about the same documents. A document's number is its row, from 0
 on, in `docs` and `docstore`; documents are sorted by reversed host and then URL, for neighbours share words,
 and short gaps compress well.
 
 - postings: a row a term, sorted: `term`; `df`, its documents; `cf`, its occurrences; `docs`, the gaps between
-  the numbers of its documents (the first as it is); parallel to them `tf_FIELD` for each of FIELDS.
+  the numbers of its documents (the first as it is); parallel to them `tf`, how often, all fields in one number
+  (see `pack`); `positions`, gaps again, begun anew with each document, which has as many as its frequencies in
+  PHRASE_FIELDS sum up to (see `index_invert.Inverted`).
 - forms: which terms are forms of one word, sorted (see `index_forms`).
-- positions: the same rows in the same row groups: `term`; `positions`, gaps again, begun anew with each
-  document, which has as many as its `tf` in PHRASE_FIELDS sum up to (see `index_invert.Inverted`).
-- docs: facts about each document, and `length_FIELD` in tokens.
 - docstore: title, description and text, for showing.
-
-Small row groups are what makes lookups quick: their statistics tell which one holds a term, and only that one
-is decoded. BYTE_STREAM_SPLIT puts the zero bytes of small numbers side by side, where zstd squeezes them out.
+- docs: facts about each document, and `length_FIELD` in tokens (and see `index_files`).
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 import numpy as np
@@ -25,32 +22,32 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from apache_beam.io.filesystems import FileSystems
 
+from transforms.index_files import numbers, slices, write_opening, write_sorted, write_stored
 from transforms.index_forms import Forms, forms_of, stemmed_as
 from transforms.index_invert import PHRASE_FIELDS, Inverted, Longs, invert
 from transforms.morphemes import ANALYSED, morphemes
 
-POSTINGS, POSITIONS, FORMS = "postings.parquet", "positions.parquet", "forms.parquet"
+POSTINGS, FORMS = "postings.parquet", "forms.parquet"
 DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
-
-INDEX_VERSION = 1
-"""The version of this format. Programs read the versions that they know, and no other."""
-
-VERSION_KEY = "beamtrawl.index_version"
-"""The key in each file's metadata that has it, in digits."""
 
 ROW_GROUP_POSTINGS = 16_384
 """Postings of a row group, at most, unless a single term has more: what a lookup decodes."""
-
-DOCS_GROUP = 65_536
-"""Documents of a row group of `docs`, which is read as a whole."""
 
 FORMS_GROUP = 512
 """Rows of a row group of `forms`: what looking a word up decodes."""
 
 DOCSTORE_GROUP = 16
 """Documents of a row group of the docstore: what showing a hit decodes."""
+
+FIELD_BITS: Mapping[str, tuple[int, int]] = {
+    "body": (0, 24),
+    "title": (24, 8),
+    "headings": (32, 16),
+    "url": (48, 15),
+    "anchors": (0, 24),
+}
+"""Where a field's frequency begins in a number of `tf`, and its width. What links say has numbers of its own."""
 
 FACTS = (
     *("url_key", "url", "host", "language", "media_type", "round", "fetched_at", "published_at", "spam_score"),
@@ -75,24 +72,53 @@ def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes:
 
 def write_index(root: str, folder: str, index: Inverted, facts: pa.Table, docstore: pa.Table) -> None:
     """Write the files of a segment: an index, and of each of its documents the FACTS and what is shown."""
-    write_terms(root, folder, index, facts["language"].to_pylist())
-    write_parquet(root, f"{folder}/{POSITIONS}", _positions(index), _row_groups(index.starts))
-    write_docs(root, folder, facts, index)
-    write_parquet(root, f"{folder}/{DOCSTORE}", docstore, _slices(docstore.num_rows, DOCSTORE_GROUP))
+    footers = write_terms(root, folder, index, facts["language"].to_pylist())
+    footers[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", docstore, DOCSTORE_GROUP)
+    write_docs(root, folder, facts, index, footers)
 
 
-def write_terms(root: str, folder: str, index: Inverted, languages: Sequence[str | None]) -> None:
-    """Write `postings` and `forms`; `languages` are those of the documents."""
-    write_parquet(root, f"{folder}/{POSTINGS}", _postings(index), _row_groups(index.starts))
+def write_terms(root: str, folder: str, index: Inverted, languages: Sequence[str | None]) -> dict[str, pq.FileMetaData]:
+    """Write `postings` and `forms`; their footers. `languages` are those of the documents."""
     forms = _forms(forms_of(index, [stemmed_as(language) for language in languages]))
-    write_parquet(root, f"{folder}/{FORMS}", forms, _slices(forms.num_rows, FORMS_GROUP))
+    return {
+        POSTINGS: write_sorted(root, f"{folder}/{POSTINGS}", _postings(index), _row_groups(index.starts)),
+        FORMS: write_sorted(root, f"{folder}/{FORMS}", forms, slices(forms.num_rows, FORMS_GROUP)),
+    }
 
 
-def write_docs(root: str, folder: str, facts: pa.Table, index: Inverted) -> None:
-    """Write `docs`: facts, a row a document, and the lengths of the fields."""
+def write_docs(
+    root: str, folder: str, facts: pa.Table, index: Inverted, footers: Mapping[str, pq.FileMetaData]
+) -> None:
+    """Write `docs`: facts, a row a document, and the lengths of the fields. `footers` are those of the other files."""
     for field, lengths in index.lengths.items():
         facts = facts.append_column(f"length_{field}", pa.array(lengths))
-    write_parquet(root, f"{folder}/{DOCS}", facts, _slices(facts.num_rows, DOCS_GROUP))
+    write_opening(root, f"{folder}/{DOCS}", facts, footers)
+
+
+def pack(frequencies: Mapping[str, npt.NDArray[np.int32]]) -> Longs:
+    """Frequencies of the fields as one number each, by FIELD_BITS; a field's part is as large as it can be at most.
+
+    What a title has beyond that counts as body, so that the two together are still as many as there are positions.
+
+    >>> [hex(number) for number in pack({"body": np.array([1]), "title": np.array([257]), "url": np.array([2])})]
+    ['0x20000ff000003']
+    """
+    fields = {field: tf.astype(np.int64) for field, tf in frequencies.items()}
+    if "title" in fields:
+        beyond = np.maximum(fields["title"] - greatest("title"), 0)
+        fields["body"] = fields["body"] + beyond
+    parts = [np.minimum(tf, greatest(field)) << FIELD_BITS[field][0] for field, tf in fields.items()]
+    return np.bitwise_or.reduce(parts)
+
+
+def unpack(packed: Longs, fields: Sequence[str]) -> dict[str, npt.NDArray[np.int32]]:
+    """The frequencies that `pack` was given, of these fields."""
+    return {field: (packed >> FIELD_BITS[field][0] & greatest(field)).astype(np.int32) for field in fields}
+
+
+def greatest(field: str) -> int:
+    """The largest frequency of a field that `tf` can hold."""
+    return (1 << FIELD_BITS[field][1]) - 1
 
 
 def gaps(values: npt.NDArray[np.int32], starts: Longs) -> npt.NDArray[np.int32]:
@@ -156,17 +182,15 @@ def _postings(index: Inverted) -> pa.Table:
     occurrences = sum(index.frequencies.values())
     columns = {
         "term": pa.array(index.terms, pa.string()),
-        "df": pa.array(np.diff(index.starts), pa.int64()),
+        "df": pa.array(np.diff(index.starts), pa.int32()),
         "cf": pa.array(np.diff(np.concatenate([[0], np.cumsum(occurrences)])[index.starts]), pa.int64()),
         "docs": _lists(index.starts, gaps(index.docs, index.starts)),
+        "tf": _lists(index.starts, pack(index.frequencies)),
     }
-    return pa.table(columns | {f"tf_{name}": _lists(index.starts, tf) for name, tf in index.frequencies.items()})
-
-
-def _positions(index: Inverted) -> pa.Table:
-    counts = np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS])
-    positions = gaps(index.positions, np.cumsum(counts) - counts)
-    return pa.table({"term": pa.array(index.terms, pa.string()), "positions": _lists(index.position_starts, positions)})
+    if phrase_fields := [tf for field, tf in index.frequencies.items() if field in PHRASE_FIELDS]:
+        counts = np.add.reduce(phrase_fields)
+        columns["positions"] = _lists(index.position_starts, gaps(index.positions, np.cumsum(counts) - counts))
+    return _required(columns)
 
 
 def _forms(forms: Sequence[Forms]) -> pa.Table:
@@ -175,7 +199,7 @@ def _forms(forms: Sequence[Forms]) -> pa.Table:
         "language": pa.array([row.language for row in forms], pa.string()),
         "forms": pa.array([row.forms for row in forms], pa.list_(pa.string())),
     }
-    return pa.table(columns)
+    return _required(columns)
 
 
 def _docstore(documents: pa.Table) -> pa.Table:
@@ -184,8 +208,14 @@ def _docstore(documents: pa.Table) -> pa.Table:
     return documents.select(["title", "description"]).append_column("text", shown)
 
 
-def _lists(starts: Longs, values: npt.NDArray[np.int32]) -> pa.Array:
-    return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), pa.array(values))
+def _lists(starts: Longs, values: npt.NDArray[np.generic]) -> pa.Array:
+    elements = pa.array(values)
+    return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), elements, numbers(elements.type))
+
+
+def _required(columns: Mapping[str, pa.Array]) -> pa.Table:
+    """A table without nulls."""
+    return pa.table(columns, pa.schema([pa.field(name, column.type, False) for name, column in columns.items()]))
 
 
 def _row_groups(starts: Longs) -> Iterator[int]:
@@ -195,38 +225,3 @@ def _row_groups(starts: Longs) -> Iterator[int]:
         end = int(np.searchsorted(starts, starts[term] + ROW_GROUP_POSTINGS, "right")) - 1
         yield max(end, term + 1) - term
         term = max(end, term + 1)
-
-
-def _slices(rows: int, most: int) -> Iterator[int]:
-    for start in range(0, rows, most):
-        yield min(most, rows - start)
-
-
-def write_parquet(root: str, path: str, table: pa.Table, row_groups: Iterable[int]) -> None:
-    """Write a table in row groups of so many rows each; sorted words and lists of numbers get encodings that fit."""
-    table = table.replace_schema_metadata({VERSION_KEY: str(INDEX_VERSION)})
-    key = table.schema.names[0]
-    is_sorted = key in ("term", "class")
-    encodings = {key: "DELTA_BYTE_ARRAY"} | {
-        f"{field.name}.list.element": "DELTA_BYTE_ARRAY"
-        if field.type.value_type == pa.string()
-        else "BYTE_STREAM_SPLIT"
-        for field in table.schema
-        if pa.types.is_list(field.type)
-    }
-    with (
-        FileSystems.create(FileSystems.join(root, *path.split("/"))) as sink,
-        pq.ParquetWriter(
-            sink,
-            table.schema,
-            compression="zstd",
-            use_dictionary=["language"] if is_sorted else True,
-            column_encoding=encodings if is_sorted else None,
-            sorting_columns=[pq.SortingColumn(0)] if is_sorted else None,
-            write_page_index=True,  # for engines that look for it; pyarrow does not
-        ) as writer,
-    ):
-        start = 0
-        for rows in row_groups:
-            writer.write_table(table.slice(start, rows), row_group_size=rows)
-            start += rows

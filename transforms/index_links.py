@@ -41,5 +41,5 @@ def write_link_index(
     root: str, folder: str, languages: Sequence[str | None], index: Inverted, link_ranks: npt.NDArray[np.floating]
 ) -> None:
     """The same for anchors that are inverted already."""
-    write_terms(root, folder, index, languages)
-    write_docs(root, folder, pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
+    footers = write_terms(root, folder, index, languages)
+    write_docs(root, folder, pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index, footers)

@@ -2,15 +2,18 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 
 from transforms.crawl_dir import CrawlDirError
-from transforms.index import DOCS, INDEX_VERSION, POSITIONS, POSTINGS, VERSION_KEY, undo_gaps
-from transforms.index_invert import PHRASE_FIELDS, Ints, Inverted, Longs
+from transforms.index import DOCS, POSTINGS, undo_gaps, unpack
+from transforms.index_files import INDEX_VERSION, VERSION_KEY
+from transforms.index_invert import PHRASE_FIELDS, Inverted, Longs
 from transforms.tables import open_parquet
 
 
@@ -18,38 +21,48 @@ def read_index(root: str, folder: str, fields: Sequence[str]) -> Inverted:
     """The inverted index in a folder, which has these fields."""
     docs = read_file(root, f"{folder}/{DOCS}", [f"length_{field}" for field in fields])
     postings = read_file(root, f"{folder}/{POSTINGS}")
-    starts, found = lists(postings["docs"])
-    frequencies = {field: lists(postings[f"tf_{field}"])[1] for field in fields}
-    position_starts, positions = np.zeros(len(starts), np.int64), np.empty(0, np.int32)
-    if set(PHRASE_FIELDS) <= set(fields):
-        position_starts, differences = lists(read_file(root, f"{folder}/{POSITIONS}", ["positions"])["positions"])
-        positions = undo_gaps(differences, np.add.reduce([frequencies[field] for field in PHRASE_FIELDS]))
+    index = decode(postings, docs, fields)
+    if "positions" not in postings.column_names:
+        return index
+    starts, differences = lists(postings["positions"])
+    positions = undo_gaps(differences, np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS]))
+    return index._replace(position_starts=starts, positions=positions)
+
+
+def decode(postings: pa.Table, docs: pa.Table, fields: Sequence[str]) -> Inverted:
+    """The inverted index in the tables of a folder, but for the positions."""
+    starts, differences = lists(postings["docs"])
     return Inverted(
         postings["term"].to_pylist(),
         starts,
-        undo_gaps(found, np.diff(starts).astype(np.int32)),
-        frequencies,
-        position_starts,
-        positions,
+        undo_gaps(differences, np.diff(starts).astype(np.int32)),
+        unpack(lists(postings["tf"])[1], fields),
+        np.zeros_like(starts),
+        np.empty(0, np.int32),
         {field: docs[f"length_{field}"].to_numpy() for field in fields},
     )
 
 
 def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
     """A file of the index; CrawlDirError if it cannot be read, or is of a version that this program does not know."""
-    with _naming(path), open_parquet(root, path) as file:
+    with naming(path), open_parquet(root, path) as file:
         require_version(path, file.metadata)
-        return file.read(columns).combine_chunks()
+        return file.read(columns).combine_chunks().replace_schema_metadata()
+
+
+def read_footer(root: str, path: str) -> pq.FileMetaData:
+    """What a file of the index says of itself; errors as in `read_file`."""
+    with naming(path), open_parquet(root, path) as file:
+        require_version(path, file.metadata)
+        return file.metadata
 
 
 def count_documents(root: str, folder: str) -> int:
     """How many documents a segment has."""
-    path = f"{folder}/{DOCS}"
-    with _naming(path), open_parquet(root, path) as file:
-        return int(file.metadata.num_rows)
+    return int(read_footer(root, f"{folder}/{DOCS}").num_rows)
 
 
-def lists(column: pa.ChunkedArray) -> tuple[Longs, Ints]:
+def lists(column: pa.ChunkedArray) -> tuple[Longs, npt.NDArray[Any]]:
     """Where the lists of a column begin, and at last where they end, and their values end to end."""
     array = column.combine_chunks()
     lengths = array.value_lengths().to_numpy()
@@ -67,7 +80,8 @@ def require_version(path: str, footer: pq.FileMetaData) -> None:
 
 
 @contextlib.contextmanager
-def _naming(path: str) -> Iterator[None]:
+def naming(path: str) -> Iterator[None]:
+    """Trouble while a file is read, as one line with its name: a CrawlDirError."""
     try:
         yield
     except (OSError, BeamIOError, pa.ArrowInvalid) as error:

@@ -1,0 +1,51 @@
+"""What was read before, kept at hand."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class Cache(Generic[Key, Value]):
+    """Values by key; those used least recently are forgotten when all together weigh too much.
+
+    What is missing is read by one call for all of it. Safe to use from several threads, which may read the same twice.
+    """
+
+    def __init__(
+        self, read: Callable[[list[Key]], Mapping[Key, Value]], most: int, weigh: Callable[[Value], int] = lambda _: 1
+    ) -> None:
+        self._read, self._most, self._weigh = read, most, weigh
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
+        self._weight = 0
+
+    def get(self, keys: Collection[Key]) -> dict[Key, Value]:
+        """The values of all keys, in their order."""
+        found = {}
+        with self._lock:
+            for key in keys:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    found[key] = self._kept[key][0]
+        if len(found) == len(keys):
+            return found
+        missing = [key for key in dict.fromkeys(keys) if key not in found]
+        if missing:
+            read = self._read(missing)
+            with self._lock:
+                for key in missing:
+                    self._keep(key, read[key])
+            found |= read
+        return {key: found[key] for key in keys}
+
+    def _keep(self, key: Key, value: Value) -> None:
+        weight = self._weigh(value)
+        self._weight += weight - self._kept.pop(key, (None, 0))[1]
+        self._kept[key] = value, weight
+        while self._weight > self._most and len(self._kept) > 1:
+            _, (_, weight) = self._kept.popitem(last=False)
+            self._weight -= weight

@@ -1,0 +1,105 @@
+"""The documents of all segments as one: what a query costs does not depend on how many segments they lie in."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from search import ranking
+from search.cache import Cache
+from search.query import Unit
+from search.segment import Segment
+from search.terms import Ints, Postings, unite
+
+CACHED = 4_000_000
+"""Postings of words and phrases that are kept at hand, decoded and scored: 40 bytes each."""
+
+TOP = 100
+"""The best documents of a word or phrase that are known without a search."""
+
+_QUESTIONS = ThreadPoolExecutor(16, "question")
+"""For what is asked of several segments at the same time."""
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Scored(NamedTuple):
+    """The documents that have a word or phrase."""
+
+    postings: Postings
+    scores: ranking.Floats  # parallel to them: what it adds to their scores
+    top: Ints  # the TOP best of the documents, or all if there are no more
+
+
+class Corpus:
+    """The documents of segments, numbered through. Safe to use from several threads."""
+
+    def __init__(self, segments: Sequence[Segment], current: Sequence[Mask]) -> None:
+        """Only the documents of the masks `current`, one a segment, are found and count."""
+        self.segments = segments
+        self.current = _joined(current, bool)
+        self.documents = int(self.current.sum())
+        self._starts = np.cumsum([0, *(segment.documents for segment in segments)])
+        # Statistics are those of all segments: a score does not depend on which documents lie together.
+        lengths = {name: _joined([s.lengths[name] for s in segments], np.int32) for name in ranking.WEIGHTS}
+        averages = {name: int(part[self.current].sum()) / max(1, self.documents) for name, part in lengths.items()}
+        self._factors = ranking.field_factors(lengths, averages)
+        self.standing = _standing(segments, current)
+        self.boosts = np.prod(self.standing, axis=0)
+        self.dates = _joined([s.dates for s in segments], "datetime64[us]")
+        self._scored: Cache[Unit, Scored] = Cache(self._read, CACHED, lambda found: len(found.scores))
+
+    def place(self, doc: int) -> tuple[Segment, int]:
+        """The segment that a document lies in, and its number there."""
+        number = int(np.searchsorted(self._starts, doc, "right")) - 1
+        return self.segments[number], doc - int(self._starts[number])
+
+    def having(self, fact: str, is_wanted: Callable[[str], bool]) -> Mask:
+        """Whether each document has a value of a fact that is wanted; what is not known is ""."""
+        return _joined([segment.having(fact, is_wanted) for segment in self.segments], bool)
+
+    def scored(self, units: Sequence[Unit]) -> dict[Unit, Scored]:
+        """Who has words and phrases. Those that were not asked for lately are read together, in two reads' time."""
+        return self._scored.get(units)
+
+    def _read(self, units: list[Unit]) -> dict[Unit, Scored]:
+        asked = [
+            (start, ask) for start, s in zip(self._starts, self.segments, strict=False) for ask in s.questions(units)
+        ]
+        answers = list(_QUESTIONS.map(lambda question: question[1](), asked))
+        found = {}
+        for unit in units:
+            parts = [
+                Postings(answer[unit].docs + np.int32(start), answer[unit].frequencies)
+                for (start, _), answer in zip(asked, answers, strict=True)
+                if unit in answer
+            ]
+            postings = unite(parts)
+            found[unit] = self._score(unit, postings.only(self.current[postings.docs]))
+        return found
+
+    def _score(self, unit: Unit, postings: Postings) -> Scored:
+        weight = ranking.inverse_document_frequency(self.documents, len(postings.docs))
+        if not isinstance(unit, str):
+            weight *= ranking.PHRASE
+        scores = weight * ranking.impacts(postings, self._factors) * self.boosts[postings.docs]
+        top = np.argpartition(scores, -TOP)[-TOP:] if len(scores) > TOP else slice(None)
+        return Scored(postings, scores, postings.docs[top])
+
+
+def _standing(segments: Sequence[Segment], current: Sequence[Mask]) -> ranking.Standing:
+    """The standing of the documents; the newest visit is the present, so that answers do not age."""
+    visits = _joined([s.fetched[mask] for s, mask in zip(segments, current, strict=True)], "datetime64[us]")
+    now = np.fmax.reduce(visits, initial=np.datetime64("NaT"))
+    parts = [
+        ranking.standing(s.link_ranks, s.spam_scores, (now - s.published) / np.timedelta64(1, "D")) for s in segments
+    ]
+    factors = range(len(ranking.Standing._fields))
+    return ranking.Standing(*(_joined([part[factor] for part in parts], np.float64) for factor in factors))
+
+
+def _joined(parts: Sequence[npt.NDArray], type_: npt.DTypeLike) -> npt.NDArray:
+    """The arrays end to end; there may be none."""
+    return np.concatenate([np.empty(0, type_), *parts])

@@ -1,0 +1,116 @@
+"""How the files of an index are laid out: row groups, encodings, the version, and what is needed to open a folder.
+
+Each folder of an index has a file `docs`, which is written last and read as a whole. It carries the footers of the
+others in its metadata, so that opening a folder is one request, and every lookup after that knows what bytes to read.
+
+Small row groups are what makes lookups quick: their statistics tell which one holds a term, and only that one is
+decoded. BYTE_STREAM_SPLIT puts the zero bytes of small numbers side by side, where compression squeezes them out.
+docs/decisions/index_format.md has what else was tried.
+"""
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from apache_beam.io.filesystems import FileSystems
+
+INDEX_VERSION = 1
+"""The version of this format. Programs read the versions that they know, and no other."""
+
+VERSION_KEY = "beamtrawl.index_version"
+"""The key in each file's metadata that has it, in digits."""
+
+FOOTER_KEY = "beamtrawl.footer."
+"""With a file's name after it, the key in the metadata of `docs` that has this file's footer.
+
+It is a Parquet file of metadata alone, compressed by zstd, in base64.
+"""
+
+_LEVEL = 9
+_CODEC = pa.Codec("zstd")
+
+
+def numbers(type_: pa.DataType) -> pa.ListType:
+    """A list of numbers. None of them is null, and saying so makes them quicker to decode."""
+    return pa.list_(pa.field("element", type_, nullable=False))
+
+
+def slices(rows: int, most: int) -> Iterator[int]:
+    """The rows of each row group, if all but the last have the same."""
+    for start in range(0, rows, most):
+        yield min(most, rows - start)
+
+
+def write_sorted(root: str, path: str, table: pa.Table, row_groups: Iterable[int]) -> pq.FileMetaData:
+    """Write a table that is sorted by its first column, of strings, in row groups of so many rows each; its footer.
+
+    Lookups by that column are what it is for; there are no statistics of others.
+    """
+    encodings, compression = {}, {}
+    for field in table.schema:
+        is_list = pa.types.is_list(field.type)
+        column = f"{field.name}.list.element" if is_list else field.name
+        is_text = pa.types.is_string(field.type.value_type if is_list else field.type)
+        encodings[column] = "DELTA_BYTE_ARRAY" if is_text else "BYTE_STREAM_SPLIT"
+        # The low bytes of positions are close to noise; brotli, which minds their neighbours, still finds something.
+        compression[column] = "brotli" if field.name == "positions" else "zstd"
+    return _write(
+        root,
+        path,
+        table,
+        row_groups,
+        use_dictionary=False,
+        column_encoding=encodings,
+        compression=compression,
+        compression_level={column: 5 if codec == "brotli" else _LEVEL for column, codec in compression.items()},
+        write_statistics=table.column_names[:1],
+        sorting_columns=[pq.SortingColumn(0)],
+        write_page_index=True,  # for engines that look for it; pyarrow does not
+    )
+
+
+def write_stored(root: str, path: str, table: pa.Table, rows: int) -> pq.FileMetaData:
+    """Write a table whose rows are fetched by number, in row groups of so many; its footer."""
+    groups = slices(table.num_rows, rows)
+    return _write(root, path, table, groups, compression="zstd", use_dictionary=False, write_statistics=False)
+
+
+def write_opening(root: str, path: str, table: pa.Table, footers: Mapping[str, pq.FileMetaData]) -> None:
+    """Write the table that is read when a folder is opened, with the footers of the folder's other files by name."""
+    packed = {f"{FOOTER_KEY}{name}": _packed(footer) for name, footer in footers.items()}
+    table = table.replace_schema_metadata(packed)
+    _write(root, path, table, slices(table.num_rows, 65_536), compression="zstd", compression_level=_LEVEL)
+
+
+def footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:
+    """What `write_opening` was given, by the footer of the file that it wrote."""
+    return {
+        key.decode().removeprefix(FOOTER_KEY): _unpacked(value)
+        for key, value in (opening.metadata or {}).items()
+        if key.startswith(FOOTER_KEY.encode())
+    }
+
+
+def _packed(footer: pq.FileMetaData) -> bytes:
+    sink = pa.BufferOutputStream()
+    footer.write_metadata_file(sink)
+    data = sink.getvalue()
+    return base64.b64encode(len(data).to_bytes(4) + _CODEC.compress(data, asbytes=True))
+
+
+def _unpacked(value: bytes) -> pq.FileMetaData:
+    data = base64.b64decode(value)
+    return pq.read_metadata(pa.BufferReader(_CODEC.decompress(data[4:], int.from_bytes(data[:4]))))
+
+
+def _write(root: str, path: str, table: pa.Table, row_groups: Iterable[int], **options: object) -> pq.FileMetaData:
+    metadata = (table.schema.metadata or {}) | {VERSION_KEY: str(INDEX_VERSION)}
+    table = table.replace_schema_metadata(metadata)
+    with FileSystems.create(FileSystems.join(root, *path.split("/"))) as sink:
+        with pq.ParquetWriter(sink, table.schema, **options) as writer:
+            start = 0
+            for rows in row_groups:
+                writer.write_table(table.slice(start, rows), row_group_size=rows)
+                start += rows
+        return writer.writer.metadata
