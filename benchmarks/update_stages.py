@@ -24,8 +24,9 @@ from main_text import files
 
 from transforms import charsets, languages, page_facts, page_links, page_text, sources, trees, urls
 from transforms.index import write_segment
+from transforms.novelty import page_words
 from transforms.pages import parse_page
-from transforms.parsing import link_rows, links_column
+from transforms.parsing import judged, link_rows, links_column
 from transforms.scope import UrlFilter
 from transforms.settings import Scope
 from transforms.tables import DOCUMENTS
@@ -58,6 +59,10 @@ def main_text(html: str) -> page_text.Text:
     return page_text.main_text(trees.parse(html).root)  # of a fresh tree, which it changes
 
 
+def urls_of(page: Any) -> list[str]:
+    return list(dict.fromkeys(link.url for link in page.links))
+
+
 def stages(pages: list[Page]) -> None:
     addresses, bodies = [page.url for page in pages], [page.body for page in pages]
     texts = timed("decode", lambda body: charsets.decode(body, None, is_html=True)[0], bodies)
@@ -70,6 +75,13 @@ def stages(pages: list[Page]) -> None:
     timed("language", lambda main: languages.language((), main.text), mains)
     timed("digest", lambda main, body: sources.content_digest("", main.text, body), mains, bodies)
     parsed = timed("all of parse_page", lambda url, body: parse_page(body, url, "text/html", [], ""), addresses, bodies)
+    timed("quality and signature", lambda url, page: judged(url, page, near=True), addresses, parsed)
+    timed(
+        "words that may be news",
+        lambda url, page: page_words(page.title, page.text, url, urls_of(page)),
+        addresses,
+        parsed,
+    )
     url_filter = UrlFilter(Scope(), frozenset(urls.host(url) for url in addresses))
     visit = {"depth": 0, "redirects": 0}
     rows = timed("links: filter and key", lambda links, page: link_rows(links, page, visit, url_filter), found, parsed)

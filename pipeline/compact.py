@@ -14,7 +14,7 @@ import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 
 from pipeline.attempts import Attempt
-from transforms.compaction import DEAD, Sized, everything, full_tiers, measure, merge_group
+from transforms.compaction import Policy, measure, merge_group
 from transforms.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
 from transforms.files import ReportFiles
 from transforms.segments import LiveSegment, live_index
@@ -50,14 +50,20 @@ def build(pipeline: beam.Pipeline, step: CompactStep) -> None:
     )
 
 
-def merge_full_tiers(crawl: CrawlDir, settings_digest: str, engine: Engine) -> Manifest | None:
-    """Merge where there are many segments of about one size, and what is half dead; None if there is nothing to do."""
-    return _merge(crawl, settings_digest, engine, full_tiers, DEAD)
-
-
-def merge_everything(crawl: CrawlDir, settings_digest: str, engine: Engine) -> Manifest | None:
-    """Merge to as few segments as there may be, without documents that are not found; None if that is done already."""
-    return _merge(crawl, settings_digest, engine, everything, 0.0)
+def merge(crawl: CrawlDir, settings_digest: str, engine: Engine, policy: Policy) -> Manifest | None:
+    """Merge the segments that a policy chooses, and commit; None if there are none."""
+    manifests = crawl.manifests()
+    index = live_index(manifests)
+    sizes = measure(crawl.root, index, policy.dead)
+    groups = [[index.segments[number] for number in group] for group in policy.choose(sizes)]
+    if not groups:
+        return None
+    # Of the last update step: later tombstones, and no others, will mask documents of the merged segments.
+    attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
+    paths = [file.path for _, file in index.tombstones]
+    plan = CompactStep(crawl.root, attempt.step.round, groups, paths, attempt.report)
+    engine.run(partial(build, step=plan), sum(size.alive for size in sizes) * _SECONDS)
+    return attempt.commit(settings_digest, replaced=[s.folder for group in groups for s in group], suffix=_suffix())
 
 
 def drop_history(crawl: CrawlDir, settings_digest: str) -> int:
@@ -73,27 +79,6 @@ def drop_history(crawl: CrawlDir, settings_digest: str) -> int:
         crawl.commit(manifest, _suffix())
         FileSystems.delete([crawl.path(path) for folder in dropped for path in crawl.paths(folder)])
     return len(dropped)
-
-
-def _merge(
-    crawl: CrawlDir,
-    settings_digest: str,
-    engine: Engine,
-    choose: Callable[[list[Sized]], list[list[int]]],
-    share: float,
-) -> Manifest | None:
-    manifests = crawl.manifests()
-    index = live_index(manifests)
-    sizes = measure(crawl.root, index, share)
-    groups = [[index.segments[number] for number in group] for group in choose(sizes)]
-    if not groups:
-        return None
-    # Of the last update step: later tombstones, and no others, will mask documents of the merged segments.
-    attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
-    paths = [file.path for _, file in index.tombstones]
-    plan = CompactStep(crawl.root, attempt.step.round, groups, paths, attempt.report)
-    engine.run(partial(build, step=plan), sum(size.alive for size in sizes) * _SECONDS)
-    return attempt.commit(settings_digest, replaced=[s.folder for group in groups for s in group], suffix=_suffix())
 
 
 def _suffix() -> str:

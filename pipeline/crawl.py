@@ -13,9 +13,10 @@ from apache_beam.io.filesystems import FileSystems
 
 from pipeline import fetch, revisits, update
 from pipeline.attempts import Attempt
-from pipeline.compact import merge_full_tiers
+from pipeline.compact import merge
 from pipeline.releases import release
 from transforms.aliases import known_rules
+from transforms.compaction import BY_TIERS
 from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, next_step
 from transforms.downloaders import client_opener
 from transforms.frontier import first_due
@@ -120,7 +121,7 @@ def run_crawl(
         step = next_step(manifests)
         if step.kind == "update":
             _update(crawl, settings, engine, observer, manifests, step)
-            if not stop.is_set() and (merged := merge_full_tiers(crawl, settings_digest(settings), engine)):
+            if not stop.is_set() and (merged := merge(crawl, settings_digest(settings), engine, BY_TIERS)):
                 observer.step_committed(merged)
             continue
         if stop.is_set():

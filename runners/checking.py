@@ -1,4 +1,4 @@
-"""Commands that say what would happen, without a crawl: check url."""
+"""Commands that look into something: check url (what would happen to it, without a crawl), check index."""
 
 import argparse
 import dataclasses
@@ -10,9 +10,12 @@ from runners.errors import Usage
 from transforms import urls
 from transforms.aliases import known_rules
 from transforms.crawl_dir import CrawlDir, files_of
+from transforms.index_check import index_faults
+from transforms.index_read import count_documents
 from transforms.parsers import kinds_of
 from transforms.plugins import PluginError
 from transforms.scope import UrlFilter
+from transforms.segments import live_index
 from transforms.settings import Scope, Settings, SettingsError, parse
 from transforms.tables import SEEDS, read_table
 from transforms.url_steps import explain
@@ -28,11 +31,15 @@ def check_arguments(parser: argparse.ArgumentParser) -> None:
     scope.add_argument("--settings", metavar="FILE", help="the same for settings without a crawl, on any host")
     url.add_argument("--json", action="store_true", help="print JSON")
     url.set_defaults(check=check_url)
+    index = kinds.add_parser("index", help="whether the index of a crawl holds together", allow_abbrev=False)
+    index.add_argument("dir", metavar="DIR")
+    index.set_defaults(check=check_index)
 
 
-def check(arguments: argparse.Namespace) -> None:
-    """Say what would happen to something."""
-    arguments.check(arguments)
+def check(arguments: argparse.Namespace) -> int | None:
+    """Say what would happen to something, or whether it holds together."""
+    found: int | None = arguments.check(arguments)
+    return found
 
 
 def check_url(arguments: argparse.Namespace) -> None:
@@ -59,6 +66,21 @@ def check_url(arguments: argparse.Namespace) -> None:
     if arguments.dir is not None:
         found["aliases"] = _aliases(CrawlDir(arguments.dir), url)
     print(json.dumps(found, indent=2, ensure_ascii=False) if arguments.json else _render(found))
+
+
+def check_index(arguments: argparse.Namespace) -> int:
+    """Tell each fault of the index, in a line with its file; 1 if there are any."""
+    crawl = CrawlDir(arguments.dir)
+    index = live_index(crawl.require_manifests())
+    faults = 0
+    for fault in index_faults(crawl.root, index):
+        faults += 1
+        print(fault)
+    if faults:
+        return 1
+    documents = sum(count_documents(crawl.root, segment.folder) for segment in index.segments)
+    print(f"{len(index.segments)} segments, {documents} documents: no fault")
+    return 0
 
 
 def _url_filter(arguments: argparse.Namespace) -> UrlFilter | None:

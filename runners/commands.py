@@ -25,7 +25,7 @@ COMMANDS = (
     Command("search", "Search the index of a crawl.", reading.search_arguments, reading.search),
     Command("serve", "Serve a search page and a JSON API.", serving.serve_arguments, serving.serve),
     Command("sql", "Ask the tables of a crawl in SQL.", reading.sql_arguments, reading.sql),
-    Command("check", "Say what would happen to a URL, without a crawl.", checking.check_arguments, checking.check),
+    Command("check", "Look into a URL, without a crawl, or into an index.", checking.check_arguments, checking.check),
     Command("export", "Write the index for other engines.", exporting.export_arguments, exporting.export),
     Command("clean", "Remove files that failed attempts left behind.", crawling.clean_arguments, crawling.clean),
     Command("demo", "Crawl and search a small bundled web.", demo.arguments, demo.run),

@@ -2,12 +2,13 @@
 
 import argparse
 
-from pipeline.compact import drop_history, merge_everything
+from pipeline.compact import drop_history, merge
 from pipeline.crawl import settings_digest
 from runners.console import describe_manifest
 from runners.engines import RUNNERS, OptionsError, engine
 from runners.errors import Usage
 from runners.lock import Lock
+from transforms.compaction import ALL
 from transforms.crawl_dir import CrawlDir
 from transforms.settings import parse
 
@@ -32,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise Usage(str(error)) from error
     digest = settings_digest(parse(directory.read_text("crawl.toml")))
     with Lock(directory):
-        merged = merge_everything(directory, digest, chosen)
+        merged = merge(directory, digest, chosen, ALL)
         print(describe_manifest(merged) if merged else "nothing to merge")
         if arguments.drop_history:
             print(f"{drop_history(directory, digest)} folders of earlier rounds removed")

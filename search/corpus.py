@@ -103,8 +103,8 @@ class Corpus:
 
 def _standing(segments: Sequence[Segment], current: Sequence[Mask]) -> ranking.Standing:
     """The standing of the documents; the newest visit is the present, so that answers do not age."""
-    visits = [s.fetched[mask & ~np.isnat(s.fetched)] for s, mask in zip(segments, current, strict=True)]
-    now = max((part.max() for part in visits if len(part)), default=np.datetime64("NaT"))
+    visits = _joined([s.fetched[mask] for s, mask in zip(segments, current, strict=True)], "datetime64[us]")
+    now = np.fmax.reduce(visits, initial=np.datetime64("NaT"))
     parts = [
         ranking.standing(s.link_ranks, s.spam_scores, (now - s.published) / np.timedelta64(1, "D")) for s in segments
     ]

@@ -16,13 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from transforms.crawl_dir import CrawlDirError
 from transforms.index import DOCS
 from transforms.index_files import footers
-from transforms.index_read import require_version
+from transforms.index_read import naming, require_version
 
 _REQUESTS = ThreadPoolExecutor(64, "read")
 """For what is asked of a store at the same time. What runs in it waits for nothing else in it."""
@@ -42,7 +40,7 @@ class Files:
         self._is_store = FileSystems.get_scheme(root) is not None
         self._opened: dict[str, list[Any]] = {}
         self._lock = threading.Lock()
-        with self._naming(DOCS):
+        with naming(f"{folder}/{DOCS}"):
             with self._open(DOCS) as source:
                 data = _bytes(source, 0, source.seek(0, os.SEEK_END))
             with pq.ParquetFile(pa.BufferReader(data)) as file:
@@ -60,7 +58,7 @@ class Files:
         """Some neighbouring columns of row groups, in the order of the groups."""
         footer = self._footers[name]
         spans = list(_joined(_span(footer.row_group(group), columns) for group in sorted(groups)))
-        with self._naming(name):
+        with naming(f"{self._folder}/{name}"):
             # Only a store is worth threads: it takes as long for all as for one.
             fetch = _REQUESTS.map if self._is_store and len(spans) > 1 else map
             parts = list(fetch(lambda span: self._part(name, span), spans))
@@ -103,14 +101,6 @@ class Files:
                 idle.append(file)
         else:
             file.close()
-
-    @contextlib.contextmanager
-    def _naming(self, name: str) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, BeamIOError, pa.ArrowInvalid) as error:
-            reason = (str(error) or type(error).__name__).splitlines()[0]
-            raise CrawlDirError(f"{self._folder}/{name} cannot be read: {reason}; restore it from a copy") from error
 
 
 class _Span(NamedTuple):

@@ -1,6 +1,7 @@
 """The index of a crawl: all its segments as one."""
 
 import functools
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,8 +20,11 @@ from search.segment import Segment
 from search.snippets import snippet
 from search.spelling import Dictionary
 from transforms.crawl_dir import CrawlDir, CrawlDirError
+from transforms.morphemes import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
 from transforms.segments import live_index
 from transforms.tombstones import alive, read_tombstones
+
+_LOG = logging.getLogger(__name__)
 
 
 class _Candidate(NamedTuple):
@@ -61,10 +65,6 @@ class Index:
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
         return cls(segments, masks)
 
-    def parts(self) -> Iterator[tuple[Segment, Mask]]:
-        """Each segment, with a mask of its documents that a search can find."""
-        return zip(self._segments, self._alive, strict=True)
-
     def search(
         self, query: str, limit: int = 10, offset: int = 0, per_host: int | None = None, explain: bool = False
     ) -> Results:
@@ -73,7 +73,7 @@ class Index:
         Any text is a query; `search.query` tells what it means. With `per_host`, further hits of a host come after
         those of others (`clustering.by_host`).
         """
-        asked = parse(query)
+        asked = parse(query, self._morphemes)
         scored = self._scored(asked)
         most = offset + limit if per_host is None else whole_windows(offset + limit)
         total, candidates = self._best(asked, scored, most)
@@ -85,6 +85,10 @@ class Index:
         explanations = [self._explanation(c.doc, asked, scored) if explain else None for c in candidates]
         suggestion = self._respelled(query, [word for word in asked.words if not len(scored[word].scores)])
         return Results(query, total, self._hits(candidates, explanations, asked.words), suggestion)
+
+    def parts(self) -> Iterator[tuple[Segment, Mask]]:
+        """Each segment, with a mask of its documents that a search can find."""
+        return zip(self._segments, self._alive, strict=True)
 
     @property
     def segments(self) -> int:
@@ -98,10 +102,10 @@ class Index:
 
     def stored(self, url: str, query: str = "") -> Stored | None:
         """What is kept of the document at a URL, as a hit has it, with the words of a query; None if there is none."""
-        for segment, mask in zip(self._segments, self._alive, strict=True):
+        for segment, found in self.parts():
             doc = pc.index(segment.facts["url"], url).as_py()
-            if doc >= 0 and mask[doc]:
-                facts = segment.facts.slice(doc, 1).to_pylist()[0]
+            if doc >= 0 and found[doc]:
+                facts = segment.facts_of(doc)
                 shown = segment.shown([doc])[doc]
                 forms = segment.forms(parse(query).words)
                 text = "" if facts["noarchive"] else shown["text"] or ""
@@ -109,6 +113,19 @@ class Index:
                     url, shown["title"] or "", text, facts["language"], facts["fetched_at"], facts["noarchive"], forms
                 )
         return None
+
+    def _morphemes(self, text: str) -> list[str]:
+        """The morphemes by which documents may be found; none if the index has none."""
+        return morphemes(text) if is_korean(text) and self._has_morphemes else []
+
+    @functools.cached_property
+    def _has_morphemes(self) -> bool:
+        marker = (ANALYSED,)
+        if not len(self._corpus.scored([marker])[marker].scores):
+            return False
+        if not is_available():
+            _LOG.warning("Korean words are found by bigrams alone, though the index knows more: %s", HOW_TO_INSTALL)
+        return is_available()
 
     def _scored(self, asked: Query) -> dict[Unit, Scored]:
         """All that the query asks for."""
@@ -147,13 +164,13 @@ class Index:
         shown = self._corpus.shown([candidate.doc for candidate in candidates])
         forms = {segment: segment.forms(words) for segment in {segment for segment, _, _ in shown}}
         return [
-            _hit(candidate, segment.facts.slice(doc, 1).to_pylist()[0], texts, forms[segment], explanation)
+            _hit(candidate, segment.facts_of(doc), texts, forms[segment], explanation)
             for candidate, (segment, doc, texts), explanation in zip(candidates, shown, explanations, strict=True)
         ]
 
     def _respelled(self, query: str, missing: Iterable[str]) -> str | None:
         """The query with others for the words that no document has; None if there are none, or nothing is near."""
-        if not self._segments:
+        if not self.documents:
             return None
         changes = {word: near for word in missing if (near := self._dictionary.suggest(word)) is not None}
         if not changes:

@@ -15,10 +15,14 @@ from search.query import Unit
 from search.terms import Ints, Languages, Postings, Terms, in_a_row
 from transforms.index import DOCSTORE
 from transforms.index_forms import stemmed_as
-from transforms.index_invert import OWN_FIELDS
+from transforms.index_invert import OWN_FIELDS, Inverted
+from transforms.index_read import decode
 
 SHOWN = 64 << 20
 """Characters of texts of a segment that are kept at hand."""
+
+SAID = ("host", "language", "media_type", "noarchive", "round", "fetched_at", "published_at")
+"""The facts that are told of a hit."""
 
 _SHOWN_COLUMNS = ("title", "description", "text")
 
@@ -35,8 +39,8 @@ class Segment:
         self.lengths: dict[str, Ints] = {field: self.facts[f"length_{field}"].to_numpy() for field in OWN_FIELDS}
         stemmed = [stemmed_as(language) for language in self.facts["language"].to_pylist()]
         names, codes = np.unique(np.array(stemmed, dtype=np.str_), return_inverse=True)
-        self.languages = Languages(names.tolist(), codes.astype(np.int8))
-        self._own = Terms(self._files, OWN_FIELDS, self.languages)
+        self.languages = languages = Languages(names.tolist(), codes.astype(np.int8))
+        self._own = Terms(self._files, OWN_FIELDS, languages)
         self._terms = [self._own]
         if links is None:
             self.lengths["anchors"] = np.zeros(self.documents, np.int32)
@@ -81,6 +85,10 @@ class Segment:
         """All forms in which documents of this segment may have words, each with a word that it is one of."""
         return {form: word for word, forms in self._own.forms(words).items() for form in forms}
 
+    def facts_of(self, doc: int) -> dict[str, Any]:
+        """What a hit says of a document besides its texts: the facts of SAID."""
+        return {name: self.facts[name][doc].as_py() for name in SAID}
+
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
         """Whether each document has a value of a fact that is wanted; what is not known is ""."""
         values, codes = self._distinct(fact)
@@ -95,9 +103,9 @@ class Segment:
         """The terms of its documents with `df`, in how many of them they are."""
         return self._own.frequencies()
 
-    def inverted(self) -> tuple[list[str], Ints, Postings]:
-        """All terms of its documents, how many postings each has, and the postings, one term's after another's."""
-        return self._own.inverted()
+    def inverted(self) -> Inverted:
+        """All terms of its documents, without their positions, and without lengths."""
+        return decode(self._own.everything(), OWN_FIELDS)
 
     def shown(self, docs: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What may be shown of documents, by number: `title`, `description`, `text`, each possibly None."""

@@ -17,6 +17,7 @@ SCANNED = 50_000
 Snippet = tuple[tuple[str, bool], ...]
 """Pieces of text in their order, each with whether it is a match, to be marked."""
 
+_SPACES = re.compile(r"\s+")
 _CJK = re.compile(f"[{CJK}]")
 _LETTER = re.compile(rf"[^\W_{CJK}]")
 
@@ -49,7 +50,7 @@ def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
     pieces.append((text[start:end], False))
     if end < len(text):
         pieces.append((" …", False))
-    return tuple((re.sub(r"\s+", " ", piece), marked) for piece, marked in pieces if piece)
+    return tuple((_SPACES.sub(" ", piece), marked) for piece, marked in pieces if piece)
 
 
 def marked(text: str, forms: Mapping[str, str]) -> Snippet:
@@ -66,12 +67,13 @@ def marked(text: str, forms: Mapping[str, str]) -> Snippet:
 
 
 # Of CJK only what is most of it: all that matters is that none of these has another form.
-_MAY_FOLD = re.compile("[A-Z]|[^\x00-\x7f\u3041-\u30fe\u4e00-\u9fff\uac00-\ud7a3]")
+_MAY_FOLD = re.compile("[^\x00-\x7f\u3041-\u30fe\u4e00-\u9fff\uac00-\ud7a3]+")
 
 
 def _folded(text: str) -> str:
     """The folding of `analysis`, by character and only where one becomes one: all places stay as they are."""
-    for character in set(_MAY_FOLD.findall(text)):
+    text = text.replace("\u0130", "I").lower()  # of no other letter does that make two
+    for character in set("".join(_MAY_FOLD.findall(text))):
         folded = unicodedata.normalize("NFKC", character).casefold()
         if len(folded) == 1 and folded != character:
             text = text.replace(character, folded)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from search.cache import Cache
 from search.files import Files
@@ -103,17 +102,14 @@ class Terms:
 
     def frequencies(self) -> pa.Table:
         """All terms with `df`, in how many documents they are."""
-        groups = range(len(self._files.rows(POSTINGS)))
-        return self._files.read(POSTINGS, groups, ("term", "df"))
+        return self._files.read(POSTINGS, self._groups(), ("term", "df"))
 
-    def inverted(self) -> tuple[list[str], Ints, Postings]:
-        """All terms, how many postings each has, and the postings, one term's after another's."""
-        groups = range(len(self._files.rows(POSTINGS)))
-        rows = self._files.read(POSTINGS, groups, ("term", "df", "cf", "docs", "tf"))
-        counts = rows["df"].to_numpy()
-        docs = undo_gaps(pc.list_flatten(rows["docs"]).to_numpy(), counts)
-        packed = pc.list_flatten(rows["tf"]).to_numpy()
-        return rows["term"].to_pylist(), counts, Postings(docs, unpack(packed, self._fields))
+    def everything(self) -> pa.Table:
+        """All terms with the documents that have them, and how often, as they lie in the file."""
+        return self._files.read(POSTINGS, self._groups(), ("term", "df", "cf", "docs", "tf"))
+
+    def _groups(self) -> range:
+        return range(len(self._files.rows(POSTINGS)))
 
     def _postings(self, row: pa.Table) -> Postings:
         docs = np.cumsum(row["docs"][0].values.to_numpy(), dtype=np.int32)

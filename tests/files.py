@@ -2,7 +2,7 @@
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 
 def pdf(pages: Sequence[str], info: str = "", link: str = "", bookmark: str = "") -> bytes:
@@ -24,6 +24,11 @@ def pdf(pages: Sequence[str], info: str = "", link: str = "", bookmark: str = ""
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 999 999] /Contents {11 + 2 * n} 0 R {resources} >>"
         )
         objects[11 + 2 * n] = f"<< /Length {len(content)} >>\nstream\n{content}\nendstream"
+    return pdf_of(objects)
+
+
+def pdf_of(objects: Mapping[int, str]) -> bytes:
+    """A PDF of these objects, without a table of them; 1 is its catalogue, and 4 its information."""
     body = "".join(f"{number} 0 obj\n{text}\nendobj\n" for number, text in objects.items())
     return f"%PDF-1.7\n{body}trailer\n<< /Root 1 0 R /Info 4 0 R >>\n%%EOF\n".encode("latin-1")
 

@@ -56,6 +56,8 @@ MISUSED = {
     "no hits wanted": (["search", "NEW", "fish", "--limit", "0"], "--limit 0"),
     "two forms at once": (["sql", "NEW", "SELECT 1", "--json", "--csv"], "--csv"),
     "seeds without an action": (["seeds"], "ACTION"),
+    "a rate below zero": (["serve", "NEW", "--rate", "-1"], "--rate -1.0"),
+    "a rate that is no number": (["serve", "NEW", "--rate", "nan"], "--rate nan"),
     "a port that is no number": (["serve", "NEW", "--port", "http"], "'http'"),
 }
 

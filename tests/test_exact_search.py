@@ -5,17 +5,22 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from pipeline.compact import merge
+from runners.direct import DirectEngine
 from search.index import Index
 from tests.corpus import commit
 from tests.naive_search import Naive
+from transforms.compaction import ALL, Policy
 from transforms.crawl_dir import CrawlDir
+from transforms.morphemes import morphemes
 
 WORDS = [
     *("run", "runs", "running", "runner", "naïve", "naive", "gift", "gifts", "Gifte", "the", "of"),
-    *("node.js", "foo_bar", "3.11", "C++", ".NET", "네이버", "검색엔진", "全文検索", "全文", "b", "c", "d"),
+    *("node.js", "foo_bar", "3.11", "C++", ".NET", "네이버", "검색엔진", "물을 마신", "全文検索", "全文"),
+    *("b", "c", "d"),
 ]
 SITES = ["a.test", "b.a.test", "c.test"]
-QUERIES = 700
+QUERIES = 500
 
 
 def corpus(seed, rounds):
@@ -54,7 +59,7 @@ def corpus(seed, rounds):
 
 def query(pick):
     """A text that asks for something, often in odd ways."""
-    words = [*WORDS, "missing", "RUN", "Geschenk", "don't", "node", "bar", "검색"]
+    words = [*WORDS, "missing", "RUN", "Geschenk", "don't", "node", "bar", "검색", "물", "엔진은"]
 
     def part():
         word = pick.choice(words)
@@ -78,23 +83,60 @@ def query(pick):
 
 
 @pytest.mark.parametrize(
-    ("segments", "rounds"), [(1, 1), (3, 1), (2, 3)], ids=["one segment", "many", "pages visited again"]
+    ("segments", "rounds", "korean"),
+    [(1, 1, False), (3, 1, False), (2, 3, False), (2, 1, True)],
+    ids=["one segment", "many", "pages visited again", "Korean morphemes"],
 )
-def test_scores_and_order_are_those_of_the_formula(tmp_path, segments, rounds):
+def test_scores_and_order_are_those_of_the_formula(tmp_path, segments, rounds, korean):
     written = corpus(segments * 10 + rounds, rounds)
     crawl = CrawlDir(str(tmp_path))
     for number, rows in enumerate(written, 1):
-        commit(crawl, number, *(rows[n::segments] for n in range(segments)))
-    index, naive, pick = Index.open(crawl), Naive([row for rows in written for row in rows]), random.Random(segments)
+        commit(crawl, number, *(rows[n::segments] for n in range(segments)), korean_morphemes=korean)
+    naive = Naive([row for rows in written for row in rows], morphemes=morphemes if korean else None)
+    assert_same_answers(Index.open(crawl), naive, random.Random(segments), QUERIES)
+
+
+def test_they_are_through_updates_removals_and_merges_now_and_as_of_earlier_rounds(tmp_path):
+    pick, crawl, rows, gone = random.Random(5), CrawlDir(str(tmp_path)), [], []
+    urls = [row["url"] for row in corpus(5, 1)[0]]
+
+    def check(as_of=None):
+        known = [row for row in rows if as_of is None or row["round"] <= as_of]
+        naive = Naive(known, [(round_, url) for round_, url in gone if as_of is None or round_ <= as_of])
+        assert_same_answers(Index.open(crawl, as_of), naive, pick, 60)
+
+    for round_, written in enumerate(corpus(5, 8), 1):
+        seen = {row["url"] for row in written}
+        removed = [url for url in pick.sample(urls, 6) if url not in seen] if round_ > 1 else []
+        shards = pick.randint(1, 3)
+        commit(crawl, round_, *(written[n::shards] for n in range(shards)), gone=removed)
+        rows += written
+        gone += [(round_, url) for url in removed]
+        if round_ in (3, 5, 6):
+            merge(crawl, "", DirectEngine(1, []), Policy(lambda sizes: some_of(sizes, pick), 0.0))
+        if round_ == 7:
+            merge(crawl, "", DirectEngine(1, []), ALL)
+        check()
+    for as_of in range(1, 9):
+        check(as_of)
+
+
+def some_of(sizes, pick):
+    """Two groups of some segments."""
+    chosen = pick.sample(range(len(sizes)), min(4, len(sizes)))
+    return [group for group in (chosen[:2], chosen[2:]) if group]
+
+
+def assert_same_answers(index, naive, pick, queries):
     total = 0
-    for _ in range(QUERIES):
+    for _ in range(queries):
         text = query(pick)
         expected, found = naive.search(text), index.search(text, limit=8)
         assert found.total == len(expected), text
         assert [hit.url for hit in found.hits] == [url for _, url in expected[:8]], text
         assert [hit.score for hit in found.hits] == pytest.approx([score for score, _ in expected[:8]], rel=1e-6), text
         total += found.total
-    assert total > QUERIES  # or most queries find nothing, and it shows little
+    assert total > queries  # or most queries find nothing, and it shows little
 
 
 def test_an_explanation_adds_up(tmp_path):

@@ -50,7 +50,7 @@ def test_another_reader_finds_the_words_of_each_document(crawl, tmp_path, name):
     out = tmp_path / name
     ran = beamtrawl("export", "ciff", crawl.root, out)
     header, postings, documents = read_ciff(out)
-    expected = {row["url"]: bag(row) for row in newest(FIRST + OTHER + AGAIN)}
+    expected = {row["url"]: bag(row) for row in newest(FIRST + OTHER + AGAIN, [])}
 
     assert [number for number, _, _ in documents] == list(range(len(expected)))
     assert {url: length for _, url, length in documents} == {url: words.total() for url, words in expected.items()}
@@ -85,6 +85,13 @@ def test_an_index_without_documents(tmp_path):
     assert beamtrawl("export", "ciff", crawl.root, tmp_path / "out").code == 0
     header, postings, documents = read_ciff(tmp_path / "out")
     assert (postings, documents, header.average_doclength) == ({}, [], 0)
+
+
+def test_korean_is_exported_as_pairs_of_characters_alone(tmp_path):
+    for name, is_on in (("plain", False), ("taken_apart", True)):
+        crawl = indexed(tmp_path / name, FIRST, korean_morphemes=is_on)
+        beamtrawl("export", "ciff", crawl.root, tmp_path / f"{name}.ciff")
+    assert (tmp_path / "plain.ciff").read_bytes() == (tmp_path / "taken_apart.ciff").read_bytes()
 
 
 NUMBERS = st.integers(0, 2**31 - 1)

@@ -1,5 +1,7 @@
 """How the gateway is operated: what it reports, what it bounds, and what it survives."""
 
+import contextlib
+import http.client
 import itertools
 import logging
 from pathlib import Path
@@ -10,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from search.gateway import create_app
 from search.rate_limits import Rate
 from tests.corpus import commit, indexed
+from tests.gateways import serving
 from transforms.crawl_dir import CrawlDir, Manifest
 
 WORDS = [{"url": f"http://a.test/{n}", "text": f"word number{n}"} for n in range(3)]
@@ -134,3 +137,28 @@ def test_a_client_that_asks_too_often_waits(tmp_path):
 def test_answers_say_what_else_a_client_could_do(tmp_path):
     answer = create_app(indexed(tmp_path, WORDS)).test_client().delete("/")
     assert (answer.status_code, set(answer.headers["Allow"].split(", "))) == (405, {"GET", "HEAD", "OPTIONS", "POST"})
+
+
+def ask(authority, client, method="GET", path="/", body=None, **headers):
+    """The status of an answer to a client behind a proxy."""
+    with contextlib.closing(http.client.HTTPConnection(authority)) as connection:
+        connection.request(method, path, body, headers | {"X-Forwarded-For": client})
+        with connection.getresponse() as response:
+            response.read()
+            return response.status
+
+
+def test_the_server_bounds_requests_and_believes_the_proxy_that_it_is_told_of(tmp_path):
+    indexed(tmp_path, WORDS)
+    with serving(tmp_path, "--rate", "0.001", "--trust-proxy", "127.0.0.1") as authority:
+        assert [ask(authority, f"192.0.2.{client}") for client in (1, 1, 2)] == [200, 429, 200]
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        assert ask(authority, "192.0.2.3", "POST", body="q=" + "a" * 100_000, **form) == 413
+        assert ask(authority, "192.0.2.4", Cookie="a" * 16_500) == 431
+        assert ask(authority, "192.0.2.5") == 200
+
+
+def test_no_client_chooses_its_own_address(tmp_path):
+    indexed(tmp_path, WORDS)
+    with serving(tmp_path, "--rate", "0.001") as authority:
+        assert [ask(authority, f"192.0.2.{client}") for client in (1, 2)] == [200, 429]

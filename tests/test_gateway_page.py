@@ -1,10 +1,7 @@
 """The gateway's pages as people have them: in a real Chromium, from `beamtrawl serve`."""
 
 import os
-import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from importlib.resources import files
 from urllib.parse import quote
@@ -13,6 +10,7 @@ import pytest
 
 from tests.browser import Window, axe
 from tests.corpus import commit
+from tests.gateways import serving
 from tests.test_submissions import planned
 
 if not shutil.which("chromium"):
@@ -65,10 +63,8 @@ def authority(tmp_path_factory) -> Iterator[str]:
     """Where `beamtrawl serve` answers."""
     crawl = planned(tmp_path_factory.mktemp("crawl"))
     commit(crawl, 1, ROWS, HOSTILE)
-    command = [sys.executable, "-m", "runners.cli", "serve", crawl.root, "--port", "0", "--submissions"]
-    with subprocess.Popen([*command, "--rate", "0"], stdout=subprocess.PIPE, text=True) as server:
-        yield re.search(r"http://([\d.]+:\d+)/", server.stdout.readline())[1]
-        server.terminate()
+    with serving(crawl.root, "--submissions", "--rate", "0") as authority:
+        yield authority
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ document is written anew about as often as the index grows tenfold, and there ar
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +28,8 @@ SMALL = 5_000
 DEAD = 0.5
 """The share of its documents that a segment may keep without being found."""
 
-MOST = 50_000
-"""Documents of a merged segment, at most: merging needs some 100 kB of memory for each."""
+MOST = 200_000
+"""Documents of a merged segment, at most."""
 
 
 class Sized(NamedTuple):
@@ -69,6 +69,19 @@ def everything(segments: Sequence[Sized]) -> list[list[int]]:
         groups.append(_fitting(rest, segments))
         rest = rest[len(groups[-1]) :]
     return [group for group in groups if len(group) > 1 or segments[group[0]].alive < segments[group[0]].documents]
+
+
+class Policy(NamedTuple):
+    """What is merged, and when."""
+
+    choose: Callable[[list[Sized]], list[list[int]]]
+    dead: float  # the share of a segment's documents up to which it is all the same whether they are found
+
+
+BY_TIERS = Policy(full_tiers, DEAD)
+"""What a crawl does by itself."""
+
+ALL = Policy(everything, 0.0)
 
 
 def _tier(documents: int) -> int:

@@ -13,8 +13,10 @@ and short gaps compress well.
 - docs: facts about each document, and `length_FIELD` in tokens (and see `index_files`).
 """
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 import numpy as np
@@ -23,9 +25,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from transforms.index_files import numbers, slices, write_opening, write_sorted, write_stored
-from transforms.index_forms import Forms, forms_of, stemmed_as
+from transforms.index_files import groups, numbers, slices, write_opening, write_sorted, write_stored
+from transforms.index_forms import Forms, forms_of, stemmed_as, terms_by_language
 from transforms.index_invert import PHRASE_FIELDS, Inverted, Longs, invert
+from transforms.morphemes import ANALYSED, morphemes
 
 POSTINGS, FORMS = "postings.parquet", "forms.parquet"
 DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
@@ -54,41 +57,68 @@ FACTS = (
 )
 """The columns of `tables.DOCUMENTS` that go to `docs`."""
 
+_STORED = pa.schema([(name, pa.string()) for name in ("title", "description", "text")])
 
-def write_segment(root: str, folder: str, documents: pa.Table) -> None:
+
+def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes: bool = False) -> None:
     """Index documents as a new segment in a folder below the crawl directory.
 
     `documents` has the columns of `tables.DOCUMENTS` and only rows that may be found: leaving out duplicates
     and NOINDEX is the caller's part. The text of a NOARCHIVE document is indexed, but not stored for showing.
-    Needs about 50 bytes of memory a token: bound a segment to some ten thousand pages.
+    Needs about 50 bytes of memory a token: bound a segment to some ten thousand pages. With `korean_morphemes`,
+    documents in Korean have those among their terms, too, which needs the extra `korean`.
     """
     documents = documents.take(in_order(documents))
-    write_index(root, folder, invert(_texts(documents)), documents.select(FACTS), _docstore(documents))
+    texts = _texts(documents)
+    further = _morphemes(texts, documents["language"].to_pylist()) if korean_morphemes else None
+    index = invert(texts, further)
+    write_index(root, folder, [index], with_lengths(documents.select(FACTS), index), [_docstore(documents)])
 
 
-def write_index(root: str, folder: str, index: Inverted, facts: pa.Table, docstore: pa.Table) -> None:
-    """Write the files of a segment: an index, and of each of its documents the FACTS and what is shown."""
-    footers = write_terms(root, folder, index, facts["language"].to_pylist())
-    footers[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", docstore, DOCSTORE_GROUP)
-    write_docs(root, folder, facts, index, footers)
-
-
-def write_terms(root: str, folder: str, index: Inverted, languages: Sequence[str | None]) -> dict[str, pq.FileMetaData]:
-    """Write `postings` and `forms`; their footers. `languages` are those of the documents."""
-    forms = _forms(forms_of(index, [stemmed_as(language) for language in languages]))
-    return {
-        POSTINGS: write_sorted(root, f"{folder}/{POSTINGS}", _postings(index), _row_groups(index.starts)),
-        FORMS: write_sorted(root, f"{folder}/{FORMS}", forms, slices(forms.num_rows, FORMS_GROUP)),
-    }
-
-
-def write_docs(
-    root: str, folder: str, facts: pa.Table, index: Inverted, footers: Mapping[str, pq.FileMetaData]
+def write_index(
+    root: str, folder: str, blocks: Iterable[Inverted], docs: pa.Table, docstore: Iterable[pa.Table]
 ) -> None:
-    """Write `docs`: facts, a row a document, and the lengths of the fields. `footers` are those of the other files."""
+    """Write the files of a segment: its terms as in `write_terms`, `docs` with lengths, and what is shown in parts.
+
+    All parts but the last are a multiple of DOCSTORE_GROUP.
+    """
+    footers = write_terms(root, folder, blocks, docs["language"].to_pylist())
+    groups_of_rows = (part for table in docstore for part in groups(table, slices(table.num_rows, DOCSTORE_GROUP)))
+    footers[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows)
+    write_opening(root, f"{folder}/{DOCS}", docs, footers)
+
+
+def write_terms(
+    root: str, folder: str, blocks: Iterable[Inverted], languages: Sequence[str | None]
+) -> dict[str, pq.FileMetaData]:
+    """Write `postings` and `forms`; their footers. `languages` are those of the documents.
+
+    The index comes in blocks of some terms each, in their order, so that it need not be in memory as a whole; there is
+    one at least.
+    """
+    stemmed = [stemmed_as(language) for language in languages]
+    terms: defaultdict[str, list[str]] = defaultdict(list)
+
+    def tables() -> Iterator[tuple[pa.Table, Iterator[int]]]:
+        for block in blocks:
+            for language, used in terms_by_language(block, stemmed).items():
+                terms[language] += used
+            yield _postings(block), _row_groups(block.starts)
+
+    found = tables()
+    first = next(found)
+    row_groups = (part for table, rows in itertools.chain([first], found) for part in groups(table, rows))
+    postings = write_sorted(root, f"{folder}/{POSTINGS}", first[0].schema, row_groups)
+    forms = _forms(forms_of(terms))
+    parts = groups(forms, slices(forms.num_rows, FORMS_GROUP))
+    return {POSTINGS: postings, FORMS: write_sorted(root, f"{folder}/{FORMS}", forms.schema, parts)}
+
+
+def with_lengths(facts: pa.Table, index: Inverted) -> pa.Table:
+    """Facts, a row a document, and the lengths of the fields."""
     for field, lengths in index.lengths.items():
         facts = facts.append_column(f"length_{field}", pa.array(lengths))
-    write_opening(root, f"{folder}/{DOCS}", facts, footers)
+    return facts
 
 
 def pack(frequencies: Mapping[str, npt.NDArray[np.int32]]) -> Longs:
@@ -101,18 +131,19 @@ def pack(frequencies: Mapping[str, npt.NDArray[np.int32]]) -> Longs:
     """
     fields = {field: tf.astype(np.int64) for field, tf in frequencies.items()}
     if "title" in fields:
-        beyond = np.maximum(fields["title"] - _greatest("title"), 0)
+        beyond = np.maximum(fields["title"] - greatest("title"), 0)
         fields["body"] = fields["body"] + beyond
-    parts = [np.minimum(tf, _greatest(field)) << FIELD_BITS[field][0] for field, tf in fields.items()]
+    parts = [np.minimum(tf, greatest(field)) << FIELD_BITS[field][0] for field, tf in fields.items()]
     return np.bitwise_or.reduce(parts)
 
 
 def unpack(packed: Longs, fields: Sequence[str]) -> dict[str, npt.NDArray[np.int32]]:
     """The frequencies that `pack` was given, of these fields."""
-    return {field: (packed >> FIELD_BITS[field][0] & _greatest(field)).astype(np.int32) for field in fields}
+    return {field: (packed >> FIELD_BITS[field][0] & greatest(field)).astype(np.int32) for field in fields}
 
 
-def _greatest(field: str) -> int:
+def greatest(field: str) -> int:
+    """The largest frequency of a field that `tf` can hold."""
     return (1 << FIELD_BITS[field][1]) - 1
 
 
@@ -158,6 +189,19 @@ def _texts(documents: pa.Table) -> Mapping[str, list[str]]:
         "headings": ["\n".join(headings or ()) for headings in documents["headings"].to_pylist()],
         "url": [url_text(url) for url in documents["url"].to_pylist()],
     }
+
+
+def _morphemes(texts: Mapping[str, Sequence[str]], languages: Sequence[str | None]) -> dict[str, list[list[str]]]:
+    """By field, the morphemes of the documents in Korean; one term more in the body says that they are there."""
+    is_korean = [language == "ko" for language in languages]
+    found = {
+        field: [morphemes(text) if korean else [] for text, korean in zip(texts[field], is_korean, strict=True)]
+        for field in ("title", "body", "headings")
+    }
+    found["body"] = [
+        [*terms, ANALYSED] if korean else [] for terms, korean in zip(found["body"], is_korean, strict=True)
+    ]
+    return found
 
 
 def _postings(index: Inverted) -> pa.Table:

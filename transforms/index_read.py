@@ -16,40 +16,68 @@ from transforms.index_files import INDEX_VERSION, VERSION_KEY
 from transforms.index_invert import PHRASE_FIELDS, Inverted, Longs
 from transforms.tables import open_parquet
 
+BLOCK = 4
+"""Row groups that are decoded at a time."""
 
-def read_index(root: str, folder: str, fields: Sequence[str]) -> Inverted:
-    """The inverted index in a folder, which has these fields."""
-    docs = read_file(root, f"{folder}/{DOCS}", [f"length_{field}" for field in fields])
-    postings = read_file(root, f"{folder}/{POSTINGS}")
-    starts, found = lists(postings["docs"])
+
+def read_parts(root: str, path: str) -> Iterator[pa.Table]:
+    """A file of the index, some row groups at a time: one table at least, maybe empty. Errors as in `read_file`."""
+    with naming(path), open_parquet(root, path) as file:
+        require_version(path, file.metadata)
+        groups = range(file.num_row_groups)
+        for start in range(0, max(1, len(groups)), BLOCK):
+            yield file.read_row_groups(groups[start : start + BLOCK]).combine_chunks()
+
+
+def read_blocks(root: str, folder: str, fields: Sequence[str]) -> Iterator[Inverted]:
+    """The inverted index in a folder, which has these fields, in the same blocks, without lengths."""
+    for postings in read_parts(root, f"{folder}/{POSTINGS}"):
+        index = decode(postings, fields)
+        if "positions" in postings.column_names:
+            starts, differences = lists(postings["positions"])
+            counts = np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS])
+            index = index._replace(position_starts=starts, positions=undo_gaps(differences, counts))
+        yield index
+
+
+def decode(postings: pa.Table, fields: Sequence[str]) -> Inverted:
+    """The inverted index in a table, but for positions and lengths."""
+    starts, differences = lists(postings["docs"])
+    found = undo_gaps(differences, np.diff(starts).astype(np.int32))
     frequencies = unpack(lists(postings["tf"])[1], fields)
-    position_starts, positions = np.zeros(len(starts), np.int64), np.empty(0, np.int32)
-    if set(PHRASE_FIELDS) <= set(fields):
-        position_starts, differences = lists(postings["positions"])
-        positions = undo_gaps(differences, np.add.reduce([frequencies[field] for field in PHRASE_FIELDS]))
-    return Inverted(
-        postings["term"].to_pylist(),
-        starts,
-        undo_gaps(found, np.diff(starts).astype(np.int32)),
-        frequencies,
-        position_starts,
-        positions,
-        {field: docs[f"length_{field}"].to_numpy() for field in fields},
-    )
+    return Inverted(postings["term"].to_pylist(), starts, found, frequencies, np.zeros_like(starts), found[:0], {})
 
 
 def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
     """A file of the index; CrawlDirError if it cannot be read, or is of a version that this program does not know."""
-    with _naming(path), open_parquet(root, path) as file:
+    with naming(path), open_parquet(root, path) as file:
         require_version(path, file.metadata)
-        return file.read(columns).combine_chunks()
+        return file.read(columns).combine_chunks().replace_schema_metadata()
+
+
+def read_rows(root: str, path: str, rows: Longs) -> pa.Table:
+    """Some rows of a file by their numbers, which rise; only what holds them is decoded. Errors as in `read_file`."""
+    with naming(path), open_parquet(root, path) as file:
+        require_version(path, file.metadata)
+        sizes = np.array([file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)])
+        starts = np.cumsum(sizes) - sizes
+        group_of = np.searchsorted(starts, rows, "right") - 1
+        groups, place = np.unique(group_of, return_inverse=True)
+        read_starts = np.cumsum(sizes[groups]) - sizes[groups]
+        found = file.read_row_groups(groups.tolist()).replace_schema_metadata()
+        return found.take(read_starts[place] + rows - starts[group_of])
+
+
+def read_footer(root: str, path: str) -> pq.FileMetaData:
+    """What a file of the index says of itself; errors as in `read_file`."""
+    with naming(path), open_parquet(root, path) as file:
+        require_version(path, file.metadata)
+        return file.metadata
 
 
 def count_documents(root: str, folder: str) -> int:
     """How many documents a segment has."""
-    path = f"{folder}/{DOCS}"
-    with _naming(path), open_parquet(root, path) as file:
-        return int(file.metadata.num_rows)
+    return int(read_footer(root, f"{folder}/{DOCS}").num_rows)
 
 
 def lists(column: pa.ChunkedArray) -> tuple[Longs, npt.NDArray[Any]]:
@@ -70,7 +98,8 @@ def require_version(path: str, footer: pq.FileMetaData) -> None:
 
 
 @contextlib.contextmanager
-def _naming(path: str) -> Iterator[None]:
+def naming(path: str) -> Iterator[None]:
+    """Trouble while a file is read, as one line with its name: a CrawlDirError."""
     try:
         yield
     except (OSError, BeamIOError, pa.ArrowInvalid) as error:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transforms.history import Batch, split
+from transforms.index_read import naming
 from transforms.outcomes import TAKEN_BACK, Outcome
 from transforms.tables import KEY, TOMBSTONES, TableFile, TableWriter, from_ipc, read_table, to_ipc
 
@@ -54,8 +55,12 @@ def bury(fates: Iterable[tuple[bytes, str]], had_content: Iterable[bytes], round
 
 
 def read_tombstones(root: str, paths: Iterable[str]) -> pa.Table:
-    """Columns url_key and round of some files."""
-    return read_table(root, paths, TOMBSTONES, ["url_key", "round"])
+    """Columns url_key and round of some files; CrawlDirError if one cannot be read."""
+    tables = [TOMBSTONES.empty_table().select(["url_key", "round"])]
+    for path in paths:
+        with naming(path):
+            tables.append(read_table(root, [path], TOMBSTONES, ["url_key", "round"]))
+    return pa.concat_tables(tables)
 
 
 def alive(keys: pa.ChunkedArray, round_: int, tombstones: pa.Table) -> npt.NDArray[np.bool_]:

@@ -6,6 +6,7 @@ A program, started by `transforms.kinds.pdf`, which it does not import: what a h
 import contextlib
 import ctypes
 import json
+import logging
 import resource
 import struct
 import sys
@@ -78,4 +79,5 @@ def main(source: BinaryIO, sink: BinaryIO) -> None:
 if __name__ == "__main__":
     with contextlib.suppress(ValueError, OSError):  # systems that know no such limit
         resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
+    logging.disable()  # pypdfium2 tells the terminal of files that go in circles
     main(sys.stdin.buffer, sys.stdout.buffer)
