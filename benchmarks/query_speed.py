@@ -8,13 +8,15 @@ are given the terms of `analysis.tokens` with spaces between them, so that all i
 enough to write one segment, and FTS5 is optimized. Beamtrawl has headings and URLs besides.
 
 Queries are titles of the pages, cut to three words; any of the words may match. `ranking` is the time to the best ten
-documents of all fields once a query has been asked before; `first` when it has not, with all that has to be read and
-decoded; `page` and `first page` those of a search with titles and snippets. tantivy is asked over the texts alone, and
-over titles too; it decodes with each query. Times are medians in milliseconds. Sizes are bytes: of Beamtrawl, of the
-files that ranking and phrases need. Last, the same from a simulated object store where each request takes 20 ms.
+documents, `page` that of a search with titles and snippets. Asked before, all take turns query by query, so that
+ratios hold on a busy machine; `first` is a new index, asked each query once, with all that has to be read and decoded.
+tantivy is asked over the texts alone, and over titles too. Times are medians in milliseconds. Sizes are bytes: of
+Beamtrawl, of the files that ranking and phrases need. Last, first times from a simulated object store where each
+request takes 20 ms.
 """
 
 import argparse
+import functools
 import random
 import re
 import sqlite3
@@ -22,7 +24,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -63,9 +65,14 @@ def median(ask: Callable[[str], object], queries: Iterable[str]) -> float:
     return statistics.median(times) * 1000
 
 
-def repeated(ask: Callable[[str], object], queries: Iterable[str]) -> float:
-    """The median where each query was asked just before."""
-    return statistics.median(median(ask, [query] * 5) for query in queries)
+def in_turns(asks: Mapping[str, Callable[[str], object]], queries: Iterable[str]) -> dict[str, float]:
+    """The median of each where a query was asked just before."""
+    times: dict[str, list[float]] = {name: [] for name in asks}
+    for query in queries:
+        for name, ask in asks.items():
+            ask(query)
+            times[name].append(median(ask, [query] * 5))
+    return {name: statistics.median(found) for name, found in times.items()}
 
 
 def tantivy_index(rows: Sequence[tuple[str, str]], path: Path) -> tantivy.Index:
@@ -93,21 +100,49 @@ def sqlite_index(rows: Sequence[tuple[str, str]], path: Path) -> sqlite3.Connect
     return database
 
 
-def from_store(root: str, folders: Sequence[str], texts: Sequence[str]) -> None:
-    REQUESTS.delay = LATENCY
-    for name, ask in (("ranking", best), ("page", Index.search)):
-        index = Index([Segment(url(Path(root)), folder) for folder in folders])
-        REQUESTS.expect()
-        REQUESTS.bytes = 0
-        first = median(lambda text, i=index, ask=ask: ask(i, text), texts)
-        print(
-            f"Beamtrawl, segments {len(folders)}, from a store: first {name} {first:.1f}, "
-            f"{len(REQUESTS.names) / len(texts):.1f} requests, {REQUESTS.bytes / len(texts) / 1000:.0f} kB a query"
-        )
+def engines(index: tantivy.Index, database: sqlite3.Connection) -> dict[str, Callable]:
+    """The other engines by name, asked for the ten best."""
+    searcher = index.searcher()
+    asked = "SELECT rowid FROM pages WHERE pages MATCH ? ORDER BY rank LIMIT 10"
+    return {
+        "tantivy, texts": lambda text: searcher.search(index.parse_query_lenient(text.lower(), ["text"])[0], 10),
+        "tantivy, titles and texts": lambda text: searcher.search(
+            index.parse_query_lenient(text.lower(), ["title", "text"])[0], 10
+        ),
+        "SQLite FTS5": lambda text: database.execute(
+            asked, [" OR ".join(f'"{word}"' for word in text.split())]
+        ).fetchall(),
+    }
+
+
+def queries(documents: pa.Table, count: int) -> list[str]:
+    titles = [title for title in documents["title"].to_pylist() if title and len(re.findall(r"\w+", title)) > 2]
+    return [" ".join(re.findall(r"\w+", title)[:3]) for title in random.Random(0).sample(titles, count)]
 
 
 def size(files: Iterable[Path]) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def measure(
+    root: str, parts: Mapping[str, Sequence[str]], others: Mapping[str, Callable], texts: Sequence[str]
+) -> None:
+    """Print the times; `parts` are segments below the root, and `others` other engines."""
+    opened = {name: Index([Segment(root, folder) for folder in folders]) for name, folders in parts.items()}
+    asks = {f"ranking, {name}": functools.partial(best, index) for name, index in opened.items()}
+    asks |= {f"page, {name}": index.search for name, index in opened.items()}
+    for name, found in in_turns(asks | others, texts).items():
+        print(f"asked before: {name}: {found:.3f}")
+    for delay, place in ((0.0, root), (LATENCY, url(Path(root)))):
+        for name, folders in parts.items():
+            for kind, ask in (("ranking", best), ("page", Index.search)):
+                index = Index([Segment(place, folder) for folder in folders])
+                REQUESTS.expect()
+                REQUESTS.bytes, REQUESTS.delay = 0, delay
+                found = median(functools.partial(ask, index), texts)
+                requests, size = len(REQUESTS.names) / len(texts), REQUESTS.bytes / len(texts) / 1000
+                told = f", {requests:.1f} requests and {size:.0f} kB of a store" if delay else ""
+                print(f"first: {kind}, {name}: {found:.1f}{told}")
 
 
 def main() -> None:
@@ -116,48 +151,22 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=300)
     arguments = parser.parse_args()
     documents = documents_of(arguments.documents)
-    titles = [title for title in documents["title"].to_pylist() if title and len(re.findall(r"\w+", title)) > 2]
-    texts = [" ".join(re.findall(r"\w+", title)[:3]) for title in random.Random(0).sample(titles, arguments.queries)]
+    texts = queries(documents, arguments.queries)
+    rows = [
+        (" ".join(tokens(title or "")), " ".join(tokens(text or "")))
+        for title, text in zip(documents["title"].to_pylist(), documents["text"].to_pylist(), strict=True)
+    ]
     print(f"{documents.num_rows} documents, {len(texts)} queries")
     with tempfile.TemporaryDirectory() as root:
+        parts = {"one segment": ["one"], "eight segments": [f"part-{number}" for number in range(SEGMENTS)]}
         write_segment(root, "one", documents)
-        parts = [f"part-{number}" for number in range(SEGMENTS)]
-        for number, part in enumerate(parts):
+        for number, part in enumerate(parts["eight segments"]):
             write_segment(root, part, documents.take(pa.array(range(number, documents.num_rows, SEGMENTS))))
-        for folders in (["one"], parts):
-            index = Index([Segment(root, folder) for folder in folders])
-            first = median(lambda text, i=index: best(i, text), texts)
-            ranking = repeated(lambda text, i=index: best(i, text), texts)
-            page = repeated(index.search, texts)
-            index = Index([Segment(root, folder) for folder in folders])
-            first_page = median(index.search, texts)
-            own = size(Path(root, folder, name) for name in (POSTINGS, FORMS) for folder in folders)
-            print(
-                f"Beamtrawl, segments {len(folders)}: ranking {ranking:.3f}, first {first:.3f}, page {page:.3f}, "
-                f"first page {first_page:.3f}, {own} bytes"
-            )
-            from_store(root, folders, texts)
-        rows = [
-            (" ".join(tokens(title or "")), " ".join(tokens(text or "")))
-            for title, text in zip(documents["title"].to_pylist(), documents["text"].to_pylist(), strict=True)
-        ]
-        other = tantivy_index(rows, Path(root, "tantivy"))
-        searcher = other.searcher()
-        body, both = (
-            median(lambda text, f=f: searcher.search(other.parse_query_lenient(text.lower(), f)[0], 10), texts * 2)
-            for f in (["text"], ["title", "text"])
-        )
-        print(
-            f"tantivy, segments {searcher.num_segments}: texts {body:.3f}, titles and texts {both:.3f}, "
-            f"{size(Path(root, 'tantivy').rglob('*'))} bytes"
-        )
-        database = sqlite_index(rows, Path(root, "sqlite"))
-        asked = "SELECT rowid FROM pages WHERE pages MATCH ? ORDER BY rank LIMIT 10"
-        theirs = median(
-            lambda text: database.execute(asked, [" OR ".join(f'"{word}"' for word in text.split())]).fetchall(),
-            texts * 2,
-        )
-        print(f"SQLite FTS5: {theirs:.3f}, {size([Path(root, 'sqlite')])} bytes")
+        other, database = tantivy_index(rows, Path(root, "tantivy")), sqlite_index(rows, Path(root, "sqlite"))
+        print(f"Beamtrawl: {size(Path(root, 'one', name) for name in (POSTINGS, FORMS))} bytes")
+        print(f"tantivy: {size(Path(root, 'tantivy').rglob('*'))} bytes")
+        print(f"SQLite FTS5: {size([Path(root, 'sqlite')])} bytes")
+        measure(root, parts, engines(other, database), texts)
         database.close()
 
 

@@ -16,6 +16,8 @@ from search.terms import Ints, Postings, unite
 CACHED = 4_000_000
 """Postings of words and phrases that are kept at hand, decoded and scored: 40 bytes each."""
 
+_ENTRY = 64  # what an entry weighs besides: of words that nobody has, there is no end
+
 TOP = 100
 """The best documents of a word or phrase that are known without a search."""
 
@@ -50,7 +52,7 @@ class Corpus:
         self.standing = _standing(segments, current)
         self.boosts = np.prod(self.standing, axis=0)
         self.dates = _joined([s.dates for s in segments], "datetime64[us]")
-        self._scored: Cache[Unit, Scored] = Cache(self._read, CACHED, lambda found: len(found.scores))
+        self._scored: Cache[Unit, Scored] = Cache(self._read, CACHED, lambda found: len(found.scores) + _ENTRY)
 
     def place(self, doc: int) -> tuple[Segment, int]:
         """The segment that a document lies in, and its number there."""

@@ -18,7 +18,7 @@ from transforms.index_forms import stemmed_as
 from transforms.index_invert import OWN_FIELDS, Inverted
 from transforms.index_read import decode
 
-SHOWN = 64 << 20
+SHOWN = 8 << 20
 """Characters of texts of a segment that are kept at hand."""
 
 SAID = ("host", "language", "media_type", "noarchive", "round", "fetched_at", "published_at")
@@ -144,7 +144,7 @@ def _single_terms(terms: Terms, wanted: Collection[str]) -> dict[Unit, Postings]
 
 
 def _characters(shown: Mapping[str, Any]) -> int:
-    return sum(len(text or "") for text in shown.values())
+    return 100 + sum(len(text or "") for text in shown.values())
 
 
 def _moments(column: pa.ChunkedArray) -> npt.NDArray[np.datetime64]:
