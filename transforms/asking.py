@@ -44,7 +44,8 @@ class Requests:
         self._pool = ThreadPoolExecutor(_WAITING_SHARE * fetch.connections, thread_name_prefix="fetch")
         self._running: dict[str, _Running] = {}  # by lane
         self._clients: dict[str, Client] = {}  # by host
-        self._ended: queue.SimpleQueue[tuple[Lane, HostTurn, Request, Any, float]] = queue.SimpleQueue()
+        # No SimpleQueue: CPython's waits for ever if the time to wait is over before it begins to.
+        self._ended: queue.Queue[tuple[Lane, HostTurn, Request, Any, float]] = queue.Queue()
 
     def __len__(self) -> int:
         return len(self._running)
