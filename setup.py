@@ -35,11 +35,13 @@ setup(
     ],
     extras_require={
         "images": ["pillow>=11"],  # watch.images looks at pixels
+        "korean": ["kiwipiepy>=0.23"],  # morphemes; its model, which it brings, has 100 MB
         "flink": ["apache-flink-libraries>=1.20,<1.21"],  # a cluster to try it on; docs/flink.md says why this version
         "benchmark": ["ir-measures>=0.3", "tantivy>=0.25"],  # judges of search, and an engine to compare with
         "test": [
             "axe-core-python>=0.1",  # a judge of accessibility, in JavaScript
             "hypothesis>=6.100",
+            "kiwipiepy>=0.23",
             "mypy>=1.15",
             "pillow>=11",
             "pytest>=8.3",

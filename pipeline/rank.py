@@ -6,7 +6,7 @@ of one machine, about 1 kB a link.
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 import numpy as np
@@ -22,6 +22,13 @@ from transforms.tables import DOCUMENTS, HOST_RANKS, LINKS, RANKS, TableFile, Ta
 from transforms.votes import Pages
 
 _ROW_GROUP = 10_000
+
+
+def unranked_links(manifests: Iterable[Manifest]) -> int:
+    """How many links there are to rank; 0 if that was done after the last update step."""
+    manifests = list(manifests)
+    rounds = {step: max((m.round for m in manifests if m.step == step), default=0) for step in ("update", "rank")}
+    return sum(file.rows for file in files_of(manifests, "links")) if rounds["update"] > rounds["rank"] else 0
 
 
 def rank(crawl: CrawlDir, settings_digest: str, now: datetime) -> Manifest:

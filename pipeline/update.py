@@ -128,7 +128,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "duplicates": judged.shard_to_duplicates,
         "stale": watched.shard_to_stale,
         "near": near.by_shard,
-    } | "FinishPages" >> FinishPages(root, round_, partitions, dead)
+    } | "FinishPages" >> FinishPages(root, round_, step.settings.documents.korean_morphemes, partitions, dead)
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
     trapped = _files(pipeline, "Waiting", step.frontier) | "Trapped" >> beam.FlatMap(

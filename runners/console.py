@@ -57,6 +57,9 @@ def describe_manifest(manifest: Manifest) -> str:
     if manifest.step == "compact":
         before, after = len(manifest.index_replaced), len(manifest.index)
         return f"round {manifest.round} compact: {before} segments of the index merged into {after}, {took}"
+    if manifest.step == "rank":
+        found = f"{counters['links']} links between {counters['pages']} pages of {counters['hosts']} hosts"
+        return f"round {manifest.round} rank: {found}, {took}"
     return (
         f"round {manifest.round} update: {counters.get('documents_rows', 0)} documents"
         f" ({counters.get('duplicates', 0)} duplicates), {counters.get('links_rows', 0)} links,"

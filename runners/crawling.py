@@ -16,6 +16,8 @@ from runners.console import Console, run_interruptibly
 from runners.engines import RUNNERS, OptionsError, engine
 from runners.errors import Usage
 from runners.lock import Lock
+from runners.ranking import rank_after_crawl
+from transforms import morphemes
 from transforms.addresses import blocked, literal_loopback
 from transforms.client import allowed_networks
 from transforms.crawl_dir import CrawlDir, frontier_files, visible_files
@@ -96,9 +98,14 @@ def crawl(arguments: argparse.Namespace) -> int:
         if seeds:
             console.say(describe_added(add_seeds(directory, seeds, settings_digest(settings), datetime.now(UTC))))
         stop = StopSignal()
-        end = run_interruptibly(
-            lambda: run_crawl(directory, settings, chosen, console, stop, arguments.rounds), stop, console
-        )
+
+        def rounds() -> End:
+            end = run_crawl(directory, settings, chosen, console, stop, arguments.rounds)
+            if not stop.is_set():
+                rank_after_crawl(directory, settings, console)
+            return end
+
+        end = run_interruptibly(rounds, stop, console)
         console.say(describe_end(end, directory))
     return 0
 
@@ -158,6 +165,8 @@ def _refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
         open_downloaders(settings)
     except PluginError as error:
         raise Usage(str(error)) from error
+    if settings.documents.korean_morphemes and not morphemes.is_available():
+        raise Usage(f"documents.korean_morphemes = true needs kiwipiepy: {morphemes.HOW_TO_INSTALL}")
 
 
 def _warn_of_refused(settings: Settings, seeds: list[Seed], console: Console) -> None:

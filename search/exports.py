@@ -25,6 +25,7 @@ from search.terms import Ints
 from transforms import ciff
 from transforms.analysis import word_classes
 from transforms.index_invert import PHRASE_FIELDS, Longs
+from transforms.morphemes import PREFIX
 
 DESCRIPTION = (
     "Beamtrawl: title and body of web pages. Words of letters and digits, NFKC and case-folded; Snowball stems by the"
@@ -32,6 +33,7 @@ DESCRIPTION = (
     " removed. Documents are named by their URLs."
 )
 
+_NONE = np.empty(0, np.int32)
 _ROWS = 4_096  # terms of a run that are in memory at a time
 
 
@@ -51,38 +53,35 @@ def write_ciff(index: Index, sink: IO[bytes]) -> ciff.Header:
     """
     with tempfile.TemporaryDirectory() as name, Path(name, "lists").open("w+b") as spool:
         runs: list[Path] = []
-        documents = tokens = lists = 0
+        lengths: list[Ints] = []  # by segment, of the documents that count
+        lists = 0
         for number, (segment, mask) in enumerate(index.parts()):
             runs.append(Path(name, str(number)))
-            tokens += _write_run(runs[-1], segment, mask, documents)
-            documents += int(mask.sum())
+            lengths.append(_write_run(runs[-1], segment, mask, sum(map(len, lengths))))
         for bag in _merged(runs):
             spool.write(ciff.postings_list(bag.term, np.diff(bag.docs, prepend=0).tolist(), bag.frequencies.tolist()))
             lists += 1
-        header = ciff.Header(lists, documents, tokens, DESCRIPTION)
+        tokens = sum(int(of_segment.sum()) for of_segment in lengths)
+        header = ciff.Header(lists, sum(map(len, lengths)), tokens, DESCRIPTION)
         sink.write(ciff.header(header))
         spool.seek(0)
         shutil.copyfileobj(spool, sink)
-    records = itertools.chain.from_iterable(itertools.starmap(_lengths, index.parts()))
+    urls = (segment.facts["url"].filter(pa.array(mask)).to_pylist() for segment, mask in index.parts())
+    records = zip(itertools.chain.from_iterable(urls), np.concatenate([_NONE, *lengths]).tolist(), strict=True)
     for number, (url, length) in enumerate(records):
         sink.write(ciff.doc_record(number, url, length))
     return header
 
 
-def _lengths(segment: Segment, mask: Mask) -> Iterator[tuple[str, int]]:
-    """The URLs of the documents that count, with their tokens."""
-    lengths = np.add.reduce([segment.lengths[field] for field in PHRASE_FIELDS])
-    return zip(segment.facts["url"].filter(pa.array(mask)).to_pylist(), lengths[mask].tolist(), strict=True)
-
-
-def _write_run(path: Path, segment: Segment, mask: Mask, first: int) -> int:
+def _write_run(path: Path, segment: Segment, mask: Mask, first: int) -> Ints:
     """Write the bags of a segment, sorted by term; its documents that count get numbers from `first` on.
 
-    Gives the number of tokens.
+    Gives their lengths. Korean morphemes are left out: they say again what bigrams say.
     """
     terms, starts, docs, by_field, *_ = segment.inverted()
     frequencies = np.add.reduce([by_field[field] for field in PHRASE_FIELDS])
-    counted = mask[docs] & (frequencies > 0)
+    is_word = np.array([not term.startswith(PREFIX) for term in terms], bool)
+    counted = mask[docs] & (frequencies > 0) & np.repeat(is_word, np.diff(starts))
     docs, frequencies = docs[counted], frequencies[counted]
     names, classes = _classes(segment, terms, np.repeat(np.arange(len(terms)), np.diff(starts))[counted], docs)
     # A posting each, in one number that sorts as term and document do.
@@ -94,7 +93,7 @@ def _write_run(path: Path, segment: Segment, mask: Mask, first: int) -> int:
     table = pa.table([pa.array(names, pa.string()), *lists], list(_Bag._fields))
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table, _ROWS)
-    return int(sums.sum())
+    return np.bincount(numbers[docs] - first, frequencies, int(mask.sum())).astype(np.int32)
 
 
 def _classes(segment: Segment, terms: list[str], term_of: Longs, docs: Ints) -> tuple[list[str], Longs]:

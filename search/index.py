@@ -1,6 +1,7 @@
 """The index of a crawl: all its segments as one."""
 
 import functools
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,8 +19,11 @@ from search.segment import Segment
 from search.snippets import snippet
 from search.spelling import Dictionary
 from transforms.crawl_dir import CrawlDir, CrawlDirError
+from transforms.morphemes import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
 from transforms.segments import live_index
 from transforms.tombstones import alive, read_tombstones
+
+_LOG = logging.getLogger(__name__)
 
 
 class _Candidate(NamedTuple):
@@ -67,7 +71,7 @@ class Index:
         Any text is a query; `search.query` tells what it means. With `per_host`, further hits of a host come after
         those of others (`clustering.by_host`).
         """
-        asked = parse(query)
+        asked = parse(query, self._morphemes)
         scored = self._scored(asked)
         most = offset + limit if per_host is None else whole_windows(offset + limit)
         total, candidates = self._best(asked, scored, most)
@@ -107,6 +111,19 @@ class Index:
                     url, shown["title"] or "", text, facts["language"], facts["fetched_at"], facts["noarchive"], forms
                 )
         return None
+
+    def _morphemes(self, text: str) -> list[str]:
+        """The morphemes by which documents may be found; none if the index has none."""
+        return morphemes(text) if is_korean(text) and self._has_morphemes else []
+
+    @functools.cached_property
+    def _has_morphemes(self) -> bool:
+        marker = (ANALYSED,)
+        if not len(self._corpus.scored([marker])[marker].scores):
+            return False
+        if not is_available():
+            _LOG.warning("Korean words are found by bigrams alone, though the index knows more: %s", HOW_TO_INSTALL)
+        return is_available()
 
     def _scored(self, asked: Query) -> dict[Unit, Scored]:
         """All that the query asks for."""

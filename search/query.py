@@ -6,13 +6,14 @@
 
 A word stands for all its forms; a phrase, of one word or more, for exactly these. A word that holds several (node.js,
 3.11) asks for each of them, and documents that have them in a row rank higher; with an operator or a field it is a
+phrase. A Korean word asks for its morphemes, too, where the index has them; with an operator, for all of them or the
 phrase. Fields are title and url; filters are
 site, lang, type, after and before. Whatever makes no sense in all this is left out or taken as words, so that every
 query has an answer.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ MAX_PARTS = 256
 
 _MAX_WHOLE = 8  # words of a longer piece, as of a Chinese sentence, are not looked for in a row unless in quotes
 _SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # as don't and crawler's: one word to all but the analysis
+_HANGUL = re.compile("[\uac00-\ud7a3]+")
 _MAX_DEPTH = 16
 
 
@@ -88,8 +90,10 @@ class Query(NamedTuple):
         return (*self.words, *self.phrases)
 
 
-def parse(text: str) -> Query:
+def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: ()) -> Query:
     """The query in a text; nothing is malformed.
+
+    `morphemes` gives further terms of a word, by which documents in Korean are found (`transforms.morphemes`).
 
     >>> query = parse('fast "full text" -odd site:a.org')
     >>> query.words, query.phrases
@@ -99,7 +103,7 @@ def parse(text: str) -> Query:
     """
     text = text.encode(errors="replace").decode()  # an argument that is not UTF-8 comes with lone surrogates
     text = text.lower() if text.strip() in _OPERATORS else text
-    parser = _Parser(_lexemes(text))
+    parser = _Parser(_lexemes(text), morphemes)
     condition = parser.query()
     words = tuple(dict.fromkeys(parser.words))[:MAX_TERMS]
     telling = tuple(word for word in words if word not in STOP_WORDS)
@@ -181,13 +185,15 @@ class _Piece(NamedTuple):
     """The terms of what was written in one piece, before it is known what it is to mean."""
 
     terms: tuple[str, ...]
+    morphemes: tuple[str, ...] = ()
 
 
 class _Parser:
     """Reads the lexemes by recursive descent, and notes what scores."""
 
-    def __init__(self, lexemes: Iterable[_Lexeme]) -> None:
+    def __init__(self, lexemes: Iterable[_Lexeme], morphemes: Callable[[str], Sequence[str]]) -> None:
         self._lexemes = list(lexemes)
+        self._morphemes = morphemes
         self._next = 0
         self.words: list[str] = []
         self.phrases: list[tuple[str, ...]] = []
@@ -199,7 +205,7 @@ class _Parser:
         while self._next < len(self._lexemes) and not self._take(")"):
             part = self._part(scores)
             if isinstance(part, _Piece):
-                may += map(Word, part.terms)
+                may += map(Word, part.terms + part.morphemes)
             elif isinstance(part, Any) or (isinstance(part, Word) and part.field is None):
                 may.append(part)
             elif part is not None:
@@ -243,8 +249,9 @@ class _Parser:
         is_word = lexeme.kind not in _FIELDS
         text = f"{lexeme.kind} {lexeme.text}" if lexeme.kind in _FILTERS else lexeme.text
         terms = tuple(tokens(text))[:MAX_TERMS]
+        morphemes = () if lexeme.is_quoted or not is_word else tuple(self._morphemes(text))[:MAX_TERMS]
         if scores:
-            self.words += terms
+            self.words += terms + morphemes
             is_whole = len(terms) <= _MAX_WHOLE and not _SHORTENED.fullmatch(text)
             if len(terms) > 1 and (lexeme.is_quoted or is_whole):
                 self.phrases.append(terms)
@@ -252,7 +259,7 @@ class _Parser:
             return None
         if not is_word:
             return Word(terms[0], lexeme.kind) if len(terms) == 1 else Phrase(terms, lexeme.kind)
-        return Phrase(terms) if lexeme.is_quoted else _Piece(terms)
+        return Phrase(terms) if lexeme.is_quoted else _Piece(terms, morphemes)
 
     def _take(self, kind: str) -> bool:
         """Whether a lexeme of this kind is next; if so, it is done with."""
@@ -263,9 +270,13 @@ class _Parser:
 
 
 def _whole(part: Condition | _Piece) -> Condition:
-    if isinstance(part, _Piece):
-        return Word(part.terms[0]) if len(part.terms) == 1 else Phrase(part.terms)
-    return part
+    if not isinstance(part, _Piece):
+        return part
+    exact = Word(part.terms[0]) if len(part.terms) == 1 else Phrase(part.terms)
+    # Of what is partly in another script, morphemes tell a part.
+    if not part.morphemes or not all(map(_HANGUL.fullmatch, part.terms)):
+        return exact
+    return Any((exact, All(tuple(map(Word, part.morphemes)))))
 
 
 def _join(kind: type[All] | type[Any], parts: Iterable[Condition | _Piece | None]) -> Condition | _Piece | None:

@@ -24,7 +24,7 @@ def documents(*rows):
     )
 
 
-def commit(crawl, round_, *segments, gone=()):
+def commit(crawl, round_, *segments, gone=(), korean_morphemes=False):
     """Commit an update step of a round with an index segment of each list of rows.
 
     Rows may also have `anchors` and a `link_rank`. Older versions of them, and the URLs that are `gone`, are buried.
@@ -32,7 +32,8 @@ def commit(crawl, round_, *segments, gone=()):
     folders = [f"index/round={round_:06d}/shard-{number}" for number in range(len(segments))]
     links = {}
     for folder, rows in zip(folders, segments, strict=True):
-        write_segment(crawl.root, folder, documents(*({"round": round_} | row for row in rows)))
+        table = documents(*({"round": round_} | row for row in rows))
+        write_segment(crawl.root, folder, table, korean_morphemes)
         if any("anchors" in row or "link_rank" in row for row in rows):
             links[folder] = links_folder(folder, "test")
             _add_links(crawl.root, folder, links[folder], {row["url"]: row for row in rows})
@@ -51,8 +52,8 @@ def _add_links(root, folder, links, by_url):
     write_links(root, links, docs["language"].to_pylist(), anchors, [row.get("link_rank", 0.0) for row in rows])
 
 
-def indexed(path, *segments):
+def indexed(path, *segments, korean_morphemes=False):
     """A crawl of one round with these segments."""
     crawl = CrawlDir(str(path))
-    commit(crawl, 1, *segments)
+    commit(crawl, 1, *segments, korean_morphemes=korean_morphemes)
     return crawl

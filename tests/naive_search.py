@@ -8,14 +8,15 @@ from search.query import All, Any, Filter, Not, Phrase, Word, day, parse
 from transforms.analysis import tokens, word_class
 from transforms.index import url_text
 from transforms.index_forms import stemmed_as
+from transforms.morphemes import ANALYSED
 
 FIELDS = ("title", "body", "headings", "url", "anchors")
 
 
 class Document:
-    """A row of a corpus, in words."""
+    """A row of a corpus, in words. Those in Korean have morphemes, too, if there is something that gives them."""
 
-    def __init__(self, row):
+    def __init__(self, row, morphemes=None):
         self.row = row
         texts = {
             "title": row.get("title") or "",
@@ -25,6 +26,10 @@ class Document:
             "anchors": "\n".join(row.get("anchors") or ()),
         }
         self.words = {field: tokens(texts[field]) for field in FIELDS}
+        if morphemes and row.get("language", "en") == "ko":
+            for field in ("title", "body", "headings"):
+                self.words[field] += morphemes(texts[field])
+            self.words["body"].append(ANALYSED)
         self.language = stemmed_as(row.get("language", "en"))
         self.classes = {field: [word_class(word, self.language) for word in self.words[field]] for field in FIELDS}
 
@@ -92,9 +97,10 @@ def newest(rows, gone):
 class Naive:
     """The documents that count, ready to be read from the first to the last."""
 
-    def __init__(self, rows, gone=()):
+    def __init__(self, rows, gone=(), morphemes=None):
         """Of rows, and of (round, URL) of pages that were gone in it."""
-        self.documents = [Document(row) for row in newest(rows, gone)]
+        self.documents = [Document(row, morphemes) for row in newest(rows, gone)]
+        self.parse = functools.partial(parse, morphemes=morphemes) if morphemes else parse
         self.average = {
             field: sum(len(d.words[field]) for d in self.documents) / len(self.documents) for field in FIELDS
         }
@@ -126,7 +132,7 @@ class Naive:
 
     def search(self, text):
         """(score, URL) of all documents that match, best first."""
-        query = parse(text)
+        query = self.parse(text)
         units = [*query.words, *query.phrases]
         found = []
         for number, document in enumerate(self.documents):

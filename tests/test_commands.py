@@ -60,6 +60,7 @@ def test_a_crawl_tells_of_each_step_and_of_its_end(first_run: tuple[Path, Ran]) 
     steps = [
         "2 seeds added",
         *(f"round {n} {step}:" for n in (1, 2) for step in ("fetch", "update")),
+        "round 2 rank: 6 links between 5 pages of 2 hosts, in ",
         "the frontier is",
     ]
     lines = err.splitlines()
@@ -162,7 +163,7 @@ def test_search_explains_scores(crawled: Path) -> None:
     lines = beamtrawl("search", crawled, "herring", "--explain", "--limit", 1, "--per-host", 1).out.splitlines()
     assert re.fullmatch(r"   score \d+\.\d+ = sum of", lines[5])
     assert re.fullmatch(r"     \d+\.\d+ herring \(.*body \d.*; in 2 documents\)", lines[6])
-    assert lines[7] == "     times 1.000 for links, 1.000 for quality, 1.000 for freshness"
+    assert lines[7] == "     times 1.009 for links, 1.000 for quality, 1.000 for freshness"
     (hit,) = json.loads(beamtrawl("search", crawled, "제철", "--explain", "--json").out)["hits"]
     assert [part["text"] for part in hit["explanation"]["parts"]] == ["제철"]
 

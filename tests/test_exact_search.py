@@ -12,10 +12,12 @@ from tests.corpus import commit
 from tests.naive_search import Naive
 from transforms.compaction import ALL, Policy
 from transforms.crawl_dir import CrawlDir
+from transforms.morphemes import morphemes
 
 WORDS = [
     *("run", "runs", "running", "runner", "naïve", "naive", "gift", "gifts", "Gifte", "the", "of"),
-    *("node.js", "foo_bar", "3.11", "C++", ".NET", "네이버", "검색엔진", "全文検索", "全文", "b", "c", "d"),
+    *("node.js", "foo_bar", "3.11", "C++", ".NET", "네이버", "검색엔진", "물을 마신", "全文検索", "全文"),
+    *("b", "c", "d"),
 ]
 SITES = ["a.test", "b.a.test", "c.test"]
 QUERIES = 500
@@ -57,7 +59,7 @@ def corpus(seed, rounds):
 
 def query(pick):
     """A text that asks for something, often in odd ways."""
-    words = [*WORDS, "missing", "RUN", "Geschenk", "don't", "node", "bar", "검색"]
+    words = [*WORDS, "missing", "RUN", "Geschenk", "don't", "node", "bar", "검색", "물", "엔진은"]
 
     def part():
         word = pick.choice(words)
@@ -81,14 +83,16 @@ def query(pick):
 
 
 @pytest.mark.parametrize(
-    ("segments", "rounds"), [(1, 1), (3, 1), (2, 3)], ids=["one segment", "many", "pages visited again"]
+    ("segments", "rounds", "korean"),
+    [(1, 1, False), (3, 1, False), (2, 3, False), (2, 1, True)],
+    ids=["one segment", "many", "pages visited again", "Korean morphemes"],
 )
-def test_scores_and_order_are_those_of_the_formula(tmp_path, segments, rounds):
+def test_scores_and_order_are_those_of_the_formula(tmp_path, segments, rounds, korean):
     written = corpus(segments * 10 + rounds, rounds)
     crawl = CrawlDir(str(tmp_path))
     for number, rows in enumerate(written, 1):
-        commit(crawl, number, *(rows[n::segments] for n in range(segments)))
-    naive = Naive([row for rows in written for row in rows])
+        commit(crawl, number, *(rows[n::segments] for n in range(segments)), korean_morphemes=korean)
+    naive = Naive([row for rows in written for row in rows], morphemes=morphemes if korean else None)
     assert_same_answers(Index.open(crawl), naive, random.Random(segments), QUERIES)
 
 

@@ -87,6 +87,13 @@ def test_an_index_without_documents(tmp_path):
     assert (postings, documents, header.average_doclength) == ({}, [], 0)
 
 
+def test_korean_is_exported_as_pairs_of_characters_alone(tmp_path):
+    for name, is_on in (("plain", False), ("taken_apart", True)):
+        crawl = indexed(tmp_path / name, FIRST, korean_morphemes=is_on)
+        beamtrawl("export", "ciff", crawl.root, tmp_path / f"{name}.ciff")
+    assert (tmp_path / "plain.ciff").read_bytes() == (tmp_path / "taken_apart.ciff").read_bytes()
+
+
 NUMBERS = st.integers(0, 2**31 - 1)
 
 

@@ -1,13 +1,18 @@
 """`beamtrawl rank`: from links to ranks, anchors and searches."""
 
+import io
+from pathlib import Path
+
 import pytest
 
+from runners.console import Console
+from runners.ranking import rank_after_crawl
 from search.index import Index
 from tests.command_line import beamtrawl, failure
 from tests.corpus import documents
 from transforms.crawl_dir import CrawlDir, Manifest, files_of
 from transforms.index import write_segment
-from transforms.settings import Settings, render
+from transforms.settings import Ranking, Settings, render
 from transforms.tables import HOST_RANKS, RANKS, TableWriter, read_table
 from transforms.urls import url_key
 
@@ -85,7 +90,7 @@ def test_ranks_anchors_and_searches(crawl):
     before = Index.open(crawl).search("lighthouse beacon")
     ran = beamtrawl("rank", crawl.root)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("11 links between 9 pages of 3 hosts, in ")
+    assert ran.out.startswith("round 2 rank: 11 links between 9 pages of 3 hosts, in ")
 
     ranks = {row["url"]: row for row in table(crawl, "ranks", RANKS)}
     assert ranks[PAGE]["anchors"] == [
@@ -130,3 +135,29 @@ def test_without_links_there_is_nothing_to_rank(tmp_path):
     CrawlDir(str(tmp_path)).commit(Manifest("seeds", 0, "", (), {}, (), "", ""))
     code, message = failure("rank", tmp_path)
     assert (code, message) == (1, f"{tmp_path} has no links yet; go on with: beamtrawl crawl {tmp_path}")
+
+
+def after_crawl(crawl, **ranking):
+    """What the end of a crawl says of its links."""
+    rank_after_crawl(crawl, Settings(ranking=Ranking(**ranking)), Console(told := io.StringIO()))
+    return told.getvalue()
+
+
+def test_a_crawl_ends_with_it_if_there_is_something_new(crawl):
+    assert after_crawl(crawl, after_crawl=False) == ""
+    by_hand = f"beamtrawl rank {crawl.root}\n"
+    assert after_crawl(crawl, max_links=15) == f"16 links are not ranked, for ranking.max_links = 15: {by_hand}"
+    assert Index.open(crawl).search("beacon").total == 0
+    assert after_crawl(crawl, max_links=16).startswith("round 2 rank: 11 links between 9 pages of 3 hosts, in ")
+    assert Index.open(crawl).search("beacon").total == 1
+    assert after_crawl(crawl) == ""
+
+
+def test_that_it_fails_is_told_and_fails_no_crawl(crawl):
+    before = len(crawl.manifests())
+    for file in files_of(crawl.manifests(), "links"):
+        Path(crawl.path(file.path)).write_bytes(b"damaged")
+    line = after_crawl(crawl)
+    assert line.startswith("the links could not be ranked: ")
+    assert line.endswith(f"; try again with: beamtrawl rank {crawl.root}\n")
+    assert len(crawl.manifests()) == before

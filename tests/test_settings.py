@@ -101,12 +101,13 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "limits": 6,
         "politeness": 8,  # shared_delay as well
         "fetch": 17,
-        "documents": 4,
+        "documents": 5,
         "watch": 3,
         "recrawl": 0,
         "sitemaps": 5,
         "aliases": 1,
         "traps": 2,
+        "ranking": 2,
     }
     assert "\n# depth = …\n" in render(Settings())
 
@@ -172,7 +173,7 @@ BAD = {
         2,
         "unknown table or key colours; known: "
         "[robot], [scope], [limits], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps], [aliases], "
-        "[traps]",
+        "[traps], [ranking]",
     ),
     "no kinds": ("[documents]\nkinds = []", 2, 'documents.kinds = []: must name a kind, such as "html"'),
     "no downloader": (

@@ -159,8 +159,9 @@ _OPEN = pa.array([Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED, Outco
 class _FinishFn(beam.DoFn):
     """Takes a shard: all pages of some hosts, and which of them are duplicates, or near duplicates."""
 
-    def __init__(self, root: str, round_: int, partitions: int) -> None:
+    def __init__(self, root: str, round_: int, korean_morphemes: bool, partitions: int) -> None:
         self._root, self._round, self._partitions = root, round_, partitions
+        self._korean_morphemes = korean_morphemes
 
     def process(self, shard: tuple[int, dict[str, Iterable[bytes]]], dead: Iterable[bytes]) -> Iterator[Any]:
         number, sides = shard
@@ -197,7 +198,7 @@ class _FinishFn(beam.DoFn):
         if not documents.num_rows:
             return None
         folder = new_path("index", self._round, f"shard-{number:04d}", suffix="")
-        write_segment(self._root, folder, documents)
+        write_segment(self._root, folder, documents, self._korean_morphemes)
         return TableFile("index", folder, documents.num_rows, 0, {})
 
 
@@ -249,10 +250,12 @@ class FinishPages(beam.PTransform):
     duplicates are not indexed either.
     """
 
-    def __init__(self, root: str, round_: int, partitions: int, dead: "beam.PCollection[bytes]") -> None:
+    def __init__(
+        self, root: str, round_: int, korean_morphemes: bool, partitions: int, dead: "beam.PCollection[bytes]"
+    ) -> None:
         super().__init__()
         self._dead = beam.pvalue.AsList(dead)
-        self._fn = _FinishFn(root, round_, partitions)
+        self._fn = _FinishFn(root, round_, korean_morphemes, partitions)
 
     def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> "Finished":
         finished = (

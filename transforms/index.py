@@ -28,17 +28,18 @@ import pyarrow.parquet as pq
 from transforms.index_files import groups, numbers, slices, write_opening, write_sorted, write_stored
 from transforms.index_forms import Forms, forms_of, stemmed_as, terms_by_language
 from transforms.index_invert import PHRASE_FIELDS, Inverted, Longs, invert
+from transforms.morphemes import ANALYSED, morphemes
 
 POSTINGS, FORMS = "postings.parquet", "forms.parquet"
 DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
 
-ROW_GROUP_POSTINGS = 16_384
+ROW_GROUP_POSTINGS = 4_096
 """Postings of a row group, at most, unless a single term has more: what a lookup decodes."""
 
-FORMS_GROUP = 512
+FORMS_GROUP = 256
 """Rows of a row group of `forms`: what looking a word up decodes."""
 
-DOCSTORE_GROUP = 16
+DOCSTORE_GROUP = 8
 """Documents of a row group of the docstore: what showing a hit decodes."""
 
 FIELD_BITS: Mapping[str, tuple[int, int]] = {
@@ -59,15 +60,18 @@ FACTS = (
 _STORED = pa.schema([(name, pa.string()) for name in ("title", "description", "text")])
 
 
-def write_segment(root: str, folder: str, documents: pa.Table) -> None:
+def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes: bool = False) -> None:
     """Index documents as a new segment in a folder below the crawl directory.
 
     `documents` has the columns of `tables.DOCUMENTS` and only rows that may be found: leaving out duplicates
     and NOINDEX is the caller's part. The text of a NOARCHIVE document is indexed, but not stored for showing.
-    Needs about 50 bytes of memory a token: bound a segment to some ten thousand pages.
+    Needs about 50 bytes of memory a token: bound a segment to some ten thousand pages. With `korean_morphemes`,
+    documents in Korean have those among their terms, too, which needs the extra `korean`.
     """
     documents = documents.take(in_order(documents))
-    index = invert(_texts(documents))
+    texts = _texts(documents)
+    further = _morphemes(texts, documents["language"].to_pylist()) if korean_morphemes else None
+    index = invert(texts, further)
     write_index(root, folder, [index], with_lengths(documents.select(FACTS), index), [_docstore(documents)])
 
 
@@ -185,6 +189,19 @@ def _texts(documents: pa.Table) -> Mapping[str, list[str]]:
         "headings": ["\n".join(headings or ()) for headings in documents["headings"].to_pylist()],
         "url": [url_text(url) for url in documents["url"].to_pylist()],
     }
+
+
+def _morphemes(texts: Mapping[str, Sequence[str]], languages: Sequence[str | None]) -> dict[str, list[list[str]]]:
+    """By field, the morphemes of the documents in Korean; one term more in the body says that they are there."""
+    is_korean = [language == "ko" for language in languages]
+    found = {
+        field: [morphemes(text) if korean else [] for text, korean in zip(texts[field], is_korean, strict=True)]
+        for field in ("title", "body", "headings")
+    }
+    found["body"] = [
+        [*terms, ANALYSED] if korean else [] for terms, korean in zip(found["body"], is_korean, strict=True)
+    ]
+    return found
 
 
 def _postings(index: Inverted) -> pa.Table:

@@ -27,8 +27,8 @@ FOOTER_KEY = "beamtrawl.footer."
 It is a Parquet file of metadata alone, compressed by zstd, in base64.
 """
 
-_LEVEL = 9
 _CODEC = pa.Codec("zstd")
+_NOISE = {"positions.list.element": 4}  # and how hard to try
 
 
 def numbers(type_: pa.DataType) -> pa.ListType:
@@ -55,14 +55,12 @@ def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[p
 
     Lookups by that column are what it is for; there are no statistics of others.
     """
-    encodings, compression = {}, {}
+    encodings = {}
     for field in schema:
         is_list = pa.types.is_list(field.type)
         column = f"{field.name}.list.element" if is_list else field.name
         is_text = pa.types.is_string(field.type.value_type if is_list else field.type)
         encodings[column] = "DELTA_BYTE_ARRAY" if is_text else "BYTE_STREAM_SPLIT"
-        # The low bytes of positions are close to noise; brotli, which minds their neighbours, still finds something.
-        compression[column] = "brotli" if field.name == "positions" else "zstd"
     return _write(
         root,
         path,
@@ -70,8 +68,9 @@ def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[p
         row_groups,
         use_dictionary=False,
         column_encoding=encodings,
-        compression=compression,
-        compression_level={column: 5 if codec == "brotli" else _LEVEL for column, codec in compression.items()},
+        # The low bytes of positions are close to noise; brotli, which minds their neighbours, still finds something.
+        compression={column: "brotli" if column in _NOISE else "zstd" for column in encodings},
+        compression_level=_NOISE,
         write_statistics=schema.names[:1],
         sorting_columns=[pq.SortingColumn(0)],
         write_page_index=True,  # for engines that look for it; pyarrow does not
@@ -87,7 +86,7 @@ def write_opening(root: str, path: str, table: pa.Table, footers: Mapping[str, p
     """Write the table that is read when a folder is opened, with the footers of the folder's other files by name."""
     schema = table.schema.with_metadata({f"{FOOTER_KEY}{name}": _packed(footer) for name, footer in footers.items()})
     parts = groups(table, slices(table.num_rows, 65_536))
-    _write(root, path, schema, parts, compression="zstd", compression_level=_LEVEL)
+    _write(root, path, schema, parts, compression="zstd")
 
 
 def footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:

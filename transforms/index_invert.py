@@ -46,8 +46,12 @@ class Inverted(NamedTuple):
     lengths: dict[str, Ints]  # by field, the tokens of each of the N documents
 
 
-def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
+def invert(
+    texts: Mapping[str, Sequence[str]], further: Mapping[str, Sequence[Sequence[str]]] | None = None
+) -> Inverted:
     """Invert documents that are given by field: `texts["title"][3]` is document 3's title. PHRASE_FIELDS come first.
+
+    `further["title"][3]` are terms that follow those of the title.
 
     At its heart is one sort: every token has an address (its document, field and place in one number), and
     the sorted pairs of term and address are the index. Takes about 50 bytes of memory a token.
@@ -55,6 +59,10 @@ def invert(texts: Mapping[str, Sequence[str]]) -> Inverted:
     fields = list(texts)
     # Addresses run through the documents, and in each through its fields: span = document * fields + field.
     terms, stream, lengths = _stream([text for document in zip(*texts.values(), strict=True) for text in document])
+    if further:
+        none: Sequence[Sequence[str]] = [()] * (len(lengths) // len(fields))
+        by_document = zip(*(further.get(field, none) for field in fields), strict=True)
+        terms, stream, lengths = _followed(terms, stream, lengths, list(itertools.chain.from_iterable(by_document)))
     spans = lengths + 1
     span_starts = np.cumsum(spans) - spans
     keys = stream << 32 | _ranges(span_starts, lengths)
@@ -119,6 +127,21 @@ def _stream(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
     ).to_numpy()
     before = np.concatenate([[0], np.cumsum(counts[piece_of])])
     return terms, numbers[_ranges(starts[piece_of], counts[piece_of])], np.diff(before[lists.offsets.to_numpy()])
+
+
+def _followed(
+    terms: list[str], stream: Longs, lengths: Longs, further: Sequence[Sequence[str]]
+) -> tuple[list[str], Longs, Longs]:
+    """What `_stream` gives, if after each text came further terms."""
+    added = list(itertools.chain.from_iterable(further))
+    counts = np.array(list(map(len, further)), np.int64)
+    united = sorted({*terms, *added})
+    numbered = pa.array(united, pa.large_string())
+    old, new = (
+        pc.index_in(pa.array(part, pa.large_string()), value_set=numbered).to_numpy().astype(np.int64)
+        for part in (terms, added)
+    )
+    return united, np.insert(old[stream], np.repeat(np.cumsum(lengths), counts), new), lengths + counts
 
 
 def _ranges(firsts: Longs, lengths: Longs) -> Longs:

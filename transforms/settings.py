@@ -116,6 +116,9 @@ class Documents:
     observers: list[str] = _setting(["watch"], "plug-ins that see each new document, and may write alerts")
     near_duplicates: bool = _setting(True, "whether of pages that say nearly the same only the first is indexed")
     similarity: float = _setting(0.75, "the share of word pairs that such pages have in common, from 0.5 to 1")
+    korean_morphemes: bool = _setting(
+        False, "whether Korean pages are found by morphemes, too, and not by bigrams alone; needs the extra korean"
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,6 +164,14 @@ class Traps:
 
 
 @dataclasses.dataclass(frozen=True)
+class Ranking:
+    """When the links of all rounds are counted, for the ranking of searches."""
+
+    after_crawl: bool = _setting(True, "whether a crawl ends with it; beamtrawl rank does it at any time")
+    max_links: int = _setting(2_000_000, "links, at most, of a crawl that does so; each takes 1 kB of memory")
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """All settings; each part is a table of `crawl.toml`."""
 
@@ -175,6 +186,7 @@ class Settings:
     sitemaps: Sitemaps = Sitemaps()
     aliases: Aliases = Aliases()
     traps: Traps = Traps()
+    ranking: Ranking = Ranking()
 
     def __post_init__(self) -> None:
         for part in dataclasses.fields(self):
