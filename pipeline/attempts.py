@@ -1,15 +1,26 @@
-"""Tries at a step: what is there only while one runs, and how it comes to count."""
+"""Tries at a step: where one runs, what is there only meanwhile, and how it comes to count."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import Protocol
 
+import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 
 from transforms.crawl_dir import CrawlDir, Manifest, Step, iso
 from transforms.files import parse_report
 from transforms.index_links import MERGED, links_folder
 from transforms.tables import TableFile
+
+
+class Engine(Protocol):
+    """Where pipelines run."""
+
+    workers: int
+
+    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
+        """Build and run a pipeline to its end; raises if it fails. It will compute for so long, roughly."""
 
 
 class Attempt:

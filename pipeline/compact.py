@@ -5,27 +5,20 @@ What a merge replaces stays where it is, for searches as of earlier rounds, unti
 
 import dataclasses
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol
 
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 
-from pipeline.attempts import Attempt
+from pipeline.attempts import Attempt, Engine
 from transforms.compaction import Policy, measure, merge_group
 from transforms.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
 from transforms.files import ReportFiles
 from transforms.segments import LiveSegment, live_index
 
 _SECONDS = 0.0006  # of computing per document, roughly
-
-
-class Engine(Protocol):
-    """Where pipelines run (as in `pipeline.crawl`)."""
-
-    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,14 +48,15 @@ def merge(crawl: CrawlDir, settings_digest: str, engine: Engine, policy: Policy)
     manifests = crawl.manifests()
     index = live_index(manifests)
     sizes = measure(crawl.root, index, policy.dead)
-    groups = [[index.segments[number] for number in group] for group in policy.choose(sizes)]
-    if not groups:
+    if not (chosen := policy.choose(sizes)):
         return None
+    groups = [[index.segments[number] for number in group] for group in chosen]
+    documents = sum(sizes[number].alive for group in chosen for number in group)
     # Of the last update step: later tombstones, and no others, will mask documents of the merged segments.
     attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
     paths = [file.path for _, file in index.tombstones]
     plan = CompactStep(crawl.root, attempt.step.round, groups, paths, attempt.report)
-    engine.run(partial(build, step=plan), sum(size.alive for size in sizes) * _SECONDS)
+    engine.run(partial(build, step=plan), documents * _SECONDS)
     return attempt.commit(settings_digest, replaced=[s.folder for group in groups for s in group], suffix=_suffix())
 
 

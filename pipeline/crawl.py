@@ -3,16 +3,15 @@
 import hashlib
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 
 from pipeline import fetch, revisits, update
-from pipeline.attempts import Attempt
+from pipeline.attempts import Attempt, Engine
 from pipeline.compact import merge
 from pipeline.releases import release
 from transforms.aliases import known_rules
@@ -43,15 +42,6 @@ _FETCH_SECONDS, _UPDATE_SECONDS, _REVISIT_SECONDS = (
     0.006,
     0.0001,
 )  # of computing per page, roughly (benchmarks/README.md)
-
-
-class Engine(Protocol):
-    """Where pipelines run."""
-
-    workers: int
-
-    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
-        """Build and run a pipeline to its end; raises if it fails. It will compute for so long, roughly."""
 
 
 class Observer(Protocol):

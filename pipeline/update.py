@@ -10,12 +10,13 @@ from typing import Any
 import apache_beam as beam
 
 from transforms.aliases import Known, LearnAliases, ReadHeld, with_forms
-from transforms.contents import JudgeContents
+from transforms.contents import JudgeContents, released_by_digest
 from transforms.documents import FinishPages, add_rejections, dead_keys
 from transforms.files import ReportFiles, WriteRows
 from transforms.history import CollectKeys, ReadMatching
 from transforms.host_rows import add_turn, newest
 from transforms.near_duplicates import FindNearDuplicates
+from transforms.near_rows import gone_rows
 from transforms.parsing import ParseVisits
 from transforms.settings import Settings
 from transforms.sitemap_links import FollowSitemaps
@@ -97,20 +98,30 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "FollowSitemaps" >> FollowSitemaps(root, step.settings, partitions, seed_hosts)
     )
 
-    digests = parsed.contents | "Digests" >> CollectKeys(step.visit_rows, "digest")
+    released = parsed.facts | "Released" >> beam.FlatMap(released_by_digest, partitions)
+    contents = (parsed.contents, released) | "NewAndReleased" >> beam.Flatten()
+    digests = contents | "Digests" >> CollectKeys(step.visit_rows, "digest")
     earlier_digests = _files(pipeline, "Digests", step.digests) | "EarlierDigests" >> ReadMatching(
         root, DIGESTS, "digest", partitions, digests
     )
-    judged = {"new": parsed.contents, "earlier": earlier_digests} | "JudgeContents" >> JudgeContents(root, round_)
+    judged = {
+        "new": parsed.contents,
+        "earlier": earlier_digests,
+        "released": released,
+    } | "JudgeContents" >> JudgeContents(root, round_)
 
     watched = _watch(pipeline, step, parsed.shard_to_yields, judged.shard_to_duplicates)
     near = {
         "documents": parsed.near,
         "duplicates": judged.shard_to_duplicates,
+        "released": released,
     } | "FindNearDuplicates" >> FindNearDuplicates(
         root, round_, step.settings.documents.similarity, step.near, partitions, step.visit_rows
     )
 
+    unrepresented = (
+        released | "Gone" >> beam.FlatMap(gone_rows, round_) | "WriteGone" >> WriteRows(root, "near", round_)
+    )
     dead = parsed.facts | "Dead" >> beam.FlatMap(dead_keys)
     finished = {
         "pages": parsed.shard_to_pages,
@@ -175,7 +186,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     )
     alerts = parsed.alerts | "WriteAlerts" >> WriteRows(root, "alerts", round_, "kind")
     written = (judged.files, watched.files, finished.files, learned.files, states, hosts, rejections, alerts)
-    files = (*written, tombstones) | "Files" >> beam.Flatten()
+    files = (*written, unrepresented, tombstones) | "Files" >> beam.Flatten()
     files | "Report" >> ReportFiles(step.report)
 
 

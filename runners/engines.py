@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
-from pipeline.crawl import Engine
+from pipeline.attempts import Engine
 from runners.direct import DirectEngine
 from runners.flink import JOB_SERVER_OPTIONS, FlinkEngine
 

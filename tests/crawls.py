@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.crawl import End, Engine, StopSignal, run_crawl, settings_digest
+from pipeline.attempts import Engine
+from pipeline.crawl import End, StopSignal, run_crawl, settings_digest
 from pipeline.seeds import Seed, add_seeds
 from runners.direct import DirectEngine
 from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files

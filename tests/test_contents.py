@@ -8,8 +8,8 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.contents import DUPLICATES, PAIRS, JudgeContents, judge_contents
-from transforms.parsing import CONTENTS
+from transforms.contents import DUPLICATES, PAIRS, RELEASED, JudgeContents, judge_contents, released
+from transforms.parsing import CONTENTS, FACTS
 from transforms.tables import DIGESTS, from_ipc, read_table, to_ipc
 from transforms.urls import url_key
 
@@ -23,6 +23,9 @@ def content(url, depth=1, digest=TEXT, shard=0, yields=False):
 
 def earlier(url, digest=TEXT):
     return {"digest": digest, "url_key": url_key(url), "url": url, "depth": 9, "round": 1}
+
+
+NOBODY = {"digest": TEXT, "url_key": None, "url": None, "depth": None, "round": 2}
 
 
 def judged(contents, known=()):
@@ -69,6 +72,51 @@ def test_the_first_document_keeps_the_content(contents, known, duplicates, new):
     assert judged(contents, known) == (duplicates, new)
 
 
+def left(url, digest=TEXT):
+    return {"digest": digest, "url_key": url_key(url)}
+
+
+# contents of the round, earlier digests, which pages have them no longer, {duplicate: of what}, who has a new content
+RELEASES = {
+    "nobody has it": ([], [earlier("/a")], [left("/a")], {}, {None}),
+    "another page has it now": ([content("/b")], [earlier("/a")], [left("/a")], {}, {"/b"}),
+    "two others": ([content("/b"), content("/c")], [earlier("/a")], [left("/a")], {"/c": "/b"}, {"/b"}),
+    "a duplicate has it no longer": ([content("/c")], [earlier("/a")], [left("/b")], {"/c": "/a"}, set()),
+    "another content": ([content("/c")], [earlier("/a")], [left("/a", OTHER)], {"/c": "/a"}, set()),
+    "since an earlier round": ([content("/b")], [earlier("/a"), NOBODY], [], {}, {"/b"}),
+    "kept by another since": (
+        [content("/c")],
+        [earlier("/a"), NOBODY, earlier("/b") | {"round": 3}],
+        [],
+        {"/c": "/b"},
+        set(),
+    ),
+    "once more": ([], [earlier("/a"), NOBODY], [left("/a")], {}, set()),
+}
+
+
+@pytest.mark.parametrize(("contents", "known", "released", "duplicates", "new"), RELEASES.values(), ids=RELEASES)
+def test_a_content_that_its_keeper_has_no_longer_is_free(contents, known, released, duplicates, new):
+    found, kept = judge_contents(contents, known[::-1], released)
+    names = {url_key(row["url"]): row["url"] for row in [*contents, *known] if row["url"]}
+    assert {names[d["url_key"]]: names[d["duplicate_of"]] for d in found} == duplicates
+    assert {row["url"] for row in kept} == new
+
+
+def test_which_visits_leave_a_content():
+    visits = {
+        "the same": {"outcome": "fetched", "digest": TEXT, "digest_before": TEXT},
+        "another": {"outcome": "fetched", "digest": OTHER, "digest_before": TEXT},
+        "first visit": {"outcome": "fetched", "digest": TEXT},
+        "gone": {"outcome": "gone", "digest_before": TEXT},
+        "never there": {"outcome": "gone"},
+        "trouble": {"outcome": "timeout", "digest_before": TEXT},
+        "not modified": {"outcome": "not_modified", "digest_before": TEXT},
+    }
+    facts = pa.Table.from_pylist([{"url": url} | fact for url, fact in visits.items()], schema=FACTS)
+    assert [(row["url"], row["is_gone"]) for row in released(facts).to_pylist()] == [("another", False), ("gone", True)]
+
+
 CONTENT = st.builds(content, st.text("ab", min_size=1, max_size=3), st.integers(0, 2), st.sampled_from([TEXT, OTHER]))
 
 
@@ -95,6 +143,7 @@ def test_a_round_writes_its_new_digests_and_tells_each_shard_its_duplicates(tmp_
     sides = {
         "new": [(0, to_ipc(pa.Table.from_pylist(contents, schema=CONTENTS)))],
         "earlier": [(0, to_ipc(pa.Table.from_pylist([earlier("/old", OTHER)], schema=DIGESTS)))],
+        "released": [(0, to_ipc(RELEASED.empty_table()))],
     }
     root = str(tmp_path)
 

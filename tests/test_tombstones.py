@@ -85,7 +85,8 @@ def found(path: Path, word: str = "lamp", as_of: int | None = None) -> set[str]:
 
 
 def test_the_index_holds_what_the_last_answers_of_a_site_were(tmp_path: Path) -> None:
-    now, broken = pages(), {"/broken": html("Broken", "lamp text of a server that will break")}
+    now = pages() | {"/new": status(404)}
+    broken = {"/broken": html("Broken", "lamp text of a server that will break")}
     hosts = {
         "a.test": {path: lambda _, path=path: now[path] for path in now},
         "b.test": {"/broken": lambda _: broken["/broken"]},
@@ -100,7 +101,8 @@ def test_the_index_holds_what_the_last_answers_of_a_site_were(tmp_path: Path) ->
         now |= {
             "/changed": html("The changed page", "another lamp"),
             "/gone": status(404),
-            "/moved": redirect("/same", 301),
+            "/moved": redirect("/new", 301),
+            "/new": now["/moved"],
             "/hidden": Answer(body=now["/hidden"].body.replace(b"<h1>", NOINDEX.encode() + b"<h1>")),
             "/copy": now["/same"],
             "/lost": html("404 Not Found", "The page was not found"),
@@ -123,5 +125,5 @@ def test_the_index_holds_what_the_last_answers_of_a_site_were(tmp_path: Path) ->
 
         now |= {path: before[path] for path in ("/gone", "/hidden", "/lost")}
         crawl(tmp_path, [web.url("a.test", "/gone")], **again)
-        assert found(tmp_path) == {"/broken", "/same", "/changed", "/gone", "/hidden", "/lost"}
+        assert found(tmp_path) == {"/broken", "/same", "/changed", "/gone", "/hidden", "/lost", "/new"}
         assert found(tmp_path, as_of=3) == {"/broken", "/same", "/changed"}

@@ -11,7 +11,7 @@ import pytest
 from apache_beam.portability.api import beam_provision_api_pb2
 from google.protobuf import json_format, text_format
 
-from pipeline.crawl import Engine
+from pipeline.attempts import Engine
 from runners.engines import engine
 from runners.worker import harness_environment
 from search.index import Index

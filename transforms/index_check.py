@@ -22,7 +22,7 @@ from transforms.tombstones import alive, read_tombstones
 
 
 def index_faults(root: str, index: LiveIndex) -> Iterator[str]:
-    """What is wrong with an index that is searched: a line each, with the file. One segment at a time is in memory."""
+    """What is wrong with an index that is searched: a line each, with the file. A few terms at a time are in memory."""
     try:
         tombstones = read_tombstones(root, [file.path for _, file in index.tombstones])
     except CrawlDirError as error:

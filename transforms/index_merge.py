@@ -19,7 +19,6 @@ from transforms.index_read import read_blocks, read_file, read_rows
 
 Bools = npt.NDArray[np.bool_]
 
-
 ROWS = 256 * DOCSTORE_GROUP
 """Documents whose texts are in memory at a time."""
 

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 
 from transforms.crawl_dir import CrawlDirError
-from transforms.index import DOCS, POSTINGS, undo_gaps, unpack
+from transforms.index import DOCS, POSTINGS, ROW_GROUP_POSTINGS, undo_gaps, unpack
 from transforms.index_files import INDEX_VERSION, VERSION_KEY
 from transforms.index_invert import PHRASE_FIELDS, Inverted, Longs
 from transforms.tables import open_parquet
 
-BLOCK = 4
+BLOCK = 65_536 // ROW_GROUP_POSTINGS
 """Row groups that are decoded at a time."""
 
 

@@ -7,7 +7,7 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transforms.contents import DUPLICATES
+from transforms.contents import DUPLICATES, RELEASED
 from transforms.history import Batch, CollectKeys, matching_rows, split, split_by
 from transforms.keys import Bloom
 from transforms.near import DOCUMENT, ENTRIES, PAIRS, VERDICTS, decide, entries, find_pairs
@@ -19,6 +19,12 @@ def _changed(batch: bytes) -> Iterator[tuple[None, bytes]]:
     """The keys of documents that were visited before, and have changed."""
     documents = from_ipc([batch], DOCUMENT)
     for key in documents.filter(pc.fill_null(documents["stays"], False))["url_key"].to_pylist():
+        yield None, key
+
+
+def _released(batch: Batch) -> Iterator[tuple[None, bytes]]:
+    """The keys of pages that no longer have the content that they had."""
+    for key in from_ipc([batch[1]], RELEASED)["url_key"].to_pylist():
         yield None, key
 
 
@@ -96,9 +102,9 @@ class NearDuplicates(NamedTuple):
 class FindNearDuplicates(beam.PTransform):
     """Which documents of a round are near duplicates, and of which representatives, of this round or of earlier ones.
 
-    Takes {"documents": DOCUMENT in batches, also of those without a signature, "duplicates": DUPLICATES by shard};
-    `paths` are those of table near, and `expected` the documents of the round, roughly. What it costs grows with the
-    documents of the round, and with the history as far as its signatures have to be read.
+    Takes {"documents": DOCUMENT in batches, also of those without a signature, "duplicates": DUPLICATES by shard,
+    "released": RELEASED}; `paths` are those of table near, and `expected` the documents of the round, roughly. What it
+    costs grows with the documents of the round, and with the history as far as its signatures have to be read.
     """
 
     def __init__(
@@ -122,9 +128,11 @@ class FindNearDuplicates(beam.PTransform):
         pairs = (
             {"new": new, "earlier": earlier} | "WithEarlier" >> beam.CoGroupByKey() | "Pair" >> beam.ParDo(self._pairs)
         )
+        changed = sides["documents"] | "Changed" >> beam.FlatMap(_changed)
+        released = sides["released"] | "Released" >> beam.FlatMap(_released)
         together = {
             "pairs": pairs | "Pairs" >> beam.Map(lambda batch: (None, batch)),
-            "changed": sides["documents"] | "Changed" >> beam.FlatMap(_changed),
+            "changed": (changed, released) | "ChangedAndReleased" >> beam.Flatten(),
             "duplicates": sides["duplicates"] | "Duplicates" >> beam.MapTuple(lambda _, batch: (None, batch)),
         }
         verdicts = (

@@ -1,9 +1,14 @@
 """What a round keeps of its near duplicates: columns of documents, rows of table near."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transforms.tables import DOCUMENTS, KEY, NEAR, conform
+from transforms.contents import RELEASED
+from transforms.history import Batch
+from transforms.tables import DOCUMENTS, KEY, NEAR, conform, from_ipc
 
 
 def mark_near_duplicates(pages: pa.Table, verdicts: pa.Table) -> pa.Table:
@@ -34,3 +39,10 @@ def near_rows(pages: pa.Table) -> pa.Table:
     pages = pages.set_column(place, NEAR.field("signature"), signature.cast(NEAR.field("signature").type))
     changed = pc.or_(pages["signature"].is_valid(), pc.fill_null(pages["stays"], False))
     return conform(pages.filter(pc.and_(pages["is_document"], changed)), NEAR)
+
+
+def gone_rows(released: Batch, round_: int) -> Iterator[dict[str, Any]]:
+    """Rows of table near for pages that are gone: they represent nothing any more."""
+    pages = from_ipc([released[1]], RELEASED)
+    for row in pages.filter(pages["is_gone"]).to_pylist():
+        yield {"url_key": row["url_key"], "url": row["url"], "depth": row["depth"], "round": round_, "signature": None}

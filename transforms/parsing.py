@@ -60,6 +60,7 @@ FACTS = pa.schema(
         ("redirect_to", pa.string()),
         ("respelled", pa.string()),  # the URL of a redirect that leads to another spelling of the same URL
         ("digest", KEY),
+        ("digest_before", KEY),
         ("denied_meta", pa.bool_()),
         ("etag", pa.string()),
         ("last_modified", pa.string()),

@@ -28,15 +28,14 @@ _KEYS = pa.schema([("url_key", KEY)])
 
 
 def withdrawn(facts: pa.Table) -> pa.Table:
-    """FATES by how visits ended (columns of `parsing.FACTS`): the last answer counts, trouble is no answer.
+    """FATES by how visits ended (`parsing.FACTS`): the last answer counts, trouble is no answer.
 
     A redirect to another spelling of its own URL says nothing, since the page is visited again.
     """
     fetched = pc.equal(facts["outcome"], Outcome.FETCHED)
-    taken_back = pc.is_in(facts["outcome"], pa.array(sorted(TAKEN_BACK), pa.string()))
     reason = pc.case_when(
         pc.make_struct(
-            pc.and_(taken_back, pc.is_null(facts["respelled"])),
+            is_taken_back(facts),
             pc.and_(fetched, pc.fill_null(facts["denied_meta"], False)),
             pc.and_(fetched, pc.is_null(facts["digest"])),  # nothing of it is read any more
         ),
@@ -45,6 +44,13 @@ def withdrawn(facts: pa.Table) -> pa.Table:
         pa.scalar(Outcome.UNWANTED_TYPE.value),
     )
     return pa.Table.from_arrays([facts["url_key"], reason], schema=FATES).filter(pc.is_valid(reason))
+
+
+def is_taken_back(facts: pa.Table) -> pa.ChunkedArray:
+    """Whether the answers to visits say that there is no page any more, or none that may be asked for."""
+    return pc.and_(
+        pc.is_in(facts["outcome"], pa.array(sorted(TAKEN_BACK), pa.string())), pc.is_null(facts["respelled"])
+    )
 
 
 def bury(fates: Iterable[tuple[bytes, str]], had_content: Iterable[bytes], round_: int) -> list[dict]:
