@@ -1,11 +1,12 @@
 """How well search finds the page that somebody means: held-out anchors of a crawl as queries.
 
-    python benchmarks/known_item.py DIR [--queries N] [--tantivy]
+    python benchmarks/known_item.py DIR [--queries N] [--host HOST]… [--tantivy]
 
 DIR is a crawl. Of pages with two anchors or more (`transforms/votes.py`), one that leads to no other page is hidden,
 wherever it stands, and asked for as it is; the page is the one right answer. MRR@10 is the mean of one over its place
-among the first ten hits, or 0. `first` is the share of queries with the page in the first place. With --tantivy, the
-same queries go to tantivy over the same pages and fields, boosted as here, with its English stemmer.
+among the first ten hits, or 0. `first` is the share of queries with the page in the first place. With --host, pages
+of these hosts alone are asked for. With --tantivy, the same queries go to tantivy over the same pages and fields,
+boosted as here, with its English stemmer.
 """
 
 import argparse
@@ -35,7 +36,9 @@ from transforms import votes
 from transforms.crawl_dir import CrawlDir, files_of
 from transforms.index import DOCS, url_text
 from transforms.link_graph import distinct, pagerank
+from transforms.segments import live_index
 from transforms.tables import DOCUMENTS, LINKS, open_parquet, read_table
+from transforms.urls import host
 
 HIDDEN = "index/known-item"
 """Where the anchors without the hidden ones are kept while the benchmark runs, below DIR."""
@@ -49,7 +52,7 @@ class Item(NamedTuple):
     anchor: str
 
 
-def hide(tallied: pa.Table, pages: votes.Pages, indexed: set[str], most: int) -> tuple[list[Item], pa.Table]:
+def hide(tallied: pa.Table, pages: votes.Pages, askable: set[str], most: int) -> tuple[list[Item], pa.Table]:
     """The items, and the anchors that are left."""
     folded = pc.utf8_lower(tallied["anchor"])
     alone = {row["values"] for row in pc.value_counts(folded).to_pylist() if row["counts"] == 1}
@@ -59,7 +62,7 @@ def hide(tallied: pa.Table, pages: votes.Pages, indexed: set[str], most: int) ->
     items = []
     for target, anchors in by_page.items():
         candidates = sorted(a for a in anchors if a.lower() in alone and len(re.findall(r"\w+", a)) > 1)
-        if len(anchors) > 1 and candidates and pages.urls[target] in indexed:
+        if len(anchors) > 1 and candidates and pages.urls[target] in askable:
             items.append(Item(target, pages.urls[target], random.Random(pages.urls[target]).choice(candidates)))
     items = sorted(random.Random(0).sample(items, min(most, len(items))))
     hidden = {(item.number, item.anchor) for item in items}
@@ -110,11 +113,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dir")
     parser.add_argument("--queries", type=int, default=2_000)
+    parser.add_argument("--host", action="append", dest="hosts", metavar="HOST")
     parser.add_argument("--tantivy", action="store_true")
     arguments = parser.parse_args()
     crawl = CrawlDir(arguments.dir)
     manifests = crawl.require_manifests()
-    segments = [folder for manifest in manifests for folder in manifest.index]
+    segments = [segment.folder for segment in live_index(manifests).segments]
     indexed: set[str] = set()
     for segment in segments:
         with open_parquet(crawl.root, f"{segment}/{DOCS}") as file:
@@ -124,7 +128,8 @@ def main() -> None:
     pages = votes.pages_of(links)
     endorsing = votes.endorsing(links, documents.select(votes.DOCUMENT_COLUMNS), pages)
     ranks = pagerank(*distinct(endorsing.sources, endorsing.targets, len(pages.urls)), len(pages.urls))
-    items, left = hide(votes.tally(endorsing, pages), pages, indexed, arguments.queries)
+    askable = {url for url in indexed if not arguments.hosts or host(url) in arguments.hosts}
+    items, left = hide(votes.tally(endorsing, pages), pages, askable, arguments.queries)
 
     try:
         for number, segment in enumerate(segments):

@@ -108,7 +108,7 @@ def main() -> None:
         write_segment(root, "one", documents)
         parts = [f"part-{number}" for number in range(SEGMENTS)]
         for number, part in enumerate(parts):
-            write_segment(root, part, documents.take(range(number, documents.num_rows, SEGMENTS)))
+            write_segment(root, part, documents.take(pa.array(range(number, documents.num_rows, SEGMENTS))))
         for folders in (["one"], parts):
             index = Index([Segment(root, folder) for folder in folders])
             first = median(lambda text, i=index: best(i, text), texts)

@@ -68,7 +68,7 @@ class Corpus:
         asked = [
             (start, ask) for start, s in zip(self._starts, self.segments, strict=False) for ask in s.questions(units)
         ]
-        answers = list(_QUESTIONS.map(lambda question: question[1](), asked))
+        answers = list((map if len(asked) == 1 else _QUESTIONS.map)(lambda question: question[1](), asked))
         found = {}
         for unit in units:
             parts = [

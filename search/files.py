@@ -8,10 +8,11 @@ import bisect
 import contextlib
 import os
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -36,8 +37,7 @@ class Files:
 
     def __init__(self, root: str, folder: str) -> None:
         self._root, self._folder = root, folder
-        # A store takes long to open a file, and a disk has only so many files that may be open.
-        self._keeps_open = FileSystems.get_scheme(root) is not None
+        self._is_store = FileSystems.get_scheme(root) is not None
         self._opened: dict[str, list[Any]] = {}
         self._lock = threading.Lock()
         with naming(f"{folder}/{DOCS}"):
@@ -54,43 +54,36 @@ class Files:
         footer = self._footers[name]
         return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
 
-    def read(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> list[pa.Table]:
-        """Some neighbouring columns of row groups, read side by side."""
-        if len(groups) == 1:
-            return [self._read(name, groups[0], columns)]
-        return list(_REQUESTS.map(lambda group: self._read(name, group, columns), groups))
+    def read(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> pa.Table:
+        """Some neighbouring columns of row groups, in the order of the groups."""
+        footer = self._footers[name]
+        spans = list(_joined(_span(footer.row_group(group), columns) for group in sorted(groups)))
+        with naming(f"{self._folder}/{name}"):
+            # Only a store is worth threads: it takes as long for all as for one.
+            fetch = _REQUESTS.map if self._is_store and len(spans) > 1 else map
+            parts = list(fetch(lambda span: self._part(name, span), spans))
+            # Buffered, the reader would ask for what lies between the parts too.
+            with pq.ParquetFile(_Parts(parts), metadata=footer, pre_buffer=False) as file:
+                return file.read_row_groups(groups, columns, use_threads=False)
 
     def find(self, name: str, keys: Collection[str], columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         """The rows that have one of the keys in the first column, by which the file is sorted; each as a table."""
         firsts, lasts = self._ranges[name]
-        by_group: dict[int, list[str]] = {}
-        for key in keys:
-            for group in range(bisect.bisect_left(lasts, key), bisect.bisect_right(firsts, key)):
-                by_group.setdefault(group, []).append(key)
-        for rows, wanted in zip(self.read(name, list(by_group), columns), by_group.values(), strict=True):
-            found = pc.indices_nonzero(pc.is_in(rows.column(0), value_set=pa.array(wanted, pa.string())))
-            for row in found.to_pylist():
-                yield rows.column(0)[row].as_py(), rows.slice(row, 1)
+        groups = {
+            group for key in keys for group in range(bisect.bisect_left(lasts, key), bisect.bisect_right(firsts, key))
+        }
+        rows = self.read(name, sorted(groups), columns)
+        found = pc.is_in(rows.column(0), value_set=pa.array(list(keys), pa.string())).to_numpy()
+        for row in np.flatnonzero(found).tolist():
+            yield rows.column(0)[row].as_py(), rows.slice(row, 1)
 
-    def _read(self, name: str, group: int, columns: Sequence[str]) -> pa.Table:
-        footer = self._footers[name]
-        chunks = footer.row_group(group)
-        wanted = [
-            chunk
-            for chunk in map(chunks.column, range(chunks.num_columns))
-            if chunk.path_in_schema.partition(".")[0] in columns
-        ]
-        start = min(chunk.dictionary_page_offset or chunk.data_page_offset for chunk in wanted)
-        end = max((c.dictionary_page_offset or c.data_page_offset) + c.total_compressed_size for c in wanted)
-        with naming(f"{self._folder}/{name}"):
-            with self._open(name) as source:
-                data = _bytes(source, start, end - start)
-            with pq.ParquetFile(_Part(data, start), metadata=footer) as file:
-                return file.read_row_group(group, columns, use_threads=False)
+    def _part(self, name: str, span: "_Span") -> "_Part":
+        with self._open(name) as source:
+            return _Part(span.start, _bytes(source, span.start, span.end - span.start))
 
     @contextlib.contextmanager
     def _open(self, name: str) -> Iterator[Any]:
-        """A file to read from, for one thread at a time."""
+        """A file to read from, for one thread at a time. Those of a store, which takes long to open one, stay open."""
         with self._lock:
             idle = self._opened.setdefault(name, [])
             file = idle.pop() if idle else None
@@ -103,31 +96,42 @@ class Files:
         except BaseException:
             file.close()
             raise
-        if self._keeps_open:
+        if self._is_store:
             with self._lock:
                 idle.append(file)
         else:
             file.close()
 
 
-class _Part:
-    """Some bytes of a file, as the file, for a reader that asks for no others."""
+class _Span(NamedTuple):
+    start: int
+    end: int
+
+
+class _Part(NamedTuple):
+    start: int
+    data: bytes
+
+
+class _Parts:
+    """Parts of a file, as the file, for a reader that asks for no others."""
 
     closed = False
 
-    def __init__(self, data: bytes, start: int) -> None:
-        self._data, self._start, self._place = data, start, start
+    def __init__(self, parts: Sequence[_Part]) -> None:
+        self._parts, self._place = [_Part(0, b""), *parts], 0  # there may be none
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        self._place = offset + (0, self._place, self._start + len(self._data))[whence]
+        end = self._parts[-1].start + len(self._parts[-1].data)
+        self._place = offset + (0, self._place, end)[whence]
         return self._place
 
     def tell(self) -> int:
         return self._place
 
-    def read(self, size: int = -1) -> bytes:
-        start = self._place - self._start
-        data = self._data[start : start + size if size >= 0 else None]
+    def read(self, size: int) -> bytes:
+        part = self._parts[bisect.bisect_right(self._parts, self._place, key=lambda part: part.start) - 1]
+        data = part.data[self._place - part.start :][:size]
         self._place += len(data)
         return data
 
@@ -136,6 +140,32 @@ class _Part:
 
     def close(self) -> None:
         """There is nothing to close."""
+
+
+def _span(group: pq.RowGroupMetaData, columns: Collection[str]) -> _Span:
+    """Where columns of a row group lie."""
+    chunks = [
+        chunk
+        for chunk in map(group.column, range(group.num_columns))
+        if chunk.path_in_schema.partition(".")[0] in columns
+    ]
+    starts = [chunk.dictionary_page_offset or chunk.data_page_offset for chunk in chunks]
+    ends = [start + chunk.total_compressed_size for start, chunk in zip(starts, chunks, strict=True)]
+    return _Span(min(starts), max(ends))
+
+
+def _joined(spans: Iterable[_Span]) -> Iterator[_Span]:
+    """Rising spans, those that touch one another as one."""
+    last = None
+    for span in spans:
+        if last and last.end == span.start:
+            last = _Span(last.start, span.end)
+            continue
+        if last:
+            yield last
+        last = span
+    if last:
+        yield last
 
 
 def _bytes(source: Any, start: int, length: int) -> bytes:

@@ -145,7 +145,7 @@ def _show_texts(app: flask.Flask, latest: LatestIndex) -> None:
 
 
 def _report(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock) -> None:
-    """`/healthz` and `/metrics`, for operators and what they have look after it."""
+    """`/healthz` and `/metrics`, for what looks after the gateway; `/robots.txt`, for robots."""
     started = clock()
 
     @app.get("/healthz")
@@ -159,6 +159,10 @@ def _report(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Cloc
         except NoIndexError:
             index = None
         return app.response_class(metrics.text(clock() - started, index), content_type=CONTENT_TYPE_LATEST)
+
+    @app.get("/robots.txt")
+    def robots() -> ResponseReturnValue:
+        return app.response_class("User-agent: *\nDisallow: /\n", mimetype="text/plain")
 
 
 def _take_submissions(app: flask.Flask, submit: Submit, clock: Clock) -> None:

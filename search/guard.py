@@ -14,7 +14,7 @@ MAX_FORM = 64 << 10
 """Bytes of a posted form."""
 
 HEADERS = {
-    # Crawled text is always escaped; should any slip through, it still cannot run, load or send anything.
+    # Crawled text is always escaped; should any slip through, it still can run or load nothing.
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",

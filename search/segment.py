@@ -44,7 +44,7 @@ class Segment:
             self.link_ranks: npt.NDArray[np.float64] = np.zeros(self.documents)
         else:
             files = Files(root, links)
-            self._terms.append(Terms(files, ["anchors"], languages))
+            self._terms.append(Terms(files, ["anchors"], self.languages))
             self.lengths["anchors"] = files.docs["length_anchors"].to_numpy()
             self.link_ranks = files.docs["link_rank"].to_numpy().astype(np.float64)
         self.published = _moments(self.facts["published_at"])
@@ -52,7 +52,6 @@ class Segment:
         self.dates = np.where(np.isnat(self.published), self.fetched, self.published)
         """When each document was published, as it says, or else fetched."""
         self.spam_scores = self.facts["spam_score"].to_numpy()
-        self._shown_ends = np.cumsum(self._files.rows(DOCSTORE))
         self._distinct = functools.lru_cache(self._distinct_values)
         self._shown: Cache[int, dict[str, Any]] = Cache(self._read_shown, SHOWN, _characters)
 
@@ -98,22 +97,21 @@ class Segment:
         return self._own.frequencies()
 
     def inverted(self) -> Inverted:
-        """All terms of its documents, without their positions."""
-        return decode(self._own.everything(), self.facts, OWN_FIELDS)
+        """All terms of its documents, without their positions, and without lengths."""
+        return decode(self._own.everything(), OWN_FIELDS)
 
     def shown(self, docs: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What may be shown of documents, by number: `title`, `description`, `text`, each possibly None."""
         return self._shown.get(list(docs))
 
     def _read_shown(self, docs: Sequence[int]) -> dict[int, dict[str, Any]]:
-        groups = np.searchsorted(self._shown_ends, docs, "right").tolist()
-        distinct = sorted(set(groups))
-        tables = dict(zip(distinct, self._files.read(DOCSTORE, distinct, _SHOWN_COLUMNS), strict=True))
-        firsts = self._shown_ends - self._files.rows(DOCSTORE)
-        return {
-            doc: tables[group].slice(doc - int(firsts[group]), 1).to_pylist()[0]
-            for doc, group in zip(docs, groups, strict=True)
-        }
+        rows = self._files.rows(DOCSTORE)
+        ends = np.cumsum(rows)
+        groups = np.unique(np.searchsorted(ends, docs, "right")).tolist()
+        found = self._files.read(DOCSTORE, groups, _SHOWN_COLUMNS)
+        numbers = np.concatenate([np.arange(ends[group] - rows[group], ends[group]) for group in groups])
+        places = np.searchsorted(numbers, docs)
+        return dict(zip(docs, found.take(pa.array(places)).to_pylist(), strict=True))
 
     def _phrases(self, phrases: Collection[tuple[str, ...]]) -> dict[Unit, Postings]:
         """The documents that have exact forms one right after another; frequencies in title and body."""

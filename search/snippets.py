@@ -65,20 +65,17 @@ def marked(text: str, forms: Mapping[str, str]) -> Snippet:
     return tuple(piece for piece in (*pieces, (text[start:], False)) if piece[0])
 
 
-class _SameLength(dict[int, int]):
-    """The folding of `analysis`, by character and only where one becomes one: all places stay as they are."""
-
-    def __missing__(self, code: int) -> int:
-        folded = unicodedata.normalize("NFKC", chr(code)).casefold()
-        self[code] = ord(folded) if len(folded) == 1 else code
-        return self[code]
-
-
-_FOLDING = _SameLength()
+# Of CJK only what is most of it: all that matters is that none of these has another form.
+_MAY_FOLD = re.compile("[A-Z]|[^\x00-\x7f\u3041-\u30fe\u4e00-\u9fff\uac00-\ud7a3]")
 
 
 def _folded(text: str) -> str:
-    return text.lower() if text.isascii() else text.translate(_FOLDING)
+    """The folding of `analysis`, by character and only where one becomes one: all places stay as they are."""
+    for character in set(_MAY_FOLD.findall(text)):
+        folded = unicodedata.normalize("NFKC", character).casefold()
+        if len(folded) == 1 and folded != character:
+            text = text.replace(character, folded)
+    return text
 
 
 def _matches(folded: str, forms: Mapping[str, str]) -> list[_Match]:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 import pytest
+from protego import Protego
 
 from search.gateway import MAX_QUERY, MAX_TEXT, create_app
 from search.guard import MAX_FORM
@@ -272,3 +273,8 @@ def test_browsers_learn_how_to_search(client):
     asked = {kind: re.sub(r"{\w+\?}", "", url.replace("{searchTerms}", "number7")) for kind, url in templates.items()}
     assert "1 page found" in client.get(asked["text/html"]).text
     assert client.get(asked["application/json"]).json["total"] == 1
+
+
+def test_robots_keep_out(client):
+    rules = Protego.parse(client.get("/robots.txt").text)
+    assert not rules.can_fetch("http://a.test/?q=common", "AnyBot")

@@ -1,5 +1,6 @@
 """How the gateway is operated: what it reports, what it bounds, and what it survives."""
 
+import contextlib
 import http.client
 import itertools
 import logging
@@ -14,7 +15,6 @@ from tests.corpus import commit, indexed
 from tests.gateways import serving
 from transforms.crawl_dir import CrawlDir, Manifest
 
-FORM = "application/x-www-form-urlencoded"
 WORDS = [{"url": f"http://a.test/{n}", "text": f"word number{n}"} for n in range(3)]
 
 
@@ -139,31 +139,26 @@ def test_answers_say_what_else_a_client_could_do(tmp_path):
     assert (answer.status_code, set(answer.headers["Allow"].split(", "))) == (405, {"GET", "HEAD", "OPTIONS", "POST"})
 
 
+def ask(authority, client, method="GET", path="/", body=None, **headers):
+    """The status of an answer to a client behind a proxy."""
+    with contextlib.closing(http.client.HTTPConnection(authority)) as connection:
+        connection.request(method, path, body, headers | {"X-Forwarded-For": client})
+        with connection.getresponse() as response:
+            response.read()
+            return response.status
+
+
 def test_the_server_bounds_requests_and_believes_the_proxy_that_it_is_told_of(tmp_path):
     indexed(tmp_path, WORDS)
     with serving(tmp_path, "--rate", "0.001", "--trust-proxy", "127.0.0.1") as authority:
-
-        def ask(client, method="GET", path="/", body=None, **headers):
-            connection = http.client.HTTPConnection(authority)
-            connection.request(method, path, body, headers | {"X-Forwarded-For": client})
-            status = connection.getresponse().status
-            connection.close()
-            return status
-
-        assert [ask("192.0.2.1"), ask("192.0.2.1"), ask("192.0.2.2")] == [200, 429, 200]
-        assert ask("192.0.2.3", "POST", body="q=" + "a" * 100_000, **{"Content-Type": FORM}) == 413
-        assert ask("192.0.2.4", "POST", body=bytes(2_000_000), **{"Content-Type": FORM}) == 413
-        assert ask("192.0.2.5", Cookie="a" * 20_000) == 431
-        assert ask("192.0.2.6", path="/healthz") == 200
+        assert [ask(authority, f"192.0.2.{client}") for client in (1, 1, 2)] == [200, 429, 200]
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        assert ask(authority, "192.0.2.3", "POST", body="q=" + "a" * 100_000, **form) == 413
+        assert ask(authority, "192.0.2.4", Cookie="a" * 16_500) == 431
+        assert ask(authority, "192.0.2.5") == 200
 
 
 def test_no_client_chooses_its_own_address(tmp_path):
     indexed(tmp_path, WORDS)
     with serving(tmp_path, "--rate", "0.001") as authority:
-        found = []
-        for client in ("192.0.2.1", "192.0.2.2"):
-            connection = http.client.HTTPConnection(authority)
-            connection.request("GET", "/", headers={"X-Forwarded-For": client})
-            found.append(connection.getresponse().status)
-            connection.close()
-    assert found == [200, 429]
+        assert [ask(authority, f"192.0.2.{client}") for client in (1, 2)] == [200, 429]

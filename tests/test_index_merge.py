@@ -1,5 +1,7 @@
 """Merging segments gives what indexing their documents together gives."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from tests.corpus import documents
 from transforms.index import write_segment
 from transforms.index_invert import OWN_FIELDS, Inverted, invert
 from transforms.index_links import write_links
-from transforms.index_merge import Part, merge, merge_segments
+from transforms.index_merge import ROWS, Part, merge, merge_blocks, merge_segments, terms_of
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "runs", "running", "dé", "日本語"]), max_size=6).map(" ".join)
 DOCUMENTS = st.lists(st.fixed_dictionaries(dict.fromkeys(OWN_FIELDS, TEXTS)), max_size=5)
@@ -26,6 +28,21 @@ def plain(index: Inverted) -> list:
     return [index.terms, list(index.frequencies), list(index.lengths), [(a.dtype.name, a.tolist()) for a in arrays]]
 
 
+def in_blocks(index: Inverted, pick) -> Iterator[Inverted]:
+    """An index in blocks of a few terms; one at least."""
+    first = 0
+    while not first or first < len(index.terms):
+        end = min(first + pick.randint(1, 3), len(index.terms))
+        yield terms_of(index, first, end)
+        first = end or 1
+
+
+def by_term(index: Inverted) -> list:
+    """The postings and positions of each term."""
+    parts = (plain(terms_of(index, number, number + 1)) for number in range(len(index.terms)))
+    return list(parts)
+
+
 @settings(max_examples=100)
 @given(st.lists(DOCUMENTS, min_size=1, max_size=4), st.randoms(use_true_random=False))
 def test_a_merged_index_is_that_of_all_documents_that_are_kept(parts: list[list[dict]], pick) -> None:
@@ -35,8 +52,12 @@ def test_a_merged_index_is_that_of_all_documents_that_are_kept(parts: list[list[
     numbers = [np.full(len(rows), -1) for rows in parts]
     for new, (part, number) in enumerate(kept):
         numbers[part][number] = new
-    found = merge([inverted(rows) for rows in parts], numbers, len(kept))
-    assert plain(found) == plain(inverted([parts[part][number] for part, number in kept]))
+    expected = inverted([parts[part][number] for part, number in kept])
+    assert plain(merge([inverted(rows) for rows in parts], numbers, len(kept))) == plain(expected)
+
+    blocks = list(merge_blocks([in_blocks(inverted(rows), pick) for rows in parts], numbers))
+    assert [term for block in blocks for term in block.terms] == expected.terms
+    assert [rows for block in blocks for rows in by_term(block)] == by_term(expected)
 
 
 def row(number: int) -> dict:
@@ -92,3 +113,14 @@ def test_segments_without_links_stay_without(merged):
     assert not merge_segments(str(merged.parent), [Part("index/2", None, np.ones(100, bool))], "index/one", "index/l")
     assert files(merged / "one") == files(merged / "2")
     assert not (merged / "l").exists()
+
+
+def test_texts_of_many_documents_are_merged_in_parts(tmp_path):
+    rows = [{"url": f"http://h.test/{n:04d}", "title": f"Page {n}"} for n in range(ROWS + 100)]
+    for number, folder in enumerate(("index/0", "index/1")):
+        write(str(tmp_path), folder, rows[number::2], has_links=False)
+    write(str(tmp_path), "index/together", rows[:7] + rows[8:], has_links=False)
+    parts = [Part(f"index/{n}", None, np.ones(len(rows) // 2, bool)) for n in range(2)]
+    parts[1].alive[3] = False
+    merge_segments(str(tmp_path), parts, "index/merged", "index/links")
+    assert files(tmp_path / "index" / "merged") == files(tmp_path / "index" / "together")

@@ -72,6 +72,7 @@ def test_text(html, text):
 def test_headings_are_those_of_the_text():
     parsed = page("<nav><h2>menu</h2></nav><header><h1>A <b>b</b></h1></header><h2>C¶</h2><p>d<h6> </h6><h3>e</h3>")
     assert parsed.headings == ["A b", "C", "e"]
+    assert parsed.text == "A b\nC\nd\ne"
     assert parsed.title == "A b"
 
 

@@ -28,8 +28,8 @@ SMALL = 5_000
 DEAD = 0.5
 """The share of its documents that a segment may keep without being found."""
 
-MOST = 50_000
-"""Documents of a merged segment, at most: merging needs some 100 kB of memory for each."""
+MOST = 200_000
+"""Documents of a merged segment, at most."""
 
 
 class Sized(NamedTuple):

@@ -13,8 +13,10 @@ and short gaps compress well.
 - docs: facts about each document, and `length_FIELD` in tokens (and see `index_files`).
 """
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 import numpy as np
@@ -23,21 +25,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from transforms.index_files import numbers, slices, write_opening, write_sorted, write_stored
-from transforms.index_forms import Forms, forms_of, stemmed_as
+from transforms.index_files import groups, numbers, slices, write_opening, write_sorted, write_stored
+from transforms.index_forms import Forms, forms_of, stemmed_as, terms_by_language
 from transforms.index_invert import PHRASE_FIELDS, Inverted, Longs, invert
 from transforms.morphemes import ANALYSED, morphemes
 
 POSTINGS, FORMS = "postings.parquet", "forms.parquet"
 DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
 
-ROW_GROUP_POSTINGS = 16_384
+ROW_GROUP_POSTINGS = 4_096
 """Postings of a row group, at most, unless a single term has more: what a lookup decodes."""
 
-FORMS_GROUP = 512
+FORMS_GROUP = 256
 """Rows of a row group of `forms`: what looking a word up decodes."""
 
-DOCSTORE_GROUP = 16
+DOCSTORE_GROUP = 8
 """Documents of a row group of the docstore: what showing a hit decodes."""
 
 FIELD_BITS: Mapping[str, tuple[int, int]] = {
@@ -55,6 +57,8 @@ FACTS = (
 )
 """The columns of `tables.DOCUMENTS` that go to `docs`."""
 
+_STORED = pa.schema([(name, pa.string()) for name in ("title", "description", "text")])
+
 
 def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes: bool = False) -> None:
     """Index documents as a new segment in a folder below the crawl directory.
@@ -67,32 +71,54 @@ def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes:
     documents = documents.take(in_order(documents))
     texts = _texts(documents)
     further = _morphemes(texts, documents["language"].to_pylist()) if korean_morphemes else None
-    write_index(root, folder, invert(texts, further), documents.select(FACTS), _docstore(documents))
+    index = invert(texts, further)
+    write_index(root, folder, [index], with_lengths(documents.select(FACTS), index), [_docstore(documents)])
 
 
-def write_index(root: str, folder: str, index: Inverted, facts: pa.Table, docstore: pa.Table) -> None:
-    """Write the files of a segment: an index, and of each of its documents the FACTS and what is shown."""
-    footers = write_terms(root, folder, index, facts["language"].to_pylist())
-    footers[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", docstore, DOCSTORE_GROUP)
-    write_docs(root, folder, facts, index, footers)
-
-
-def write_terms(root: str, folder: str, index: Inverted, languages: Sequence[str | None]) -> dict[str, pq.FileMetaData]:
-    """Write `postings` and `forms`; their footers. `languages` are those of the documents."""
-    forms = _forms(forms_of(index, [stemmed_as(language) for language in languages]))
-    return {
-        POSTINGS: write_sorted(root, f"{folder}/{POSTINGS}", _postings(index), _row_groups(index.starts)),
-        FORMS: write_sorted(root, f"{folder}/{FORMS}", forms, slices(forms.num_rows, FORMS_GROUP)),
-    }
-
-
-def write_docs(
-    root: str, folder: str, facts: pa.Table, index: Inverted, footers: Mapping[str, pq.FileMetaData]
+def write_index(
+    root: str, folder: str, blocks: Iterable[Inverted], docs: pa.Table, docstore: Iterable[pa.Table]
 ) -> None:
-    """Write `docs`: facts, a row a document, and the lengths of the fields. `footers` are those of the other files."""
+    """Write the files of a segment: its terms as in `write_terms`, `docs` with lengths, and what is shown in parts.
+
+    All parts but the last are a multiple of DOCSTORE_GROUP.
+    """
+    footers = write_terms(root, folder, blocks, docs["language"].to_pylist())
+    groups_of_rows = (part for table in docstore for part in groups(table, slices(table.num_rows, DOCSTORE_GROUP)))
+    footers[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows)
+    write_opening(root, f"{folder}/{DOCS}", docs, footers)
+
+
+def write_terms(
+    root: str, folder: str, blocks: Iterable[Inverted], languages: Sequence[str | None]
+) -> dict[str, pq.FileMetaData]:
+    """Write `postings` and `forms`; their footers. `languages` are those of the documents.
+
+    The index comes in blocks of some terms each, in their order, so that it need not be in memory as a whole; there is
+    one at least.
+    """
+    stemmed = [stemmed_as(language) for language in languages]
+    terms: defaultdict[str, list[str]] = defaultdict(list)
+
+    def tables() -> Iterator[tuple[pa.Table, Iterator[int]]]:
+        for block in blocks:
+            for language, used in terms_by_language(block, stemmed).items():
+                terms[language] += used
+            yield _postings(block), _row_groups(block.starts)
+
+    found = tables()
+    first = next(found)
+    row_groups = (part for table, rows in itertools.chain([first], found) for part in groups(table, rows))
+    postings = write_sorted(root, f"{folder}/{POSTINGS}", first[0].schema, row_groups)
+    forms = _forms(forms_of(terms))
+    parts = groups(forms, slices(forms.num_rows, FORMS_GROUP))
+    return {POSTINGS: postings, FORMS: write_sorted(root, f"{folder}/{FORMS}", forms.schema, parts)}
+
+
+def with_lengths(facts: pa.Table, index: Inverted) -> pa.Table:
+    """Facts, a row a document, and the lengths of the fields."""
     for field, lengths in index.lengths.items():
         facts = facts.append_column(f"length_{field}", pa.array(lengths))
-    write_opening(root, f"{folder}/{DOCS}", facts, footers)
+    return facts
 
 
 def pack(frequencies: Mapping[str, npt.NDArray[np.int32]]) -> Longs:

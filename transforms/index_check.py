@@ -1,7 +1,8 @@
 """Whether the files of an index hold together (`index` says what must hold)."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import pyarrow.compute as pc
 from transforms.crawl_dir import CrawlDirError
 from transforms.index import DOCS, DOCSTORE, FORMS, POSTINGS, greatest, in_order, undo_gaps
 from transforms.index_files import footers
-from transforms.index_forms import Forms, forms_of, stemmed_as
-from transforms.index_invert import OWN_FIELDS, PHRASE_FIELDS, Ints, Inverted, Longs
-from transforms.index_read import decode, lists, read_file, read_footer
+from transforms.index_forms import Forms, forms_of, stemmed_as, terms_by_language
+from transforms.index_invert import PHRASE_FIELDS, Ints, Inverted, Longs
+from transforms.index_read import decode, lists, read_file, read_footer, read_parts
 from transforms.segments import LiveIndex, LiveSegment
 from transforms.tables import KEY
 from transforms.tombstones import alive, read_tombstones
@@ -41,105 +42,136 @@ def index_faults(root: str, index: LiveIndex) -> Iterator[str]:
 
 def _segment_faults(root: str, segment: LiveSegment, docs: pa.Table) -> Iterator[str]:
     languages = docs["language"].to_pylist()
-    files = {name: read_file(root, f"{segment.folder}/{name}") for name in (POSTINGS, FORMS, DOCSTORE)}
-    yield from _footer_faults(root, segment.folder, list(files))
-    yield from (f"{segment.folder}/{fault}" for fault in folder_faults(files | {DOCS: docs}, languages, OWN_FIELDS))
+    yield from _folder_faults(root, segment.folder, [POSTINGS, FORMS, DOCSTORE], docs, languages)
+    rows = sum(part.num_rows for part in read_parts(root, f"{segment.folder}/{DOCSTORE}"))
+    if rows != docs.num_rows:
+        yield f"{segment.folder}/{DOCSTORE}: it has {rows} rows, there are {docs.num_rows} documents"
     if not np.array_equal(in_order(docs), np.arange(docs.num_rows)):
         yield f"{segment.folder}/{DOCS}: documents are not sorted by host and URL"
     if segment.links:
-        files = {name: read_file(root, f"{segment.links}/{name}") for name in (POSTINGS, FORMS, DOCS)}
-        yield from _footer_faults(root, segment.links, [POSTINGS, FORMS])
-        yield from (f"{segment.links}/{fault}" for fault in folder_faults(files, languages, ["anchors"]))
+        of_links = read_file(root, f"{segment.links}/{DOCS}")
+        yield from _folder_faults(root, segment.links, [POSTINGS, FORMS], of_links, languages)
 
 
-def _footer_faults(root: str, folder: str, names: Sequence[str]) -> Iterator[str]:
-    """Lookups trust the footers that `docs` has of the other files."""
+def _folder_faults(
+    root: str, folder: str, names: Sequence[str], docs: pa.Table, languages: Sequence[str | None]
+) -> Iterator[str]:
     known = footers(read_footer(root, f"{folder}/{DOCS}"))
     for name in names:
         if name not in known or not known[name].equals(read_footer(root, f"{folder}/{name}")):
-            yield f"{folder}/{DOCS}: it does not have the footer of {name}"
+            yield f"{folder}/{DOCS}: it does not have the footer of {name}"  # by which lookups read
+    forms = read_file(root, f"{folder}/{FORMS}")
+    postings = read_parts(root, f"{folder}/{POSTINGS}")
+    yield from (f"{folder}/{fault}" for fault in folder_faults(postings, forms, docs, languages))
 
 
 def folder_faults(
-    files: Mapping[str, pa.Table], languages: Sequence[str | None], fields: Sequence[str]
+    postings: Iterable[pa.Table], forms: pa.Table, docs: pa.Table, languages: Sequence[str | None]
 ) -> Iterator[str]:
-    """What is wrong with the files of a folder, by name, for documents of these languages and an index of these fields.
+    """What is wrong with the files of a folder, about documents of these languages; each line begins with the file.
 
-    Where rows or lists do not match, the rest cannot be compared, and is not looked at.
+    The postings come in blocks of terms. Only if all is well with them, the rest is compared with what they say.
     """
-    faults = list(_ragged(files, len(languages)))
-    if not faults:
-        index = decode(files[POSTINGS], files[DOCS], fields)
-        faults += _postings_faults(index, files[POSTINGS]["cf"].to_numpy())
-        if index.docs.min(initial=0) >= 0 and index.docs.max(initial=-1) < len(languages):
-            faults += _lengths_faults(index)
-            faults += _forms_faults(index, files[FORMS], languages)
-            if "positions" in files[POSTINGS].column_names:
-                faults += _positions_faults(index, files[POSTINGS]["positions"])
-    yield from faults
+    if docs.num_rows != len(languages):
+        yield f"{DOCS}: it has {docs.num_rows} rows, there are {len(languages)} documents"
+        return
+    said = _Said(docs, [stemmed_as(language) for language in languages])
+    is_sound, last = True, ""
+    for table in postings:
+        faults = list(_block_faults(table, said))
+        terms = table["term"].to_pylist()
+        unsorted = np.array([one >= other for one, other in itertools.pairwise([last, *terms])], bool)
+        faults += _told("terms are not sorted, each once", unsorted, terms)
+        last = terms[-1] if terms else last
+        is_sound = is_sound and not faults
+        yield from (f"{POSTINGS}: {fault}" for fault in faults)
+    if is_sound:
+        yield from said.faults(forms)
 
 
-def _ragged(files: Mapping[str, pa.Table], documents: int) -> Iterator[str]:
-    for name in (DOCS, DOCSTORE):
-        if name in files and files[name].num_rows != documents:
-            yield f"{name}: it has {files[name].num_rows} rows, there are {documents} documents"
-    postings = files[POSTINGS]
-    terms, df = postings["term"].to_pylist(), postings["df"].to_numpy()
-    for name in ("docs", "tf"):
-        wrong = pc.list_value_length(postings[name]).to_numpy() != df
-        yield from _told(f"{POSTINGS}: df is not the length of {name}", wrong, terms)
+class _Said:
+    """What postings say of documents, added up, to be compared with what other files say of them."""
+
+    def __init__(self, docs: pa.Table, stemmed: Sequence[str]) -> None:
+        self.lengths = {
+            name.removeprefix("length_"): docs[name].to_numpy()
+            for name in docs.column_names
+            if name.startswith("length_")
+        }
+        self.documents, self._stemmed = len(stemmed), stemmed
+        self._sums = {field: np.zeros(self.documents) for field in self.lengths}
+        # The largest frequency may stand for a larger one (`index.pack`); what titles have beyond is in body.
+        self._full = {field: np.zeros(self.documents, bool) for field in self.lengths}
+        self._terms: defaultdict[str, list[str]] = defaultdict(list)
+        title, body = (self.lengths.get(field, np.empty(0, np.int32)) for field in PHRASE_FIELDS)
+        self.begins = _starts(title.astype(np.int64) + 1 + body)
+        """Where the places of each document begin, if all are numbered through; one between the fields is free."""
+        self._taken = np.zeros(self.begins[-1], bool)
+        self._taken[self.begins[:-1] + title] = True
+
+    def add(self, index: Inverted) -> None:
+        for field, frequency in index.frequencies.items():
+            self._sums[field] += np.bincount(index.docs, frequency, minlength=self.documents)
+            self._full[field][index.docs[frequency == greatest(field)]] = True
+        for language, terms in terms_by_language(index, self._stemmed).items():
+            self._terms[language] += terms
+
+    def take(self, places: Longs) -> None:
+        self._taken[places] = True
+
+    def faults(self, forms: pa.Table) -> Iterator[str]:
+        for field, lengths in self.lengths.items():
+            wrong = (self._sums[field] != lengths) & ~self._full["title" if field == "body" else field]
+            if wrong.any():
+                yield f"{DOCS}: length_{field} is not the sum of the frequencies, in {int(wrong.sum())} documents"
+        # There are as many positions as places, so if one place is taken twice, another is free.
+        if not self._taken.all():
+            free = _sums(~self._taken, self.begins) > 0
+            yield f"{POSTINGS}: of {int(free.sum())} documents, not each place has one term"
+        found = [Forms(row["class"], row["language"], row["forms"]) for row in forms.to_pylist()]
+        pairs = itertools.zip_longest(found, forms_of(self._terms))
+        if wrong_forms := [one or other for one, other in pairs if one != other]:
+            first = wrong_forms[0].word_class
+            yield f"{FORMS}: {len(wrong_forms)} rows are not what the postings say, the first is of {first!r}"
 
 
-def _postings_faults(index: Inverted, cf: Longs) -> Iterator[str]:
-    unsorted = [one >= other for one, other in itertools.pairwise(index.terms)]
-    yield from _told(f"{POSTINGS}: terms are not sorted, each once", np.array([False, *unsorted]), index.terms)
-    documents = len(next(iter(index.lengths.values())))
+def _block_faults(table: pa.Table, said: _Said) -> Iterator[str]:
+    """What is wrong with postings as such; what they say of documents is added where it makes sense."""
+    terms, df = table["term"].to_pylist(), table["df"].to_numpy()
+    ragged = {name: pc.list_value_length(table[name]).to_numpy() != df for name in ("docs", "tf")}
+    for name, wrong in ragged.items():
+        yield from _told(f"df is not the length of {name}", wrong, terms)
+    if any(wrong.any() for wrong in ragged.values()):
+        return
+    index = decode(table, list(said.lengths))
     occurrences = np.add.reduce([tf.astype(np.int64) for tf in index.frequencies.values()])
-    wrong = {
+    outside = (index.docs < 0) | (index.docs >= said.documents)
+    for what, postings in {
         "document numbers do not rise": ~_rising(index.docs, index.starts),
-        "document numbers are out of range": (index.docs < 0) | (index.docs >= documents),
-        "a document does not have the term": (occurrences <= 0) | (np.min([*index.frequencies.values()], axis=0) < 0),
-    }
-    for what, postings in wrong.items():
-        yield from _told(f"{POSTINGS}: {what}", _sums(postings, index.starts) > 0, index.terms)
-    yield from _told(f"{POSTINGS}: cf is not the sum of tf", _sums(occurrences, index.starts) != cf, index.terms)
+        "document numbers are out of range": outside,
+        "a document does not have the term": occurrences <= 0,
+    }.items():
+        yield from _told(what, _sums(postings, index.starts) > 0, terms)
+    yield from _told("cf is not the sum of tf", _sums(occurrences, index.starts) != table["cf"].to_numpy(), terms)
+    if not outside.any():
+        said.add(index)
+        if "positions" in table.column_names:
+            yield from _positions_faults(index, table["positions"], said)
 
 
-def _lengths_faults(index: Inverted) -> Iterator[str]:
-    # A frequency that is as large as it can be may stand for more (`index.pack`); what titles have beyond is in body.
-    full = {field: index.docs[tf == greatest(field)] for field, tf in index.frequencies.items()}
-    for field, lengths in index.lengths.items():
-        wrong = np.bincount(index.docs, index.frequencies[field], minlength=len(lengths)) != lengths
-        wrong[full["title" if field == "body" else field]] = False
-        if wrong.any():
-            yield f"{DOCS}: length_{field} is not the sum of the frequencies, in {int(wrong.sum())} documents"
-
-
-def _forms_faults(index: Inverted, forms: pa.Table, languages: Sequence[str | None]) -> Iterator[str]:
-    expected = forms_of(index, [stemmed_as(language) for language in languages])
-    found = [Forms(row["class"], row["language"], row["forms"]) for row in forms.to_pylist()]
-    if wrong := [one or other for one, other in itertools.zip_longest(found, expected) if one != other]:
-        yield f"{FORMS}: {len(wrong)} rows are not what the postings say, the first is of {wrong[0]}"
-
-
-def _positions_faults(index: Inverted, column: pa.ChunkedArray) -> Iterator[str]:
+def _positions_faults(index: Inverted, column: pa.ChunkedArray, said: _Said) -> Iterator[str]:
     counts = np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS])
     starts, gaps = lists(column)
     ragged = np.diff(starts) != _sums(counts, index.starts)
-    yield from _told(f"{POSTINGS}: there are not as many positions as occurrences", ragged, index.terms)
+    yield from _told("there are not as many positions as occurrences", ragged, index.terms)
     if ragged.any():
         return
     positions, docs = undo_gaps(gaps, counts), np.repeat(index.docs, counts)
-    title, body = (index.lengths[field] for field in PHRASE_FIELDS)
-    spans = title.astype(np.int64) + 1 + body
-    wrong = ~_rising(positions, _starts(counts)) | (positions < 0) | (positions >= spans[docs])
-    yield from _told(f"{POSTINGS}: positions do not rise within the document", _sums(wrong, starts) > 0, index.terms)
+    places = said.begins[docs] + positions
+    wrong = ~_rising(positions, _starts(counts)) | (positions < 0) | (places >= said.begins[docs + 1])
+    yield from _told("positions do not rise within the document", _sums(wrong, starts) > 0, index.terms)
     if not wrong.any():
-        begins = _starts(spans)
-        taken = np.bincount(begins[docs] + positions, minlength=begins[-1])
-        taken[begins[:-1] + title] += 1  # the place that is left free between the fields
-        if (taken != 1).any():
-            yield f"{POSTINGS}: of {int((_sums(taken != 1, begins) > 0).sum())} documents, not each place has one term"
+        said.take(places)
 
 
 def _rising(values: Ints, starts: Longs) -> npt.NDArray[np.bool_]:

@@ -27,8 +27,8 @@ FOOTER_KEY = "beamtrawl.footer."
 It is a Parquet file of metadata alone, compressed by zstd, in base64.
 """
 
-_LEVEL = 9
 _CODEC = pa.Codec("zstd")
+_NOISE = {"positions.list.element": 4}  # and how hard to try
 
 
 def numbers(type_: pa.DataType) -> pa.ListType:
@@ -42,45 +42,51 @@ def slices(rows: int, most: int) -> Iterator[int]:
         yield min(most, rows - start)
 
 
-def write_sorted(root: str, path: str, table: pa.Table, row_groups: Iterable[int]) -> pq.FileMetaData:
-    """Write a table that is sorted by its first column, of strings, in row groups of so many rows each; its footer.
+def groups(table: pa.Table, rows: Iterable[int]) -> Iterator[pa.Table]:
+    """A table in parts of so many rows each."""
+    start = 0
+    for count in rows:
+        yield table.slice(start, count)
+        start += count
+
+
+def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> pq.FileMetaData:
+    """Write rows that are sorted by the first column, of strings; the file's footer.
 
     Lookups by that column are what it is for; there are no statistics of others.
     """
-    encodings, compression = {}, {}
-    for field in table.schema:
+    encodings = {}
+    for field in schema:
         is_list = pa.types.is_list(field.type)
         column = f"{field.name}.list.element" if is_list else field.name
         is_text = pa.types.is_string(field.type.value_type if is_list else field.type)
         encodings[column] = "DELTA_BYTE_ARRAY" if is_text else "BYTE_STREAM_SPLIT"
-        # The low bytes of positions are close to noise; brotli, which minds their neighbours, still finds something.
-        compression[column] = "brotli" if field.name == "positions" else "zstd"
     return _write(
         root,
         path,
-        table,
+        schema,
         row_groups,
         use_dictionary=False,
         column_encoding=encodings,
-        compression=compression,
-        compression_level={column: 5 if codec == "brotli" else _LEVEL for column, codec in compression.items()},
-        write_statistics=table.column_names[:1],
+        # The low bytes of positions are close to noise; brotli, which minds their neighbours, still finds something.
+        compression={column: "brotli" if column in _NOISE else "zstd" for column in encodings},
+        compression_level=_NOISE,
+        write_statistics=schema.names[:1],
         sorting_columns=[pq.SortingColumn(0)],
         write_page_index=True,  # for engines that look for it; pyarrow does not
     )
 
 
-def write_stored(root: str, path: str, table: pa.Table, rows: int) -> pq.FileMetaData:
-    """Write a table whose rows are fetched by number, in row groups of so many; its footer."""
-    groups = slices(table.num_rows, rows)
-    return _write(root, path, table, groups, compression="zstd", use_dictionary=False, write_statistics=False)
+def write_stored(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> pq.FileMetaData:
+    """Write rows that are fetched by number; the file's footer."""
+    return _write(root, path, schema, row_groups, compression="zstd", use_dictionary=False, write_statistics=False)
 
 
 def write_opening(root: str, path: str, table: pa.Table, footers: Mapping[str, pq.FileMetaData]) -> None:
     """Write the table that is read when a folder is opened, with the footers of the folder's other files by name."""
-    packed = {f"{FOOTER_KEY}{name}": _packed(footer) for name, footer in footers.items()}
-    table = table.replace_schema_metadata(packed)
-    _write(root, path, table, slices(table.num_rows, 65_536), compression="zstd", compression_level=_LEVEL)
+    schema = table.schema.with_metadata({f"{FOOTER_KEY}{name}": _packed(footer) for name, footer in footers.items()})
+    parts = groups(table, slices(table.num_rows, 65_536))
+    _write(root, path, schema, parts, compression="zstd")
 
 
 def footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:
@@ -104,13 +110,12 @@ def _unpacked(value: bytes) -> pq.FileMetaData:
     return pq.read_metadata(pa.BufferReader(_CODEC.decompress(data[4:], int.from_bytes(data[:4]))))
 
 
-def _write(root: str, path: str, table: pa.Table, row_groups: Iterable[int], **options: object) -> pq.FileMetaData:
-    metadata = (table.schema.metadata or {}) | {VERSION_KEY: str(INDEX_VERSION)}
-    table = table.replace_schema_metadata(metadata)
+def _write(
+    root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table], **options: object
+) -> pq.FileMetaData:
+    schema = schema.with_metadata((schema.metadata or {}) | {VERSION_KEY: str(INDEX_VERSION)})
     with FileSystems.create(FileSystems.join(root, *path.split("/"))) as sink:
-        with pq.ParquetWriter(sink, table.schema, **options) as writer:
-            start = 0
+        with pq.ParquetWriter(sink, schema, **options) as writer:
             for rows in row_groups:
-                writer.write_table(table.slice(start, rows), row_group_size=rows)
-                start += rows
+                writer.write_table(rows.replace_schema_metadata(schema.metadata), row_group_size=rows.num_rows)
         return writer.writer.metadata

@@ -6,7 +6,7 @@ So "gift" finds "gifts" in English documents, and in German ones it finds "Gifte
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,18 +28,25 @@ def stemmed_as(language: str | None) -> str:
     return language if language in STEMMERS else ""
 
 
-def forms_of(index: Inverted, languages: Sequence[str]) -> list[Forms]:
-    """The forms of all words, sorted, but for those that have one form which is the class itself.
-
-    `languages` has how each document is stemmed.
-    """
+def terms_by_language(index: Inverted, languages: Sequence[str]) -> dict[str, list[str]]:
+    """The terms that documents of each language have, sorted; `languages` has how each document is stemmed."""
     names, codes = np.unique(np.array(languages, dtype=np.str_), return_inverse=True)
     terms = np.repeat(np.arange(len(index.terms)), np.diff(index.starts))
     pairs = np.unique(codes[index.docs] * np.int64(len(index.terms)) + terms)
-    found = []
+    found = {}
     for code, language in enumerate(names.tolist()):
         first, last = np.searchsorted(pairs, [code * len(index.terms), (code + 1) * len(index.terms)])
-        used = [index.terms[number] for number in pairs[first:last] - code * len(index.terms)]
+        found[language] = [index.terms[number] for number in pairs[first:last] - code * len(index.terms)]
+    return found
+
+
+def forms_of(terms: Mapping[str, Sequence[str]]) -> list[Forms]:
+    """The forms of all words, sorted, but for those that have one form which is the class itself.
+
+    `terms` are those of each language, sorted.
+    """
+    found = []
+    for language, used in terms.items():
         class_of = dict(zip(used, word_classes(used, language), strict=True))
         by_class: defaultdict[str, list[str]] = defaultdict(list)
         for term, word_class in class_of.items():

@@ -5,13 +5,14 @@ its own: `postings` and `forms` of the field `anchors`, and `docs` with `length_
 document of the segment, in its order. The newest folder of a segment counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from transforms.index import write_docs, write_terms
+from transforms.index import DOCS, with_lengths, write_terms
+from transforms.index_files import write_opening
 from transforms.index_invert import Inverted, invert
 
 MERGED = "merged"
@@ -34,12 +35,13 @@ def write_links(
 
     `anchors` are the texts that count, each as often as it counts; `link_ranks` are relative to the mean of all pages.
     """
-    write_link_index(root, folder, languages, invert({"anchors": ["\n".join(texts) for texts in anchors]}), link_ranks)
+    index = invert({"anchors": ["\n".join(texts) for texts in anchors]})
+    docs = with_lengths(pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
+    write_link_index(root, folder, languages, [index], docs)
 
 
 def write_link_index(
-    root: str, folder: str, languages: Sequence[str | None], index: Inverted, link_ranks: npt.NDArray[np.floating]
+    root: str, folder: str, languages: Sequence[str | None], blocks: Iterable[Inverted], docs: pa.Table
 ) -> None:
-    """The same for anchors that are inverted already."""
-    footers = write_terms(root, folder, index, languages)
-    write_docs(root, folder, pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index, footers)
+    """The same for anchors that are inverted already, in blocks as in `write_terms`, and `docs` with their lengths."""
+    write_opening(root, f"{folder}/{DOCS}", docs, write_terms(root, folder, blocks, languages))

@@ -4,19 +4,24 @@ Nothing is analysed anew. Postings of all parts are sorted by term and new docum
 those of documents that are left out fall away, and terms that nobody has any more with them.
 """
 
-from collections.abc import Sequence
+import bisect
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from transforms.index import DOCS, DOCSTORE, FACTS, in_order, write_index
+from transforms.index import DOCS, DOCSTORE, DOCSTORE_GROUP, in_order, write_index
 from transforms.index_invert import OWN_FIELDS, PHRASE_FIELDS, Inverted, Longs
 from transforms.index_links import write_link_index
-from transforms.index_read import read_file, read_index
+from transforms.index_read import read_blocks, read_file, read_rows
 
 Bools = npt.NDArray[np.bool_]
+
+
+ROWS = 256 * DOCSTORE_GROUP
+"""Documents whose texts are in memory at a time."""
 
 
 class Part(NamedTuple):
@@ -63,24 +68,73 @@ def merge(parts: Sequence[Inverted], numbers: Sequence[Longs], documents: int) -
     )
 
 
+def merge_blocks(parts: Sequence[Iterator[Inverted]], numbers: Sequence[Longs]) -> Iterator[Inverted]:
+    """The same for parts that come in blocks of terms, in their order; so does the result, without lengths.
+
+    In memory is a block of each part, or all postings of a term that has more of them.
+    """
+    heads = [next(part) for part in parts]
+    while True:
+        last = min((head.terms[-1] for head in heads if head.terms), default="")  # what all parts have read up to
+        cuts = [bisect.bisect_right(head.terms, last) for head in heads]
+        yield merge([terms_of(head, 0, cut) for head, cut in zip(heads, cuts, strict=True)], numbers, 0)
+        heads = [terms_of(head, cut, len(head.terms)) for head, cut in zip(heads, cuts, strict=True)]
+        heads = [head if head.terms else next(part, head) for head, part in zip(heads, parts, strict=True)]
+        if not any(head.terms for head in heads):
+            return
+
+
 def merge_segments(root: str, parts: Sequence[Part], folder: str, links: str) -> bool:
     """Write one segment of all documents that are kept, and to `links` what links say of them.
 
     Whether any part had links: only then are they written. At least one document must be kept.
     """
-    facts = _concat(root, parts, DOCS, FACTS)
-    order = in_order(facts)
-    facts = facts.take(order)
+    docs = _concat([read_file(root, f"{part.folder}/{DOCS}") for part in parts], parts)
+    order = in_order(docs)
     numbers = _numbers([part.alive for part in parts], order)
-    index = merge([read_index(root, part.folder, OWN_FIELDS) for part in parts], numbers, facts.num_rows)
-    write_index(root, folder, index, facts, _concat(root, parts, DOCSTORE).take(order))
+    docs = docs.take(order)
+    blocks = merge_blocks([read_blocks(root, part.folder, OWN_FIELDS) for part in parts], numbers)
+    write_index(
+        root, folder, blocks, docs, _merged_rows(root, [f"{part.folder}/{DOCSTORE}" for part in parts], numbers)
+    )
     if not any(part.links for part in parts):
         return False
-    read = [_read_links(root, part) for part in parts]
-    index = merge([anchors for anchors, _ in read], numbers, facts.num_rows)
-    ranks = _renumbered([ranks for _, ranks in read], numbers, facts.num_rows)
-    write_link_index(root, links, facts["language"].to_pylist(), index, ranks)
+    of_links = _concat([_read_links(root, part) for part in parts], parts).take(order)
+    found = [read_blocks(root, part.links, ["anchors"]) if part.links else iter([_NOTHING]) for part in parts]
+    write_link_index(root, links, docs["language"].to_pylist(), merge_blocks(found, numbers), of_links)
     return True
+
+
+_NONE, _BEGIN = np.empty(0, np.int32), np.zeros(1, np.int64)
+_NOTHING = Inverted([], _BEGIN, _NONE, {"anchors": _NONE}, _BEGIN, _NONE, {})
+
+
+def terms_of(index: Inverted, first: int, end: int) -> Inverted:
+    """The index of some of its terms, without lengths."""
+    postings = slice(index.starts[first], index.starts[end])
+    positions = slice(index.position_starts[first], index.position_starts[end])
+    return Inverted(
+        index.terms[first:end],
+        index.starts[first : end + 1] - index.starts[first],
+        index.docs[postings],
+        {field: frequency[postings] for field, frequency in index.frequencies.items()},
+        index.position_starts[first : end + 1] - index.position_starts[first],
+        index.positions[positions],
+        {},
+    )
+
+
+def _merged_rows(root: str, paths: Sequence[str], numbers: Sequence[Longs]) -> Iterator[pa.Table]:
+    """The rows of files about the documents of each part, by their new numbers, some at a time."""
+    documents = sum(int((number >= 0).sum()) for number in numbers)
+    for start in range(0, documents, ROWS):
+        tables, places = [], []
+        for path, number in zip(paths, numbers, strict=True):
+            docs = np.flatnonzero((number >= start) & (number < start + ROWS))  # they lie close together, in order
+            if len(docs):
+                tables.append(read_rows(root, path, docs))
+                places.append(number[docs])
+        yield pa.concat_tables(tables).take(np.argsort(np.concatenate(places))).combine_chunks()
 
 
 def _positions_of_postings(index: Inverted) -> Longs:
@@ -90,21 +144,18 @@ def _positions_of_postings(index: Inverted) -> Longs:
     return counts
 
 
-def _concat(root: str, parts: Sequence[Part], name: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """A file of all parts, as far as the documents are kept."""
-    tables = [read_file(root, f"{part.folder}/{name}", columns).filter(pa.array(part.alive)) for part in parts]
-    return pa.concat_tables(tables).combine_chunks()
+def _concat(tables: Sequence[pa.Table], parts: Sequence[Part]) -> pa.Table:
+    """The rows of tables about the documents of each part, as far as these are kept."""
+    kept = [table.filter(pa.array(part.alive)) for table, part in zip(tables, parts, strict=True)]
+    return pa.concat_tables(kept).combine_chunks()
 
 
-def _read_links(root: str, part: Part) -> tuple[Inverted, npt.NDArray[np.float32]]:
-    """The anchors of a part and the link rank of its documents: none and 0 where no link was counted yet."""
+def _read_links(root: str, part: Part) -> pa.Table:
+    """The `docs` of what links say of a part: no anchors, and rank 0, where no link was counted yet."""
     if part.links:
-        ranks = read_file(root, f"{part.links}/{DOCS}", ["link_rank"])["link_rank"].to_numpy()
-        return read_index(root, part.links, ["anchors"]), ranks
-    nothing, begin = np.empty(0, np.int32), np.zeros(1, np.int64)
-    lengths = np.zeros(len(part.alive), np.int32)
-    anchors = Inverted([], begin, nothing, {"anchors": nothing}, begin, nothing, {"anchors": lengths})
-    return anchors, lengths.astype(np.float32)
+        return read_file(root, f"{part.links}/{DOCS}")
+    zeros = np.zeros(len(part.alive))
+    return pa.table({"link_rank": pa.array(zeros, pa.float32()), "length_anchors": pa.array(zeros, pa.int32())})
 
 
 def _numbers(alive: Sequence[Bools], order: Longs) -> list[Longs]:

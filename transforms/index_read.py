@@ -16,31 +16,36 @@ from transforms.index_files import INDEX_VERSION, VERSION_KEY
 from transforms.index_invert import PHRASE_FIELDS, Inverted, Longs
 from transforms.tables import open_parquet
 
-
-def read_index(root: str, folder: str, fields: Sequence[str]) -> Inverted:
-    """The inverted index in a folder, which has these fields."""
-    docs = read_file(root, f"{folder}/{DOCS}", [f"length_{field}" for field in fields])
-    postings = read_file(root, f"{folder}/{POSTINGS}")
-    index = decode(postings, docs, fields)
-    if "positions" not in postings.column_names:
-        return index
-    starts, differences = lists(postings["positions"])
-    positions = undo_gaps(differences, np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS]))
-    return index._replace(position_starts=starts, positions=positions)
+BLOCK = 4
+"""Row groups that are decoded at a time."""
 
 
-def decode(postings: pa.Table, docs: pa.Table, fields: Sequence[str]) -> Inverted:
-    """The inverted index in the tables of a folder, but for the positions."""
+def read_parts(root: str, path: str) -> Iterator[pa.Table]:
+    """A file of the index, some row groups at a time: one table at least, maybe empty. Errors as in `read_file`."""
+    with naming(path), open_parquet(root, path) as file:
+        require_version(path, file.metadata)
+        groups = range(file.num_row_groups)
+        for start in range(0, max(1, len(groups)), BLOCK):
+            yield file.read_row_groups(groups[start : start + BLOCK]).combine_chunks()
+
+
+def read_blocks(root: str, folder: str, fields: Sequence[str]) -> Iterator[Inverted]:
+    """The inverted index in a folder, which has these fields, in the same blocks, without lengths."""
+    for postings in read_parts(root, f"{folder}/{POSTINGS}"):
+        index = decode(postings, fields)
+        if "positions" in postings.column_names:
+            starts, differences = lists(postings["positions"])
+            counts = np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS])
+            index = index._replace(position_starts=starts, positions=undo_gaps(differences, counts))
+        yield index
+
+
+def decode(postings: pa.Table, fields: Sequence[str]) -> Inverted:
+    """The inverted index in a table, but for positions and lengths."""
     starts, differences = lists(postings["docs"])
-    return Inverted(
-        postings["term"].to_pylist(),
-        starts,
-        undo_gaps(differences, np.diff(starts).astype(np.int32)),
-        unpack(lists(postings["tf"])[1], fields),
-        np.zeros_like(starts),
-        np.empty(0, np.int32),
-        {field: docs[f"length_{field}"].to_numpy() for field in fields},
-    )
+    found = undo_gaps(differences, np.diff(starts).astype(np.int32))
+    frequencies = unpack(lists(postings["tf"])[1], fields)
+    return Inverted(postings["term"].to_pylist(), starts, found, frequencies, np.zeros_like(starts), found[:0], {})
 
 
 def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -48,6 +53,19 @@ def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.
     with naming(path), open_parquet(root, path) as file:
         require_version(path, file.metadata)
         return file.read(columns).combine_chunks().replace_schema_metadata()
+
+
+def read_rows(root: str, path: str, rows: Longs) -> pa.Table:
+    """Some rows of a file by their numbers, which rise; only what holds them is decoded. Errors as in `read_file`."""
+    with naming(path), open_parquet(root, path) as file:
+        require_version(path, file.metadata)
+        sizes = np.array([file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)])
+        starts = np.cumsum(sizes) - sizes
+        group_of = np.searchsorted(starts, rows, "right") - 1
+        groups, place = np.unique(group_of, return_inverse=True)
+        read_starts = np.cumsum(sizes[groups]) - sizes[groups]
+        found = file.read_row_groups(groups.tolist()).replace_schema_metadata()
+        return found.take(read_starts[place] + rows - starts[group_of])
 
 
 def read_footer(root: str, path: str) -> pq.FileMetaData:

@@ -157,8 +157,8 @@ def _read(stylesheet: etree.XSLT, root: Any) -> tuple[list[str], list[tuple[int,
     lines: list[str] = []
     headings: list[tuple[int, str]] = []
     for block in str(stylesheet(root)).split(_BLOCK):
-        if line := " ".join(block.split()):
+        if line := " ".join(block.split()).rstrip(" ¶"):  # Sphinx ends what can be linked to with a link to it
             if block[0] == _HEADING:
-                headings.append((len(lines), line[:MAX_HEADING].rstrip(" ¶")))  # Sphinx ends it with a link to it
+                headings.append((len(lines), line[:MAX_HEADING]))
             lines.append(line)
     return lines, headings
