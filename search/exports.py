@@ -48,7 +48,7 @@ class _Bag(NamedTuple):
 def write_ciff(index: Index, sink: IO[bytes]) -> ciff.Header:
     """Write the documents that a search can find as a CIFF file.
 
-    Documents are numbered as they lie in the segments. Takes the memory of one segment, about 50 bytes a posting, and
+    Documents are numbered as they lie in the segments. Takes the memory of one segment, about 400 bytes a posting, and
     room for the uncompressed file in the folder for temporary files, twice.
     """
     with tempfile.TemporaryDirectory() as name, Path(name, "lists").open("w+b") as spool:

@@ -7,9 +7,8 @@
 A word stands for all its forms; a phrase, of one word or more, for exactly these. A word that holds several (node.js,
 3.11) asks for each of them, and documents that have them in a row rank higher; with an operator or a field it is a
 phrase. A Korean word asks for its morphemes, too, where the index has them; with an operator, for all of them or the
-phrase. Fields are title and url; filters are
-site, lang, type, after and before. Whatever makes no sense in all this is left out or taken as words, so that every
-query has an answer.
+phrase. Fields are title and url; filters are site, lang, type, after and before. Whatever makes no sense in all this is
+left out or taken as words, so that every query has an answer.
 """
 
 import re
