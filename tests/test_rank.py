@@ -34,6 +34,8 @@ LINKS = [
     (HUB, OLD, "beacon", {}),  # which redirects to the page
     (HUB, COPY, "fog signal", {}),  # which has the page's content
     (HUB, OTHER, "»", {}),
+    (HUB, OTHER, "B.test/other", {}),  # its address, which is a field of its own
+    (OTHER, HUB, "a.test/p", {}),  # another's
     (HUB, OTHER, "bought", {"rel": "external NoFollow"}),
     (HUB, OTHER, "picture", {"kind": "img"}),
     (HUB, HUB, "self", {}),
@@ -90,7 +92,7 @@ def test_ranks_anchors_and_searches(crawl):
     before = Index.open(crawl).search("lighthouse beacon")
     ran = beamtrawl("rank", crawl.root)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("round 2 rank: 11 links between 9 pages of 3 hosts, in ")
+    assert ran.out.startswith("round 2 rank: 13 links between 9 pages of 3 hosts, in ")
 
     ranks = {row["url"]: row for row in table(crawl, "ranks", RANKS)}
     assert ranks[PAGE]["anchors"] == [
@@ -99,7 +101,7 @@ def test_ranks_anchors_and_searches(crawl):
         {"anchor": "fog signal", "hosts": 1},
     ]
     assert {url: [a["anchor"] for a in row["anchors"]] for url, row in ranks.items() if url != PAGE} == {
-        HUB: ["Hub"],
+        HUB: ["Hub", "a.test/p"],
         OTHER: ["Other"],
         OLD: [],
         COPY: [],
@@ -146,9 +148,9 @@ def after_crawl(crawl, **ranking):
 def test_a_crawl_ends_with_it_if_there_is_something_new(crawl):
     assert after_crawl(crawl, after_crawl=False) == ""
     by_hand = f"beamtrawl rank {crawl.root}\n"
-    assert after_crawl(crawl, max_links=15) == f"16 links are not ranked, for ranking.max_links = 15: {by_hand}"
+    assert after_crawl(crawl, max_links=15) == f"18 links are not ranked, for ranking.max_links = 15: {by_hand}"
     assert Index.open(crawl).search("beacon").total == 0
-    assert after_crawl(crawl, max_links=16).startswith("round 2 rank: 11 links between 9 pages of 3 hosts, in ")
+    assert after_crawl(crawl, max_links=16).startswith("round 2 rank: 13 links between 9 pages of 3 hosts, in ")
     assert Index.open(crawl).search("beacon").total == 1
     assert after_crawl(crawl) == ""
 

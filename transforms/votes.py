@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -84,8 +85,8 @@ def endorsing(links: pa.Table, documents: pa.Table, pages: Pages) -> Links:
 def tally(links: Links, pages: Pages) -> pa.Table:
     """The anchors that count for each page: `target`, `anchor`, and `hosts`, how many hosts say so.
 
-    A host has one vote for a page and an anchor, in whatever case it is written. Sorted by target, and there by hosts,
-    the most first.
+    A host has one vote for a page and an anchor, in whatever case it is written. An anchor that is the end of the
+    page's URL says nothing new. Sorted by target, and there by hosts, the most first.
     """
     given = pa.table(
         {
@@ -96,6 +97,7 @@ def tally(links: Links, pages: Pages) -> pa.Table:
         }
     )
     given = given.filter(pc.match_substring_regex(given["anchor"], r"[\p{L}\p{N}]"))
+    given = given.filter(pa.array(~_addresses(given, pages)))
     votes = given.group_by(["host", "folded", "target"]).aggregate([("anchor", "min")])
     telling = votes.group_by(["host", "folded"]).aggregate([([], "count_all")])
     telling = telling.filter(pc.less_equal(telling["count_all"], MAX_TARGETS)).select(["host", "folded"])
@@ -112,6 +114,15 @@ def anchors_of(tallied: pa.Table, targets: Longs) -> list[list[tuple[str, int]]]
     ends = np.minimum(ends, firsts + MAX_ANCHORS)
     texts, hosts = tallied["anchor"].to_pylist(), tallied["hosts"].to_pylist()
     return [list(zip(texts[first:end], hosts[first:end], strict=True)) for first, end in zip(firsts, ends, strict=True)]
+
+
+def _addresses(given: pa.Table, pages: Pages) -> npt.NDArray[np.bool_]:
+    """Which of the anchors are the end of their target's URL, and look like it."""
+    found = pc.match_substring_regex(given["folded"], r"^\S*[./]\S*$").to_numpy()
+    some = given.filter(pa.array(found))
+    pairs = zip(some["folded"].to_pylist(), some["target"].to_pylist(), strict=True)
+    found[found] = [pages.urls[target].lower().endswith(anchor) for anchor, target in pairs]
+    return found
 
 
 def _duplicates(documents: pa.Table, pages: Pages) -> tuple[Longs, Longs]:
