@@ -28,7 +28,6 @@ from ir_measures import RR
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.asking import best
-from pipeline.rank import add_links
 from search.index import Index
 from search.ranking import WEIGHTS
 from search.segment import Segment
@@ -36,6 +35,7 @@ from transforms import votes
 from transforms.crawl_dir import CrawlDir, files_of
 from transforms.index import DOCS, url_text
 from transforms.link_graph import distinct, pagerank
+from transforms.rank_rows import add_links, doc_keys, found
 from transforms.segments import live_index
 from transforms.tables import DOCUMENTS, LINKS, open_parquet, read_table
 from transforms.urls import host
@@ -125,7 +125,7 @@ def main() -> None:
             indexed |= set(file.read(["url"])["url"].to_pylist())
     links = read_table(crawl.root, [f.path for f in files_of(manifests, "links")], LINKS, votes.LINK_COLUMNS)
     documents = read_table(crawl.root, [f.path for f in files_of(manifests, "documents")], DOCUMENTS)
-    pages = votes.pages_of(links)
+    pages = votes.pages_of(votes.ends_of(links))
     endorsing = votes.endorsing(links, documents.select(votes.DOCUMENT_COLUMNS), pages)
     ranks = pagerank(*distinct(endorsing.sources, endorsing.targets, len(pages.urls)), len(pages.urls))
     askable = {url for url in indexed if not arguments.hosts or host(url) in arguments.hosts}
@@ -133,7 +133,8 @@ def main() -> None:
 
     try:
         for number, segment in enumerate(segments):
-            add_links(crawl.root, segment, f"{HIDDEN}/{number}", pages, ranks, left)
+            keys = doc_keys(crawl.root, segment)
+            add_links(crawl.root, segment, f"{HIDDEN}/{number}", found(keys, pages, ranks, left))
         index = Index([Segment(crawl.root, s, f"{HIDDEN}/{number}") for number, s in enumerate(segments)])
         judge("beamtrawl", items, lambda text: [url for _, url in best(index, text)])
     finally:

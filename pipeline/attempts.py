@@ -40,6 +40,7 @@ class Attempt:
         self.report = crawl.path(f"attempts/{self._name}.json")
         self.progress = crawl.path(f"attempts/{self._name}-progress")
         self.stop_file = crawl.path(f"attempts/{self._name}.stop")
+        self.scratch = crawl.path(f"attempts/{self._name}-scratch")
         self._started = datetime.now(UTC)
 
     def stop_earlier(self) -> None:

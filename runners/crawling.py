@@ -102,7 +102,7 @@ def crawl(arguments: argparse.Namespace) -> int:
         def rounds() -> End:
             end = run_crawl(directory, settings, chosen, console, stop, arguments.rounds)
             if not stop.is_set():
-                rank_after_crawl(directory, settings, console)
+                rank_after_crawl(directory, settings, chosen, console)
             return end
 
         end = run_interruptibly(rounds, stop, console)

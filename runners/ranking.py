@@ -3,17 +3,22 @@
 import argparse
 from datetime import UTC, datetime
 
+from pipeline.attempts import Engine
 from pipeline.crawl import settings_digest
-from pipeline.rank import rank, unranked_links
+from pipeline.rank import has_unranked_links, rank
 from runners.console import Console, describe_manifest
-from runners.errors import Failure
+from runners.engines import RUNNERS, OptionsError, engine
+from runners.errors import Failure, Usage
 from runners.lock import Lock
-from transforms.crawl_dir import CrawlDir
+from transforms.crawl_dir import CrawlDir, Manifest
 from transforms.settings import Settings, parse
 
 
 def rank_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
+    parser.add_argument("--runner", choices=RUNNERS, default="direct", help="where links beyond memory are counted")
+    parser.add_argument("--workers", type=int, metavar="N", help="parallel workers; else one a core")
+    parser.epilog = "What comes after -- goes to Beam."
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -22,23 +27,26 @@ def run(arguments: argparse.Namespace) -> None:
     manifests = directory.require_manifests()
     if not any(manifest.step == "update" for manifest in manifests):
         raise Failure(f"{directory.root} has no links yet; go on with: beamtrawl crawl {directory.root}")
+    try:
+        chosen = engine(arguments.runner, arguments.workers, arguments.beam)
+    except OptionsError as error:
+        raise Usage(str(error)) from error
     settings = parse(directory.read_text("crawl.toml"))
     with Lock(directory):
-        manifest = rank(directory, settings_digest(settings), datetime.now(UTC))
+        manifest = _rank(directory, settings, chosen)
     print(describe_manifest(manifest))
 
 
-def rank_after_crawl(directory: CrawlDir, settings: Settings, console: Console) -> None:
+def rank_after_crawl(directory: CrawlDir, settings: Settings, engine: Engine, console: Console) -> None:
     """Rank what a crawl has found, if the settings say so; that it fails is told, and no failure of the crawl."""
-    links = unranked_links(directory.manifests())
-    if not links or not settings.ranking.after_crawl:
-        return
-    by_hand = f"beamtrawl rank {directory.root}"
-    if links > settings.ranking.max_links:
-        console.say(f"{links} links are not ranked, for ranking.max_links = {settings.ranking.max_links}: {by_hand}")
+    if not settings.ranking.after_crawl or not has_unranked_links(directory.manifests()):
         return
     try:
-        console.step_committed(rank(directory, settings_digest(settings), datetime.now(UTC)))
+        console.step_committed(_rank(directory, settings, engine))
     except Exception as error:  # whatever it is, the crawl is done and committed
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        console.say(f"the links could not be ranked: {reason}; try again with: {by_hand}")
+        console.say(f"the links could not be ranked: {reason}; try again with: beamtrawl rank {directory.root}")
+
+
+def _rank(directory: CrawlDir, settings: Settings, engine: Engine) -> Manifest:
+    return rank(directory, settings_digest(settings), engine, settings.ranking.max_links, datetime.now(UTC))

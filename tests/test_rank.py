@@ -1,11 +1,15 @@
 """`beamtrawl rank`: from links to ranks, anchors and searches."""
 
 import io
+import random
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from pipeline.rank import rank
 from runners.console import Console
+from runners.direct import DirectEngine
 from runners.ranking import rank_after_crawl
 from search.index import Index
 from tests.command_line import beamtrawl, failure
@@ -13,7 +17,7 @@ from tests.corpus import documents
 from transforms.crawl_dir import CrawlDir, Manifest, files_of
 from transforms.index import write_segment
 from transforms.settings import Ranking, Settings, render
-from transforms.tables import HOST_RANKS, RANKS, TableWriter, read_table
+from transforms.tables import HOST_RANKS, RANKS, TableWriter, open_parquet, read_table
 from transforms.urls import url_key
 
 HUB, PAGE, OLD, COPY, OTHER = (
@@ -49,29 +53,27 @@ def write(root, table, round_, rows):
     return writer.close()
 
 
+def link(source, target, anchor, round_, **special):
+    """A row of `links`."""
+    ends = {"source_key": url_key(source), "source_url": source, "target_key": url_key(target), "target_url": target}
+    return ends | {"anchor": anchor, "rel": "", "kind": "a", "round": round_} | special
+
+
 @pytest.fixture
 def crawl(tmp_path):
     """A crawl of two rounds, with a segment each."""
-    directory = CrawlDir(str(tmp_path))
-    directory.write_text("crawl.toml", render(Settings()))
-    rows = [
-        {
-            "source_key": url_key(source),
-            "source_url": source,
-            "target_key": url_key(target),
-            "target_url": target,
-            "anchor": anchor,
-            "rel": "",
-            "kind": "a",
-            "round": 2 if source == PAGE else 1,
-        }
-        | special
-        for source, target, anchor, special in LINKS
-    ]
+    rows = [link(source, target, anchor, 2 if source == PAGE else 1, **more) for source, target, anchor, more in LINKS]
     pages = {
         1: [{"url": HUB, "text": "words"}, {"url": OTHER, "text": "more words"}],
         2: [{"url": PAGE, "text": "words"}, {"url": COPY, "duplicate_of": url_key(PAGE)}],
     }
+    return make_crawl(tmp_path, pages, rows)
+
+
+def make_crawl(path, pages, rows):
+    """A crawl with an index segment, of the documents that are no duplicates, for each round, and these links."""
+    directory = CrawlDir(str(path))
+    directory.write_text("crawl.toml", render(Settings()))
     for round_, found in pages.items():
         table = documents(*(row | {"round": round_} for row in found))
         segment = f"index/round={round_:06d}/shard-0"
@@ -141,16 +143,14 @@ def test_without_links_there_is_nothing_to_rank(tmp_path):
 
 def after_crawl(crawl, **ranking):
     """What the end of a crawl says of its links."""
-    rank_after_crawl(crawl, Settings(ranking=Ranking(**ranking)), Console(told := io.StringIO()))
+    rank_after_crawl(crawl, Settings(ranking=Ranking(**ranking)), DirectEngine(1, []), Console(told := io.StringIO()))
     return told.getvalue()
 
 
 def test_a_crawl_ends_with_it_if_there_is_something_new(crawl):
     assert after_crawl(crawl, after_crawl=False) == ""
-    by_hand = f"beamtrawl rank {crawl.root}\n"
-    assert after_crawl(crawl, max_links=17) == f"18 links are not ranked, for ranking.max_links = 17: {by_hand}"
     assert Index.open(crawl).search("beacon").total == 0
-    assert after_crawl(crawl, max_links=18).startswith("round 2 rank: 13 links between 9 pages of 3 hosts, in ")
+    assert after_crawl(crawl).startswith("round 2 rank: 13 links between 9 pages of 3 hosts, in ")
     assert Index.open(crawl).search("beacon").total == 1
     assert after_crawl(crawl) == ""
 
@@ -163,3 +163,65 @@ def test_that_it_fails_is_told_and_fails_no_crawl(crawl):
     assert line.startswith("the links could not be ranked: ")
     assert line.endswith(f"; try again with: beamtrawl rank {crawl.root}\n")
     assert len(crawl.manifests()) == before
+
+
+def random_crawl(path, seed):
+    """Some hundred pages of a few hosts with all that may happen to them: redirects, copies, later visits."""
+    pick = random.Random(seed)
+    urls = [f"http://{pick.choice('abcdefg')}.test/{number}" for number in range(300)]
+    visits = [(url, round_) for url in urls[:200] for round_ in pick.choice([(1,), (1, 3), (2,), (2, 3), (3,)])]
+    rows, pages = [], {1: [], 2: [], 3: []}
+    for url, round_ in visits:
+        if pick.random() < 0.1:
+            rows.append(link(url, pick.choice(urls), "", round_, kind="redirect"))  # in a circle, now and then
+            continue
+        found = {"url": url, "text": "some words"}
+        if pick.random() < 0.1:
+            found["duplicate_of"] = url_key(pick.choice([*urls, "http://nobody.test/links"]))
+        pages[round_].append(found)
+        for _ in range(pick.choice([0, 3, 30])):
+            target = urls[int(len(urls) * pick.random() ** 3)]
+            anchor = pick.choice(["Next", "next", "Guide", "guide", "»", "", None, target[7:], f"Chapter {target[-1]}"])
+            special = pick.choice([{}] * 8 + [{"rel": "nofollow"}, {"kind": "img"}, {"kind": "area"}])
+            rows.append(link(url, target, anchor, round_, **special))
+    return make_crawl(path, pages, rows)
+
+
+def ranked(directory, max_links):
+    """All that ranking writes: `ranks` and `host_ranks` by name, and the folder of each segment."""
+    manifest = rank(directory, "", DirectEngine(1, []), max_links, datetime(2026, 1, 1, tzinfo=UTC))
+    rows = {}
+    for name, schema, key in (("ranks", RANKS, "url"), ("host_ranks", HOST_RANKS, "host")):
+        paths = [file.path for file in files_of([manifest], name)]
+        rows |= {row[key]: row for row in read_table(directory.root, paths, schema).to_pylist()}
+    said = []
+    for segment, folder in sorted(manifest.index_links.items()):
+        with open_parquet(directory.root, f"{folder}/docs.parquet") as docs:
+            link_ranks = docs.read().to_pylist()
+        postings = [Path(directory.path(path)).read_bytes() for path in directory.paths(folder) if "docs" not in path]
+        said.append((segment, link_ranks, postings))
+    return rows, manifest.counters, said
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_links_beyond_memory_are_ranked_alike(tmp_path, seed):
+    directory = random_crawl(tmp_path, seed)
+    assert_same(ranked(directory, max_links=0), ranked(directory, max_links=1_000_000))
+
+
+def test_so_are_the_links_from_above(crawl):
+    assert_same(ranked(crawl, max_links=0), ranked(crawl, max_links=1_000_000))
+    assert crawl.names("attempts") == []
+
+
+def assert_same(found, expected):
+    assert found[1] == expected[1]
+    for rows in (found[0], expected[0]):
+        assert len(rows) > 10
+    assert found[0].keys() == expected[0].keys()
+    for name, row in expected[0].items():
+        assert found[0][name] == row | {"link_rank": pytest.approx(row["link_rank"], rel=1e-6)}
+    for (segment, docs, postings), (other, other_docs, other_postings) in zip(found[2], expected[2], strict=True):
+        assert (segment, postings) == (other, other_postings)
+        for doc, other_doc in zip(docs, other_docs, strict=True):
+            assert doc == other_doc | {"link_rank": pytest.approx(other_doc["link_rank"], rel=1e-6)}

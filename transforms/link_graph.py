@@ -15,19 +15,25 @@ DAMPING = 0.85
 EXACT = 4_096
 """Nodes of a graph up to which centrality is exact; beyond, it is estimated from so many of them."""
 
-_SWEEPS, _NEAR = 100, 1e-9
+SWEEPS = 100
+"""Of PageRank, at most."""
+
+NEAR = 1e-9
+"""How little ranks change in a sweep, in the mean, when it was the last."""
+
+_DOUBLINGS = 32  # no chain of aliases is longer than 2 to its power
 _AT_ONCE = 512  # sources of one breadth-first search: a bit each
 
 
 def resolve(aliases: Longs) -> Longs:
     """Where each node leads in the end, if `aliases[node]` is the one that it stands for (often itself).
 
-    Nodes of a circle stay somewhere on it.
+    Nodes of a circle stay somewhere on it, wherever they are numbered.
 
     >>> resolve(np.array([1, 2, 2, 3])).tolist()
     [2, 2, 2, 3]
     """
-    for _ in range(max(1, len(aliases)).bit_length()):
+    for _ in range(_DOUBLINGS):
         aliases = aliases[aliases]
     return aliases
 
@@ -44,16 +50,25 @@ def pagerank(sources: Longs, targets: Longs, nodes: int) -> Floats:
     What nodes without links hold goes to all nodes alike.
     """
     out = np.bincount(sources, minlength=nodes)
-    share = np.divide(1.0, out, out=np.zeros(nodes), where=out > 0)
     rank = np.ones(nodes)
-    for _ in range(_SWEEPS):
+    for _ in range(SWEEPS):
         before = rank
-        lost = rank[out == 0].sum() / max(1, nodes)
-        passed = np.bincount(targets, weights=(rank * share)[sources], minlength=nodes)
-        rank = 1 - DAMPING + DAMPING * (passed + lost)
-        if np.abs(rank - before).sum() < _NEAR * nodes:
+        shares, lost = given_away(rank, out)
+        passed: Floats = np.bincount(targets, weights=shares[sources], minlength=nodes).astype(np.float64)
+        rank = received(passed, lost, nodes)
+        if np.abs(rank - before).sum() < NEAR * nodes:
             break
     return rank
+
+
+def given_away(rank: Floats, out: Longs) -> tuple[Floats, float]:
+    """What nodes with so many links give to each target in a sweep, and what those without links hold in all."""
+    return np.divide(rank, out, out=np.zeros(len(rank)), where=out > 0), float(rank[out == 0].sum())
+
+
+def received(passed: Floats, lost: float, nodes: int) -> Floats:
+    """The ranks after a sweep of nodes that got so much through links, in a graph of `nodes`."""
+    return 1 - DAMPING + DAMPING * (passed + lost / max(1, nodes))
 
 
 def harmonic_centrality(sources: Longs, targets: Longs, nodes: int) -> Floats:

@@ -168,7 +168,7 @@ class Ranking:
     """When the links of all rounds are counted, for the ranking of searches."""
 
     after_crawl: bool = _setting(True, "whether a crawl ends with it; beamtrawl rank does it at any time")
-    max_links: int = _setting(2_000_000, "links, at most, of a crawl that does so; each takes 1 kB of memory")
+    max_links: int = _setting(2_000_000, "links, at most, counted in memory, 1 kB each; more go through Beam")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,7 +24,7 @@ DOCUMENT_COLUMNS = ["url_key", "duplicate_of", "round"]
 
 
 class Pages(NamedTuple):
-    """All URLs that links know, by number."""
+    """URLs that links know, by number: all of them, or those of a partition."""
 
     keys: pa.Array  # url_key
     urls: list[str]
@@ -33,7 +33,14 @@ class Pages(NamedTuple):
 
     def numbers(self, keys: pa.Array | pa.ChunkedArray) -> Longs:
         """The numbers of URLs; -1 for one that no link knows."""
-        return pc.fill_null(pc.index_in(keys, value_set=self.keys), -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        return _numbers(keys, self.keys)
+
+
+class Latest(NamedTuple):
+    """Of the links that were there at the last visit of their source, those that say something of their target."""
+
+    endorsing: pa.Table  # source_key, target_key, anchor
+    redirects: pa.Table  # source_key, target_key
 
 
 class Links(NamedTuple):
@@ -44,66 +51,104 @@ class Links(NamedTuple):
     anchors: pa.Array
 
 
-def pages_of(links: pa.Table) -> Pages:
-    """The URLs at both ends of links, in the order of their keys."""
+def ends_of(links: pa.Table) -> pa.Table:
+    """`key` and `url` of both ends of links, each once."""
     ends = [links.select([f"{end}_key", f"{end}_url"]).rename_columns(["key", "url"]) for end in ("source", "target")]
-    rows = pa.concat_tables(ends).group_by("key").aggregate([("url", "min")]).sort_by("key")
+    return pa.concat_tables(ends).group_by(["key", "url"]).aggregate([])
+
+
+def pages_of(ends: pa.Table) -> Pages:
+    """The URLs at ends of links, in the order of their keys."""
+    rows = ends.group_by("key").aggregate([("url", "min")]).sort_by("key")
     urls = rows["url_min"].to_pylist()
     names, host_of = np.unique(np.array([host(url) for url in urls], object), return_inverse=True)
     return Pages(rows["key"].combine_chunks(), urls, pa.array(names, pa.string()), host_of.astype(np.int64))
 
 
-def endorsing(links: pa.Table, documents: pa.Table, pages: Pages) -> Links:
-    """The links that endorse a page: as they were at the last visit of their source, and not nofollow.
-
-    `links` has LINK_COLUMNS, `documents` DOCUMENT_COLUMNS. A link to a URL that redirects counts for the one that it
-    leads to in the end, a link to or from a duplicate for the document that has the content.
-    """
-    sources = pages.numbers(links["source_key"])
-    targets = pages.numbers(links["target_key"])
-    rounds = links["round"].to_numpy()
-    last = np.zeros(len(pages.urls), np.int64)
-    np.maximum.at(last, sources, rounds)
-    is_last = rounds == last[sources]
+def latest(links: pa.Table) -> Latest:
+    """The links with LINK_COLUMNS that count, of pages all of whose links are there: nofollow ones do not."""
+    sources = links["source_key"].combine_chunks().dictionary_encode()
+    numbers, rounds = sources.indices.to_numpy(), links["round"].to_numpy()
+    last = np.zeros(len(sources.dictionary), np.int64)
+    np.maximum.at(last, numbers, rounds)
+    is_last = rounds == last[numbers]
     kinds = links["kind"]
-    is_redirect = pc.equal(kinds, "redirect").to_numpy() & is_last
     counts = pc.is_in(kinds, value_set=pa.array(ENDORSING))
     counts = pc.and_not(counts, pc.match_substring_regex(pc.fill_null(links["rel"], ""), _NO_ENDORSEMENT))
-    chosen = counts.to_numpy() & is_last
+    is_redirect = pc.equal(kinds, "redirect")
+    chosen = links.select(["source_key", "target_key", "anchor"])
+    endorsing, redirects = (chosen.filter(pa.array(mask.to_numpy() & is_last)) for mask in (counts, is_redirect))
+    anchors = pc.fill_null(endorsing["anchor"], "")
+    return Latest(endorsing.set_column(2, "anchor", anchors), redirects.drop_columns("anchor"))
 
-    aliases = np.arange(len(pages.urls))
-    aliases[sources[is_redirect]] = targets[is_redirect]
-    copies, originals = _duplicates(documents, pages)
-    aliases[copies] = originals
-    standing_for = resolve(aliases)
-    sources, targets = standing_for[sources[chosen]], standing_for[targets[chosen]]
-    anchors = pc.fill_null(links["anchor"], "").combine_chunks().filter(pa.array(chosen))
+
+def duplicates(documents: pa.Table) -> pa.Table:
+    """The documents, with DOCUMENT_COLUMNS, whose last version is a duplicate: `url_key` and `duplicate_of`."""
+    newest = documents.sort_by("round").group_by("url_key", use_threads=False).aggregate([("duplicate_of", "last")])
+    newest = newest.filter(pc.is_valid(newest["duplicate_of_last"]))
+    return newest.select(["url_key", "duplicate_of_last"]).rename_columns(["url_key", "duplicate_of"])
+
+
+def standing_for(keys: pa.Array, redirects: pa.Table, copies: pa.Table) -> Longs:
+    """The number of the page that each of `keys` stands for; of a redirect, for the one that it leads to in the end.
+
+    A duplicate stands for the document that has the content, if both are among the keys.
+    """
+    aliases = np.arange(len(keys))
+    aliases[_numbers(redirects["source_key"], keys)] = _numbers(redirects["target_key"], keys)
+    here, there = _numbers(copies["url_key"], keys), _numbers(copies["duplicate_of"], keys)
+    known = (here >= 0) & (there >= 0)
+    aliases[here[known]] = there[known]
+    return resolve(aliases)
+
+
+def endorsing(links: pa.Table, documents: pa.Table, pages: Pages) -> Links:
+    """The links that endorse a page, by the pages that their ends stand for; without links of a page to itself.
+
+    `links` has LINK_COLUMNS, `documents` DOCUMENT_COLUMNS.
+    """
+    found = latest(links)
+    stands_for = standing_for(pages.keys, found.redirects, duplicates(documents))
+    sources, targets = (stands_for[pages.numbers(found.endorsing[f"{end}_key"])] for end in ("source", "target"))
     elsewhere = sources != targets
+    anchors = found.endorsing["anchor"].combine_chunks()
     return Links(sources[elsewhere], targets[elsewhere], anchors.filter(pa.array(elsewhere)))
 
 
 def tally(links: Links, pages: Pages) -> pa.Table:
-    """The anchors that count for each page: `target`, `anchor`, and `hosts`, how many hosts say so.
+    """The anchors that count for each page, as `tally_votes` has them."""
+    columns = {"host": pages.host_of[links.sources], "target": links.targets, "anchor": links.anchors}
+    return tally_votes(telling(votes_of(pa.table(columns), pages)))
 
-    A host has one vote for a page and an anchor, in whatever case it is written. An anchor that is the end of the
-    page's URL says nothing new. Sorted by target, and there by hosts, the most first.
+
+def votes_of(given: pa.Table, pages: Pages) -> pa.Table:
+    """A row for each `host`, `folded` anchor and `target`; `anchor` is one way in which it is written.
+
+    `given` has `host`, of the source, `target`, a number in `pages`, and `anchor`, of all links to these targets. A
+    host has one vote for a page and an anchor, in whatever case it is written. An anchor that is the end of the page's
+    URL says nothing new.
     """
-    given = pa.table(
-        {
-            "host": pages.host_of[links.sources],
-            "folded": pc.utf8_lower(links.anchors),
-            "target": links.targets,
-            "anchor": links.anchors,
-        }
-    )
+    given = given.append_column("folded", pc.utf8_lower(given["anchor"]))
     given = given.filter(pc.match_substring_regex(given["anchor"], r"[\p{L}\p{N}]"))
     given = given.filter(pa.array(~_addresses(given, pages)))
     votes = given.group_by(["host", "folded", "target"]).aggregate([("anchor", "min")])
-    telling = votes.group_by(["host", "folded"]).aggregate([([], "count_all")])
-    telling = telling.filter(pc.less_equal(telling["count_all"], MAX_TARGETS)).select(["host", "folded"])
-    votes = votes.join(telling, ["host", "folded"], join_type="left semi")
-    anchors = votes.group_by(["target", "folded"]).aggregate([("anchor_min", "min"), ([], "count_all")])
-    anchors = anchors.select(["target", "anchor_min_min", "count_all"]).rename_columns(["target", "anchor", "hosts"])
+    return votes.rename_columns(["host", "folded", "target", "anchor"])
+
+
+def telling(votes: pa.Table) -> pa.Table:
+    """The votes without those whose host gives the anchor to too many targets; all of a host and anchor are there."""
+    counts = votes.group_by(["host", "folded"]).aggregate([([], "count_all")])
+    few = counts.filter(pc.less_equal(counts["count_all"], MAX_TARGETS)).select(["host", "folded"])
+    return votes.join(few, ["host", "folded"], join_type="left semi")
+
+
+def tally_votes(votes: pa.Table) -> pa.Table:
+    """`target`, `anchor`, and `hosts`, how many hosts say so; all votes for these targets are there.
+
+    Sorted by target, and there by hosts, the most first.
+    """
+    anchors = votes.group_by(["target", "folded"]).aggregate([("anchor", "min"), ([], "count_all")])
+    anchors = anchors.select(["target", "anchor_min", "count_all"]).rename_columns(["target", "anchor", "hosts"])
     return anchors.sort_by([("target", "ascending"), ("hosts", "descending"), ("anchor", "ascending")])
 
 
@@ -125,13 +170,8 @@ def _addresses(given: pa.Table, pages: Pages) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _duplicates(documents: pa.Table, pages: Pages) -> tuple[Longs, Longs]:
-    """(copy, original) of the documents whose last version is a duplicate, as far as links know both."""
-    newest = documents.sort_by("round").group_by("url_key", use_threads=False).aggregate([("duplicate_of", "last")])
-    newest = newest.filter(pc.is_valid(newest["duplicate_of_last"]))
-    copies, originals = pages.numbers(newest["url_key"]), pages.numbers(newest["duplicate_of_last"])
-    known = (copies >= 0) & (originals >= 0)
-    return copies[known], originals[known]
+def _numbers(keys: pa.Array | pa.ChunkedArray, known: pa.Array) -> Longs:
+    return pc.fill_null(pc.index_in(keys, value_set=known), -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 _NO_ENDORSEMENT = r"(?i)(^|\s)(nofollow|ugc|sponsored)(\s|$)"
