@@ -190,9 +190,21 @@ def random_crawl(path, seed):
     return make_crawl(path, pages, rows)
 
 
-def ranked(directory, max_links):
+class CountingEngine(DirectEngine):
+    """Counts the pipelines that it runs."""
+
+    pipelines = 0
+
+    def run(self, build, seconds):
+        self.pipelines += 1
+        super().run(build, seconds)
+
+
+def ranked(directory, max_links, is_beam):
     """All that ranking writes: `ranks` and `host_ranks` by name, and the folder of each segment."""
-    manifest = rank(directory, "", DirectEngine(1, []), max_links, datetime(2026, 1, 1, tzinfo=UTC))
+    engine = CountingEngine(1, [])
+    manifest = rank(directory, "", engine, max_links, datetime(2026, 1, 1, tzinfo=UTC))
+    assert bool(engine.pipelines) == is_beam
     rows = {}
     for name, schema, key in (("ranks", RANKS, "url"), ("host_ranks", HOST_RANKS, "host")):
         paths = [file.path for file in files_of([manifest], name)]
@@ -209,11 +221,11 @@ def ranked(directory, max_links):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_links_beyond_memory_are_ranked_alike(tmp_path, seed):
     directory = random_crawl(tmp_path, seed)
-    assert_same(ranked(directory, max_links=0), ranked(directory, max_links=1_000_000))
+    assert_same(ranked(directory, max_links=0, is_beam=True), ranked(directory, max_links=1_000_000, is_beam=False))
 
 
 def test_so_are_the_links_from_above(crawl):
-    assert_same(ranked(crawl, max_links=0), ranked(crawl, max_links=1_000_000))
+    assert_same(ranked(crawl, max_links=17, is_beam=True), ranked(crawl, max_links=18, is_beam=False))
     assert crawl.names("attempts") == []
 
 
