@@ -26,7 +26,7 @@ from transforms.write_ranks import WriteRanks
 _LINKS_PER_PARTITION = 250_000
 _PARTITIONS_PER_WORKER = 4
 _SWEEPS_AT_ONCE = 10  # in a pipeline: each pipeline costs its start
-_SECONDS = 1e-5  # of computing per link, roughly; of a sweep, a tenth for all sweeps of a pipeline
+_SECONDS = 1e-5  # of computing per link, roughly; a fifth of it for the sweeps of a pipeline
 
 
 def gather(
@@ -60,7 +60,7 @@ def rank_in_parts(
     sizes = [pc.sum(part["pages"]).as_py() or 0 for part in hosts]
     sweeps, change = 0, np.inf
     while sweeps < SWEEPS and change >= NEAR * sum(sizes):
-        engine.run(partial(sweep, scratch=scratch, sizes=sizes, first=sweeps), rows * _SECONDS / 10)
+        engine.run(partial(sweep, scratch=scratch, sizes=sizes, first=sweeps), rows * _SECONDS / 5)
         sweeps += _SWEEPS_AT_ONCE
         change = scratch.read(f"change{sweeps}", 0, CHANGE)["change"][0].as_py()
 

@@ -165,19 +165,22 @@ def test_that_it_fails_is_told_and_fails_no_crawl(crawl):
     assert len(crawl.manifests()) == before
 
 
+UNLINKED = "http://nobody.test/links"
+
+
 def random_crawl(path, seed):
     """Some hundred pages of a few hosts with all that may happen to them: redirects, copies, later visits."""
     pick = random.Random(seed)
     urls = [f"http://{pick.choice('abcdefg')}.test/{number}" for number in range(300)]
     visits = [(url, round_) for url in urls[:200] for round_ in pick.choice([(1,), (1, 3), (2,), (2, 3), (3,)])]
-    rows, pages = [], {1: [], 2: [], 3: []}
+    rows, pages = [], {1: [{"url": UNLINKED, "duplicate_of": url_key(urls[0])}], 2: [], 3: []}
     for url, round_ in visits:
         if pick.random() < 0.1:
             rows.append(link(url, pick.choice(urls), "", round_, kind="redirect"))  # in a circle, now and then
             continue
         found = {"url": url, "text": "some words"}
         if pick.random() < 0.1:
-            found["duplicate_of"] = url_key(pick.choice([*urls, "http://nobody.test/links"]))
+            found["duplicate_of"] = url_key(pick.choice([pick.choice(urls), UNLINKED]))
         pages[round_].append(found)
         for _ in range(pick.choice([0, 3, 30])):
             target = urls[int(len(urls) * pick.random() ** 3)]
@@ -187,9 +190,21 @@ def random_crawl(path, seed):
     return make_crawl(path, pages, rows)
 
 
-def ranked(directory, max_links):
+class CountingEngine(DirectEngine):
+    """Counts the pipelines that it runs."""
+
+    pipelines = 0
+
+    def run(self, build, seconds):
+        self.pipelines += 1
+        super().run(build, seconds)
+
+
+def ranked(directory, max_links, is_beam):
     """All that ranking writes: `ranks` and `host_ranks` by name, and the folder of each segment."""
-    manifest = rank(directory, "", DirectEngine(1, []), max_links, datetime(2026, 1, 1, tzinfo=UTC))
+    engine = CountingEngine(1, [])
+    manifest = rank(directory, "", engine, max_links, datetime(2026, 1, 1, tzinfo=UTC))
+    assert bool(engine.pipelines) == is_beam
     rows = {}
     for name, schema, key in (("ranks", RANKS, "url"), ("host_ranks", HOST_RANKS, "host")):
         paths = [file.path for file in files_of([manifest], name)]
@@ -206,11 +221,11 @@ def ranked(directory, max_links):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_links_beyond_memory_are_ranked_alike(tmp_path, seed):
     directory = random_crawl(tmp_path, seed)
-    assert_same(ranked(directory, max_links=0), ranked(directory, max_links=1_000_000))
+    assert_same(ranked(directory, max_links=0, is_beam=True), ranked(directory, max_links=1_000_000, is_beam=False))
 
 
 def test_so_are_the_links_from_above(crawl):
-    assert_same(ranked(crawl, max_links=0), ranked(crawl, max_links=1_000_000))
+    assert_same(ranked(crawl, max_links=17, is_beam=True), ranked(crawl, max_links=18, is_beam=False))
     assert crawl.names("attempts") == []
 
 

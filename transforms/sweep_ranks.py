@@ -70,8 +70,9 @@ def _pass_on(ranks: Ranks, scratch: Scratch, partitions: int) -> Iterator[tuple[
     edges = scratch.read("edges", partition, EDGES)
     sources = edges["source"].to_numpy()
     shares, lost = given_away(values, np.bincount(sources, minlength=len(values)))
-    targets, starts = np.unique(edges["target"].to_numpy(), return_index=True)
-    sums = np.add.reduceat(shares[sources], starts) if len(starts) else np.empty(0)
+    targets = edges["target"].to_numpy()
+    starts = np.flatnonzero(np.diff(targets, prepend=-1))  # sorted, so each target begins where another one ends
+    targets, sums = targets[starts], np.add.reduceat(shares[sources], starts) if len(starts) else np.empty(0)
     _, numbers = in_partition(targets)
     bounds = np.searchsorted(targets, places(np.arange(partitions + 1), 0))
     for target, (start, end) in enumerate(itertools.pairwise(bounds)):
