@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.corpus import documents
-from transforms import index
+from transforms import index, runs
 from transforms.analysis import tokens, word_class
 from transforms.index import DOCS, DOCSTORE, FORMS, POSTINGS, ROW_GROUP_POSTINGS, gaps, pack, undo_gaps, unpack
 from transforms.index_files import footers
@@ -203,3 +203,4 @@ def test_a_segment_without_documents(tmp_path):
 
 def test_examples():
     assert doctest.testmod(index) == (0, 2)
+    assert doctest.testmod(runs).failed == 0

@@ -16,6 +16,7 @@ from transforms.index_files import footers
 from transforms.index_forms import Forms, forms_of, stemmed_as, terms_by_language
 from transforms.index_invert import PHRASE_FIELDS, Ints, Inverted, Longs
 from transforms.index_read import decode, lists, read_file, read_footer, read_parts
+from transforms.runs import offsets
 from transforms.segments import LiveIndex, LiveSegment
 from transforms.tables import KEY
 from transforms.tombstones import alive, read_tombstones
@@ -104,7 +105,7 @@ class _Said:
         self._full = {field: np.zeros(self.documents, bool) for field in self.lengths}
         self._terms: defaultdict[str, list[str]] = defaultdict(list)
         title, body = (self.lengths.get(field, np.empty(0, np.int32)) for field in PHRASE_FIELDS)
-        self.begins = _starts(title.astype(np.int64) + 1 + body)
+        self.begins = offsets(title.astype(np.int64) + 1 + body)
         """Where the places of each document begin, if all are numbered through; one between the fields is free."""
         self._taken = np.zeros(self.begins[-1], bool)
         self._taken[self.begins[:-1] + title] = True
@@ -168,7 +169,7 @@ def _positions_faults(index: Inverted, column: pa.ChunkedArray, said: _Said) -> 
         return
     positions, docs = undo_gaps(gaps, counts), np.repeat(index.docs, counts)
     places = said.begins[docs] + positions
-    wrong = ~_rising(positions, _starts(counts)) | (positions < 0) | (places >= said.begins[docs + 1])
+    wrong = ~_rising(positions, offsets(counts)) | (positions < 0) | (places >= said.begins[docs + 1])
     yield from _told("positions do not rise within the document", _sums(wrong, starts) > 0, index.terms)
     if not wrong.any():
         said.take(places)
@@ -183,11 +184,7 @@ def _rising(values: Ints, starts: Longs) -> npt.NDArray[np.bool_]:
 
 def _sums(values: npt.NDArray[Any], starts: Longs) -> Longs:
     """The sum of each run; runs may be empty."""
-    return np.diff(_starts(values)[starts])
-
-
-def _starts(counts: npt.NDArray[Any]) -> Longs:
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    return np.diff(offsets(values)[starts])
 
 
 def _told(what: str, wrong: npt.NDArray[np.bool_], terms: Sequence[str]) -> Iterator[str]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transforms.analysis import MAX_TERM_LENGTH, parted, terms_of_piece
+from transforms.runs import Longs, offsets, ranges
 
 PHRASE_FIELDS = ("title", "body")
 """The fields that phrases are looked for in: the index keeps where their terms stand."""
@@ -24,7 +25,6 @@ FIELDS = (*OWN_FIELDS, "anchors")
 """Those, and what links to the document say of it, which the link graph adds later (`index_links`)."""
 
 Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 
 class Inverted(NamedTuple):
@@ -65,7 +65,7 @@ def invert(
         terms, stream, lengths = _followed(terms, stream, lengths, list(itertools.chain.from_iterable(by_document)))
     spans = lengths + 1
     span_starts = np.cumsum(spans) - spans
-    keys = stream << 32 | _ranges(span_starts, lengths)
+    keys = stream << 32 | ranges(span_starts, lengths)
     del stream
     keys.sort()
 
@@ -84,13 +84,13 @@ def invert(
     postings = int(first.sum())
     return Inverted(
         terms,
-        _starts(term[first], len(terms)),
+        offsets(np.bincount(term[first], minlength=len(terms))),
         doc[first],
         {
             field: np.bincount(posting[field_of == number], minlength=postings).astype(np.int32)
             for number, field in enumerate(fields)
         },
-        _starts(term[in_phrases], len(terms)),
+        offsets(np.bincount(term[in_phrases], minlength=len(terms))),
         positions.astype(np.int32),
         {field: lengths[number :: len(fields)].astype(np.int32) for number, field in enumerate(fields)},
     )
@@ -122,11 +122,11 @@ def _stream(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
     starts = np.cumsum(counts) - counts
     numbers = np.empty(int(counts.sum()), np.int64)
     numbers[starts[plain]] = pc.index_in(as_they_are, value_set=numbered).to_numpy()
-    numbers[_ranges(starts[~plain], counts[~plain])] = pc.index_in(
+    numbers[ranges(starts[~plain], counts[~plain])] = pc.index_in(
         pa.array(of_others, pa.large_string()), value_set=numbered
     ).to_numpy()
-    before = np.concatenate([[0], np.cumsum(counts[piece_of])])
-    return terms, numbers[_ranges(starts[piece_of], counts[piece_of])], np.diff(before[lists.offsets.to_numpy()])
+    before = offsets(counts[piece_of])
+    return terms, numbers[ranges(starts[piece_of], counts[piece_of])], np.diff(before[lists.offsets.to_numpy()])
 
 
 def _followed(
@@ -142,14 +142,3 @@ def _followed(
         for part in (terms, added)
     )
     return united, np.insert(old[stream], np.repeat(np.cumsum(lengths), counts), new), lengths + counts
-
-
-def _ranges(firsts: Longs, lengths: Longs) -> Longs:
-    """The whole numbers from each of `firsts` on, `lengths` of them, end to end."""
-    ends = np.cumsum(lengths)
-    return np.repeat(firsts - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
-
-
-def _starts(sorted_terms: Ints, terms: int) -> Longs:
-    """Where each term begins among the sorted ones, and at last where they end."""
-    return np.concatenate([[0], np.cumsum(np.bincount(sorted_terms, minlength=terms))]).astype(np.int64)

@@ -16,6 +16,7 @@ from transforms.index import DOCS, DOCSTORE, DOCSTORE_GROUP, in_order, write_ind
 from transforms.index_invert import OWN_FIELDS, PHRASE_FIELDS, Inverted, Longs
 from transforms.index_links import write_link_index
 from transforms.index_read import read_blocks, read_file, read_rows
+from transforms.runs import offsets, ranges
 
 Bools = npt.NDArray[np.bool_]
 
@@ -51,7 +52,7 @@ def merge(parts: Sequence[Inverted], numbers: Sequence[Longs], documents: int) -
     order = np.argsort(key, kind="stable")  # it merges runs that are sorted already, and those of the parts are
     key, count = key[order], count[order]
     used, term = np.unique(key >> 32, return_inverse=True)
-    starts = _starts(np.bincount(term, minlength=len(used)))
+    starts = offsets(np.bincount(term, minlength=len(used)))
     positions = np.concatenate([part.positions for part in parts])
     return Inverted(
         [terms[number] for number in used.tolist()],
@@ -61,8 +62,8 @@ def merge(parts: Sequence[Inverted], numbers: Sequence[Longs], documents: int) -
             field: np.concatenate([p.frequencies[field][keep] for p, keep in zip(parts, kept, strict=True)])[order]
             for field in parts[0].frequencies
         },
-        _starts(count)[starts],
-        positions[_ranges(np.concatenate(firsts)[order], count)],
+        offsets(count)[starts],
+        positions[ranges(np.concatenate(firsts)[order], count)],
         {field: _renumbered([p.lengths[field] for p in parts], numbers, documents) for field in parts[0].lengths},
     )
 
@@ -172,13 +173,3 @@ def _renumbered(columns: Sequence[npt.NDArray[Any]], numbers: Sequence[Longs], d
     result = np.empty(documents, columns[0].dtype)
     result[number[number >= 0]] = np.concatenate(columns)[number >= 0]
     return result
-
-
-def _starts(counts: Longs) -> Longs:
-    return np.concatenate([[0], np.cumsum(counts)])
-
-
-def _ranges(firsts: Longs, lengths: Longs) -> Longs:
-    """The whole numbers from each of `firsts` on, `lengths` of them, end to end."""
-    ends = np.cumsum(lengths)
-    return np.repeat(firsts - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
