@@ -2,16 +2,20 @@
 
 from setuptools import find_packages, setup
 
+FOLDERS = ("pipeline", "transforms", "runners", "search")
+"""Folders of the checkout that are installed as sub-packages of `beamtrawl`, the only top-level name."""
+
+PACKAGES = [name for name in find_packages() if name.partition(".")[0] in FOLDERS]
+
 setup(
     name="beamtrawl",
     version="0.1.0",
     description="A polite, breadth-first batch web crawler and full-text indexer on Apache Beam",
     license="Apache-2.0",
     python_requires=">=3.11",
-    packages=find_packages(
-        include=["pipeline", "transforms", "runners", "search", "pipeline.*", "transforms.*", "runners.*", "search.*"]
-    ),
-    package_data={"search": ["templates/*", "static/*"]},
+    packages=["beamtrawl", *(f"beamtrawl.{name}" for name in PACKAGES)],
+    package_dir={"beamtrawl": "beamtrawl", **{f"beamtrawl.{folder}": folder for folder in FOLDERS}},
+    package_data={"beamtrawl": ["py.typed"], "beamtrawl.search.gateway": ["templates/*", "static/*"]},
     install_requires=[
         "ada-url>=1.15",  # the WHATWG URL parser, in C++
         "apache-beam>=2.77,<2.80",
@@ -51,17 +55,20 @@ setup(
         ],
     },
     entry_points={
-        "console_scripts": ["beamtrawl = runners.cli:main", "beamtrawl-worker = runners.worker:main"],
-        "beamtrawl.parsers": [
-            "html = transforms.kinds.html:Html",
-            "text = transforms.kinds.text:Text",
-            "pdf = transforms.kinds.pdf:Pdf",
-            "feed = transforms.kinds.feed:Feed",
-            "xml = transforms.kinds.xml:Xml",
-            "json = transforms.kinds.json:Json",
-            "image = transforms.kinds.image:Image",
+        "console_scripts": [
+            "beamtrawl = beamtrawl.runners.cli:main",
+            "beamtrawl-worker = beamtrawl.runners.engines.worker:main",
         ],
-        "beamtrawl.observers": ["watch = transforms.watch:Watch"],
-        "beamtrawl.downloaders": ["render = transforms.rendering:render"],
+        "beamtrawl.parsers": [
+            "html = beamtrawl.transforms.kinds.html:Html",
+            "text = beamtrawl.transforms.kinds.text:Text",
+            "pdf = beamtrawl.transforms.kinds.pdf:Pdf",
+            "feed = beamtrawl.transforms.kinds.feed:Feed",
+            "xml = beamtrawl.transforms.kinds.xml:Xml",
+            "json = beamtrawl.transforms.kinds.json:Json",
+            "image = beamtrawl.transforms.kinds.image:Image",
+        ],
+        "beamtrawl.observers": ["watch = beamtrawl.transforms.observers.watch:Watch"],
+        "beamtrawl.downloaders": ["render = beamtrawl.transforms.rendering.chromium:render"],
     },
 )

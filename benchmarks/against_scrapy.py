@@ -81,7 +81,7 @@ def measure(command: list[str], log: Path, finished_steps: Callable[[], Iterable
         while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             for step in sorted(set(finished_steps()) - known):
                 now = Cost(time.monotonic() - started, _cpu_so_far(process.pid))
-                kind = step.partition("-")[2]
+                kind = step.split("-")[1]  # the name of a ranking or merge has a random part
                 parts[kind] = _sum([parts.get(kind, Cost(0.0, 0.0)), now - last])
                 known.add(step)
                 last = now

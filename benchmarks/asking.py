@@ -1,7 +1,7 @@
 """Queries without what is shown of hits, which takes longer than to rank them."""
 
-from search.index import Index
-from search.query import parse
+from beamtrawl.search.query.parse import parse
+from beamtrawl.search.searcher import Index
 
 
 def best(index: Index, text: str, most: int = 10) -> list[tuple[float, str]]:

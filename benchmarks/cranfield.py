@@ -20,8 +20,8 @@ from ir_measures import AP, nDCG
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.search.searcher import Index
 from benchmarks.asking import best
-from search.index import Index
 from tests.corpus import indexed
 
 DEPTH = 1_000

@@ -17,8 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from transforms.digests import content_digest
-from transforms.pages import Page, parse_page
+from beamtrawl.transforms.duplicates.digest import content_digest
+from beamtrawl.transforms.parsing.html_page import Page, parse_page
 
 MOST = 1_500
 ADVERTS = ("boots", "flights", "pans", "lamps", "sale", "now", "cheap", "warm", "best", "only", "today")

@@ -24,9 +24,9 @@ from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
+from beamtrawl.transforms.storage.tables import DOCUMENTS, read_table
 from tests.gateways import serving
-from transforms.crawl_dir import CrawlDir, files_of
-from transforms.tables import DOCUMENTS, read_table
 
 ALONE = 300  # queries of the single client
 

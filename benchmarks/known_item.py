@@ -2,7 +2,7 @@
 
     python benchmarks/known_item.py DIR [--queries N] [--host HOST]… [--tantivy]
 
-DIR is a crawl. Of pages with two anchors or more (`transforms/votes.py`), one that leads to no other page is hidden,
+DIR is a crawl. Of pages with two anchors or more (`transforms/ranking`), one that leads to no other page is hidden,
 wherever it stands, and asked for as it is; the page is the one right answer. MRR@10 is the mean of one over its place
 among the first ten hits, or 0. `first` is the share of queries with the page in the first place. With --host, pages
 of these hosts alone are asked for. With --tantivy, the same queries go to tantivy over the same pages and fields,
@@ -27,18 +27,18 @@ from ir_measures import RR
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.search.index.bm25f import WEIGHTS
+from beamtrawl.search.index.segment import Segment
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.live_segments import live_index
+from beamtrawl.transforms.indexing.write_segment import DOCS, url_text
+from beamtrawl.transforms.ranking import endorsements
+from beamtrawl.transforms.ranking.pagerank import distinct, pagerank
+from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, found
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
+from beamtrawl.transforms.storage.tables import DOCUMENTS, LINKS, open_parquet, read_table
+from beamtrawl.transforms.urls.canonical import host
 from benchmarks.asking import best
-from search.index import Index
-from search.ranking import WEIGHTS
-from search.segment import Segment
-from transforms import votes
-from transforms.crawl_dir import CrawlDir, files_of
-from transforms.index import DOCS, url_text
-from transforms.link_graph import distinct, pagerank
-from transforms.rank_rows import add_links, doc_keys, found
-from transforms.segments import live_index
-from transforms.tables import DOCUMENTS, LINKS, open_parquet, read_table
-from transforms.urls import host
 
 HIDDEN = "index/known-item"
 """Where the anchors without the hidden ones are kept while the benchmark runs, below DIR."""
@@ -52,7 +52,7 @@ class Item(NamedTuple):
     anchor: str
 
 
-def hide(tallied: pa.Table, pages: votes.Pages, askable: set[str], most: int) -> tuple[list[Item], pa.Table]:
+def hide(tallied: pa.Table, pages: endorsements.Pages, askable: set[str], most: int) -> tuple[list[Item], pa.Table]:
     """The items, and the anchors that are left."""
     folded = pc.utf8_lower(tallied["anchor"])
     alone = {row["values"] for row in pc.value_counts(folded).to_pylist() if row["counts"] == 1}
@@ -123,13 +123,13 @@ def main() -> None:
     for segment in segments:
         with open_parquet(crawl.root, f"{segment}/{DOCS}") as file:
             indexed |= set(file.read(["url"])["url"].to_pylist())
-    links = read_table(crawl.root, [f.path for f in files_of(manifests, "links")], LINKS, votes.LINK_COLUMNS)
+    links = read_table(crawl.root, [f.path for f in files_of(manifests, "links")], LINKS, endorsements.LINK_COLUMNS)
     documents = read_table(crawl.root, [f.path for f in files_of(manifests, "documents")], DOCUMENTS)
-    pages = votes.pages_of(votes.ends_of(links))
-    endorsing = votes.endorsing(links, documents.select(votes.DOCUMENT_COLUMNS), pages)
+    pages = endorsements.pages_of(endorsements.ends_of(links))
+    endorsing = endorsements.endorsing(links, documents.select(endorsements.DOCUMENT_COLUMNS), pages)
     ranks = pagerank(*distinct(endorsing.sources, endorsing.targets, len(pages.urls)), len(pages.urls))
     askable = {url for url in indexed if not arguments.hosts or host(url) in arguments.hosts}
-    items, left = hide(votes.tally(endorsing, pages), pages, askable, arguments.queries)
+    items, left = hide(endorsements.tally(endorsing, pages), pages, askable, arguments.queries)
 
     try:
         for number, segment in enumerate(segments):
@@ -146,9 +146,9 @@ def main() -> None:
         judge("tantivy", items, tantivy_search(_as_text(shown, pages, left)))
 
 
-def _as_text(documents: pa.Table, pages: votes.Pages, left: pa.Table) -> Iterator[dict]:
+def _as_text(documents: pa.Table, pages: endorsements.Pages, left: pa.Table) -> Iterator[dict]:
     numbers = pages.numbers(documents["url_key"])
-    for row, anchors in zip(documents.to_pylist(), votes.anchors_of(left, np.asarray(numbers)), strict=True):
+    for row, anchors in zip(documents.to_pylist(), endorsements.anchors_of(left, np.asarray(numbers)), strict=True):
         yield {
             "id": row["url"],
             "title": row["title"] or "",

@@ -24,15 +24,15 @@ import lxml.html
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from pipeline.crawl import StopSignal, run_crawl
-from pipeline.seeds import Seed, add_seeds
-from runners.direct import DirectEngine
+from beamtrawl.pipeline.crawl import StopSignal, run_crawl
+from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.transforms import urls
+from beamtrawl.transforms.settings import Scope, Settings
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, iso
+from beamtrawl.transforms.storage.tables import TableWriter
+from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.crawls import Silent
-from transforms import urls
-from transforms.crawl_dir import CrawlDir, Manifest, iso
-from transforms.scope import UrlFilter
-from transforms.settings import Scope, Settings
-from transforms.tables import TableWriter
 
 _RUNS, _ROWS = 5, 200
 Resolve = Callable[[str, str], str | None]
@@ -54,7 +54,7 @@ def read_pages(directories: Iterable[str], count: int) -> Iterator[Page]:
     for number, directory in enumerate(directories):
         files = (file for file in sorted(Path(directory).rglob("*.htm*")) if file.is_file() and file.stat().st_size)
         for file in itertools.islice(files, count):
-            url = urls.canonical(f"http://site-{number}.test/{file.relative_to(directory).as_posix()}")
+            url = urls.canonicalize(f"http://site-{number}.test/{file.relative_to(directory).as_posix()}")
             yield page(url or "", file.read_bytes())
 
 
@@ -123,11 +123,11 @@ def main() -> None:
     print(f"{len(pages)} pages, {count} distinct references, {sum(len(one.body) for one in pages) / 1e6:.0f} MB")
 
     def plain() -> None:
-        follow(pages, urls.canonical, url_filter.reject_url, urls.url_key)
+        follow(pages, urls.canonicalize, url_filter.reject_url, urls.url_key)
 
     def cached() -> None:
         remember = functools.lru_cache(maxsize=2**15)
-        follow(pages, remember(urls.canonical), remember(url_filter.reject_url), remember(urls.url_key))
+        follow(pages, remember(urls.canonicalize), remember(url_filter.reject_url), remember(urls.url_key))
 
     without, with_caches = (min(seconds(way) for _ in range(_RUNS)) for way in (plain, cached))
     print(f"links a second: {count / without:,.0f} without caches, {count / with_caches:,.0f} with")

@@ -17,11 +17,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.access_log import Manners, violations
 from tests.crawls import frontier, states
 from tests.long_tail import LongTail, share
 from tests.web_process import WebProcess
-from transforms.crawl_dir import CrawlDir
 
 
 def main() -> None:
@@ -35,7 +35,17 @@ def main() -> None:
         urls = tail.urls(web)
         seeds, crawled = Path(directory, "seeds.txt"), Path(directory, "crawl")
         seeds.write_text("\n".join(urls))
-        command = [sys.executable, "-m", "runners.cli", "crawl", str(crawled), "--seeds", str(seeds), "--rounds", "1"]
+        command = [
+            sys.executable,
+            "-m",
+            "beamtrawl",
+            "crawl",
+            str(crawled),
+            "--seeds",
+            str(seeds),
+            "--rounds",
+            "1",
+        ]
         command += ["--delay", str(arguments.delay), "--round-time", str(arguments.round_time)]
         command += ["--allow-address", "127.0.0.0/8", "--workers", "1"]
         command += ["--robot", "benchmark/1", "--contact", "robot@benchmark.example"]

@@ -18,8 +18,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+from beamtrawl.transforms.parsing import charsets, html_tree, main_text
 from tests.content import CONTENT, content_words, score
-from transforms import charsets, page_text, trees
 
 _LEAST_WORDS = 20
 _MARKS = re.compile(r"\srole=\"?\w+\"?|\sitemprop=\"?articleBody\"?|(?<=<)(?:main|article)\b|(?<=</)(?:main|article)\b")
@@ -44,7 +44,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def ours(html: str) -> str:
-    return page_text.main_text(trees.parse(html).root).text
+    return main_text.main_text(html_tree.parse(html).root).text
 
 
 def unmarked(html: str) -> str:
@@ -52,7 +52,7 @@ def unmarked(html: str) -> str:
 
 
 def whole(html: str) -> str:
-    return " ".join(trees.parse(html).root.itertext())
+    return " ".join(html_tree.parse(html).root.itertext())
 
 
 def resiliparse(html: str) -> str:

@@ -21,12 +21,12 @@ import pyarrow.compute as pc
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from search.index import Index
-from search.segment import Segment
-from transforms.crawl_dir import CrawlDir, files_of
-from transforms.index import write_segment
-from transforms.index_merge import Part, merge_segments
-from transforms.tables import DOCUMENTS, read_table
+from beamtrawl.search.index.segment import Segment
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.merge import Part, merge_segments
+from beamtrawl.transforms.indexing.write_segment import write_segment
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
+from beamtrawl.transforms.storage.tables import DOCUMENTS, read_table
 
 SEGMENTS, QUERIES = 10, 300
 

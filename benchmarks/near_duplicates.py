@@ -19,10 +19,10 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.transforms.duplicates import minhash
+from beamtrawl.transforms.duplicates.clusters import DOCUMENT, decide, entries, find_pairs
+from beamtrawl.transforms.settings import Documents
 from benchmarks.duplicates import parsed, read
-from transforms import signatures
-from transforms.near import DOCUMENT, decide, entries, find_pairs
-from transforms.settings import Documents
 
 SIMILARITY = Documents().similarity
 
@@ -50,7 +50,7 @@ def similarity(one: str, other: str) -> float:
     """The exact share of pairs of words that two texts have in common."""
     sets = []
     for text in (one, other):
-        words = signatures._words(text)
+        words = minhash._words(text)
         sets.append(set(zip(words[:-1].tolist(), words[1:].tolist(), strict=True)))
     return len(sets[0] & sets[1]) / len(sets[0] | sets[1])
 
@@ -58,14 +58,14 @@ def similarity(one: str, other: str) -> float:
 def recall_and_precision(directories: list[str]) -> None:
     pages = list({page.digest: (page.title, page.text) for page in map(parsed, read(directories))}.values())
     started = time.process_time()
-    signed = [(page, signatures.signature(*page)) for page in pages]
+    signed = [(page, minhash.signature(*page)) for page in pages]
     milliseconds = (time.process_time() - started) * 1000 / len(pages)
     signed = [(page, signature) for page, signature in signed if signature]
     print(f"{len(pages):,} distinct pages, {len(signed):,} long enough; signing: {milliseconds:.3f} ms each")
     chance = random.Random(3)
     chosen = chance.sample(signed, min(2_000, len(signed)))
     for share in (0.01, 0.03, 0.05):
-        versions = [signatures.signature(title, edited(text, share, chance)) for (title, text), _ in chosen]
+        versions = [minhash.signature(title, edited(text, share, chance)) for (title, text), _ in chosen]
         found = sum(
             bool(near([document(1, original), document(2, version)]))
             for (_, original), version in zip(chosen, versions, strict=True)
@@ -85,10 +85,10 @@ def cost(count: int) -> None:
         if number % 10 == 9:
             old = bytearray(rows[chance.randrange(number)]["signature"])
             for _ in range(10):
-                old[chance.randrange(signatures.SLOTS)] ^= 1
+                old[chance.randrange(minhash.SLOTS)] ^= 1
             rows.append(document(number, bytes(old)))
         else:
-            rows.append(document(number, chance.randbytes(signatures.SLOTS)))
+            rows.append(document(number, chance.randbytes(minhash.SLOTS)))
     started = time.process_time()
     found = near(rows)
     seconds = time.process_time() - started

@@ -43,7 +43,15 @@ def main() -> None:
     with WebProcess(sites) as web, tempfile.TemporaryDirectory() as directory:
         seeds = Path(directory, "seeds.txt")
         seeds.write_text("\n".join(map(web.url, sites)))
-        command = [sys.executable, "-m", "runners.cli", "crawl", str(Path(directory, "crawl")), "--depth", "1"]
+        command = [
+            sys.executable,
+            "-m",
+            "beamtrawl",
+            "crawl",
+            str(Path(directory, "crawl")),
+            "--depth",
+            "1",
+        ]
         command += ["--delay", str(arguments.delay), "--allow-address", "127.0.0.0/8", "--seeds", str(seeds)]
         command += ["--workers", "1", "--robot", "benchmark/1", "--contact", "robot@benchmark.example"]
         command += ["--info-url", "http://benchmark.example/"]

@@ -34,14 +34,14 @@ import tantivy
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.search.index.segment import Segment
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.analysis import tokens
+from beamtrawl.transforms.indexing.write_segment import FORMS, POSTINGS, write_segment
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
+from beamtrawl.transforms.storage.tables import DOCUMENTS, read_table
 from benchmarks.asking import best
-from search.index import Index
-from search.segment import Segment
 from tests.stores import REQUESTS, url
-from transforms.analysis import tokens
-from transforms.crawl_dir import CrawlDir, files_of
-from transforms.index import FORMS, POSTINGS, write_segment
-from transforms.tables import DOCUMENTS, read_table
 
 SEGMENTS = 8
 LATENCY = 0.02  # seconds of a request to the store

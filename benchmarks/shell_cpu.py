@@ -30,16 +30,16 @@ from urllib3.connection import HTTPConnection
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.transforms.http.address_guard import connect
+from beamtrawl.transforms.http.client import HostClient, allowed_networks
+from beamtrawl.transforms.http.connect import Dialer, Origin
+from beamtrawl.transforms.http.request_headers import Identity
+from beamtrawl.transforms.http.requests_transport import ThroughRequests
+from beamtrawl.transforms.http.response import Response
+from beamtrawl.transforms.http.transport import Direct
+from beamtrawl.transforms.settings import Fetch, Robot
+from beamtrawl.transforms.urls.canonical import origin
 from tests.web import Answer, Web
-from transforms.addresses import connect
-from transforms.answers import Response
-from transforms.client import HostClient, allowed_networks
-from transforms.dialing import Dialer, Origin
-from transforms.identity import Identity
-from transforms.settings import Fetch, Robot
-from transforms.through_requests import ThroughRequests
-from transforms.transport import Direct
-from transforms.urls import origin
 
 HOSTS, PAGES, ROUNDS, THREADS = 16, 20, 10, 16
 HEADERS = Identity.of(Robot("Bench", "me@example.org", "https://example.org/bot")).headers("http://a.test/")

@@ -22,14 +22,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 from links import Page, update
 from main_text import files
 
-from transforms import charsets, languages, page_facts, page_links, page_text, sources, trees, urls
-from transforms.index import write_segment
-from transforms.novelty import page_words
-from transforms.pages import parse_page
-from transforms.parsing import judged, link_rows, links_column
-from transforms.scope import UrlFilter
-from transforms.settings import Scope
-from transforms.tables import DOCUMENTS
+from beamtrawl.transforms import urls
+from beamtrawl.transforms.documents.parse_visits import judged, link_rows, links_column
+from beamtrawl.transforms.indexing.write_segment import write_segment
+from beamtrawl.transforms.parsing import charsets, html_links, html_metadata, html_tree, main_text, source
+from beamtrawl.transforms.parsing.html_page import parse_page
+from beamtrawl.transforms.parsing.language import choose_language
+from beamtrawl.transforms.settings import Scope
+from beamtrawl.transforms.storage.tables import DOCUMENTS
+from beamtrawl.transforms.traps.novelty import page_words
+from beamtrawl.transforms.urls.filters import UrlFilter
 
 _RUNS = 3
 
@@ -50,13 +52,13 @@ def report(name: str, seconds: float, pages: int) -> None:
 
 
 def facts(root: Any, base: str) -> Any:
-    meta = page_facts.meta(root)
-    page_facts.description(meta), page_facts.keywords(meta), page_facts.canonical_url(root, base)
-    return page_facts.title(root, meta), page_facts.published_at(root, meta)
+    meta = html_metadata.meta(root)
+    html_metadata.description(meta), html_metadata.keywords(meta), html_metadata.canonical_url(root, base)
+    return html_metadata.title(root, meta), html_metadata.published_at(root, meta)
 
 
-def main_text(html: str) -> page_text.Text:
-    return page_text.main_text(trees.parse(html).root)  # of a fresh tree, which it changes
+def extract_main_text(html: str) -> main_text.Text:
+    return main_text.main_text(html_tree.parse(html).root)  # of a fresh tree, which it changes
 
 
 def urls_of(page: Any) -> list[str]:
@@ -66,14 +68,16 @@ def urls_of(page: Any) -> list[str]:
 def stages(pages: list[Page]) -> None:
     addresses, bodies = [page.url for page in pages], [page.body for page in pages]
     texts = timed("decode", lambda body: charsets.decode(body, None, is_html=True)[0], bodies)
-    timed("parse", lambda html: bool(trees.parse(html)), texts)  # trees that are kept would take twice as long to make
-    roots = [trees.parse(text).root for text in texts]
-    bases = timed("base", page_links.base_url, roots, addresses)
-    found = timed("links: find and canonicalise", page_links.links, roots, addresses, bases)
+    timed(
+        "parse", lambda html: bool(html_tree.parse(html)), texts
+    )  # trees that are kept would take twice as long to make
+    roots = [html_tree.parse(text).root for text in texts]
+    bases = timed("base", html_links.base_url, roots, addresses)
+    found = timed("links: find and canonicalise", html_links.links, roots, addresses, bases)
     timed("facts", facts, roots, bases)
-    mains = timed("text (and parse)", main_text, texts)
-    timed("language", lambda main: languages.language((), main.text), mains)
-    timed("digest", lambda main, body: sources.content_digest("", main.text, body), mains, bodies)
+    mains = timed("text (and parse)", extract_main_text, texts)
+    timed("language", lambda main: choose_language((), main.text), mains)
+    timed("digest", lambda main, body: source.content_digest("", main.text, body), mains, bodies)
     parsed = timed("all of parse_page", lambda url, body: parse_page(body, url, "text/html", [], ""), addresses, bodies)
     timed("quality and signature", lambda url, page: judged(url, page, near=True), addresses, parsed)
     timed(
@@ -104,7 +108,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=60, metavar="N")
     arguments = parser.parse_args()
     pages = [
-        Page(urls.canonical(f"http://site-{number}.test/{file.relative_to(folder).as_posix()}") or "", body, [])
+        Page(urls.canonicalize(f"http://site-{number}.test/{file.relative_to(folder).as_posix()}") or "", body, [])
         for number, folder in enumerate(arguments.directories)
         for file in files(folder)[: arguments.pages]
         if (body := file.read_bytes())

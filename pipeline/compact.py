@@ -12,11 +12,11 @@ from functools import partial
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 
-from pipeline.attempts import Attempt, Engine
-from transforms.compaction import Policy, measure, merge_group
-from transforms.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
-from transforms.files import ReportFiles
-from transforms.segments import LiveSegment, live_index
+from ..transforms.indexing.live_segments import LiveSegment, live_index
+from ..transforms.indexing.merge_policy import Policy, measure, merge_group
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
+from ..transforms.storage.writers import ReportFiles
+from .attempt import Attempt, Engine
 
 _SECONDS = 0.0006  # of computing per document, roughly
 

@@ -10,29 +10,29 @@ from typing import Any, NamedTuple, Protocol
 
 from apache_beam.io.filesystems import FileSystems
 
-from pipeline import fetch, revisits, update
-from pipeline.attempts import Attempt, Engine
-from pipeline.compact import merge
-from pipeline.releases import release
-from transforms.aliases import known_rules
-from transforms.compaction import BY_TIERS
-from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, next_step
-from transforms.downloaders import client_opener
-from transforms.frontier import first_due
-from transforms.identity import Identity
-from transforms.outcomes import REQUESTED, Outcome
-from transforms.parsers import kinds_of
-from transforms.revisits import Ripe, count_due
-from transforms.scheduler import LOOK_EVERY, VisitContext
-from transforms.settings import Settings, render, without_secrets
-from transforms.sitemap_links import count_entries
-from transforms.standing import STANDING, ready_at
-from transforms.tables import HOSTS, open_parquet, read_table
+from ..transforms.aliases.learn import known_rules
+from ..transforms.frontier.recrawl import Ripe, count_due
+from ..transforms.frontier.selection import first_due
+from ..transforms.http.request_headers import Identity
+from ..transforms.indexing.merge_policy import BY_TIERS
+from ..transforms.outcomes import REQUESTED, Outcome
+from ..transforms.parsing.registry import kinds_of
+from ..transforms.politeness.backoff import STANDING, ready_at
+from ..transforms.politeness.downloaders import client_opener
+from ..transforms.politeness.scheduler import LOOK_EVERY, VisitContext
+from ..transforms.settings import Settings, render, without_secrets
+from ..transforms.sitemaps.follow import count_entries
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, next_step
+from ..transforms.storage.tables import HOSTS, open_parquet, read_table
+from . import fetch, revisits, update
+from .attempt import Attempt, Engine
+from .compact import merge
+from .release_traps import release
 
 LONGEST_WAIT = timedelta(seconds=60)
 """A crawl waits this long for URLs that are due again soon; if it would take longer, it ends and says when."""
 
-_TRAPS = ("traps", "specimens")  # tables that tell traps
+_TRAPS = ("traps", "trap_samples")  # tables that tell traps
 
 _REVISITS_EVERY = timedelta(minutes=10)
 """How often a running crawl looks for pages that are due again."""
@@ -270,11 +270,11 @@ def _update(
         robot=Identity.of(settings.robot).token,
         aliases=known_rules(crawl, manifests) if settings.aliases.learn else None,
         trap_files=known["traps"],
-        specimens=known["specimens"],
+        trap_samples=known["trap_samples"],
         visits=[file.path for file in visits],
         visit_rows=rows,
         sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),
-        turns=[file.path for file in fetched if file.table == "turns"],
+        turns=[file.path for file in fetched if file.table == "host_turns"],
         robots=[file.path for file in fetched if file.table == "robots"],
         workers=engine.workers,
         frontier=frontier,

@@ -7,15 +7,15 @@ from typing import Any
 
 import apache_beam as beam
 
-from transforms import urls
-from transforms.files import ReportFiles, WriteRows
-from transforms.frontier import ReadDue
-from transforms.robots import Verdict
-from transforms.robots_asking import LAST_GOOD
-from transforms.scheduler import VisitContext
-from transforms.standing import STANDING
-from transforms.tables import HOSTS, ROBOTS, SPECIMENS, TRAPS, read_table
-from transforms.visits import VisitHosts
+from ..transforms import urls
+from ..transforms.frontier.selection import ReadDue
+from ..transforms.politeness.backoff import STANDING
+from ..transforms.politeness.scheduler import VisitContext
+from ..transforms.politeness.visit_hosts import VisitHosts
+from ..transforms.robots.lookup import LAST_GOOD
+from ..transforms.robots.rules import Verdict
+from ..transforms.storage.tables import HOSTS, ROBOTS, TRAP_SAMPLES, TRAPS, read_table
+from ..transforms.storage.writers import ReportFiles, WriteRows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +27,7 @@ class FetchStep:
     frontier: Sequence[str]  # paths of frontier files
     robots: Sequence[str]  # paths of robots files of earlier rounds
     hosts: Sequence[str]  # and of hosts files
-    traps: Sequence[str]  # and of traps and specimens files
+    traps: Sequence[str]  # and of traps and trap_samples files
     held: Mapping[str, datetime]  # hosts that may not be asked yet, and until when
     now: datetime
     at_most: int | None  # visits, over all hosts
@@ -48,8 +48,8 @@ def known_hosts(path: str, root: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def known_traps(path: str, root: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a traps or specimens file, as far as they say how much of a host may be visited."""
-    table, columns = (TRAPS, _JUDGED) if path.startswith("traps/") else (SPECIMENS, ["host", "forms"])
+    """The rows of a traps or trap_samples file, as far as they say how much of a host may be visited."""
+    table, columns = (TRAPS, _JUDGED) if path.startswith("traps/") else (TRAP_SAMPLES, ["host", "forms"])
     for row in read_table(root, [path], table, columns).to_pylist():
         if row.get("forms") != b"":
             yield row["host"], row
@@ -83,5 +83,5 @@ def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
     round_ = step.context.round
     visits = visited.visits | "WriteVisits" >> WriteRows(step.root, "visits", round_, count_by="outcome")
     robots_files = visited.robots | "WriteRobots" >> WriteRows(step.root, "robots", round_)
-    turns = visited.turns | "WriteTurns" >> WriteRows(step.root, "turns", round_)
-    (visits, robots_files, turns) | "Files" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
+    host_turns = visited.host_turns | "WriteHostTurns" >> WriteRows(step.root, "host_turns", round_)
+    (visits, robots_files, host_turns) | "Files" >> beam.Flatten() | "Report" >> ReportFiles(step.report)

@@ -11,15 +11,15 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from pipeline.attempts import Attempt, Engine
-from pipeline.rank_in_parts import rank_in_parts
-from transforms import votes
-from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step
-from transforms.index_links import links_folder
-from transforms.link_graph import distinct, pagerank
-from transforms.rank_rows import Standing, add_links, doc_keys, found, write_host_ranks, write_ranks
-from transforms.segments import live_index
-from transforms.tables import DOCUMENTS, LINKS, TableFile, read_table
+from ..transforms.indexing.link_folders import links_folder
+from ..transforms.indexing.live_segments import live_index
+from ..transforms.ranking import endorsements
+from ..transforms.ranking.pagerank import distinct, pagerank
+from ..transforms.ranking.rank_tables import Standing, add_links, doc_keys, found, write_host_ranks, write_ranks
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step
+from ..transforms.storage.tables import DOCUMENTS, LINKS, TableFile, read_table
+from .attempt import Attempt, Engine
+from .rank_partitioned import rank_in_parts
 
 
 def has_unranked_links(manifests: Iterable[Manifest]) -> bool:
@@ -64,13 +64,13 @@ def rank_in_memory(
     """The files and counters of a `rank` step; `folders` has the one to write for each segment."""
     read = {}
     for table, schema, columns in (
-        ("links", LINKS, votes.LINK_COLUMNS),
-        ("documents", DOCUMENTS, votes.DOCUMENT_COLUMNS),
+        ("links", LINKS, endorsements.LINK_COLUMNS),
+        ("documents", DOCUMENTS, endorsements.DOCUMENT_COLUMNS),
     ):
         read[table] = read_table(root, (file.path for file in files_of(manifests, table)), schema, columns)
-    pages = votes.pages_of(votes.ends_of(read["links"]))
-    links = votes.endorsing(read["links"], read["documents"], pages)
-    tallied = votes.tally(links, pages)
+    pages = endorsements.pages_of(endorsements.ends_of(read["links"]))
+    links = endorsements.endorsing(read["links"], read["documents"], pages)
+    tallied = endorsements.tally(links, pages)
     count = len(pages.urls)
     sources, targets = distinct(links.sources, links.targets, count)
     # The target of each distinct pair of a host and a page that it links to.

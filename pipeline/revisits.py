@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import apache_beam as beam
 
-from transforms.files import ReportFiles
-from transforms.history import CollectKeys, ReadMatching
-from transforms.revisits import Ripe, WriteRevisits, read_due_keys
-from transforms.tables import URLS
-from transforms.url_states import read_frontier
+from ..transforms.frontier.recrawl import Ripe, WriteRevisits, read_due_keys
+from ..transforms.frontier.url_states import read_frontier
+from ..transforms.storage.semi_join import CollectKeys, ReadMatching
+from ..transforms.storage.tables import URLS
+from ..transforms.storage.writers import ReportFiles
 
 _ROWS_PER_PARTITION = 100_000
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from transforms.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
-from transforms.history import matching_rows
-from transforms.keys import Bloom
-from transforms.tables import KEY, URLS, TableFile, TableWriter
-from transforms.url_states import TO_NO_AVAIL
-from transforms.urls import canonical, host, neatness, url_key
+from ..transforms.frontier.url_states import TO_NO_AVAIL
+from ..transforms.storage.bloom import Bloom
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
+from ..transforms.storage.semi_join import matching_rows
+from ..transforms.storage.tables import KEY, URLS, TableFile, TableWriter
+from ..transforms.urls.canonical import canonicalize, host, neatness, url_key
 
 
 class Seed(NamedTuple):
@@ -50,7 +50,7 @@ def parse_seeds(lines: Iterable[str], name: str, kind: str | None = None) -> tup
         text, _, metadata = line.strip().partition("\t")
         if not text or text.startswith("#"):
             continue
-        if url := canonical(text):
+        if url := canonicalize(text):
             seeds.append(Seed(url, metadata or None, kind))
         else:
             problem = "not a URL" if "://" in text else "not an absolute URL; it must start with http:// or https://"

@@ -9,21 +9,21 @@ from typing import Any
 
 import apache_beam as beam
 
-from transforms.aliases import Known, LearnAliases, ReadHeld, with_forms
-from transforms.contents import JudgeContents, released_by_digest
-from transforms.documents import FinishPages, add_rejections, dead_keys
-from transforms.files import ReportFiles, WriteRows
-from transforms.history import CollectKeys, ReadMatching
-from transforms.host_rows import add_turn, newest
-from transforms.near_duplicates import FindNearDuplicates
-from transforms.near_rows import gone_rows
-from transforms.parsing import ParseVisits
-from transforms.settings import Settings
-from transforms.sitemap_links import FollowSitemaps
-from transforms.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
-from transforms.tombstones import BuryDocuments
-from transforms.url_states import AdvanceUrls, read_frontier, read_held
-from transforms.watching import WatchYields, Yielded, hosts_of, specimens_rows, traps_rows
+from ..transforms.aliases.learn import Known, LearnAliases, ReadHeld, with_forms
+from ..transforms.documents.finish_pages import FinishPages, add_rejections, dead_keys
+from ..transforms.documents.parse_visits import ParseVisits
+from ..transforms.duplicates.exact import JudgeContents, released_by_digest
+from ..transforms.duplicates.near import FindNearDuplicates
+from ..transforms.duplicates.near_rows import gone_rows
+from ..transforms.frontier.url_states import AdvanceUrls, read_frontier, read_held
+from ..transforms.indexing.tombstones import BuryDocuments
+from ..transforms.politeness.host_stats import add_turn, newest
+from ..transforms.settings import Settings
+from ..transforms.sitemaps.follow import FollowSitemaps
+from ..transforms.storage.semi_join import CollectKeys, ReadMatching
+from ..transforms.storage.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
+from ..transforms.storage.writers import ReportFiles, WriteRows
+from ..transforms.traps.watch_yields import WatchYields, Yielded, hosts_of, trap_samples_rows, traps_rows
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
@@ -52,7 +52,7 @@ class UpdateStep:
     near: Sequence[str]
     hosts: Sequence[str]
     trap_files: Sequence[str]
-    specimens: Sequence[str]
+    trap_samples: Sequence[str]
     seeds: Sequence[str]
     report: str
 
@@ -199,10 +199,10 @@ def _watch(
     traps = _files(pipeline, "Traps", step.trap_files) | "EarlierTraps" >> beam.FlatMap(
         traps_rows, step.root, step.shards
     )
-    specimens = _files(pipeline, "Specimens", step.specimens) | "EarlierSpecimens" >> beam.FlatMap(
-        specimens_rows, step.root, step.shards, wanted
+    trap_samples = _files(pipeline, "TrapSamples", step.trap_samples) | "EarlierTrapSamples" >> beam.FlatMap(
+        trap_samples_rows, step.root, step.shards, wanted
     )
-    return {"yields": yields, "duplicates": duplicates, "traps": traps, "specimens": specimens} | (
+    return {"yields": yields, "duplicates": duplicates, "traps": traps, "trap_samples": trap_samples} | (
         "WatchYields" >> WatchYields(step.root, step.round, step.settings.traps)
     )
 

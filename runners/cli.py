@@ -8,7 +8,7 @@ def main() -> int:
     """The console script."""
     words = sys.argv[1:]
     quiet("--debug" in words)
-    from runners.program import run  # imports Beam, which logs while it is imported
+    from .program import run  # imports Beam, which logs while it is imported
 
     return run(words)
 

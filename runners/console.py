@@ -12,9 +12,9 @@ from typing import Any, TextIO, TypeVar
 
 from apache_beam.io.filesystems import FileSystems
 
-from pipeline.crawl import StopSignal
-from transforms.crawl_dir import Manifest, Step
-from transforms.outcomes import Outcome
+from ..pipeline.crawl import StopSignal
+from ..transforms.outcomes import Outcome
+from ..transforms.storage.crawl_dir import Manifest, Step
 
 T = TypeVar("T")
 _LIVE_EVERY = 1.0  # seconds
@@ -82,7 +82,7 @@ def duration(seconds: float) -> str:
 
 
 class Console:
-    """Tells of a crawl on a stream (an Observer of `pipeline.crawl`)."""
+    """Tells of a crawl on a stream (an Observer of `beamtrawl.pipeline.crawl`)."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -11,8 +11,8 @@ from typing import Any
 
 from apache_beam.io.filesystems import FileSystems
 
-from runners.errors import Failure
-from transforms.crawl_dir import CrawlDir, CrawlDirError
+from ..transforms.storage.crawl_dir import CrawlDir, CrawlDirError
+from .errors import Failure
 
 HEARTBEAT = 10.0  # seconds
 STALE = 60.0  # seconds without a heartbeat after which an owner counts as gone

@@ -6,10 +6,10 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
-from runners.commands import COMMANDS
-from runners.errors import Failure, Usage
-from transforms.crawl_dir import CrawlDirError
-from transforms.settings import SettingsError
+from ..transforms.settings import SettingsError
+from ..transforms.storage.crawl_dir import CrawlDirError
+from .commands.registry import COMMANDS
+from .errors import Failure, Usage
 
 
 class _Parser(argparse.ArgumentParser):

@@ -18,14 +18,14 @@ from typing import IO, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from search.corpus import Mask
-from search.index import Index
-from search.segment import Segment
-from search.terms import Ints
-from transforms import ciff
-from transforms.analysis import word_classes
-from transforms.index_invert import PHRASE_FIELDS, Longs
-from transforms.morphemes import PREFIX
+from ..transforms.indexing import ciff
+from ..transforms.indexing.analysis import word_classes
+from ..transforms.indexing.invert import PHRASE_FIELDS, Longs
+from ..transforms.indexing.korean import PREFIX
+from .index.postings import Ints
+from .index.segment import Segment
+from .index.segments import Mask
+from .searcher import Index
 
 DESCRIPTION = (
     "Beamtrawl: title and body of web pages. Words of letters and digits, NFKC and case-folded; Snowball stems by the"

@@ -1,7 +1,7 @@
 """A window of a real Chromium, for tests of what people see. It gets all that it asks for from one server.
 
-The browser has no network (`transforms.devtools`), so nothing that a page might want from elsewhere is had, and all of
-it is recorded.
+The browser has no network (`rendering/devtools.py`), so what a page requests from elsewhere is only
+recorded.
 """
 
 import base64
@@ -11,7 +11,7 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from transforms.devtools import Browser, Message
+from beamtrawl.transforms.rendering.devtools import Browser, Message
 
 SECONDS = 60.0  # for anything that a page does
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import lxml.html
 from lxml import etree
 
-from transforms.analysis import tokens
+from beamtrawl.transforms.indexing.analysis import tokens
 
 _DOCBOOK = "/html/body/*[not(@class='navheader' or @class='navfooter')]"
 

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from transforms.crawl_dir import CrawlDir, Manifest
-from transforms.index import DOCS, write_segment
-from transforms.index_links import links_folder, write_links
-from transforms.tables import DOCUMENTS, TableWriter, open_parquet
-from transforms.urls import host, url_key
+from beamtrawl.transforms.indexing.link_folders import links_folder, write_links
+from beamtrawl.transforms.indexing.write_segment import DOCS, write_segment
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
+from beamtrawl.transforms.storage.tables import DOCUMENTS, TableWriter, open_parquet
+from beamtrawl.transforms.urls.canonical import host, url_key
 
 
 def documents(*rows):

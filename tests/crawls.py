@@ -7,13 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.attempts import Engine
-from pipeline.crawl import End, StopSignal, run_crawl, settings_digest
-from pipeline.seeds import Seed, add_seeds
-from runners.direct import DirectEngine
-from transforms.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files
-from transforms.settings import Settings, override
-from transforms.tables import TABLES, read_table
+from beamtrawl.pipeline.attempt import Engine
+from beamtrawl.pipeline.crawl import End, StopSignal, run_crawl, settings_digest
+from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.transforms.settings import Settings, override
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files
+from beamtrawl.transforms.storage.tables import TABLES, read_table
 
 LOOPBACK = {
     "fetch.allow_addresses": ["127.0.0.0/8"],

@@ -9,6 +9,7 @@ robots.txt, where the outcome is that of the page.
 import gzip
 from collections.abc import Mapping
 
+from beamtrawl.transforms.outcomes import Outcome
 from tests.hostile_host import (
     At,
     Fault,
@@ -24,7 +25,6 @@ from tests.hostile_host import (
 )
 from tests.hostile_messages import CONTENTS, ENCODINGS, FRAMING, HEADS, OK, REDIRECTS, STATUSES, bomb
 from tests.raw import GZIP, HTML, PAGE, answer, chunked, sized
-from transforms.outcomes import Outcome
 
 FETCHED, REDIRECTED, BAD, TOO_LONG = Outcome.FETCHED, Outcome.REDIRECTED, Outcome.BAD_RESPONSE, Outcome.TOO_LONG
 TIMEOUT, CONNECT, TLS = Outcome.TIMEOUT, Outcome.CONNECT_ERROR, Outcome.TLS_ERROR

@@ -20,8 +20,8 @@ from cryptography import x509  # Beam depends on it
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from beamtrawl.transforms.outcomes import Outcome
 from tests.raw import HTML, PAGE, Peer, Talk, sized
-from transforms.outcomes import Outcome
 
 NEXT_PAGE = b"<p>whiting"
 _NO_ROBOTS = sized(body=b"", status=b"404 Not Found")

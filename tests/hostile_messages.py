@@ -7,9 +7,9 @@ and `bad_response` otherwise: what is kept of a page is all of the page and noth
 import gzip
 import zlib
 
+from beamtrawl.transforms.outcomes import Outcome
 from tests.hostile_host import Fault, drip, flood, keep, leave
 from tests.raw import GZIP, HTML, PAGE, answer, chunked, sized
-from transforms.outcomes import Outcome
 
 FETCHED, REDIRECTED, BAD, TOO_LONG = Outcome.FETCHED, Outcome.REDIRECTED, Outcome.BAD_RESPONSE, Outcome.TOO_LONG
 CLIENT_ERROR, SERVER_ERROR = Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR

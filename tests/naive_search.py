@@ -3,12 +3,12 @@
 import functools
 import math
 
-from search import ranking
-from search.query import All, Any, Filter, Not, Phrase, Word, day, parse
-from transforms.analysis import tokens, word_class
-from transforms.index import url_text
-from transforms.index_forms import stemmed_as
-from transforms.morphemes import ANALYSED
+from beamtrawl.search.index import bm25f
+from beamtrawl.search.query.parse import All, Any, Filter, Not, Phrase, Word, day, parse
+from beamtrawl.transforms.indexing.analysis import tokens, word_class
+from beamtrawl.transforms.indexing.korean import ANALYSED
+from beamtrawl.transforms.indexing.term_forms import stemmed_as
+from beamtrawl.transforms.indexing.write_segment import url_text
 
 FIELDS = ("title", "body", "headings", "url", "anchors")
 
@@ -112,23 +112,23 @@ class Naive:
 
     def standing(self, row):
         rank = row.get("link_rank", 0.0)
-        links = 1 + ranking.LINKS * rank / (rank + ranking.HALF_RANK)
-        quality = 1 - ranking.SPAM * min(1.0, max(0.0, row.get("spam_score") or 0.0))
+        links = 1 + bm25f.LINKS * rank / (rank + bm25f.HALF_RANK)
+        quality = 1 - bm25f.SPAM * min(1.0, max(0.0, row.get("spam_score") or 0.0))
         fresh = 0.0
         if row.get("published_at"):
             days = (self.now - row["published_at"]).total_seconds() / 86_400
-            fresh = 0.5 ** (max(days, 0.0) / ranking.FRESH_DAYS)
-        return links * quality * (1 + ranking.FRESH * fresh)
+            fresh = 0.5 ** (max(days, 0.0) / bm25f.FRESH_DAYS)
+        return links * quality * (1 + bm25f.FRESH * fresh)
 
     def score(self, number, unit):
         having, frequency = self.having(unit), 0.0
         for field, count in self.count(number, unit).items():
             length = len(self.documents[number].words[field])
-            relative = 1 - ranking.B + ranking.B * length / (self.average[field] or 1)
-            frequency += ranking.WEIGHTS[field] * count / relative
+            relative = 1 - bm25f.B + bm25f.B * length / (self.average[field] or 1)
+            frequency += bm25f.WEIGHTS[field] * count / relative
         idf = math.log(1 + (len(self.documents) - having + 0.5) / (having + 0.5))
-        weight = idf if isinstance(unit, str) else idf * ranking.PHRASE
-        return weight * frequency * (ranking.K1 + 1) / (ranking.K1 + frequency)
+        weight = idf if isinstance(unit, str) else idf * bm25f.PHRASE
+        return weight * frequency * (bm25f.K1 + 1) / (bm25f.K1 + frequency)
 
     def search(self, text):
         """(score, URL) of all documents that match, best first."""

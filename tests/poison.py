@@ -88,7 +88,7 @@ def _resident_kilobytes() -> int:
 
 
 def _facts(body: bytes) -> dict[str, Any]:
-    from transforms.pages import parse_page  # noqa: PLC0415
+    from beamtrawl.transforms.parsing.html_page import parse_page  # noqa: PLC0415
 
     page = parse_page(body, "http://a.org/", "text/html", [], "reader")
     assert page is not None

@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
+from beamtrawl.transforms.http.reply import Reply
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.politeness.host_queue import Manners
 from tests.web import Request
-from transforms.hosts import Manners
-from transforms.outcomes import Outcome
-from transforms.replies import Reply
 
 PAGE = Reply(200, [("Content-Type", "text/html")], b"<p>herring")
 NO_ROBOTS = Reply(404)

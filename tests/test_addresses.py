@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.recorders import Connector, Resolver, numeric
-from transforms.addresses import (
+from beamtrawl.transforms.http.address_guard import (
     BlockedAddress,
     NameNotResolved,
     blocked,
@@ -18,6 +17,7 @@ from transforms.addresses import (
     is_loopback,
     literal_loopback,
 )
+from tests.recorders import Connector, Resolver, numeric
 
 SPECIAL = {
     "loopback": "127.0.0.1 127.255.255.254 ::1 ::ffff:127.0.0.1 ::ffff:7f00:1 ::127.0.0.1 2002:7f00:1::"

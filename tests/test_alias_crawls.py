@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from runners.status import render, summarize
+from beamtrawl.runners.commands.status import render, summarize
+from beamtrawl.transforms.settings import render as render_settings
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.alias_sites import LEVELS, ONE_HOST, OTHER_PAGES, PAGES, TWO_HOSTS, alias_web, contents, late
 from tests.command_line import beamtrawl
 from tests.crawls import crawl, frontier, rows, settings, states
 from tests.web import Web
-from transforms.crawl_dir import CrawlDir
-from transforms.settings import render as render_settings
 
 # host: the rule that its contents show
 RULES = {

@@ -2,8 +2,17 @@
 
 import pytest
 
-from transforms.alias_evidence import ENOUGH, ENOUGH_ACROSS_DOMAINS, MAX_TRACKED, Member, Pair, choose, judge, weigh
-from transforms.alias_rules import Rule
+from beamtrawl.transforms.aliases.evidence import (
+    ENOUGH,
+    ENOUGH_ACROSS_DOMAINS,
+    MAX_TRACKED,
+    Member,
+    Pair,
+    choose,
+    judge,
+    weigh,
+)
+from beamtrawl.transforms.aliases.rules import Rule
 
 ROUND = 4
 SAME, OTHER = b"s" * 16, b"o" * 16

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms import alias_rules
-from transforms.alias_rules import Kind, Rule, Rules, apply, explain_pair, undo
-from transforms.urls import canonical, dedup_form
+from beamtrawl.transforms.aliases import rules as rules_module
+from beamtrawl.transforms.aliases.rules import Kind, Rule, Rules, apply, explain_pair, undo
+from beamtrawl.transforms.urls.canonical import canonicalize, dedup_form
 
 A, B = "http://a.test", "http://b.test"
 
@@ -104,7 +104,7 @@ def test_rules_are_applied_until_none_changes_anything() -> None:
 
 ORIGINS = ("http://a", "http://b", "https://a")
 URLS = st.builds(
-    lambda origin, path, query: canonical(f"{origin}/{path}?{query}") or A + "/",
+    lambda origin, path, query: canonicalize(f"{origin}/{path}?{query}") or A + "/",
     st.sampled_from(ORIGINS),
     st.text("aAi/.%2fF;=ü", max_size=8),
     st.text("aAb=&+;%/:", max_size=8),
@@ -124,9 +124,9 @@ def test_a_normal_form_is_final_and_a_url_that_could_be_fetched(url: str, chosen
     rules = Rules(chosen)
     form = rules.normal(url)
     assert rules.normal(form) == form == dedup_form(form)
-    assert canonical(form) == form
+    assert canonicalize(form) == form
     assert form in rules.forms(url)
-    assert all(canonical(other) == other for other in rules.forms(url))
+    assert all(canonicalize(other) == other for other in rules.forms(url))
 
 
 @given(URLS, URLS)
@@ -137,4 +137,4 @@ def test_a_rule_that_explains_a_pair_makes_it_one(one: str, other: str) -> None:
 
 
 def test_examples() -> None:
-    assert doctest.testmod(alias_rules).failed == 0
+    assert doctest.testmod(rules_module).failed == 0

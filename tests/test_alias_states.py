@@ -1,13 +1,13 @@
 """URLs that are one by a rule: one of them is due, the others are held back, and none is lost."""
 
+from beamtrawl.transforms.aliases.apply import SAMPLED, rule_names, stands_for
+from beamtrawl.transforms.aliases.rules import Rule, Rules
+from beamtrawl.transforms.frontier.url_states import advance
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.storage.exchange import CANDIDATES
+from beamtrawl.transforms.storage.tables import URLS
+from beamtrawl.transforms.urls.canonical import host, url_key
 from tests.test_url_states import LIMITS, due, visited
-from transforms.alias_rules import Rule, Rules
-from transforms.alias_states import SAMPLED, rule_names, stands_for
-from transforms.documents import CANDIDATES
-from transforms.outcomes import Outcome
-from transforms.tables import URLS
-from transforms.url_states import advance
-from transforms.urls import host, url_key
 
 A = "http://a.test"
 SLASH, CASE, PARAMETER = Rule(A, "trailing_slash"), Rule(A, "case"), Rule(A, "parameter", "p")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms import analysis
-from transforms.analysis import MAX_TERM_LENGTH, STEMMERS, tokens, word_class, word_classes
+from beamtrawl.transforms.indexing import analysis
+from beamtrawl.transforms.indexing.analysis import MAX_TERM_LENGTH, STEMMERS, tokens, word_class, word_classes
 
 CASES = [  # text, terms separated by spaces
     ("", ""),

@@ -3,11 +3,12 @@
 import threading
 from collections import deque
 
-from transforms.asking import Requests
-from transforms.hosts import Errand, HostTurn, RobotsSearch
-from transforms.lanes import Lane
-from transforms.replies import Reply
-from transforms.settings import Fetch
+from beamtrawl.transforms.http.reply import Reply
+from beamtrawl.transforms.politeness.host_queue import Errand, HostTurn
+from beamtrawl.transforms.politeness.request_pool import Requests
+from beamtrawl.transforms.politeness.shared_queues import Lane
+from beamtrawl.transforms.robots.lookup import RobotsSearch
+from beamtrawl.transforms.settings import Fetch
 
 
 def test_a_wait_ends_also_if_its_time_is_over_before_it_begins():

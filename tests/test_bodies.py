@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.bodies import Body, Pace, Room, read_body
-from transforms.outcomes import Outcome
-from transforms.troubles import Trouble
+from beamtrawl.transforms.http.errors import Trouble
+from beamtrawl.transforms.http.response_body import Body, Pace, Room, read_body
+from beamtrawl.transforms.outcomes import Outcome
 
 LIMIT = 1000
 PAGE = b"<p>herring" * 10

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.cache import Cache
-from search.ranking import best
+from beamtrawl.search.index.bm25f import best
+from beamtrawl.search.index.cache import Cache
 
 
 class Doubles:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.http import link_header
+from beamtrawl.transforms.http.link_header import parse_link
+from beamtrawl.transforms.parsing.rel_canonical import CROWD, Ignored, declared, header_links, judge
+from beamtrawl.transforms.urls.canonical import url_key
 from tests.crawls import crawl, rows
 from tests.web import Answer, Web, html, status
-from transforms import link_headers
-from transforms.canonicals import CROWD, Ignored, declared, header_links, judge
-from transforms.link_headers import parse_link
-from transforms.urls import url_key
 
 URL = "http://www.a.test/x?print=1"
 
@@ -146,4 +146,4 @@ def test_a_crawl_joins_what_is_one_and_keeps_what_is_not(tmp_path: Path) -> None
 
 
 def test_examples() -> None:
-    assert doctest.testmod(link_headers).failed == 0
+    assert doctest.testmod(link_header).failed == 0

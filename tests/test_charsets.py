@@ -9,10 +9,11 @@ import webencodings
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.http import media_types
+from beamtrawl.transforms.http.reply import content_type
+from beamtrawl.transforms.kinds.image import Image
+from beamtrawl.transforms.parsing import charsets
 from tests.conformance import cases
-from transforms import charsets, media_types
-from transforms.kinds.image import Image
-from transforms.replies import content_type
 
 
 @pytest.mark.parametrize("row", cases("charset", "html_sniff"))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.transforms.settings import Settings, override, render
+from beamtrawl.transforms.urls.canonical import url_key
 from tests.command_line import beamtrawl, failure
 from tests.crawls import crawl
-from transforms.settings import Settings, override, render
-from transforms.urls import url_key
 
 REFERENCE = "HTTP://a.co.uk/b?y=1&utm_source=c&x=2"
 URL, FORM = "http://a.co.uk/b?y=1&utm_source=c&x=2", "http://a.co.uk/b?x=2&y=1"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.program import run
+from beamtrawl.runners.program import run
 from tests.command_line import LOOPBACK, beamtrawl, contents, failure
 from tests.web import Web, html
 
@@ -254,7 +254,7 @@ def test_a_search_before_there_is_an_index(planned: Path) -> None:
 
 def test_the_program_says_nothing_but_its_one_line(tmp_path: Path) -> None:
     """Not even what Beam has to say while it is imported."""
-    command = [sys.executable, "-m", "runners.cli", "status", str(tmp_path)]
+    command = [sys.executable, "-m", "beamtrawl", "status", str(tmp_path)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     expected = f"beamtrawl: {tmp_path} holds no crawl; start one with: beamtrawl crawl {tmp_path} --seed URL\n"
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", expected)

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import pytest
 
+from beamtrawl.transforms.http.client import HostClient, opener
+from beamtrawl.transforms.http.reply import Reply, outcome
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.settings import Fetch
 from tests.raw import GZIP, HTML, PAGE, Peer, Talk, answer, chunked, dripping, says, serve, silent, sized
-from transforms.client import HostClient, opener
-from transforms.outcomes import Outcome
-from transforms.replies import Reply, outcome
-from transforms.settings import Fetch
 
 LIMIT = 1000
 PATIENT = Fetch(total_timeout=30, max_body_bytes=LIMIT, allow_addresses=["127.0.0.0/8"])

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.transforms.storage.tables import TABLES
 from tests.command_line import LOOPBACK, Ran, beamtrawl, contents, failure
 from tests.web import Web, html, redirect
-from transforms.tables import TABLES
 
 SITES = {
     "a.test": {
@@ -236,7 +236,15 @@ def test_the_demo_finds_what_it_should_within_a_minute(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_has_seen_enough_is_no_reason_for_a_traceback(crawled: Path) -> None:
-    command = [sys.executable, "-m", "runners.cli", "sql", str(crawled), "SELECT * FROM range(300000)", "--csv"]
+    command = [
+        sys.executable,
+        "-m",
+        "beamtrawl",
+        "sql",
+        str(crawled),
+        "SELECT * FROM range(300000)",
+        "--csv",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.index import Index
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.live_segments import live_index
+from beamtrawl.transforms.indexing.merge_policy import FAN_IN, MOST, SMALL, Sized, everything, full_tiers, merge_group
+from beamtrawl.transforms.settings import Settings, render
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
 from tests.command_line import beamtrawl, failure
 from tests.corpus import commit
-from transforms.compaction import FAN_IN, MOST, SMALL, Sized, everything, full_tiers, merge_group
-from transforms.crawl_dir import CrawlDir, Manifest
-from transforms.segments import live_index
-from transforms.settings import Settings, render
 
 FEW, TIER, FULL = [Sized(100, 100)], [Sized(SMALL, SMALL)], [Sized(MOST, MOST)]
 # segments, groups that are merged

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from beamtrawl.transforms import urls
+from beamtrawl.transforms.http.address_guard import connect
+from beamtrawl.transforms.http.client import HostClient, opener
+from beamtrawl.transforms.http.deadline_socket import Exchange
+from beamtrawl.transforms.http.reply import outcome
+from beamtrawl.transforms.http.request_headers import Identity, basic
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.settings import Fetch, Robot
 from tests.raw import GZIP, HTML, PAGE, Peer, Talk, answer, answering, chunked, says, serve, sized
 from tests.test_dedup_rules import PATHS_AND_QUERIES
-from transforms import urls
-from transforms.addresses import connect
-from transforms.client import HostClient, opener
-from transforms.identity import Identity, basic
-from transforms.lines import Exchange
-from transforms.outcomes import Outcome
-from transforms.replies import outcome
-from transforms.settings import Fetch, Robot
 
 LOOPBACK = Fetch(total_timeout=30, max_body_bytes=1000, allow_addresses=["127.0.0.0/8"])
 HEADERS = {"User-Agent": "Robot/1", "Accept-Encoding": "gzip, deflate"}
@@ -239,7 +239,7 @@ def test_every_canonical_url_is_sent_as_it_is(way: str) -> None:
 
         @given(PATHS_AND_QUERIES)
         def check(rest: str) -> None:
-            url = urls.canonical(server.url(f"/{rest}"))
+            url = urls.canonicalize(server.url(f"/{rest}"))
             assert url is not None
             for form in (url, urls.dedup_form(url)):
                 assert asking.get(form, HEADERS).body == PAGE

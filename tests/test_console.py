@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.crawl import StopSignal
-from runners.console import Console, add_up, describe, describe_manifest, duration, run_interruptibly, size
-from transforms.crawl_dir import Manifest, Step
+from beamtrawl.pipeline.crawl import StopSignal
+from beamtrawl.runners.console import Console, add_up, describe, describe_manifest, duration, run_interruptibly, size
+from beamtrawl.transforms.storage.crawl_dir import Manifest, Step
 
 NOTHING: dict[str, Any] = {"outcomes": {}, "bytes": 0, "active": 0, "waiting": 0}
 

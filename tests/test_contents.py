@@ -8,10 +8,10 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.contents import DUPLICATES, PAIRS, RELEASED, JudgeContents, judge_contents, released
-from transforms.parsing import CONTENTS, FACTS
-from transforms.tables import DIGESTS, from_ipc, read_table, to_ipc
-from transforms.urls import url_key
+from beamtrawl.transforms.duplicates.exact import DUPLICATES, PAIRS, RELEASED, JudgeContents, judge_contents, released
+from beamtrawl.transforms.storage.exchange import CONTENTS, FACTS
+from beamtrawl.transforms.storage.tables import DIGESTS, from_ipc, read_table, to_ipc
+from beamtrawl.transforms.urls.canonical import url_key
 
 TEXT, OTHER = b"t" * 16, b"o" * 16
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from transforms.crawl_dir import (
+from beamtrawl.transforms.storage.crawl_dir import (
     CrawlDir,
     CrawlDirError,
     Manifest,
@@ -17,7 +17,7 @@ from transforms.crawl_dir import (
     render_manifest,
     visible_files,
 )
-from transforms.tables import TableFile
+from beamtrawl.transforms.storage.tables import TableFile
 
 
 def file(table, name):

@@ -6,14 +6,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms import urls
+from beamtrawl.transforms.urls import dedup, tracking_parameters
 from tests.url_pairs import DIFFERENT, SAME, pairs
-from transforms import dedup_rules, url_noise, urls
 
 TWO, ONE = pairs(DIFFERENT), pairs(SAME)
 
 
 def key(url: str) -> bytes:
-    canonical = urls.canonical(url)
+    canonical = urls.canonicalize(url)
     assert canonical is not None
     return urls.url_key(canonical)
 
@@ -56,25 +57,25 @@ URLS = st.builds("http://{}/{}".format, st.sampled_from(HOSTS.split()), PATHS_AN
 @example("http://a.test/.;jsessionid=1/a")
 @example("http://a.test/%28S%28lit3py55t21z5v55vlm25s55%29%29/")
 def test_the_dedup_form_is_a_canonical_url_and_final(reference: str) -> None:
-    url = urls.canonical(reference)
+    url = urls.canonicalize(reference)
     if url is not None:
         form = urls.dedup_form(url)
-        assert urls.canonical(form) == form
+        assert urls.canonicalize(form) == form
         assert urls.dedup_form(form) == form
-        assert urls.canonical(url) == url
+        assert urls.canonicalize(url) == url
         assert urls.host(form) == urls.host(url)
 
 
 @given(URLS)
 def test_a_url_that_no_rule_concerns_is_changed_by_none(reference: str) -> None:
-    url = urls.canonical(reference) or ""
-    if not dedup_rules.concerned(url):
-        assert [rule(url) for rule in dedup_rules.RULES] == [url] * len(dedup_rules.RULES)
+    url = urls.canonicalize(reference) or ""
+    if not dedup.concerned(url):
+        assert [rule(url) for rule in dedup.RULES] == [url] * len(dedup.RULES)
 
 
 @given(st.text())
 def test_any_string_has_a_key(text: str) -> None:
-    canonical = urls.canonical(text)
+    canonical = urls.canonicalize(text)
     assert canonical is None or len(urls.url_key(canonical)) == 16
 
 
@@ -103,7 +104,12 @@ def test_queries_that_read_differently_have_two_keys(one: list[tuple[str, str]],
         assert key(forms[0]) != key(forms[1])
 
 
-ENTRIES = [*url_noise.TRACKING, *url_noise.TRACKING_ON_HOSTS, *url_noise.KEPT_ON_HOSTS, *url_noise.SESSIONS]
+ENTRIES = [
+    *tracking_parameters.TRACKING,
+    *tracking_parameters.TRACKING_ON_HOSTS,
+    *tracking_parameters.KEPT_ON_HOSTS,
+    *tracking_parameters.SESSIONS,
+]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.names[:40])
@@ -112,16 +118,18 @@ def test_an_entry_of_the_list_says_what_it_is_and_where_that_is_said(entry) -> N
     for name in entry.names.split():
         assert re.fullmatch(r"[a-z0-9_.-]*\*?", name)
     for host in getattr(entry, "hosts", "a.test").split():
-        assert urls.host(urls.canonical(f"http://{host}/")) == host
+        assert urls.host(urls.canonicalize(f"http://{host}/")) == host
 
 
 def test_a_name_stands_once_in_the_list_and_the_list_has_a_date() -> None:
-    names = [name for entry in [*url_noise.TRACKING, *url_noise.SESSIONS] for name in entry.names.split()]
+    names = [
+        name for entry in [*tracking_parameters.TRACKING, *tracking_parameters.SESSIONS] for name in entry.names.split()
+    ]
     assert len(names) == len(set(names))
-    assert re.fullmatch(r"20\d\d-\d\d-\d\d", url_noise.REVIEWED)
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", tracking_parameters.REVIEWED)
 
 
-@pytest.mark.parametrize("name", [name for entry in url_noise.TRACKING for name in entry.names.split()])
+@pytest.mark.parametrize("name", [name for entry in tracking_parameters.TRACKING for name in entry.names.split()])
 def test_a_tracking_parameter_goes_and_what_is_beside_it_stays(name: str) -> None:
     name = name.replace("*", "x")
     assert urls.dedup_form(f"http://a.test/?a=1&{name}=b&c=2") == "http://a.test/?a=1&c=2"

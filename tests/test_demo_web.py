@@ -8,8 +8,8 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
 
-from runners.demo_pages import Page, read_pages, render
-from runners.demo_web import QUERIES, SITES, serve
+from beamtrawl.runners.demo.pages import Page, read_pages, render
+from beamtrawl.runners.demo.server import QUERIES, SITES, serve
 
 TRAP = re.compile(r"/calendar/|/album/")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from transforms import digests
-from transforms.digests import ENOUGH, content_digest, settle
+from beamtrawl.transforms.duplicates import digest
+from beamtrawl.transforms.duplicates.digest import ENOUGH, content_digest, settle
 
 STORY = "The ferry to the island leaves from the northern pier, and takes about an hour if the sea is calm."
 
@@ -82,4 +82,4 @@ def test_what_is_settled_stays(text):
 
 
 def test_examples():
-    assert doctest.testmod(digests).failed == 0
+    assert doctest.testmod(digest).failed == 0

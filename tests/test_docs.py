@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from transforms.outcomes import Outcome
-from transforms.scope import UrlFilter
-from transforms.settings import Scope
-from transforms.tables import TABLES
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.settings import Scope
+from beamtrawl.transforms.storage.tables import TABLES
+from beamtrawl.transforms.urls.filters import UrlFilter
 
 ROOT = Path(__file__).parent.parent
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.contents import DUPLICATES
-from transforms.documents import (
+from beamtrawl.transforms.documents.finish_pages import (
     PASSED_ON,
     add_rejections,
     candidates_of,
@@ -14,9 +13,10 @@ from transforms.documents import (
     mark_duplicates,
     rejections_of,
 )
-from transforms.parsing import NOT_FOLLOWED, PAGES
-from transforms.url_states import merge_candidates
-from transforms.urls import url_key
+from beamtrawl.transforms.duplicates.exact import DUPLICATES
+from beamtrawl.transforms.frontier.url_states import merge_candidates
+from beamtrawl.transforms.storage.exchange import NOT_FOLLOWED, PAGES
+from beamtrawl.transforms.urls.canonical import url_key
 
 HOME = "http://a.test/"
 

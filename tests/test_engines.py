@@ -4,8 +4,8 @@ import apache_beam as beam
 import pytest
 from apache_beam.testing.util import assert_that, equal_to
 
-from runners.direct import DirectEngine
-from runners.engines import BEAM_RUNNERS, BeamEngine, OptionsError, check_options, engine
+from beamtrawl.runners.engines.choose import BEAM_RUNNERS, BeamEngine, OptionsError, check_options, engine
+from beamtrawl.runners.engines.direct import DirectEngine
 
 ACCEPTED = {
     "none": [],

@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipeline.compact import merge
-from runners.direct import DirectEngine
-from search.index import Index
+from beamtrawl.pipeline.compact import merge
+from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.korean import morphemes
+from beamtrawl.transforms.indexing.merge_policy import ALL, Policy
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.corpus import commit
 from tests.naive_search import Naive
-from transforms.compaction import ALL, Policy
-from transforms.crawl_dir import CrawlDir
-from transforms.morphemes import morphemes
 
 WORDS = [
     *("run", "runs", "running", "runner", "naïve", "naive", "gift", "gifts", "Gifte", "the", "of"),

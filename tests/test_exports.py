@@ -9,15 +9,15 @@ from google.protobuf import proto
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.exports import DESCRIPTION
+from beamtrawl.search.exports import DESCRIPTION
+from beamtrawl.transforms.indexing import ciff
+from beamtrawl.transforms.indexing.analysis import tokens, word_class
+from beamtrawl.transforms.indexing.term_forms import stemmed_as
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.ciff_reader import CLASSES, read_ciff
 from tests.command_line import beamtrawl, failure
 from tests.corpus import commit, indexed
 from tests.naive_search import newest
-from transforms import ciff
-from transforms.analysis import tokens, word_class
-from transforms.crawl_dir import CrawlDir
-from transforms.index_forms import stemmed_as
 
 FIRST = [
     {"url": "http://b.test/", "title": "Connected fish", "text": "a connection, café"},

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from runners import flink_cluster
-from runners.engines import OptionsError, engine
-from runners.errors import Failure, Usage
-from runners.flink import FlinkEngine, defaults
-from runners.flink_rest import FlinkRest, Overview
+from beamtrawl.runners.engines import flink_cluster
+from beamtrawl.runners.engines.choose import OptionsError, engine
+from beamtrawl.runners.engines.flink import FlinkEngine, defaults
+from beamtrawl.runners.engines.flink_rest import FlinkRest, Overview
+from beamtrawl.runners.errors import Failure, Usage
 from tests.crawls import crawl, without_times
 from tests.test_worker import SITES, hits
 from tests.web import Answer, Web

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from search import clustering, spelling
-from search.index import Index
+from beamtrawl.search.query import spelling
+from beamtrawl.search.results import host_grouping
+from beamtrawl.search.searcher import Index
 from tests.corpus import indexed
 
 FORMS = [
@@ -120,6 +121,6 @@ def test_help_with_spelling(tmp_path, text, suggestion):
     assert Index.open(indexed(tmp_path, rows, more)).search(text).suggestion == suggestion
 
 
-@pytest.mark.parametrize("module", [clustering, spelling])
+@pytest.mark.parametrize("module", [host_grouping, spelling])
 def test_examples(module):
-    assert doctest.testmod(module) == (0, 1 if module is clustering else 2)
+    assert doctest.testmod(module) == (0, 1 if module is host_grouping else 2)

@@ -10,9 +10,9 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.frontier import Due, ReadDue, choose, due_rows, first_due, group_by_host, order
-from transforms.tables import FRONTIER, TableWriter
-from transforms.urls import url_key
+from beamtrawl.transforms.frontier.selection import Due, ReadDue, choose, due_rows, first_due, group_by_host, order
+from beamtrawl.transforms.storage.tables import FRONTIER, TableWriter
+from beamtrawl.transforms.urls.canonical import url_key
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

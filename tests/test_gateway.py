@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 from protego import Protego
 
-from search.gateway import MAX_QUERY, MAX_TEXT, create_app
-from search.guard import MAX_FORM
+from beamtrawl.search.gateway.app import MAX_QUERY, MAX_TEXT, create_app
+from beamtrawl.search.gateway.limits import MAX_FORM
 from tests.corpus import indexed
 
 EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>'

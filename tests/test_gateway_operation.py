@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from search.gateway import create_app
-from search.rate_limits import Rate
+from beamtrawl.search.gateway.app import create_app
+from beamtrawl.search.gateway.rate_limits import Rate
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
 from tests.corpus import commit, indexed
 from tests.gateways import serving
-from transforms.crawl_dir import CrawlDir, Manifest
 
 WORDS = [{"url": f"http://a.test/{n}", "text": f"word number{n}"} for n in range(3)]
 

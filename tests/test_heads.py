@@ -4,9 +4,9 @@ import io
 
 import pytest
 
-from transforms.heads import Framing, Head, framing, read_head
-from transforms.outcomes import Outcome
-from transforms.troubles import Trouble
+from beamtrawl.transforms.http.errors import Trouble
+from beamtrawl.transforms.http.response_head import Framing, Head, framing, read_head
+from beamtrawl.transforms.outcomes import Outcome
 
 BAD, LONG = Outcome.BAD_RESPONSE, Outcome.TOO_LONG
 LIMIT = 1000

@@ -7,9 +7,9 @@ import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that
 
-from transforms.history import CollectKeys, ReadMatching, split, split_by
-from transforms.tables import URLS, TableWriter, from_ipc
-from transforms.urls import url_key
+from beamtrawl.transforms.storage.semi_join import CollectKeys, ReadMatching, split, split_by
+from beamtrawl.transforms.storage.tables import URLS, TableWriter, from_ipc
+from beamtrawl.transforms.urls.canonical import url_key
 
 PARTITIONS = 4
 

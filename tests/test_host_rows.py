@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-from transforms.host_rows import Tally, add_turn, newest, turn_row
-from transforms.outcomes import Outcome
-from transforms.replies import Reply
-from transforms.standing import Standing
+from beamtrawl.transforms.http.reply import Reply
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.politeness.backoff import Standing
+from beamtrawl.transforms.politeness.host_stats import Tally, add_turn, newest, turn_row
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
+from beamtrawl.transforms.http.client import Client, opener
+from beamtrawl.transforms.http.reply import Reply, outcome
+from beamtrawl.transforms.http.request_headers import Identity
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.robots import lookup
+from beamtrawl.transforms.robots.rules import Verdict, judge, parse
+from beamtrawl.transforms.settings import Fetch, Robot
+from beamtrawl.transforms.storage.crawl_dir import Manifest
 from tests.crawls import Silent, crawl, rows
 from tests.hostile import FAULTS
 from tests.hostile_host import NEXT_PAGE, At, Fault, host, keep
 from tests.raw import serve
-from transforms import robots_asking
-from transforms.client import Client, opener
-from transforms.crawl_dir import Manifest
-from transforms.identity import Identity
-from transforms.outcomes import Outcome
-from transforms.replies import Reply, outcome
-from transforms.robots import Verdict, judge, parse
-from transforms.settings import Fetch, Robot
 
 LIMIT = 200_000
 FETCH = Fetch(
@@ -55,10 +55,10 @@ class Asking:
 
     def robots(self, origin: str, seconds: float) -> Reply:
         """robots.txt of an origin, or wherever that leads; so many seconds for each step."""
-        search = robots_asking.search(origin, depth=0)
+        search = lookup.search(origin, depth=0)
         while True:
             reply = self.get(search.url, seconds, any_type=True)
-            if (further := robots_asking.redirected(search, reply)) is None:
+            if (further := lookup.redirected(search, reply)) is None:
                 return reply
             search = further
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from transforms.frontier import Due
-from transforms.hosts import Answer, AskRobots, Done, Robots, Visit, Wait, allows, next_action
-from transforms.outcomes import Outcome
-from transforms.robots import Verdict, parse
+from beamtrawl.transforms.frontier.selection import Due
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.politeness.host_queue import Answer, AskRobots, Done, Visit, Wait, allows, next_action
+from beamtrawl.transforms.robots.lookup import Robots
+from beamtrawl.transforms.robots.rules import Verdict, parse
 
 ORIGIN = "http://a.test"
 OPEN = Due(b"k" * 16, f"{ORIGIN}/open/a", "a.test", 0, 1.0, None, None, None, 0, 0, 0)

@@ -4,8 +4,8 @@ from importlib.metadata import version
 
 import pytest
 
-from transforms.identity import Identity, basic, own_headers
-from transforms.settings import Fetch, Robot
+from beamtrawl.transforms.http.request_headers import Identity, basic, own_headers
+from beamtrawl.transforms.settings import Fetch, Robot
 
 VERSION = version("beamtrawl")
 ME = Robot("Mybot", "me@example.org", "https://example.org/bot")

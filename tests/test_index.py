@@ -9,13 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.indexing import write_segment
+from beamtrawl.transforms.indexing.analysis import tokens, word_class
+from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
+from beamtrawl.transforms.indexing.segment_files import footers
+from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, terms_by_language
+from beamtrawl.transforms.indexing.write_segment import (
+    DOCS,
+    DOCSTORE,
+    FORMS,
+    POSTINGS,
+    ROW_GROUP_POSTINGS,
+    gaps,
+    pack,
+    undo_gaps,
+    unpack,
+)
+from beamtrawl.transforms.storage import list_offsets
 from tests.corpus import documents
-from transforms import index, runs
-from transforms.analysis import tokens, word_class
-from transforms.index import DOCS, DOCSTORE, FORMS, POSTINGS, ROW_GROUP_POSTINGS, gaps, pack, undo_gaps, unpack
-from transforms.index_files import footers
-from transforms.index_forms import Forms, forms_of, terms_by_language
-from transforms.index_invert import OWN_FIELDS, PHRASE_FIELDS, invert
 
 WORDS = ["a", "b", "runs", "running", "dé", "日本語", "C++x", ".NET", "don’t", "_", "\u00a0", "“é—", "Ｃ＋＋", "x" * 70]
 TEXTS = st.lists(st.sampled_from([f"{word}{end}" for word in WORDS for end in (" ", "")]), max_size=6).map("".join)
@@ -100,7 +111,7 @@ def test_gaps_are_undone(runs):
     ],
 )
 def test_a_url_in_words(url, text):
-    assert index.url_text(url) == text
+    assert write_segment.url_text(url) == text
 
 
 def read(root, name):
@@ -115,7 +126,7 @@ def large(tmp_path_factory):
         {"url": f"http://a.test/{n}", "text": "every page " + " ".join(f"w{n * k % 3001}" for k in range(98))}
         for n in range(500)
     ]
-    index.write_segment(str(root), "index/round=000001/shard-0", documents(*rows))
+    write_segment.write_segment(str(root), "index/round=000001/shard-0", documents(*rows))
     return root
 
 
@@ -168,7 +179,7 @@ def test_the_docstore_is_read_by_small_groups(large):
 
 
 def test_a_term_of_more_postings_than_a_group_may_have_gets_its_own():
-    assert list(index._row_groups(np.array([0, 10, 50_010, 50_020, 54_116]))) == [1, 1, 1, 1]
+    assert list(write_segment._row_groups(np.array([0, 10, 50_010, 50_020, 54_116]))) == [1, 1, 1, 1]
 
 
 def test_a_segment_of_two_documents(tmp_path):
@@ -176,7 +187,7 @@ def test_a_segment_of_two_documents(tmp_path):
         {"url": "http://b.test/x", "title": "Red fish", "text": "one fish", "headings": ["Fish", "red"]},
         {"url": "http://z.a.test/", "text": "fish two fish", "noarchive": True, "description": "about"},
     )
-    index.write_segment(str(tmp_path), "index/round=000001/shard-0", rows)
+    write_segment.write_segment(str(tmp_path), "index/round=000001/shard-0", rows)
 
     assert read(tmp_path, DOCS).read(["url", "noarchive", "length_title", "length_body"]).to_pylist() == [
         {"url": "http://z.a.test/", "noarchive": True, "length_title": 0, "length_body": 3},
@@ -196,11 +207,11 @@ def test_a_segment_of_two_documents(tmp_path):
 
 
 def test_a_segment_without_documents(tmp_path):
-    index.write_segment(str(tmp_path), "index/round=000001/shard-0", documents())
+    write_segment.write_segment(str(tmp_path), "index/round=000001/shard-0", documents())
     for name in (POSTINGS, FORMS, DOCS, DOCSTORE):
         assert read(tmp_path, name).read().num_rows == 0
 
 
 def test_examples():
-    assert doctest.testmod(index) == (0, 2)
-    assert doctest.testmod(runs).failed == 0
+    assert doctest.testmod(write_segment) == (0, 2)
+    assert doctest.testmod(list_offsets).failed == 0

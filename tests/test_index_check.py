@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from beamtrawl.transforms.indexing.read_segment import read_file
+from beamtrawl.transforms.indexing.verify import folder_faults
+from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
 from tests.command_line import beamtrawl, failure
 from tests.corpus import commit
-from transforms.crawl_dir import CrawlDir, Manifest
-from transforms.index import DOCS, DOCSTORE, FORMS, POSTINGS
-from transforms.index_check import folder_faults
-from transforms.index_read import read_file
 
 ROWS = [
     {"url": "http://a.test/1", "title": "Red fish", "text": "one fish two fishes", "headings": ["Fish"]},

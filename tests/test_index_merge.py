@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.indexing.invert import OWN_FIELDS, Inverted, invert
+from beamtrawl.transforms.indexing.link_folders import write_links
+from beamtrawl.transforms.indexing.merge import ROWS, Part, merge, merge_blocks, merge_segments, terms_of
+from beamtrawl.transforms.indexing.write_segment import write_segment
 from tests.corpus import documents
-from transforms.index import write_segment
-from transforms.index_invert import OWN_FIELDS, Inverted, invert
-from transforms.index_links import write_links
-from transforms.index_merge import ROWS, Part, merge, merge_blocks, merge_segments, terms_of
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "runs", "running", "dé", "日本語"]), max_size=6).map(" ".join)
 DOCUMENTS = st.lists(st.fixed_dictionaries(dict.fromkeys(OWN_FIELDS, TEXTS)), max_size=5)

@@ -11,15 +11,15 @@ import socket
 
 import pytest
 
+from beamtrawl.transforms.http.address_guard import connect
+from beamtrawl.transforms.http.client import HostClient
+from beamtrawl.transforms.http.dns import ANSWER_LIFETIME, Names
+from beamtrawl.transforms.http.reply import Reply, outcome, redirect_target
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.settings import Fetch
+from beamtrawl.transforms.urls.canonical import canonicalize, host
 from tests.raw import HTML, PAGE, answering, says, serve, sized
 from tests.recorders import Clock, Connector, Resolver
-from transforms.addresses import connect
-from transforms.client import HostClient
-from transforms.names import ANSWER_LIFETIME, Names
-from transforms.outcomes import Outcome
-from transforms.replies import Reply, outcome, redirect_target
-from transforms.settings import Fetch
-from transforms.urls import canonical, host
 
 PUBLIC = "8.8.8.8"
 SOMEWHERE = "http://public.example/a/"
@@ -107,7 +107,7 @@ def as_header(text):
 @pytest.mark.parametrize(("name", "spelling"), rows(LITERALS))
 def test_a_link_to_an_internal_address_is_refused(name, spelling):
     for scheme in ("http", "https"):
-        url = canonical(f"{scheme}://{spelling}/x", SOMEWHERE)
+        url = canonicalize(f"{scheme}://{spelling}/x", SOMEWHERE)
         assert host(url) == name
         resolver, connector = Resolver([PUBLIC]), Connector()
         reply = get(url, resolver, connector)
@@ -145,7 +145,7 @@ def test_there_are_many_spellings():
 )
 def test_a_name_that_leads_inside_is_refused(name, spelling, addresses):
     for url in (
-        canonical(f"http://{spelling}/x"),
+        canonicalize(f"http://{spelling}/x"),
         redirect_target(SOMEWHERE, Reply(302, [("Location", as_header(f"//{spelling}/x"))])),
     ):
         assert host(url) == name
@@ -158,7 +158,7 @@ def test_a_name_that_leads_inside_is_refused(name, spelling, addresses):
 
 @pytest.mark.parametrize("spelling", NO_URL.split(" "))
 def test_what_is_no_url_is_neither_a_link_nor_a_redirect(spelling):
-    assert canonical(f"http://{spelling}/x", SOMEWHERE) is None
+    assert canonicalize(f"http://{spelling}/x", SOMEWHERE) is None
     assert redirect_target(SOMEWHERE, Reply(302, [("Location", as_header(f"http://{spelling}/x"))])) is None
 
 
@@ -181,7 +181,7 @@ def test_what_is_no_url_is_neither_a_link_nor_a_redirect(spelling):
 )
 def test_the_connection_goes_to_the_host_of_the_canonical_url(spelling):
     """No later reader of the URL (requests, urllib3) sees another host in it than we do."""
-    url = canonical(f"http://{spelling}/")
+    url = canonicalize(f"http://{spelling}/")
     connector = Connector(PUBLIC, "::ffff:8.8.8.8")
     assert get(url, Resolver([]), connector).trouble is Outcome.CONNECT_ERROR
     assert connector.addresses == [("::ffff:8.8.8.8" if "[" in spelling else PUBLIC, 80)]

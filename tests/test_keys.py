@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.keys import Bloom, partitions, shard
-from transforms.tables import KEY
+from beamtrawl.transforms.storage.bloom import Bloom, partitions, shard
+from beamtrawl.transforms.storage.tables import KEY
 
 KEYS = st.lists(st.binary(min_size=16, max_size=16), max_size=50)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.crawls import rows
 from tests.web import Web, html, plain
-from transforms.crawl_dir import CrawlDir
 
 KILLS = 10
 
@@ -27,7 +27,7 @@ def site(host: int, pages: int = 30) -> dict:
 
 
 def start(directory: Path, web: Web, hosts: list[str], *more: str) -> subprocess.Popen:
-    command = [sys.executable, "-m", "runners.cli", "crawl", str(directory), "--delay", "0.02"]
+    command = [sys.executable, "-m", "beamtrawl", "crawl", str(directory), "--delay", "0.02"]
     command += ["--allow-address", "127.0.0.0/8", *more]
     for host in hosts:
         command += ["--seed", web.url(host, "/1")]

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.kinds import pdf as pdf_kind
+from beamtrawl.transforms.kinds.image import Size, read_size
+from beamtrawl.transforms.kinds.pdf import Pdf
+from beamtrawl.transforms.parsing.html_page import parse_page
+from beamtrawl.transforms.parsing.registry import PARSE_ERROR, Kinds
+from beamtrawl.transforms.parsing.robots_meta import Directives
+from beamtrawl.transforms.parsing.source import MAX_LINKS, Source
+from beamtrawl.transforms.plugins import PluginError
 from tests.files import pdf, png
-from transforms.directives import Directives
-from transforms.kinds import pdf as pdf_kind
-from transforms.kinds.image import Size, read_size
-from transforms.kinds.pdf import Pdf
-from transforms.pages import parse_page
-from transforms.parsers import PARSE_ERROR, Kinds
-from transforms.plugins import PluginError
-from transforms.sources import MAX_LINKS, Source
 
 URL = "http://a.test/dir/file"
 ALL = ("html", "text", "pdf", "feed", "xml", "json", "image")

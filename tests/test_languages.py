@@ -4,8 +4,9 @@ import doctest
 
 import pytest
 
-from transforms import languages
-from transforms.pages import parse_page
+from beamtrawl.transforms.parsing import language as language_module
+from beamtrawl.transforms.parsing.html_page import parse_page
+from beamtrawl.transforms.parsing.language import choose_language
 
 ENGLISH = "This is a text in a language that nobody has declared, so that it has to be told by its words alone. "
 GERMAN = "Das ist ein Text in einer Sprache, die niemand angegeben hat, so dass man sie an den Wörtern erkennen muss. "
@@ -44,7 +45,7 @@ LANGUAGES = {
 
 @pytest.mark.parametrize(("stated", "text", "language"), LANGUAGES.values(), ids=LANGUAGES)
 def test_language(stated, text, language):
-    assert languages.language(stated, text) == language
+    assert choose_language(stated, text) == language
 
 
 STATED = {
@@ -71,4 +72,4 @@ def test_plain_text_has_a_language():
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(languages) == (0, 2)
+    assert doctest.testmod(language_module) == (0, 2)

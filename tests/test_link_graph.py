@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms import link_graph
-from transforms.link_graph import DAMPING, distinct, harmonic_centrality, pagerank, resolve
+from beamtrawl.transforms.ranking import pagerank as pagerank_module
+from beamtrawl.transforms.ranking.pagerank import DAMPING, distinct, harmonic_centrality, pagerank, resolve
 
 NODES = 7
 EDGES = st.lists(st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1)), max_size=30)
@@ -66,7 +66,7 @@ def test_centrality_is_of_all_nodes_of_a_larger_graph():
 
 
 def test_centrality_of_a_very_large_graph_is_estimated():
-    nodes = 3 * link_graph.EXACT
+    nodes = 3 * pagerank_module.EXACT
     star = [(n, 0) for n in range(1, nodes)]
     assert harmonic_centrality(*graph(star, nodes))[0] == pytest.approx(nodes, rel=0.01)
 
@@ -84,4 +84,4 @@ def test_aliases_in_a_circle_stay_on_it():
 
 
 def test_examples():
-    assert doctest.testmod(link_graph) == (0, 1)
+    assert doctest.testmod(pagerank_module) == (0, 1)

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from runners.errors import Failure
-from runners.lock import STALE, Lock, is_stale
-from transforms.crawl_dir import CrawlDir
+from beamtrawl.runners.errors import Failure
+from beamtrawl.runners.lock import STALE, Lock, is_stale
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 
 HERE = socket.gethostname()
 NOW = 1_000_000.0

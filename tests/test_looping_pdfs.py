@@ -2,10 +2,10 @@
 
 import pytest
 
+from beamtrawl.transforms.kinds.pdf import Pdf
+from beamtrawl.transforms.parsing.robots_meta import Directives
+from beamtrawl.transforms.parsing.source import Source
 from tests.files import pdf_of
-from transforms.directives import Directives
-from transforms.kinds.pdf import Pdf
-from transforms.sources import Source
 
 _RESOURCES = "/Resources << /Font << /F 3 0 R >> /XObject << /X 12 0 R >> >>"
 _PAGE = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 999 999] /Contents 11 0 R {_RESOURCES} >>"

@@ -2,12 +2,12 @@
 
 import pytest
 
-from search.index import Index
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.korean import MAX_WORDS, morphemes
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.corpus import indexed
 from tests.crawls import crawl
 from tests.web import Web, html
-from transforms.crawl_dir import CrawlDir
-from transforms.morphemes import MAX_WORDS, morphemes
 
 CASES = [
     ("", ""),

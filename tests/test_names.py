@@ -7,16 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from beamtrawl.transforms.http.dns import AT_ONCE, Names, Place, give_up_at, next_start, pinned
+from beamtrawl.transforms.settings import Fetch
 from tests.recorders import Clock, Resolver, entry
-from transforms.names import (
-    AT_ONCE,
-    Names,
-    Place,
-    give_up_at,
-    next_start,
-    pinned,
-)
-from transforms.settings import Fetch
 
 
 class Hanging:

@@ -8,15 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms import signatures
-from transforms.near import DOCUMENT, ENTRIES, MOST_COMPARED, PAIRS, VERDICTS, decide, entries, find_pairs
-from transforms.near_rows import mark_near_duplicates, near_key, near_rows
-from transforms.parsing import PAGES
-from transforms.urls import url_key
+from beamtrawl.transforms.duplicates import minhash
+from beamtrawl.transforms.duplicates.clusters import (
+    DOCUMENT,
+    ENTRIES,
+    MOST_COMPARED,
+    PAIRS,
+    VERDICTS,
+    decide,
+    entries,
+    find_pairs,
+)
+from beamtrawl.transforms.duplicates.near_rows import mark_near_duplicates, near_key, near_rows
+from beamtrawl.transforms.storage.exchange import PAGES
+from beamtrawl.transforms.urls.canonical import url_key
 
 NOW, SIMILARITY = 5, 0.75
 HOST = "http://a.test"
-BASE = random.Random(1).randbytes(signatures.SLOTS)
+BASE = random.Random(1).randbytes(minhash.SLOTS)
 
 
 def like(slots: int, base: bytes = BASE) -> bytes:
@@ -113,7 +122,7 @@ def test_a_representative_represents_itself_and_is_alike(documents):
         assert rows[near]["round"] == NOW
         assert not rows[near]["stays"]
         alike = sum(a == b for a, b in zip(rows[near]["signature"], rows[of]["signature"], strict=True))
-        assert alike >= SIMILARITY * signatures.SLOTS
+        assert alike >= SIMILARITY * minhash.SLOTS
 
 
 def test_in_a_crowded_band_the_work_is_bounded():

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from search.index import Index
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.crawls import crawl, rows, states
 from tests.web import Answer, Page, Web, html, status
-from transforms.crawl_dir import CrawlDir
 
 WORDS = ("tide", "harbour", "lamp", "boat", "rope", "gull", "stone", "wind", "salt", "pier", "wave", "net", "crew")
 

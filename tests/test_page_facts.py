@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from transforms import directives, page_facts
-from transforms.directives import Directives
-from transforms.pages import Page, parse_page
+from beamtrawl.transforms.parsing import html_metadata, robots_meta
+from beamtrawl.transforms.parsing.html_page import Page, parse_page
+from beamtrawl.transforms.parsing.robots_meta import Directives
 
 URL = "http://a.org/dir/page.html"
 
@@ -131,7 +131,7 @@ def test_directives(html, headers, expected):
 
 
 def test_snippets_can_be_forbidden():
-    assert directives.parse("NOSNIPPET") == Directives(nosnippet=True)
+    assert robots_meta.parse("NOSNIPPET") == Directives(nosnippet=True)
 
 
 def test_a_robot_without_a_name_is_nobody():
@@ -139,5 +139,5 @@ def test_a_robot_without_a_name_is_nobody():
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(page_facts) == (0, 2)
-    assert doctest.testmod(directives) == (0, 1)
+    assert doctest.testmod(html_metadata) == (0, 2)
+    assert doctest.testmod(robots_meta) == (0, 1)

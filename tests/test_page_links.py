@@ -5,9 +5,10 @@ import doctest
 import lxml.html
 import pytest
 
+from beamtrawl.transforms import urls
+from beamtrawl.transforms.parsing import html_links
+from beamtrawl.transforms.parsing.html_page import FOLLOWED_KINDS, Link, followed, parse_page
 from tests.conformance import cases
-from transforms import page_links, urls
-from transforms.pages import FOLLOWED_KINDS, Link, followed, parse_page
 
 URL = "http://a.org/dir/page.html"
 A, B = "http://a.org/dir/a", "http://a.org/dir/b"
@@ -115,7 +116,7 @@ def test_followed(kind, rel, is_followed):
 
 @pytest.mark.parametrize("row", cases("refresh_and_base", "refresh_content"))
 def test_refreshes_are_read_by_the_standard(row):
-    refresh, expected = page_links.refresh(row["input"]["content"]), row["expected"]
+    refresh, expected = html_links.refresh(row["input"]["content"]), row["expected"]
     assert (refresh is None) == (expected is None)
     if refresh and expected:
         assert refresh[0] == expected[0]
@@ -125,7 +126,7 @@ def test_refreshes_are_read_by_the_standard(row):
 @pytest.mark.parametrize("row", cases("refresh_and_base", "base_url"))
 def test_base_urls_are_read_by_the_standard(row):
     root = lxml.html.document_fromstring(row["input"]["html"])
-    assert page_links.base_url(root, row["input"]["base"]) == row["expected"]
+    assert html_links.base_url(root, row["input"]["base"]) == row["expected"]
 
 
 @pytest.mark.parametrize(
@@ -143,8 +144,8 @@ def test_base_urls_are_read_by_the_standard(row):
     ],
 )
 def test_srcset(value, expected):
-    assert list(page_links.srcset(value)) == expected
+    assert list(html_links.srcset(value)) == expected
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(page_links) == (0, 1)
+    assert doctest.testmod(html_links) == (0, 1)

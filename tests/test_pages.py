@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from beamtrawl.transforms import urls
+from beamtrawl.transforms.parsing import html_links, html_page, html_tree, main_text, source
+from beamtrawl.transforms.parsing.html_page import Page, parse_page
 from tests.sample_pages import DOCUMENTATION, PAGES, real_pages
-from transforms import page_links, page_text, pages, sources, trees, urls
-from transforms.pages import Page, parse_page
 
 URL = "http://a.org/dir/page.html"
 
@@ -136,18 +137,18 @@ def test_other_kinds_are_no_pages(body, content_type):
     assert parse_page(body, URL, content_type, [], "x") is None
 
 
-LONG = "<p>" + "word " * (page_text.MAX_TEXT // 5 + 1)
-MANY = "<b>" * 2 + "</b><b>" * (trees.MAX_TAGS // 2)
+LONG = "<p>" + "word " * (main_text.MAX_TEXT // 5 + 1)
+MANY = "<b>" * 2 + "</b><b>" * (html_tree.MAX_TAGS // 2)
 TRUNCATED = {
     "not": (STORY, ""),
-    "bytes": (f"<p>{' ' * sources.MAX_MARKUP}", "bytes"),
+    "bytes": (f"<p>{' ' * source.MAX_MARKUP}", "bytes"),
     "text": (LONG, "text"),
     "just not": (LONG[:-7], ""),
     "depth": ("<div>" * 3000, "depth"),
     "nodes": (MANY, "nodes"),
     "just not nodes": (MANY[: -len("<b></b><b>")], ""),
-    "links": ("".join(f"<a href={n}>" for n in range(page_links.MAX_LINKS)), "links"),
-    "just not links": ("".join(f"<a href={n}></a>" for n in range(page_links.MAX_LINKS - 1)), ""),
+    "links": ("".join(f"<a href={n}>" for n in range(html_links.MAX_LINKS)), "links"),
+    "just not links": ("".join(f"<a href={n}></a>" for n in range(html_links.MAX_LINKS - 1)), ""),
 }
 
 
@@ -158,7 +159,7 @@ def test_a_page_that_was_not_read_to_its_end_says_why(html, truncated):
 
 def test_plain_text_is_bounded_as_well():
     assert page(LONG[3:].encode(), "text/plain").truncated == "text"
-    assert page(b"a " * sources.MAX_BYTES, "text/plain").truncated == "bytes"
+    assert page(b"a " * source.MAX_BYTES, "text/plain").truncated == "bytes"
 
 
 def test_pages_that_begin_alike_are_not_the_same():
@@ -166,7 +167,7 @@ def test_pages_that_begin_alike_are_not_the_same():
 
 
 def test_a_tag_with_too_many_attributes_is_text():
-    tag = f"<p {' '.join(f'a{n}' for n in range(trees.MAX_ATTRIBUTES + 1))}>"
+    tag = f"<p {' '.join(f'a{n}' for n in range(html_tree.MAX_ATTRIBUTES + 1))}>"
     assert page(tag + "b").text == "b"  # in a small page it does no harm
     text = page(f"<p>{'c ' * 40_000}{tag}b").text
     assert text.endswith("a100>b")
@@ -227,7 +228,7 @@ def assert_storable(parsed: Page) -> None:
     strings = [value for value in vars(parsed).values() if isinstance(value, str)]
     for text in (*strings, *parsed.headings, *(part for link in parsed.links for part in link)):
         text.encode()
-    assert all(urls.canonical(link.url) == link.url for link in parsed.links)
+    assert all(urls.canonicalize(link.url) == link.url for link in parsed.links)
 
 
 @settings(max_examples=400, deadline=None)
@@ -261,6 +262,6 @@ def test_threads_find_the_same():
     assert list(results.values()) == [expected] * 4
 
 
-@pytest.mark.parametrize("module", [page_text, pages])
+@pytest.mark.parametrize("module", [main_text, html_page])
 def test_examples_in_docstrings(module):
     assert doctest.testmod(module).failed == 0

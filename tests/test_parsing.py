@@ -4,12 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from transforms.outcomes import Outcome
-from transforms.pages import Link
-from transforms.parsing import NOT_FOLLOWED, fact_row, link_rows, links_column, page_row, parse_visit
-from transforms.scope import UrlFilter
-from transforms.settings import Scope
-from transforms.urls import url_key
+from beamtrawl.transforms.documents.parse_visits import fact_row, link_rows, links_column, page_row, parse_visit
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.parsing.html_page import Link
+from beamtrawl.transforms.settings import Scope
+from beamtrawl.transforms.storage.exchange import NOT_FOLLOWED
+from beamtrawl.transforms.urls.canonical import url_key
+from beamtrawl.transforms.urls.filters import UrlFilter
 
 URL = "http://a.test/dir/page"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -10,17 +10,18 @@ from typing import Any
 
 import pytest
 
-from runners.status import render, summarize
+from beamtrawl.runners.commands.status import render, summarize
+from beamtrawl.transforms import settings
+from beamtrawl.transforms.observers.registry import Alert, alert_rows
+from beamtrawl.transforms.parsing.robots_meta import Directives
+from beamtrawl.transforms.parsing.source import Source
+from beamtrawl.transforms.politeness import downloaders
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests import plugins
 from tests.command_line import LOOPBACK, failure
 from tests.crawls import rows
 from tests.files import pdf, png
 from tests.web import Answer, Request, Web, html
-from transforms import downloaders, settings
-from transforms.crawl_dir import CrawlDir
-from transforms.directives import Directives
-from transforms.observers import Alert, alert_rows
-from transforms.sources import Source
 
 SHADES = [[(x * y * 7 + x * 3) % 256 for x in range(24)] for y in range(24)]
 CHARTER = "The charter of the harbour says that whoever lands herring before dawn pays no toll on it at the quay."
@@ -67,7 +68,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Reques
     (directory / "charter.txt").write_text(CHARTER)
     (directory / "crest.png").write_bytes(png(SHADES))
     with Web({"a.test": SITE}) as web:
-        words = ["-m", "runners.cli", "crawl", str(directory), "--seed", web.url("a.test"), *LOOPBACK]
+        words = ["-m", "beamtrawl", "crawl", str(directory), "--seed", web.url("a.test"), *LOOPBACK]
         path = os.pathsep.join([str(packages), str(plugins.ROOT)])
         ran = subprocess.run(
             [sys.executable, *words], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False

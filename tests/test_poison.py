@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
+from beamtrawl.transforms.parsing.html_links import MAX_LINKS
+from beamtrawl.transforms.parsing.main_text import MAX_HEADINGS, MAX_TEXT
 from tests.poison import POISONS, Cost, measure
-from transforms.page_links import MAX_LINKS
-from transforms.page_text import MAX_HEADINGS, MAX_TEXT
 
 if not sys.platform.startswith("linux"):
     pytest.skip("the peak of a process's memory is read as Linux tells it", allow_module_level=True)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from beamtrawl.transforms.http.client import HostClient, opener
+from beamtrawl.transforms.http.connect import Proxy
+from beamtrawl.transforms.http.request_headers import basic
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.settings import Fetch
 from tests.hostile_host import certificate
 from tests.raw import HTML, PAGE, Peer, Server, Talk, answer, answering, says, serve, silent, sized
-from transforms.client import HostClient, opener
-from transforms.dialing import Proxy
-from transforms.identity import basic
-from transforms.outcomes import Outcome
-from transforms.settings import Fetch
 
 HEADERS = {"User-Agent": "Robot/1", "Accept-Encoding": "gzip"}
 SECRET = basic("me:pass:w@rd")

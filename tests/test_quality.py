@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms import quality
-from transforms.pages import parse_page
-from transforms.quality import Quality
+from beamtrawl.transforms.parsing import spam
+from beamtrawl.transforms.parsing.html_page import parse_page
+from beamtrawl.transforms.parsing.spam import Quality
 
 PROSE = (
     "The ferry to the island leaves from the northern pier at nine, and takes about an hour if the sea is calm. Bring "
@@ -24,7 +24,7 @@ LETTERS = " ".join("".join(CHANCE.choices("abcdefghijklmnopqrstuvwxyz0123456789A
 def judged(html: str, url: str = "http://a.test/page") -> Quality:
     page = parse_page(html.encode(), url, "text/html", [], "x")
     assert page is not None
-    return quality.judge(url, page.title, page.headings, page.text, page.links, page.traits)
+    return spam.judge(url, page.title, page.headings, page.text, page.links, page.traits)
 
 
 def links(hosts: int, anchor: str = "site {}", path: str = "/x{}") -> str:
@@ -93,9 +93,9 @@ def test_a_signal_grows_within_its_range():
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=2))
 def test_any_text_has_a_score(title, text, headings):
-    found = quality.judge("http://a.test/", title, headings, text, [], quality.Traits())
+    found = spam.judge("http://a.test/", title, headings, text, [], spam.Traits())
     assert 0 <= found.score <= 1
 
 
 def test_examples():
-    assert doctest.testmod(quality).failed == 0
+    assert doctest.testmod(spam).failed == 0

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search import query
-from search.query import MAX_TERMS, All, Any, Filter, Not, Phrase, Word, day, parse
+from beamtrawl.search.query import parse as parse_module
+from beamtrawl.search.query.parse import MAX_TERMS, All, Any, Filter, Not, Phrase, Word, day, parse
 
 A, B, C = Word("a1"), Word("b1"), Word("c1")
 AB = Phrase(("a1", "b1"))
@@ -94,4 +94,4 @@ def test_a_book_is_a_query_of_its_first_words():
 
 
 def test_examples():
-    assert doctest.testmod(query).failed == 0
+    assert doctest.testmod(parse_module).failed == 0

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.rank import rank
-from runners.console import Console
-from runners.direct import DirectEngine
-from runners.ranking import rank_after_crawl
-from search.index import Index
+from beamtrawl.pipeline.rank import rank
+from beamtrawl.runners.commands.rank import rank_after_crawl
+from beamtrawl.runners.console import Console
+from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.write_segment import write_segment
+from beamtrawl.transforms.settings import Ranking, Settings, render
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
+from beamtrawl.transforms.storage.tables import HOST_RANKS, RANKS, TableWriter, open_parquet, read_table
+from beamtrawl.transforms.urls.canonical import url_key
 from tests.command_line import beamtrawl, failure
 from tests.corpus import documents
-from transforms.crawl_dir import CrawlDir, Manifest, files_of
-from transforms.index import write_segment
-from transforms.settings import Ranking, Settings, render
-from transforms.tables import HOST_RANKS, RANKS, TableWriter, open_parquet, read_table
-from transforms.urls import url_key
 
 HUB, PAGE, OLD, COPY, OTHER = (
     "http://a.test/",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search import rate_limits
-from search.rate_limits import MAX_CLIENTS, Bucket, Rate, RateLimiter, take
+from beamtrawl.search.gateway import rate_limits
+from beamtrawl.search.gateway.rate_limits import MAX_CLIENTS, Bucket, Rate, RateLimiter, take
 
 
 def test_examples():

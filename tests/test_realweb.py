@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import pytest
 
-from search.index import Index
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.analysis import tokens
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests import access_log
 from tests.content import content_words, score
 from tests.crawls import crawl, rows
 from tests.walk import walk
-from transforms.analysis import tokens
-from transforms.crawl_dir import CrawlDir
 
 SCRIPT = Path(__file__).parent.parent.parent / "shared" / "realweb" / "realweb.sh"
 SITES = {"python": "127.0.1.1", "postgresql": "127.0.1.2", "debref": "127.0.1.7", "sqlite": "127.0.1.21"}

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.transforms.http.reply import Reply
+from beamtrawl.transforms.plugins import PluginError
+from beamtrawl.transforms.politeness.host_queue import Manners
+from beamtrawl.transforms.rendering.chromium import MAX_REQUESTS, Scripts, render
+from beamtrawl.transforms.settings import Fetch, Settings
 from tests.command_line import failure
 from tests.crawls import crawl, rows
 from tests.servers import Page, Servers
 from tests.web import Answer, Web, html, plain
-from transforms.hosts import Manners
-from transforms.plugins import PluginError
-from transforms.rendering import MAX_REQUESTS, Scripts, render
-from transforms.replies import Reply
-from transforms.settings import Fetch, Settings
 
 if not shutil.which("chromium"):
     if os.environ.get("CI"):

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from transforms.outcomes import Outcome
-from transforms.replies import Reply, header, outcome, redirect_target, retry_after, wanted
+from beamtrawl.transforms.http.reply import Reply, header, outcome, redirect_target, retry_after, wanted
+from beamtrawl.transforms.outcomes import Outcome
 
 AT = "http://a.test/dir/page"
 TO = [("Location", "/there")]

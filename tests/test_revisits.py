@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from search.index import Index
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.frontier.recrawl import Ripe, revisits
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.storage.tables import URLS, statistics
 from tests.crawls import crawl, frontier, rows, states
 from tests.web import Answer, Page, Web, html, status
-from transforms.crawl_dir import CrawlDir
-from transforms.revisits import Ripe, revisits
-from transforms.tables import URLS, statistics
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 AGO, AHEAD, LATER, LATEST, NEVER = (NOW + timedelta(hours=hours) for hours in (-1, 1, 2, 3, 9))

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from search.index import Index
-from search.segment import Segment
+from beamtrawl.search.index.segment import Segment
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS
 from tests.corpus import indexed
 from tests.stores import REQUESTS, url
-from transforms.index import DOCS, DOCSTORE, FORMS, POSTINGS
 
 SEGMENTS = 3
 

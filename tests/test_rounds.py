@@ -8,13 +8,13 @@ from pathlib import Path
 import apache_beam as beam
 import pytest
 
-from pipeline.crawl import StopSignal
-from runners.direct import DirectEngine
-from runners.status import summarize
+from beamtrawl.pipeline.crawl import StopSignal
+from beamtrawl.runners.commands.status import summarize
+from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests import access_log
 from tests.crawls import Silent, crawl, frontier, rows, states
 from tests.web import Answer, Web, html, plain, redirect, slow, status
-from transforms.crawl_dir import CrawlDir
 
 TEXT = "Herring gather where the tide turns, and the boats know it: long before light they put out."
 

@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
+from beamtrawl.transforms.frontier.selection import Due
+from beamtrawl.transforms.http.reply import Reply
+from beamtrawl.transforms.http.request_headers import Identity
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.politeness.host_queue import HostTurn
+from beamtrawl.transforms.politeness.scheduler import Event, HostScheduler, VisitContext
+from beamtrawl.transforms.robots.lookup import Robots, known_robots
+from beamtrawl.transforms.robots.rules import Verdict, parse
+from beamtrawl.transforms.urls.canonical import host, url_key
 from tests import access_log
 from tests.crawls import settings
 from tests.servers import NO_ROBOTS, PAGE, Page, Servers, Wait
-from transforms.frontier import Due
-from transforms.hosts import HostTurn, Robots
-from transforms.identity import Identity
-from transforms.outcomes import Outcome
-from transforms.replies import Reply
-from transforms.robots import Verdict, parse
-from transforms.robots_asking import known_robots
-from transforms.scheduler import Event, HostScheduler, VisitContext
-from transforms.urls import host, url_key
 
 
 def due(url: str, **fields: Any) -> Due:
@@ -353,7 +353,7 @@ def test_who_watches_is_told(tmp_path: Path) -> None:
 
 def turns(events: list[Event]) -> dict[str, dict[str, Any]]:
     """The turn of each host."""
-    return {event.row["host"]: event.row for event in events if event.table == "turns"}
+    return {event.row["host"]: event.row for event in events if event.table == "host_turns"}
 
 
 def test_a_turn_says_how_it_went_and_when_the_host_may_be_asked_again() -> None:

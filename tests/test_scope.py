@@ -5,9 +5,9 @@ import pickle
 
 import pytest
 
-from transforms import scope
-from transforms.scope import MAX_REDIRECTS, UrlFilter
-from transforms.settings import Scope
+from beamtrawl.transforms.settings import Scope
+from beamtrawl.transforms.urls import filters
+from beamtrawl.transforms.urls.filters import MAX_REDIRECTS, UrlFilter
 
 SEEDS = frozenset({"www.example.org", "127.0.0.1:8080"})
 
@@ -116,4 +116,4 @@ def test_a_filter_travels_to_workers():
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(scope) == (0, 3)
+    assert doctest.testmod(filters) == (0, 3)

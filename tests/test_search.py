@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search import snippets, terms
-from search.index import Index
-from search.results import as_json
-from search.snippets import snippet
+from beamtrawl.search.index import postings
+from beamtrawl.search.results import snippets
+from beamtrawl.search.results.hits import as_json
+from beamtrawl.search.results.snippets import snippet
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.segment_files import VERSION_KEY
+from beamtrawl.transforms.indexing.write_segment import DOCS
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from tests.corpus import commit, indexed
-from transforms.crawl_dir import CrawlDir, CrawlDirError, Manifest
-from transforms.index import DOCS
-from transforms.index_files import VERSION_KEY
 
 
 def random_rows(seed, count=40):
@@ -207,6 +208,6 @@ def test_a_snippet_is_a_bounded_part_of_the_text(text, terms):
     assert len(shown) <= 16
 
 
-@pytest.mark.parametrize("module", [terms, snippets])
+@pytest.mark.parametrize("module", [postings, snippets])
 def test_examples(module):
-    assert doctest.testmod(module) == (0, 3 if module is terms else 2)
+    assert doctest.testmod(module) == (0, 3 if module is postings else 2)

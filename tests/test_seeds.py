@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.seeds import Added, Seed, add_seeds, parse_seeds
-from transforms.crawl_dir import CrawlDir, Manifest, files_of, frontier_files
-from transforms.tables import FRONTIER, SEEDS, URLS, TableWriter, read_table
-from transforms.urls import url_key
+from beamtrawl.pipeline.seeds import Added, Seed, add_seeds, parse_seeds
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files
+from beamtrawl.transforms.storage.tables import FRONTIER, SEEDS, URLS, TableWriter, read_table
+from beamtrawl.transforms.urls.canonical import url_key
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 A, B = Seed("http://a.test/"), Seed("http://b.test:8080/x", "news")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.settings import (
+from beamtrawl.transforms.settings import (
     Documents,
     Fetch,
     Limits,

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search import showing
-from search.showing import is_web_url, readable
-from search.snippets import marked
-from transforms.analysis import tokens
+from beamtrawl.search.results import render
+from beamtrawl.search.results.render import is_web_url, readable
+from beamtrawl.search.results.snippets import marked
+from beamtrawl.transforms.indexing.analysis import tokens
 
 
 def test_examples():
-    assert doctest.testmod(showing) == (0, 3)
+    assert doctest.testmod(render) == (0, 3)
 
 
 # URLs, how they are shown

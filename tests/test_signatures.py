@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.signatures import BANDS, FEWEST_WORDS, MAX_BYTES, SLOTS, band_keys, signature, similarities
+from beamtrawl.transforms.duplicates.minhash import (
+    BANDS,
+    FEWEST_WORDS,
+    MAX_BYTES,
+    SLOTS,
+    band_keys,
+    signature,
+    similarities,
+)
 
 LETTERS = "abcdefghijklmnop"
 

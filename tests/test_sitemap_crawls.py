@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.seeds import Seed
-from search.index import Index
+from beamtrawl.pipeline.seeds import Seed
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests import access_log
 from tests.command_line import LOOPBACK, beamtrawl
 from tests.crawls import crawl, rows, states
 from tests.web import Answer, Page, Web, html, plain, redirect, status
-from transforms.crawl_dir import CrawlDir
 
 ROBOTS = "User-agent: *\nDisallow: /private\n"
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.outcomes import Outcome
-from transforms.scope import UrlFilter
-from transforms.settings import Scope, Sitemaps
-from transforms.sitemap_links import WEIGHT, Leads, count_entries, from_robots, from_visit
-from transforms.sitemap_terms import MAX_HOSTS, MAX_LEVEL, share, terms, unite, with_news
-from transforms.tables import ROBOTS, URLS, VISITS, TableWriter
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.settings import Scope, Sitemaps
+from beamtrawl.transforms.sitemaps.follow import WEIGHT, Leads, count_entries, from_robots, from_visit
+from beamtrawl.transforms.storage.sitemap_terms import MAX_HOSTS, MAX_LEVEL, share, terms, unite, with_news
+from beamtrawl.transforms.storage.tables import ROBOTS, URLS, VISITS, TableWriter
+from beamtrawl.transforms.urls.filters import UrlFilter
 
 A, B = "http://a.test", "http://b.test"
 ANYWHERE = UrlFilter(

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.parsing import feed_dates
+from beamtrawl.transforms.parsing.feed_dates import feed_date
+from beamtrawl.transforms.sitemaps.parse import MAX_BYTES, MAX_ENTRIES, Entry, Sitemap, parse_sitemap
+from beamtrawl.transforms.urls.canonical import canonicalize
 from tests.conformance import cases
-from transforms import feed_dates
-from transforms.feed_dates import feed_date
-from transforms.sitemaps import MAX_BYTES, MAX_ENTRIES, Entry, Sitemap, parse_sitemap
-from transforms.urls import canonical
 
 URL = "http://www.example.com/maps/sitemap.xml"
 SITE = "http://www.example.com"
@@ -215,7 +215,7 @@ def test_whatever_stands_in_it_every_entry_is_canonical(pieces: list[str], chars
     body = "".join(pieces).encode(charset, "replace" if charset == "latin-1" else "surrogatepass")
     found = parse_sitemap(gzip.compress(body) if zipped else body, URL)
     for entry in found.entries if found else ():
-        assert canonical(entry.url) == entry.url
+        assert canonicalize(entry.url) == entry.url
 
 
 @given(st.binary())

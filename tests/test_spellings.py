@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.seeds import Added, Seed, add_seeds
+from beamtrawl.pipeline.seeds import Added, Seed, add_seeds
+from beamtrawl.transforms.documents.parse_visits import link_rows, parse_visit, respelled
+from beamtrawl.transforms.frontier import selection
+from beamtrawl.transforms.frontier.url_states import advance, merge_candidates
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.settings import Scope
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.urls.canonical import neatness, url_key
+from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.crawls import crawl, rows, states
 from tests.test_documents import HOME, candidates, link, page
 from tests.test_url_states import LIMITS, due, found, known, visited
 from tests.web import Web, html, plain, redirect
-from transforms import frontier
-from transforms.crawl_dir import CrawlDir
-from transforms.outcomes import Outcome
-from transforms.parsing import link_rows, parse_visit, respelled
-from transforms.scope import UrlFilter
-from transforms.settings import Scope
-from transforms.url_states import advance, merge_candidates
-from transforms.urls import neatness, url_key
 
 CLEAN = "http://a.test/p?a=1&b=2"
 NOISY = "http://a.test/p?a=1&b=2&utm_source=x"
@@ -62,8 +62,8 @@ def test_the_choice_is_the_same_in_parts_and_as_a_whole(some: list, others: list
 
 @given(st.lists(st.tuples(st.sampled_from(SPELLINGS), st.integers(0, 2)), min_size=1))
 def test_of_several_rows_in_the_frontier_one_is_chosen(ways: list[tuple[str, int]]) -> None:
-    queue = [frontier.Due(url_key(u), u, "a.test", depth, 1.0, None, None, None, 0, 0, 0) for u, depth in ways]
-    (chosen,) = frontier.choose(queue, 5)
+    queue = [selection.Due(url_key(u), u, "a.test", depth, 1.0, None, None, None, 0, 0, 0) for u, depth in ways]
+    (chosen,) = selection.choose(queue, 5)
     _, (left,) = advance([], [], [], [due(url, depth=depth) for url, depth in ways], round_=2, limits=LIMITS)
     best = min(ways, key=lambda way: (way[1], neatness(way[0])))
     assert (chosen.url, chosen.depth) == (left["url"], left["depth"]) == best

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from runners.sql import SNAPSHOTS, QueryError, query
-from transforms.crawl_dir import CrawlDir, CrawlDirError, Manifest
-from transforms.tables import TABLES, TableFile, TableWriter
-from transforms.urls import url_key
+from beamtrawl.runners.commands.sql import SNAPSHOTS, QueryError, query
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
+from beamtrawl.transforms.storage.tables import TABLES, TableFile, TableWriter
+from beamtrawl.transforms.urls.canonical import url_key
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

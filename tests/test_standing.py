@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.outcomes import Outcome
-from transforms.settings import Limits, Politeness
-from transforms.standing import (
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.politeness.backoff import (
     TROUBLE,
     Rest,
     Standing,
@@ -21,6 +20,7 @@ from transforms.standing import (
     standing_of,
     usual_rest,
 )
+from beamtrawl.transforms.settings import Limits, Politeness
 
 POLITENESS = Politeness(
     delay=1.0,

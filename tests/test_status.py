@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from runners.status import render, summarize
-from transforms.crawl_dir import CrawlDir, CrawlDirError, Manifest
-from transforms.tables import TABLES, TableFile, TableWriter
+from beamtrawl.runners.commands.status import render, summarize
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
+from beamtrawl.transforms.storage.tables import TABLES, TableFile, TableWriter
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

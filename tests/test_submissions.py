@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.seeds import Seed, add_seeds
-from runners.submitting import open_submissions
-from search.gateway import MAX_URL, SUBMISSIONS, create_app
+from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.runners.commands.submissions import open_submissions
+from beamtrawl.search.gateway.app import MAX_URL, SUBMISSIONS, create_app
+from beamtrawl.transforms.settings import Settings, override, render
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.corpus import commit
 from tests.crawls import frontier, rows
-from transforms.crawl_dir import CrawlDir
-from transforms.settings import Settings, override, render
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from transforms.tables import (
+from beamtrawl.transforms.storage.tables import (
     RANKS,
     TABLES,
     VISITS,

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from beamtrawl.transforms.http.client import HostClient, opener
+from beamtrawl.transforms.http.connect import tls_context
+from beamtrawl.transforms.http.deadline_socket import Exchange, Line
+from beamtrawl.transforms.http.errors import Trouble
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.settings import Fetch
 from tests.hostile_host import certificate
 from tests.raw import HTML, PAGE, Peer, answering, says, serve, silent, sized
-from transforms.client import HostClient, opener
-from transforms.dialing import tls_context
-from transforms.lines import Exchange, Line
-from transforms.outcomes import Outcome
-from transforms.settings import Fetch
-from transforms.troubles import Trouble
 
 HEADERS = {"User-Agent": "Robot/1", "Accept-Encoding": "gzip"}
 

@@ -6,14 +6,14 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pytest
 
-from search.index import Index
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.tombstones import alive, bury, withdrawn
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.storage.exchange import FACTS
+from beamtrawl.transforms.storage.tables import KEY, TOMBSTONES
 from tests.crawls import crawl, rows
 from tests.web import Answer, Web, html, redirect, status
-from transforms.crawl_dir import CrawlDir
-from transforms.outcomes import Outcome
-from transforms.parsing import FACTS
-from transforms.tables import KEY, TOMBSTONES
-from transforms.tombstones import alive, bury, withdrawn
 
 DIGEST = b"d" * 16
 

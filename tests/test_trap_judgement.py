@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.frontier.trap_budgets import Budgets
+from beamtrawl.transforms.traps import judge as judge_module
+from beamtrawl.transforms.traps import templates
+from beamtrawl.transforms.traps.holds import Held, Holds, hold
+from beamtrawl.transforms.traps.judge import Kind, State, allows, budget, judge, kind_of, look, names_of, new_row
+from beamtrawl.transforms.traps.novelty import TrapSamples, page_words
+from beamtrawl.transforms.traps.templates import family, form, is_opaque, template
 from tests.test_scheduler import due
-from transforms import templates, traps
-from transforms.novelty import Specimens, page_words
-from transforms.templates import family, form, is_opaque, template
-from transforms.trap_budgets import Budgets
-from transforms.trap_holds import Held, Holds, hold
-from transforms.traps import Kind, State, allows, budget, judge, kind_of, look, names_of, new_row
 
-PLAIN, BARREN, VARIANT = ("/a/*", Kind.PLAIN), ("/a/*", Kind.BARREN), ("/a/*", Kind.VARIANT)
+PLAIN, WITHOUT_NEWS, VARIANT = ("/a/*", Kind.PLAIN), ("/a/*", Kind.WITHOUT_NEWS), ("/a/*", Kind.VARIANT)
 
 # path and query: template
 TEMPLATES = {
@@ -75,25 +76,25 @@ def text(*words: str) -> bytes:
 COMMON = [f"word{letter}{other}" for letter in "abcd" for other in "abcdefgh"]
 
 
-def test_news_is_what_no_specimen_says_nearly_all_of() -> None:
-    specimens = Specimens()
-    assert specimens.is_news(text(*COMMON))
-    assert not specimens.is_news(text(*COMMON))
-    assert not specimens.is_news(text(*COMMON, "herring", "cod"))
-    assert specimens.is_news(text(*COMMON[:16], *(word.upper()[::-1] for word in COMMON[:16])))
-    assert not specimens.is_news(text())
+def test_news_is_what_no_sample_says_nearly_all_of() -> None:
+    trap_samples = TrapSamples()
+    assert trap_samples.is_news(text(*COMMON))
+    assert not trap_samples.is_news(text(*COMMON))
+    assert not trap_samples.is_news(text(*COMMON, "herring", "cod"))
+    assert trap_samples.is_news(text(*COMMON[:16], *(word.upper()[::-1] for word in COMMON[:16])))
+    assert not trap_samples.is_news(text())
 
 
 def test_what_others_were_like_is_kept_from_round_to_round() -> None:
-    specimens = Specimens()
+    trap_samples = TrapSamples()
     boilerplate = text(*COMMON)
-    specimens.is_news(boilerplate)
-    specimens.is_news(boilerplate)
+    trap_samples.is_news(boilerplate)
+    trap_samples.is_news(boilerplate)
     for letter in "abcdefghijklmn":
-        assert specimens.is_news(text(*(letter * count for count in range(3, 20))))
-    kept = specimens.kept()
+        assert trap_samples.is_news(text(*(letter * count for count in range(3, 20))))
+    kept = trap_samples.kept()
     assert len(kept) == 8
-    assert not Specimens(kept).is_news(text(*COMMON, "more"))
+    assert not TrapSamples(kept).is_news(text(*COMMON, "more"))
 
 
 def test_numbers_and_the_names_of_urls_and_links_are_no_news() -> None:
@@ -106,14 +107,14 @@ def test_numbers_and_the_names_of_urls_and_links_are_no_news() -> None:
 
 # rounds of (pages, with news), kind: state after them
 JUDGED = {
-    "nothing yet": ([], Kind.BARREN, "open"),
-    "too few to tell": ([(5, 0)], Kind.BARREN, "open"),
-    "all new": ([(8, 8), (64, 60)], Kind.BARREN, "open"),
-    "nothing new": ([(6, 0)], Kind.BARREN, "throttled"),
-    "nothing new, bit by bit": ([(2, 0)] * 3, Kind.BARREN, "throttled"),
-    "still nothing new": ([(6, 0), (2, 0)], Kind.BARREN, "trapped"),
+    "nothing yet": ([], Kind.WITHOUT_NEWS, "open"),
+    "too few to tell": ([(5, 0)], Kind.WITHOUT_NEWS, "open"),
+    "all new": ([(8, 8), (64, 60)], Kind.WITHOUT_NEWS, "open"),
+    "nothing new": ([(6, 0)], Kind.WITHOUT_NEWS, "throttled"),
+    "nothing new, bit by bit": ([(2, 0)] * 3, Kind.WITHOUT_NEWS, "throttled"),
+    "still nothing new": ([(6, 0), (2, 0)], Kind.WITHOUT_NEWS, "trapped"),
     "nothing new where news leads": ([(6, 0), (2, 0), (2, 0)], Kind.PLAIN, "throttled"),
-    "new again": ([(6, 0), (2, 2), (2, 2)], Kind.BARREN, "open"),
+    "new again": ([(6, 0), (2, 2), (2, 2)], Kind.WITHOUT_NEWS, "open"),
     "new no more": ([(100, 100), (200, 10)], Kind.PLAIN, "throttled"),
     "a trap for good": ([(6, 0), (2, 0), (50, 50)], Kind.VARIANT, "trapped"),
     "a few are new": ([(8, 1), (2, 0)], Kind.VARIANT, "throttled"),
@@ -133,21 +134,21 @@ def test_judgement(rounds: list[tuple[int, int]], kind: Kind, state: str) -> Non
 
 
 def test_a_row_tells_since_when() -> None:
-    row = after([(6, 0), (2, 0), (1, 0)], Kind.BARREN)
+    row = after([(6, 0), (2, 0), (1, 0)], Kind.WITHOUT_NEWS)
     assert (row["state"], row["since"], row["pages"], row["fresh"], row["round"]) == ("trapped", 2, 9, 0, 3)
 
 
 # rounds so far, kind: pages that the next may visit
 BUDGETS = {
     "new, linked from news": ([], Kind.PLAIN, 256),
-    "new, linked from nothing new": ([], Kind.BARREN, 4),
-    "pays": ([(6, 6)], Kind.BARREN, 48),
-    "pays half": ([(10, 4)], Kind.BARREN, 10),
+    "new, linked from nothing new": ([], Kind.WITHOUT_NEWS, 4),
+    "pays": ([(6, 6)], Kind.WITHOUT_NEWS, 48),
+    "pays half": ([(10, 4)], Kind.WITHOUT_NEWS, 10),
     "pays, linked from news": ([(100, 100)], Kind.PLAIN, 800),
     "pays, but is small": ([(6, 6)], Kind.PLAIN, 256),
     "gives little, linked from news": ([(100, 1)], Kind.PLAIN, 64),
     "gives little, linked from much news": ([(1000, 10)], Kind.PLAIN, 250),
-    "gives little": ([(100, 1)], Kind.BARREN, 2),
+    "gives little": ([(100, 1)], Kind.WITHOUT_NEWS, 2),
 }
 
 
@@ -158,7 +159,11 @@ def test_budgets(rounds: list[tuple[int, int]], kind: Kind, pages: int) -> None:
 
 def test_a_template_speaks_for_itself_once_it_has_proved_something() -> None:
     assert names_of("/a/*", Kind.PLAIN, {}) == [PLAIN, ("*", Kind.PLAIN)]
-    assert names_of("/a/*?x", Kind.BARREN, {}) == [("/a/*?x", "barren"), ("/a/*?*", "barren"), ("*", "barren")]
+    assert names_of("/a/*?x", Kind.WITHOUT_NEWS, {}) == [
+        ("/a/*?x", "links_without_news"),
+        ("/a/*?*", "links_without_news"),
+        ("*", "links_without_news"),
+    ]
     assert names_of("/a/*", Kind.PLAIN, {PLAIN: after([(1, 1)])}) == [PLAIN]
     assert names_of("/a/*", Kind.PLAIN, {PLAIN: after([(2, 1)])}) == [PLAIN, ("*", Kind.PLAIN)]
     assert names_of("/a/*", Kind.PLAIN, {PLAIN: after([(6, 1)])}) == [PLAIN]
@@ -181,7 +186,7 @@ def test_new_templates_take_turns_and_each_has_its_budget() -> None:
     folders = [f"/{letter * 3}/{number}" for letter in "abcdefghijk" for number in range(9)]
     assert len(admitted(queue(*folders))) == 99
     assert len(admitted(queue(*(f"/{letter * 3}/{n}" for letter in "abc" for n in range(300))))) == 256
-    assert len(admitted(queue(*folders, barren=True))) == 4
+    assert len(admitted(queue(*folders, links_without_news=True))) == 4
 
 
 def test_sessions_are_told_from_their_form() -> None:
@@ -201,18 +206,25 @@ def test_seeds_sitemaps_pages_seen_before_and_what_is_allowed_have_no_budget() -
     for fields in ({"depth": 0}, {"kind": "sitemap"}, {"digest": b"d" * 16}):
         assert len(admitted([each._replace(**fields) for each in queue(*paths)])) == 50
     assert len(admitted(queue(*paths), allow=["a.test/a/*"])) == 50
-    assert len(admitted(queue(*paths, barren=True), allow=["b.test/*"])) == 4
+    assert len(admitted(queue(*paths, links_without_news=True), allow=["b.test/*"])) == 4
 
 
 KEY = b"k" * 16
-DUE = {"url_key": KEY, "url": "http://a.test/a/x", "host": "a.test", "depth": 2, "kind": None, "barren": True}
+DUE = {
+    "url_key": KEY,
+    "url": "http://a.test/a/x",
+    "host": "a.test",
+    "depth": 2,
+    "kind": None,
+    "links_without_news": True,
+}
 URL = {"url_key": KEY, "url": DUE["url"], "state": "due", "fetches": 0, "round": 2}
-TRAPPED = (tuple(Held("a.test", [after([(6, 0), (2, 0)], Kind.BARREN)], [])),)
+TRAPPED = (tuple(Held("a.test", [after([(6, 0), (2, 0)], Kind.WITHOUT_NEWS)], [])),)
 
 # changes to the row of the frontier, and of urls: whether it is held
 HOLDS = {
     "a trap's": ({}, {}, True),
-    "linked from news": ({"barren": False}, {}, False),
+    "linked from news": ({"links_without_news": False}, {}, False),
     "elsewhere": ({"host": "b.test"}, {}, False),
     "another template": ({"url": "http://a.test/b/x"}, {}, False),
     "a seed": ({"depth": 0}, {}, False),
@@ -234,4 +246,4 @@ def test_what_is_allowed_is_not_held() -> None:
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(templates).failed == doctest.testmod(traps).failed == 0
+    assert doctest.testmod(templates).failed == doctest.testmod(judge_module).failed == 0

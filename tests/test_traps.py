@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import pytest
 
-from runners.status import render, summarize
+from beamtrawl.runners.commands.status import render, summarize
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.crawls import crawl, frontier, rows, states
 from tests.trap_sites import COMMON_WORDS, TRAPS, Site
 from tests.web import Page, Web, html
-from transforms.crawl_dir import CrawlDir
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 MOST = 0.05  # of a site's fetches
@@ -121,7 +121,7 @@ def test_what_a_trap_holds_is_kept_and_let_go_when_the_operator_says_so(tmp_path
 def test_without_detection_a_round_visits_all_that_is_due(tmp_path: Path) -> None:
     with Web({"mirror.test": MIRROR}) as web:
         crawl(tmp_path, [web.url("mirror.test")], rounds=3, traps__detect=False)
-    assert rows(tmp_path, "traps") == rows(tmp_path, "specimens") == []
+    assert rows(tmp_path, "traps") == rows(tmp_path, "trap_samples") == []
     assert Counter(row["round"] for row in rows(tmp_path, "visits")) == {1: 1, 2: 12 + 5, 3: 24}
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.transforms import urls
 from tests.url_pairs import DIFFERENT, SAME, pairs
-from transforms import urls
 
 FILE = Path(__file__).with_name("url_golden.jsonl")
 GOLDEN = [json.loads(text) for text in FILE.read_text(encoding="utf-8").splitlines()]
@@ -20,7 +20,7 @@ GOLDEN = [json.loads(text) for text in FILE.read_text(encoding="utf-8").splitlin
 
 def forms(reference: str, base: str | None) -> list[str | None]:
     """The line of a reference."""
-    url = urls.canonical(reference, base)
+    url = urls.canonicalize(reference, base)
     return [reference, base, url, url and urls.dedup_form(url), url and urls.url_key(url).hex()]
 
 

@@ -10,16 +10,22 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.aliases import InForce, Known
-from transforms.documents import CANDIDATES
-from transforms.history import split
-from transforms.near import VERDICTS
-from transforms.outcomes import REQUESTED, Outcome
-from transforms.parsing import FACTS
-from transforms.settings import Limits, Settings
-from transforms.tables import FRONTIER, URLS, read_table
-from transforms.url_states import AdvanceUrls, advance, after_visit, merge_candidates, read_frontier, retry_at
-from transforms.urls import url_key
+from beamtrawl.transforms.aliases.learn import InForce, Known
+from beamtrawl.transforms.duplicates.clusters import VERDICTS
+from beamtrawl.transforms.frontier.url_states import (
+    AdvanceUrls,
+    advance,
+    after_visit,
+    merge_candidates,
+    read_frontier,
+    retry_at,
+)
+from beamtrawl.transforms.outcomes import REQUESTED, Outcome
+from beamtrawl.transforms.settings import Limits, Settings
+from beamtrawl.transforms.storage.exchange import CANDIDATES, FACTS
+from beamtrawl.transforms.storage.semi_join import split
+from beamtrawl.transforms.storage.tables import FRONTIER, URLS, read_table
+from beamtrawl.transforms.urls.canonical import url_key
 
 LIMITS = Limits(max_tries=3, max_host_tries=5)
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

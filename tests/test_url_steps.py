@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms import urls
+from beamtrawl.transforms.urls import dedup
+from beamtrawl.transforms.urls import explain as explain_module
+from beamtrawl.transforms.urls.explain import explain
 from tests.test_dedup_rules import URLS
-from transforms import dedup_rules, url_steps, urls
-from transforms.url_steps import explain
 
 BASE = "http://a.test/b/c?d"
 
@@ -60,16 +62,16 @@ def test_the_steps_lead_from_the_reference_to_the_dedup_form(reference: str, bas
     steps = explain(reference, base)
     assert all(step.before != step.after for step in steps)
     assert [step.before for step in steps] == [reference, *(step.after for step in steps)][: len(steps)]
-    if url := urls.canonical(reference, base):
+    if url := urls.canonicalize(reference, base):
         assert urls.dedup_form(url) == (steps[-1].after if steps else reference)
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(url_steps) == (0, 1)
+    assert doctest.testmod(explain_module) == (0, 1)
 
 
 def test_every_rule_is_described() -> None:
     text = (Path(__file__).parent.parent / "docs" / "urls.md").read_text(encoding="utf-8")
     described = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
     told = {rule for rules in RULES.values() for rule in rules}
-    assert {rule.__name__ for rule in (*urls.CANONICAL_RULES, *dedup_rules.RULES)} <= told <= described
+    assert {rule.__name__ for rule in (*urls.CANONICAL_RULES, *dedup.RULES)} <= told <= described

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from requests.models import PreparedRequest
 
+from beamtrawl.transforms import urls
 from tests.conformance import cases
-from transforms import urls
 
 RESOLVED_OTHERWISE = {
     "url_parse/rfc3986-resolve-00491": ("http://g/", "the URL standard writes an empty path as /"),
@@ -24,9 +24,9 @@ def test_references_resolve_by_the_standard(row):
 
 @pytest.mark.parametrize("row", cases("urls", "resolve"))
 def test_canonical_forms_of_the_standards_cases_are_fetched_as_they_are(row):
-    url = urls.canonical(row["input"]["url"], row["input"]["base"])
+    url = urls.canonicalize(row["input"]["url"], row["input"]["base"])
     if url is not None:
-        assert urls.canonical(url) == url
+        assert urls.canonicalize(url) == url
         assert prepared(url) == url
 
 
@@ -88,7 +88,7 @@ CANONICAL = {
 
 @pytest.mark.parametrize(("url", "expected"), CANONICAL.items())
 def test_canonical(url, expected):
-    assert urls.canonical(url) == expected
+    assert urls.canonicalize(url) == expected
     assert expected is None or prepared(expected) == expected
 
 
@@ -96,7 +96,7 @@ def test_canonical(url, expected):
 @example("http://[\ud800", None)
 def test_any_string_is_resolved_or_rejected(reference, base):
     urls.resolve(reference, base)
-    urls.canonical(reference, base)
+    urls.canonicalize(reference, base)
 
 
 PIECES = st.sampled_from(list("/.?&=#%:@|[]{}^~;'\\\" aA é\t\x7f\U0001f600"))
@@ -106,10 +106,10 @@ HOSTS = st.sampled_from(["a.org", "A.org.", "127.1", "[::1]:80", "a.org:8080", "
 
 @given(HOSTS, st.lists(PIECES | ESCAPES, max_size=12).map("".join))
 def test_a_canonical_form_is_final(host, rest):
-    url = urls.canonical(f"http://{host}/{rest}")
+    url = urls.canonicalize(f"http://{host}/{rest}")
     if url is not None:
         assert url.isascii()
-        assert urls.canonical(url) == url
+        assert urls.canonicalize(url) == url
         assert prepared(url) == url
 
 

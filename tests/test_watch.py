@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from beamtrawl.transforms.duplicates.shingles import Texts, shingles
+from beamtrawl.transforms.observers import phrases
+from beamtrawl.transforms.observers.images import Pictures
+from beamtrawl.transforms.observers.phrases import Phrases
 from tests.files import png
-from transforms import phrases
-from transforms.phrases import Phrases
-from transforms.pictures import Pictures
-from transforms.shingles import Texts, shingles
 
 # phrase, text, times
 PHRASES = {

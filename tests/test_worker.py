@@ -11,15 +11,15 @@ import pytest
 from apache_beam.portability.api import beam_provision_api_pb2
 from google.protobuf import json_format, text_format
 
-from pipeline.attempts import Engine
-from runners.engines import engine
-from runners.worker import harness_environment
-from search.index import Index
+from beamtrawl.pipeline.attempt import Engine
+from beamtrawl.runners.engines.choose import engine
+from beamtrawl.runners.engines.worker import harness_environment
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests import access_log
 from tests.crawls import crawl, rows, without_times
 from tests.web import Answer, Web, html, plain, redirect, status
 from tests.workers import Pool, foreign_environment, worker_pool
-from transforms.crawl_dir import CrawlDir
 
 TEXT = "Herring gather where the tide turns, and the boats know it: long before light they put out."
 
@@ -124,7 +124,8 @@ def test_the_harness_is_told_where_to_report(given: dict, control: str, logging:
 
 
 def test_a_worker_ends_with_the_process_that_started_it() -> None:
-    child = "from runners.parents import end_with_parent as e; e(); print(flush=True); import time; time.sleep(60)"
+    child = "from beamtrawl.runners.engines.parent_watch import end_with_parent as watch; import time"
+    child += "; watch(); print(flush=True); time.sleep(60)"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
     with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout

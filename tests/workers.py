@@ -15,7 +15,7 @@ from apache_beam.portability.api import beam_fn_api_pb2_grpc
 from apache_beam.runners.worker.worker_pool_main import BeamFnExternalWorkerPoolServicer
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("pipeline", "transforms", "runners", "search")
+PACKAGES = ("beamtrawl", "pipeline", "transforms", "runners", "search")
 
 
 def make_sdist(place: Path) -> Path:
@@ -41,7 +41,7 @@ def foreign_environment(place: Path) -> Path:
     (libraries / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
     install = ["install", "--no-deps", "--no-index", "--no-build-isolation", str(make_sdist(place))]
     _run("-m", "pip", "--python", str(environment / "bin/python"), *install)
-    assert (libraries / "pipeline" / "fetch.py").exists()
+    assert (libraries / "beamtrawl" / "pipeline" / "fetch.py").exists()
     return environment / "bin"
 
 

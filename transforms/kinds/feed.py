@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from transforms import page_text, trees, xml_trees
-from transforms.feed_dates import feed_date
-from transforms.sources import Page, Source
+from ..parsing import html_tree, main_text, xml_tree
+from ..parsing.feed_dates import feed_date
+from ..parsing.source import Page, Source
 
 _ROOTS = frozenset({"rss", "RDF", "feed"})
 _ENTRIES = frozenset({"item", "entry"})
@@ -25,12 +25,12 @@ class Feed:
 
     def parse(self, source: Source) -> Page | None:
         text, charset = source.decode(is_markup=True)
-        root = xml_trees.tree(text)
-        if root is None or xml_trees.local_name(root) not in _ROOTS:
+        root = xml_tree.tree(text)
+        if root is None or xml_tree.local_name(root) not in _ROOTS:
             return None
-        channel = next((e for e in root if xml_trees.local_name(e) == "channel"), root)
+        channel = next((e for e in root if xml_tree.local_name(e) == "channel"), root)
         head = _read(channel)
-        found = (e for e in root.iter() if xml_trees.local_name(e) in _ENTRIES)
+        found = (e for e in root.iter() if xml_tree.local_name(e) in _ENTRIES)
         entries = [_read(element) for element in itertools.islice(found, _MAX_ENTRIES)]
         dates = (feed_date(_text(channel, name)) for name in _DATES)
         return source.page(
@@ -63,16 +63,16 @@ def _read(element: Any) -> _Entry:
 def _links(element: Any) -> Iterator[str]:
     """The links to pages: that of RSS is text; Atom has an attribute, and links to other things beside."""
     for child in element:
-        if xml_trees.local_name(child) == "link" and child.get("rel", "alternate") == "alternate":
+        if xml_tree.local_name(child) == "link" and child.get("rel", "alternate") == "alternate":
             yield child.get("href") or child.text or ""
 
 
 def _text(element: Any, name: str) -> str:
     """All text of the first child of a name; "" if there is none."""
-    child = next((child for child in element if xml_trees.local_name(child) == name), None)
+    child = next((child for child in element if xml_tree.local_name(child) == name), None)
     return "" if child is None else "".join(child.itertext())
 
 
 def _plain(markup: str) -> str:
     """The text of HTML, which is how most feeds write theirs."""
-    return page_text.main_text(trees.parse(markup).root).text if "<" in markup or "&" in markup else markup
+    return main_text.main_text(html_tree.parse(markup).root).text if "<" in markup or "&" in markup else markup

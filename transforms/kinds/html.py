@@ -1,8 +1,8 @@
 """HTML and XHTML."""
 
-from transforms import media_types
-from transforms.pages import html_page
-from transforms.sources import Page, Source
+from ..http import media_types
+from ..parsing.html_page import html_page
+from ..parsing.source import Page, Source
 
 
 class Html:

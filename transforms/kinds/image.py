@@ -4,7 +4,7 @@ import re
 import struct
 from typing import NamedTuple
 
-from transforms.sources import Page, Source
+from ..parsing.source import Page, Source
 
 _PNG = re.compile(rb"\x89PNG\r\n\x1a\n.{4}IHDR(.{8})", re.DOTALL)
 _GIF = re.compile(rb"GIF8[79]a(.{4})", re.DOTALL)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from transforms.sources import Page, Source
+from ..parsing.source import Page, Source
 
 _TITLES = ("title", "name", "headline")
 

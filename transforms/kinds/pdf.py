@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
-from transforms.feed_dates import feed_date
-from transforms.sources import MAX_BYTES, Page, Source
+from ..parsing.feed_dates import feed_date
+from ..parsing.source import MAX_BYTES, Page, Source
 
 _PROGRAM = Path(__file__).with_name("pdf_process.py")
 _BOUNDS, _LENGTH = struct.Struct(">QdQ"), struct.Struct(">Q")  # as the program has them

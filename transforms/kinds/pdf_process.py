@@ -1,6 +1,6 @@
 """Reads PDFs in a process of its own: each comes on stdin after its bounds; JSON goes to stdout after its length.
 
-A program, started by `transforms.kinds.pdf`, which it does not import: what a hostile file can reach is this process.
+A program, started by `pdf.py`, which it does not import: what a hostile file can reach is this process.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """Plain text."""
 
-from transforms import media_types
-from transforms.sources import Page, Source
+from ..http import media_types
+from ..parsing.source import Page, Source
 
 
 class Text:

@@ -2,8 +2,8 @@
 
 from lxml import etree
 
-from transforms import xml_trees
-from transforms.sources import Page, Source
+from ..parsing import xml_tree
+from ..parsing.source import Page, Source
 
 
 class Xml:
@@ -14,13 +14,13 @@ class Xml:
 
     def parse(self, source: Source) -> Page | None:
         text, charset = source.decode(is_markup=True)
-        root = xml_trees.tree(text)
+        root = xml_tree.tree(text)
         if root is None:
             raise ValueError("no element")
-        titles = (element.text or "" for element in root.iter() if xml_trees.local_name(element) == "title")
+        titles = (element.text or "" for element in root.iter() if xml_tree.local_name(element) == "title")
         return source.page(
             "\n".join(root.itertext(etree.Element)),
             charset=charset,
             title=next(titles, ""),
-            facts={"root": xml_trees.local_name(root)},
+            facts={"root": xml_tree.local_name(root)},
         )

@@ -1,0 +1,90 @@
+"""Tries at a step: where one runs, what is there only meanwhile, and how it comes to count."""
+
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
+
+from ..transforms.indexing.link_folders import MERGED, links_folder
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso
+from ..transforms.storage.tables import TableFile
+from ..transforms.storage.writers import parse_report
+
+
+class Engine(Protocol):
+    """Where pipelines run."""
+
+    workers: int
+
+    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
+        """Build and run a pipeline to its end; raises if it fails. It will compute for so long, roughly."""
+
+
+class Attempt:
+    """One try at a step: names that nobody else uses, and what is there only while it runs.
+
+    `is_another`: an earlier try has left traces, so it did not commit.
+    """
+
+    def __init__(self, crawl: CrawlDir, step: Step) -> None:
+        self._crawl = crawl
+        self.step = step
+        self._prefix = f"{step.round:06d}-{step.kind}"
+        self._name = f"{self._prefix}-{uuid.uuid4().hex[:8]}"
+        traces = crawl.names("attempts", f"{self._prefix}*")
+        self.is_another = bool(traces)
+        self._earlier = {trace[: len(self._name)] for trace in traces}
+        self.report = crawl.path(f"attempts/{self._name}.json")
+        self.progress = crawl.path(f"attempts/{self._name}-progress")
+        self.stop_file = crawl.path(f"attempts/{self._name}.stop")
+        self.scratch = crawl.path(f"attempts/{self._name}-scratch")
+        self._started = datetime.now(UTC)
+
+    def stop_earlier(self) -> None:
+        """Tell the workers of earlier tries to stop: on a cluster, a job may outlive the driver that was killed."""
+        for name in self._earlier:
+            FileSystems.create(self._crawl.path(f"attempts/{name}.stop")).close()
+
+    def files(self) -> list[TableFile]:
+        """What the pipeline has written; once it has run."""
+        return parse_report(self._crawl.read_text(f"attempts/{self._name}.json"))
+
+    def commit(
+        self, settings_digest: str, consumed: Sequence[str] = (), replaced: Sequence[str] = (), suffix: str = ""
+    ) -> Manifest:
+        """Make the written files count, in one atomic write.
+
+        They stand for what was read: files of the frontier that are `consumed`, segments that are `replaced`.
+        """
+        files = self.files()
+        counters: dict[str, int] = {}
+        for file in files:
+            for name, count in file.counts.items():
+                counters[name] = counters.get(name, 0) + count
+            counters[f"{file.table}_rows"] = counters.get(f"{file.table}_rows", 0) + file.rows
+        index = tuple(file.path for file in files if file.table == "index")
+        links = {file.path for file in files if file.table == "index_links"}
+        manifest = Manifest(
+            step=self.step.kind,
+            round=self.step.round,
+            settings_digest=settings_digest,
+            files=tuple(file for file in files if file.table not in ("index", "index_links")),
+            counters=counters,
+            consumed=tuple(consumed),
+            started_at=iso(self._started),
+            ended_at=iso(datetime.now(UTC)),
+            index=index,
+            index_links={s: links_folder(s, MERGED) for s in index if links_folder(s, MERGED) in links},
+            index_replaced=tuple(replaced),
+        )
+        self._crawl.commit(manifest, suffix)
+        self.clear()
+        return manifest
+
+    def clear(self) -> None:
+        """Remove the traces of this try and of earlier ones."""
+        names = self._crawl.names("attempts", f"{self._prefix}*")
+        FileSystems.delete([self._crawl.path(f"attempts/{name}") for name in names])

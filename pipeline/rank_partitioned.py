@@ -1,0 +1,74 @@
+"""Ranks of links that do not fit into memory: the same as `rank_in_memory`, through pipelines over partitions.
+
+One pipeline gathers the links by partition, some sweep over them until ranks change no more, and one writes what came
+of it. They meet in files of the attempt (`Scratch`). In the driver's memory are the links between hosts alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..transforms.ranking.pagerank import NEAR, SWEEPS
+from ..transforms.ranking.pagerank_partitioned import CHANGE, SweepRanks
+from ..transforms.ranking.partition_links import HOST_LINKS, HOSTS, GatherLinks
+from ..transforms.ranking.rank_tables import write_host_ranks
+from ..transforms.ranking.scratch import Scratch
+from ..transforms.ranking.write_ranks import WriteRanks
+from ..transforms.storage.crawl_dir import Manifest, files_of
+from ..transforms.storage.tables import TableFile
+from ..transforms.storage.writers import ReportFiles
+from .attempt import Attempt, Engine
+
+_LINKS_PER_PARTITION = 250_000
+_PARTITIONS_PER_WORKER = 4
+_SWEEPS_AT_ONCE = 10  # in a pipeline: each pipeline costs its start
+_SECONDS = 1e-5  # of computing per link, roughly; a fifth of it for the sweeps of a pipeline
+
+
+def gather(
+    pipeline: beam.Pipeline, root: str, paths: Mapping[str, Sequence[str]], scratch: Scratch, count: int
+) -> None:
+    files = {table: pipeline | f"{table.title()}Files" >> beam.Create(paths[table]) for table in paths}
+    files | "GatherLinks" >> GatherLinks(root, scratch, count)
+
+
+def sweep(pipeline: beam.Pipeline, scratch: Scratch, sizes: Sequence[int], first: int) -> None:
+    partitions = pipeline | "Partitions" >> beam.Create(range(len(sizes))) | "Spread" >> beam.Reshuffle()
+    partitions | "SweepRanks" >> SweepRanks(scratch, sizes, first, _SWEEPS_AT_ONCE)
+
+
+def write(pipeline: beam.Pipeline, write_ranks: WriteRanks, partitions: int, report: str) -> None:
+    numbers = pipeline | "Partitions" >> beam.Create(range(partitions))
+    numbers | "WriteRanks" >> write_ranks | "Report" >> ReportFiles(report)
+
+
+def rank_in_parts(
+    root: str, round_: int, manifests: Sequence[Manifest], folders: Mapping[str, str], engine: Engine, attempt: Attempt
+) -> tuple[list[TableFile], dict[str, int]]:
+    """The files and counters of a `rank` step; `folders` has the one to write for each segment."""
+    scratch = Scratch(attempt.scratch)
+    rows = sum(file.rows for file in files_of(manifests, "links"))
+    count = max(engine.workers * _PARTITIONS_PER_WORKER, -(-rows // _LINKS_PER_PARTITION))
+    paths = {table: [file.path for file in files_of(manifests, table)] for table in ("links", "documents")}
+    engine.run(partial(gather, root=root, paths=paths, scratch=scratch, count=count), rows * _SECONDS)
+
+    hosts = [scratch.read("hosts", number, HOSTS) for number in range(count)]
+    sizes = [pc.sum(part["pages"]).as_py() or 0 for part in hosts]
+    sweeps, change = 0, np.inf
+    while sweeps < SWEEPS and change >= NEAR * sum(sizes):
+        engine.run(partial(sweep, scratch=scratch, sizes=sizes, first=sweeps), rows * _SECONDS / 5)
+        sweeps += _SWEEPS_AT_ONCE
+        change = scratch.read(f"change{sweeps}", 0, CHANGE)["change"][0].as_py()
+
+    write_ranks = WriteRanks(root, round_, scratch, sizes, sweeps, folders)
+    engine.run(partial(write, write_ranks=write_ranks, partitions=count, report=attempt.report), rows * _SECONDS)
+    names = pc.unique(pa.concat_tables(hosts)["host"]).sort()
+    between = pa.concat_tables(scratch.read("host_links", number, HOST_LINKS) for number in range(count))
+    ends = [pc.index_in(between[end], value_set=names).to_numpy().astype(np.int64) for end in ("source", "target")]
+    host_ranks = write_host_ranks(root, round_, names, *ends)
+    counters = {"links": pc.sum(between["links"]).as_py() or 0, "pages": sum(sizes), "hosts": len(names)}
+    return [*attempt.files(), *filter(None, [host_ranks])], counters

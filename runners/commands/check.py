@@ -1,0 +1,131 @@
+"""Commands that look into something: check url (what would happen to it, without a crawl), check index."""
+
+import argparse
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from ...transforms import urls
+from ...transforms.aliases.learn import known_rules
+from ...transforms.indexing.live_segments import live_index
+from ...transforms.indexing.read_segment import count_documents
+from ...transforms.indexing.verify import index_faults
+from ...transforms.parsing.registry import kinds_of
+from ...transforms.plugins import PluginError
+from ...transforms.settings import Scope, Settings, SettingsError, parse
+from ...transforms.storage.crawl_dir import CrawlDir, files_of
+from ...transforms.storage.tables import SEEDS, read_table
+from ...transforms.urls.explain import explain
+from ...transforms.urls.filters import UrlFilter
+from ..errors import Usage
+
+
+def check_arguments(parser: argparse.ArgumentParser) -> None:
+    kinds = parser.add_subparsers(metavar="WHAT", required=True)
+    url = kinds.add_parser("url", help="how a URL is understood, rule by rule", allow_abbrev=False)
+    url.add_argument("url", metavar="URL", help="as it may stand in a page")
+    url.add_argument("--base", metavar="URL", help="of the page that it stands in")
+    scope = url.add_mutually_exclusive_group()
+    scope.add_argument("--dir", metavar="DIR", help="a crawl: say too whether the URL is in its scope")
+    scope.add_argument("--settings", metavar="FILE", help="the same for settings without a crawl, on any host")
+    url.add_argument("--json", action="store_true", help="print JSON")
+    url.set_defaults(check=check_url)
+    index = kinds.add_parser("index", help="whether the index of a crawl holds together", allow_abbrev=False)
+    index.add_argument("dir", metavar="DIR")
+    index.set_defaults(check=check_index)
+
+
+def check(arguments: argparse.Namespace) -> int | None:
+    """Say what would happen to something, or whether it holds together."""
+    found: int | None = arguments.check(arguments)
+    return found
+
+
+def check_url(arguments: argparse.Namespace) -> None:
+    """Say which rules changed a URL, what would be fetched, and what it would be known by."""
+    reference, base = arguments.url, arguments.base
+    if base is not None and urls.canonicalize(base) is None:
+        raise Usage(f"--base {base}: not an absolute http or https URL")
+    url = urls.canonicalize(reference, base)
+    if url is None:
+        way_out = "" if base else "; a relative one needs --base URL"
+        raise Usage(f"{reference}: not a URL that can be fetched, which starts with http:// or https://{way_out}")
+    found: dict[str, Any] = {
+        "reference": reference,
+        "base": base,
+        "steps": [step._asdict() for step in explain(reference, base)],
+        "url": url,
+        "dedup_form": urls.dedup_form(url),
+        "url_key": urls.url_key(url).hex(),
+        "host": urls.host(url),
+        "domain": urls.domain(urls.host(url)),
+    }
+    if url_filter := _url_filter(arguments):
+        found["rejected"] = url_filter.reject(url, depth=0, redirects=0)
+    if arguments.dir is not None:
+        found["aliases"] = _aliases(CrawlDir(arguments.dir), url)
+    print(json.dumps(found, indent=2, ensure_ascii=False) if arguments.json else _render(found))
+
+
+def check_index(arguments: argparse.Namespace) -> int:
+    """Tell each fault of the index, in a line with its file; 1 if there are any."""
+    crawl = CrawlDir(arguments.dir)
+    index = live_index(crawl.require_manifests())
+    faults = 0
+    for fault in index_faults(crawl.root, index):
+        faults += 1
+        print(fault)
+    if faults:
+        return 1
+    documents = sum(count_documents(crawl.root, segment.folder) for segment in index.segments)
+    print(f"{len(index.segments)} segments, {documents} documents: no fault")
+    return 0
+
+
+def _url_filter(arguments: argparse.Namespace) -> UrlFilter | None:
+    if arguments.settings is not None:
+        try:
+            settings = parse(Path(arguments.settings).read_text(encoding="utf-8"), arguments.settings)
+        except (OSError, UnicodeDecodeError) as error:
+            raise Usage(f"cannot read the settings in {arguments.settings}: {error}") from error
+        except SettingsError as error:
+            raise Usage(str(error)) from error
+        return UrlFilter(_on_any_host(settings.scope), frozenset(), _extensions(settings))
+    if arguments.dir is None:
+        return None
+    crawl = CrawlDir(arguments.dir)
+    seeds = [file.path for file in files_of(crawl.require_manifests(), "seeds")]
+    hosts = read_table(crawl.root, seeds, SEEDS, ["host"])["host"].to_pylist()
+    settings = parse(crawl.read_text("crawl.toml"))
+    return UrlFilter(settings.scope, frozenset(hosts), _extensions(settings))
+
+
+def _extensions(settings: Settings) -> frozenset[str]:
+    try:
+        return kinds_of(tuple(settings.documents.kinds)).extensions
+    except PluginError as error:
+        raise Usage(str(error)) from error
+
+
+def _aliases(crawl: CrawlDir, url: str) -> list[dict[str, str]]:
+    """The rules learned by a crawl that would change a URL, and what each makes of it."""
+    if not parse(crawl.read_text("crawl.toml")).aliases.learn:
+        return []
+    rules = known_rules(crawl, crawl.require_manifests()).used
+    return [{"rule": rule.name, "url": form} for rule, form in rules.steps(url)]
+
+
+def _on_any_host(scope: Scope) -> Scope:
+    """Without seeds there is no host to stay on."""
+    return dataclasses.replace(scope, mode="any")
+
+
+def _render(found: dict[str, Any]) -> str:
+    lines = [f"{step['rule']}: {step['before']!r} -> {step['after']!r}" for step in found["steps"]]
+    names = {"url": "fetched", "dedup_form": "known by", "url_key": "key", "host": "host", "domain": "domain"}
+    lines += [f"{title}: {found[name]}" for name, title in names.items()]
+    if "rejected" in found:
+        lines.append(f"scope: rejected by {found['rejected']}" if found["rejected"] else "scope: not rejected")
+    lines += [f"alias by {step['rule']}: {step['url']}" for step in found.get("aliases", ())]
+    return "\n".join(lines)

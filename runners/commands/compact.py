@@ -1,0 +1,39 @@
+"""`beamtrawl compact`: an index of few segments, for fast searches."""
+
+import argparse
+
+from ...pipeline.compact import drop_history, merge
+from ...pipeline.crawl import settings_digest
+from ...transforms.indexing.merge_policy import ALL
+from ...transforms.settings import parse
+from ...transforms.storage.crawl_dir import CrawlDir
+from ..console import describe_manifest
+from ..engines.choose import RUNNERS, OptionsError, engine
+from ..errors import Usage
+from ..lock import Lock
+
+
+def compact_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument(
+        "--drop-history", action="store_true", help="remove what only searches with --as-of of earlier rounds need"
+    )
+    parser.add_argument("--runner", choices=RUNNERS, default="direct")
+    parser.add_argument("--workers", type=int, metavar="N", help="parallel workers; else one a core")
+    parser.epilog = "What comes after -- goes to Beam."
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Merge all segments to as few as there may be, and leave out pages that are not found any more."""
+    directory = CrawlDir(arguments.dir)
+    directory.require_manifests()
+    try:
+        chosen = engine(arguments.runner, arguments.workers, arguments.beam)
+    except OptionsError as error:
+        raise Usage(str(error)) from error
+    digest = settings_digest(parse(directory.read_text("crawl.toml")))
+    with Lock(directory):
+        merged = merge(directory, digest, chosen, ALL)
+        print(describe_manifest(merged) if merged else "nothing to merge")
+        if arguments.drop_history:
+            print(f"{drop_history(directory, digest)} folders of earlier rounds removed")

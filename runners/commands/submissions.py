@@ -1,0 +1,58 @@
+"""What people submit through the gateway: judged by the crawl's own rules, and taken as `seeds add` takes it."""
+
+import threading
+from datetime import UTC, datetime
+
+from ...pipeline.crawl import settings_digest
+from ...pipeline.seeds import Seed, add_seeds, parse_seeds
+from ...search.gateway.app import Answer, Submit
+from ...transforms.parsing.registry import kinds_of
+from ...transforms.settings import Settings, parse
+from ...transforms.storage.crawl_dir import CrawlDir, files_of
+from ...transforms.storage.tables import SEEDS, read_table
+from ...transforms.urls.filters import UrlFilter
+
+
+def open_submissions(crawl: CrawlDir) -> Submit:
+    """What takes submissions to a crawl, which may be running; SettingsError if its settings cannot be read.
+
+    One is taken at a time: it costs a look through the URLs that the crawl knows, and searches come first.
+    """
+    read_settings(crawl)
+    turn = threading.Lock()
+
+    def submit(text: str) -> Answer:
+        if not turn.acquire(blocking=False):
+            return Answer(503, "Somebody else is submitting a page at this moment. Try again.")
+        try:
+            return take(crawl, text, datetime.now(UTC))
+        finally:
+            turn.release()
+
+    return submit
+
+
+def take(crawl: CrawlDir, text: str, now: datetime) -> Answer:
+    """Put a URL into the crawl's next round, if it is one, belongs to the crawl, and has not been there."""
+    seeds, bad = parse_seeds(text.splitlines()[:1], "submission")
+    if not seeds:
+        problem = bad[0].problem if bad else "there is no URL"
+        return Answer(400, f"This cannot be visited: {problem}.")
+    settings, url = read_settings(crawl), seeds[0].url
+    if rule := _url_filter(crawl, settings).reject(url, depth=0, redirects=0):
+        return Answer(403, f"{url} is outside the scope of this crawl (rule {rule}).")
+    added = add_seeds(crawl, [Seed(url)], settings_digest(settings), now)
+    if added.known:
+        return Answer(200, f"{url} is known already: the crawl has visited it, or will.")
+    return Answer(202, f"{url} is accepted: the crawl visits it in its next round.")
+
+
+def read_settings(crawl: CrawlDir) -> Settings:
+    return parse(crawl.read_text("crawl.toml"))
+
+
+def _url_filter(crawl: CrawlDir, settings: Settings) -> UrlFilter:
+    """The rules that links of this crawl are judged by."""
+    files = [file.path for file in files_of(crawl.manifests(), "seeds")]
+    hosts = read_table(crawl.root, files, SEEDS, ["host"])["host"].to_pylist()
+    return UrlFilter(settings.scope, frozenset(hosts), kinds_of(tuple(settings.documents.kinds)).extensions)

@@ -1,0 +1,1 @@
+"""`beamtrawl demo`: a small bundled web, crawled and searched on loopback."""

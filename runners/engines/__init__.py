@@ -1,0 +1,1 @@
+"""Engines: the runners of Beam that Beamtrawl starts, and their worker processes."""

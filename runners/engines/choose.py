@@ -1,0 +1,65 @@
+"""Engines: where a pipeline runs, and with which of Beam's options."""
+
+import argparse
+from collections.abc import Callable, Sequence
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+
+from ...pipeline.attempt import Engine
+from .direct import DirectEngine
+from .flink import JOB_SERVER_OPTIONS, FlinkEngine
+
+BEAM_RUNNERS = {"dataflow": "DataflowRunner", "spark": "SparkRunner"}
+
+
+RUNNERS = ("direct", "flink", *BEAM_RUNNERS)
+
+
+class OptionsError(ValueError):
+    """Beam options that cannot be used."""
+
+
+class BeamEngine:
+    """Any runner of Beam, by the options that Beam itself understands."""
+
+    def __init__(self, runner: str, workers: int | None, flags: Sequence[str]) -> None:
+        self.workers = workers or 1
+        self._flags = [f"--runner={runner}", *flags]
+
+    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
+        with beam.Pipeline(options=PipelineOptions(self._flags)) as pipeline:
+            build(pipeline)
+
+
+def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
+    """The engine of a name; Beam options that no part of Beam knows are refused, because Beam would not."""
+    check_options(flags, JOB_SERVER_OPTIONS if name == "flink" else ())
+    if runner := PipelineOptions(list(flags)).view_as(StandardOptions).runner:
+        return BeamEngine(runner, workers, flags)
+    if name == "direct":
+        return DirectEngine(workers, flags)
+    if name == "flink":
+        return FlinkEngine(workers, flags)
+    return BeamEngine(BEAM_RUNNERS[name], workers, flags)
+
+
+def check_options(flags: Sequence[str], more: Sequence[str] = ()) -> None:
+    """Raise OptionsError for a flag that is none of Beam's, nor one of `more`, names of options with a value."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    for name in more:
+        parser.add_argument(f"--{name}")
+    seen: set[type] = set()
+    todo = PipelineOptions.__subclasses__()
+    while todo:
+        kind = todo.pop()
+        if kind not in seen:
+            seen.add(kind)
+            todo += kind.__subclasses__()
+            kind._add_argparse_args(parser)
+    try:
+        _, unknown = parser.parse_known_args(list(flags))
+    except argparse.ArgumentError as error:
+        raise OptionsError(f"Beam options after --: {error}") from error
+    if unknown:
+        raise OptionsError(f"Beam does not know the option {unknown[0]}; what comes after -- goes to Beam")

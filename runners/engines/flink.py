@@ -1,0 +1,127 @@
+"""A Flink cluster: what `--runner flink` sets, and what it needs.
+
+Beam's job server, a Java program, hands each pipeline to the cluster. Unless one is named by --job_endpoint, it runs
+beside the driver for as long as a crawl does. The TaskManagers start Python workers as processes of their own
+(`beamtrawl.runners.engines.worker`).
+"""
+
+import atexit
+import contextlib
+import functools
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import FlinkRunnerOptions, JobServerOptions, PipelineOptions, PortableOptions
+from apache_beam.runners.portability.flink_runner import FlinkJarJobServer
+from apache_beam.runners.portability.portable_runner import PortableRunner
+from apache_beam.utils.subprocess_server import JavaJarServer
+from apache_beam.version import __version__ as BEAM
+
+from ..errors import Failure, Usage
+from .flink_rest import FlinkRest, Overview
+
+JOB_SERVER_OPTIONS = (
+    *("max_bundle_size", "max_bundle_time_mills", "number_of_execution_retries", "execution_retry_delay"),
+    *("execution_mode_for_batch", "object_reuse", "disable_metrics", "flink_conf_dir"),
+)
+"""Options that only the job server knows; Beam's Python side asks it for them when it submits a pipeline."""
+
+_MAVEN_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy"
+
+
+class FlinkEngine:
+    """Any Flink cluster that a Beam job server of this Beam exists for.
+
+    Raises Usage or Failure, one line that names what is missing, before anything has started.
+    """
+
+    def __init__(self, workers: int | None, flags: Sequence[str]) -> None:
+        options = PipelineOptions(list(flags))
+        self._runs_already = bool(options.view_as(PortableOptions).job_endpoint)
+        java = options.view_as(JobServerOptions).job_server_java_launcher
+        if not self._runs_already and not shutil.which(java):
+            raise Failure(f"--runner flink runs Beam's job server with {java}, which is not there; install Java 17")
+        overview = _cluster(options.view_as(FlinkRunnerOptions).flink_master)
+        self.workers = workers or overview.slots
+        if self.workers > overview.slots:
+            raise Failure(f"the Flink cluster has {overview.slots} slots, which are not enough for {self.workers}")
+        version = flink_version(overview)
+        if not self._runs_already and not options.view_as(FlinkRunnerOptions).flink_job_server_jar:
+            _provide_job_server(version)
+        self._flags = [*defaults(overview, version, self.workers, options), *flags]
+
+    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
+        endpoint = [] if self._runs_already else [f"--job_endpoint={self._job_endpoint}"]
+        options = PipelineOptions([*self._flags, *endpoint])
+        with beam.Pipeline(runner=PortableRunner(), options=options) as pipeline:
+            build(pipeline)
+
+    @functools.cached_property
+    def _job_endpoint(self) -> str:
+        """Of a job server that starts now. Beam's FlinkRunner would start one a pipeline, from the main thread only."""
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        server = FlinkJarJobServer(PipelineOptions([*self._flags, f"--job_port={port}"]))
+        server.start()
+        atexit.register(server.stop)
+        return f"localhost:{port}"
+
+
+def defaults(overview: Overview, version: str, workers: int, options: PipelineOptions) -> Iterator[str]:
+    """What a crawl on a cluster sets; what the user says comes after it, and wins."""
+    yield f"--flink_version={version}"
+    yield f"--parallelism={workers}"
+    # One Python process a slot: slots that share a process would share its interpreter lock.
+    yield f"--sdk_worker_parallelism={-(-overview.slots // max(1, overview.task_managers))}"
+    # A fetch that is tried again asks servers again, so that is for the next `crawl` to do, which keeps the delay.
+    yield "--number_of_execution_retries=0"
+    if not options.view_as(PortableOptions).environment_type:
+        yield "--environment_type=PROCESS"
+        yield "--environment_config=" + json.dumps({"command": str(Path(sys.executable).with_name("beamtrawl-worker"))})
+
+
+def flink_version(overview: Overview) -> str:
+    """The minor version of a cluster, such as 1.20; Failure if this Beam has no job server for it."""
+    version = ".".join(overview.version.split(".")[:2])
+    published = FlinkRunnerOptions.PUBLISHED_FLINK_VERSIONS
+    if version not in published:
+        raise Failure(f"the cluster runs Flink {overview.version}; Beam {BEAM} works with {', '.join(published)}")
+    return version
+
+
+def _cluster(master: str) -> Overview:
+    if master.startswith("["):  # Beam's words for a cluster inside the job server
+        raise Usage("--runner flink needs a cluster: -- --flink_master=HOST:PORT (docs/flink.md says how to start one)")
+    overview = FlinkRest(master).overview()
+    if overview is None:
+        raise Failure(f"no Flink cluster answers at {master}; --flink_master is the address of its web interface")
+    return overview
+
+
+def job_server(version: str) -> tuple[str, Path]:
+    """The job server for a version of Flink: its Maven coordinates, and where Beam keeps its jar on this machine."""
+    artifact = f"beam-runners-flink-{version}-job-server"
+    jar = Path(JavaJarServer.JAR_CACHE) / f"{artifact}-{BEAM}.jar"
+    return f"org.apache.beam:{artifact}:{BEAM}", jar
+
+
+def _provide_job_server(version: str) -> None:
+    """Get the job server's jar through Maven, with the user's mirrors, to where Beam looks for it first."""
+    coordinates, jar = job_server(version)
+    if jar.exists():
+        return
+    give = "; or give its jar: -- --flink_job_server_jar=FILE"
+    maven = shutil.which("mvn")
+    if not maven:
+        raise Failure(f"Beam's job server {coordinates} is not here, and no Maven to get it; install Maven{give}")
+    command = [maven, "--quiet", "--batch-mode", _MAVEN_GOAL, f"-Dartifact={coordinates}"]
+    with contextlib.suppress(subprocess.CalledProcessError):
+        subprocess.run([*command, f"-DoutputDirectory={jar.parent}"], check=True, capture_output=True)
+    if not jar.exists():
+        raise Failure(f"Maven does not find Beam's job server {coordinates}{give}")

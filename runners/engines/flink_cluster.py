@@ -1,0 +1,219 @@
+"""A small Flink cluster on this machine, for tests and for users who have none.
+
+    python -m beamtrawl.runners.engines.flink_cluster start WORK [--task-managers N] [--slots N]
+    python -m beamtrawl.runners.engines.flink_cluster stop WORK
+
+The cluster is the one of the PyPI package apache-flink-libraries, which holds Flink's jars and none of its shell
+scripts. It listens on loopback only. WORK keeps its configuration, logs and process ids; `stop` ends those processes
+and no others. One JobManager, N TaskManagers; anybody on this machine may submit jobs to it.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from .flink_rest import FlinkRest
+
+_JOB_MANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
+_TASK_MANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
+_START_SECONDS = 60.0
+_STOP_SECONDS = 10.0
+
+_PACKAGES_OF_THE_JDK = (
+    *("java.lang", "java.net", "java.io", "java.nio", "sun.nio.ch", "java.lang.reflect", "java.text", "java.time"),
+    *("java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.util.concurrent.locks"),
+)
+"""What Flink's serializers reach into by reflection, which Java 17 allows only when it is told (Flink's own list)."""
+
+
+class ClusterError(Exception):
+    """The cluster cannot be started; one line that says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+    """A running cluster."""
+
+    address: str  # host:port, for --flink_master
+    job_manager: int  # process ids
+    task_managers: tuple[int, ...]
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        return (*self.task_managers, self.job_manager)
+
+
+def start(work: Path, task_managers: int = 2, slots: int = 2) -> Cluster:
+    """Start a cluster and wait until all its slots are there.
+
+    Raises ClusterError when it cannot; nothing is left running then.
+    """
+    java, jars = _java(), _jars()
+    if _state(work).exists():
+        raise ClusterError(f"{work} has a cluster already; stop it first")
+    configuration, logs = work / "conf", work / "logs"
+    configuration.mkdir(parents=True, exist_ok=True)
+    logs.mkdir(exist_ok=True)
+    rpc, rest = _free_ports(2)
+    (configuration / "config.yaml").write_text("".join(f"{k}: {v}\n" for k, v in _settings(work, rpc, rest, slots)))
+    opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _PACKAGES_OF_THE_JDK]
+    common = [java, "-Xmx512m", *opened, "-classpath", f"{jars}/*"]
+    to_configuration = ["--configDir", str(configuration)]
+    started = [
+        _launch([*common, _JOB_MANAGER, *to_configuration, "--executionMode", "cluster"], logs / "job-manager.log")
+    ]
+    for number in range(1, task_managers + 1):
+        log = logs / f"task-manager-{number}.log"
+        started.append(_launch([*common, _TASK_MANAGER, *to_configuration], log))
+    cluster = Cluster(f"127.0.0.1:{rest}", started[0], tuple(started[1:]))
+    try:
+        _await(cluster, task_managers * slots, logs)
+    except BaseException:
+        _end(cluster.processes)
+        raise
+    _state(work).write_text(json.dumps(dataclasses.asdict(cluster)))
+    return cluster
+
+
+def stop(work: Path) -> None:
+    """End the processes of the cluster in a work directory. Raises ClusterError if there is none."""
+    state = _state(work)
+    if not state.exists():
+        raise ClusterError(f"{work} has no cluster that runs")
+    fields = json.loads(state.read_text())
+    _end((*fields["task_managers"], fields["job_manager"]))
+    state.unlink()
+
+
+def _settings(work: Path, rpc: int, rest: int, slots: int) -> Iterator[tuple[str, object]]:
+    """Flink's configuration: loopback everywhere, and memory in explicit parts.
+
+    Flink's shell scripts work the parts out from a total; without them they have to be named.
+    """
+    for role in ("jobmanager", "taskmanager", "rest"):
+        yield f"{role}.bind-{'address' if role == 'rest' else 'host'}", "127.0.0.1"
+    yield "jobmanager.rpc.address", "127.0.0.1"
+    yield "jobmanager.rpc.port", rpc
+    yield "rest.address", "127.0.0.1"
+    yield "rest.port", rest
+    yield "taskmanager.host", "127.0.0.1"
+    yield "taskmanager.numberOfTaskSlots", slots
+    yield "taskmanager.cpu.cores", float(slots)
+    yield "taskmanager.memory.task.heap.size", "256m"
+    yield "taskmanager.memory.task.off-heap.size", "0m"
+    yield "taskmanager.memory.framework.heap.size", "128m"
+    yield "taskmanager.memory.framework.off-heap.size", "128m"
+    yield "taskmanager.memory.managed.size", "128m"
+    yield "taskmanager.memory.jvm-metaspace.size", "256m"
+    for part in ("network", "jvm-overhead"):
+        for end in ("min", "max"):
+            yield f"taskmanager.memory.{part}.{end}", "128m"
+    yield "io.tmp.dirs", work / "tmp"
+    # A lost TaskManager is noticed in seconds: the defaults suit networks that stutter.
+    yield "heartbeat.interval", "1 s"
+    yield "heartbeat.timeout", "5 s"
+
+
+def _java() -> str:
+    if java := shutil.which("java"):
+        return java
+    raise ClusterError("Flink needs Java 11 or 17, and there is no java on the PATH; install e.g. openjdk-17-jre")
+
+
+def _jars() -> Path:
+    """The folder of Flink's jars in the package apache-flink-libraries."""
+    found = find_spec("pyflink")
+    for place in (found.submodule_search_locations or []) if found else []:
+        if (Path(place) / "lib").is_dir():
+            return Path(place) / "lib"
+    raise ClusterError("Flink is not installed: pip install 'beamtrawl[flink]'")
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def _launch(command: list[str], log: Path) -> int:
+    """Start a process in a session of its own, which outlives this program; gives its id."""
+    files = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    return os.posix_spawn(command[0], command, os.environ, file_actions=files, setsid=True)
+
+
+def _await(cluster: Cluster, slots: int, logs: Path) -> None:
+    rest, deadline = FlinkRest(cluster.address), time.monotonic() + _START_SECONDS
+    while not (overview := rest.overview()) or overview.slots < slots:
+        if any(os.waitpid(process, os.WNOHANG)[0] for process in cluster.processes):
+            raise ClusterError(f"a process of the cluster ended at once; the logs in {logs} say why")
+        if time.monotonic() > deadline:
+            raise ClusterError(f"the cluster was not ready within {_START_SECONDS:.0f} s; see the logs in {logs}")
+        time.sleep(0.1)
+
+
+def _end(processes: Sequence[int]) -> None:
+    """Ask politely, then insist."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for process in processes:
+            if _runs(process):
+                os.kill(process, number)
+        deadline = time.monotonic() + _STOP_SECONDS
+        while any(map(_runs, processes)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+
+def _runs(process: int) -> bool:
+    """Whether a process that we started is still ours and alive; a number may have gone to another program since."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(process, os.WNOHANG)  # a child of this very program stays listed until it is waited for
+    try:
+        return b"org.apache.flink" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _state(work: Path) -> Path:
+    return work / "cluster.json"
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m beamtrawl.runners.engines.flink_cluster", description=__doc__.partition("\n")[0]
+    )
+    actions = parser.add_subparsers(dest="action", metavar="start|stop", required=True)
+    for action in ("start", "stop"):
+        sub = actions.add_parser(action)
+        sub.add_argument("work", type=Path, metavar="WORK", help="a directory for configuration, logs and process ids")
+        if action == "start":
+            sub.add_argument("--task-managers", type=int, default=2, metavar="N")
+            sub.add_argument("--slots", type=int, default=2, metavar="N", help="of each TaskManager")
+    arguments = parser.parse_args(words)
+    try:
+        if arguments.action == "start":
+            print(start(arguments.work, arguments.task_managers, arguments.slots).address)
+        else:
+            stop(arguments.work)
+    except ClusterError as error:
+        print(f"flink_cluster: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

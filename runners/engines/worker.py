@@ -1,0 +1,78 @@
+"""A worker of Beam in a process of its own: the command that a cluster starts, by Beam's contract for containers.
+
+    beamtrawl-worker --id=ID --provision_endpoint=HOST:PORT [--control_endpoint=…] [--logging_endpoint=…]
+
+A Flink TaskManager runs it for `--environment_type=PROCESS`, a worker pool for `--container_executable`. Beam's own
+program for this contract is only in its container images. This one installs nothing: the project and what it needs
+have to be in its environment already.
+"""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+
+import grpc
+from apache_beam.portability.api import beam_provision_api_pb2, beam_provision_api_pb2_grpc, endpoints_pb2
+from apache_beam.runners.worker import sdk_worker_main
+from google.protobuf import json_format, text_format
+
+from .parent_watch import end_with_parent
+
+_PROVISION_SECONDS = 60.0
+
+
+def harness_environment(
+    worker: str, given: Mapping[str, str | None], info: beam_provision_api_pb2.ProvisionInfo
+) -> dict[str, str]:
+    """What Beam's harness reads from its environment.
+
+    `given` holds the endpoints control and logging of the command line; for those that are missing stand the ones
+    that the runner has told.
+    """
+    told = {"control": info.control_endpoint, "logging": info.logging_endpoint}
+    environment = {
+        "WORKER_ID": worker,
+        "PIPELINE_OPTIONS": json_format.MessageToJson(info.pipeline_options),
+        "RUNNER_CAPABILITIES": " ".join(info.runner_capabilities),
+    }
+    for name, endpoint in told.items():
+        url = given[name]
+        descriptor = endpoints_pb2.ApiServiceDescriptor(url=url) if url else endpoint
+        environment[f"{name.upper()}_API_SERVICE_DESCRIPTOR"] = text_format.MessageToString(descriptor)
+    return environment
+
+
+def _provision_info(endpoint: str, worker: str) -> beam_provision_api_pb2.ProvisionInfo:
+    with grpc.insecure_channel(endpoint) as channel:
+        service = beam_provision_api_pb2_grpc.ProvisionServiceStub(channel)
+        request = beam_provision_api_pb2.GetProvisionInfoRequest()
+        metadata = [("worker_id", worker)]  # one service serves many workers, and tells them apart by this
+        return service.GetProvisionInfo(request, metadata=metadata, timeout=_PROVISION_SECONDS).info
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Work until the runner hangs up, or until the process that started this one ends."""
+    parser = argparse.ArgumentParser(prog="beamtrawl-worker", allow_abbrev=False)
+    parser.add_argument("--id", required=True)
+    parser.add_argument("--provision_endpoint", required=True)
+    parser.add_argument("--control_endpoint")
+    parser.add_argument("--logging_endpoint")
+    arguments, _ = parser.parse_known_args(words)  # there may be more, about artifacts
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver
+    end_with_parent()
+    info = _provision_info(arguments.provision_endpoint, arguments.id)
+    given = {"control": arguments.control_endpoint, "logging": arguments.logging_endpoint}
+    os.environ.update(harness_environment(arguments.id, given, info))
+    code = 1
+    try:
+        sdk_worker_main.main(sys.argv)
+        code = 0
+    finally:
+        # The runner has gone. A bundle under way would go on asking servers from its threads, for nobody.
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The search gateway: a web page and a JSON API over the index of a crawl."""

@@ -1,0 +1,200 @@
+"""The search gateway: a page with a form, and a JSON API, over the index of a crawl."""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import flask
+from flask.typing import ResponseReturnValue
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from ...transforms.storage.crawl_dir import CrawlDir
+from ..results.hits import Results, as_json
+from ..results.render import is_language, is_web_url, readable, shown
+from ..results.snippets import marked
+from .limits import guard, limit
+from .metrics import Metrics
+from .rate_limits import Rate
+from .reload import LatestIndex, NoIndexError
+
+PAGE_HITS = 10
+"""Hits on a page of results."""
+
+PAGE_PER_HOST = 2
+"""Hits of a host on a page of results, before those of others come."""
+
+MAX_LIMIT = 100
+"""Hits in one answer of the API."""
+
+MAX_OFFSET = 10_000
+"""How far down the hits one can page: finding the last page costs as much as finding all before it."""
+
+MAX_QUERY = 300
+"""Characters of a query: what a query costs goes by its words, and nothing ends one that has begun."""
+
+MAX_URL = 2_048
+"""Characters of a URL that somebody submits."""
+
+MAX_TEXT = 200_000
+"""Characters of a document's text that are shown."""
+
+SUBMISSIONS = Rate(per_second=0.1, burst=10)
+"""What a client may submit."""
+
+_STATIC_AGE = 3600  # seconds for which a browser need not ask again
+
+Clock = Callable[[], float]
+"""Seconds that never go back."""
+
+
+class Answer(NamedTuple):
+    """What came of a submission: a status of HTTP, and a sentence for who made it."""
+
+    status: int
+    message: str
+
+
+Submit = Callable[[str], Answer]
+"""Takes what somebody submits as a URL, whatever it is."""
+
+
+def create_app(
+    crawl: CrawlDir, rate: Rate | None = None, submit: Submit | None = None, clock: Clock = time.monotonic
+) -> flask.Flask:
+    """The WSGI application; docs/gateway.md has its endpoints.
+
+    It follows the crawl: what another round has indexed is found without a restart. `rate` bounds the requests of a
+    client; `submit` opens the form for submissions. What goes wrong is told in one line, as a page or, to programs,
+    as `{"error": …}`: 4xx for a request that must be changed, 503 while there is no index, 500 for what fails on our
+    side, and then the log says why.
+    """
+    app = flask.Flask(__name__)
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = _STATIC_AGE
+    app.jinja_env.filters["readable"] = readable
+    app.jinja_env.tests |= {"web_url": is_web_url, "language": is_language}
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.jinja_env.globals |= {"max_query": MAX_QUERY, "max_url": MAX_URL, "takes_submissions": submit is not None}
+    latest, metrics = LatestIndex(crawl, clock), Metrics()
+    guard(app, metrics, rate, clock)
+    _answer_searches(app, latest, metrics, clock)
+    _show_texts(app, latest)
+    _report(app, latest, metrics, clock)
+    if submit:
+        _take_submissions(app, submit, clock)
+    return app
+
+
+def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock) -> None:
+    """`/` for people, by GET or POST; `/api/search` for programs; `/opensearch.xml` for browsers."""
+
+    def search(query: str, limit: int, offset: int, per_host: int | None, explain: bool = False) -> Results:
+        with metrics.queries.time():
+            return latest.get().search(query, limit, offset, per_host, explain)
+
+    @app.route("/", methods=["GET", "POST"])
+    def page() -> ResponseReturnValue:
+        query, number = _query(), _number("page", 1, 1, MAX_OFFSET // PAGE_HITS)
+        if not query:
+            return flask.render_template("home.html", documents=latest.get().documents)
+        begin, offset = clock(), (number - 1) * PAGE_HITS
+        results = search(query, PAGE_HITS, offset, PAGE_PER_HOST)
+        return flask.render_template(
+            "results.html",
+            query=query,
+            results=results,
+            hits=list(shown(results.hits, query, PAGE_PER_HOST)),
+            first=offset + 1,
+            page=number,
+            pages=-(-min(results.total, MAX_OFFSET) // PAGE_HITS),
+            seconds=clock() - begin,
+        )
+
+    @app.get("/api/search")
+    def api() -> ResponseReturnValue:
+        query = _query() or flask.abort(400, "q is missing: name what to search for, as in /api/search?q=robot")
+        limit, offset = _number("limit", PAGE_HITS, 1, MAX_LIMIT), _number("offset", 0, 0, MAX_OFFSET)
+        per_host, explain = _number("per_host", 0, 0, MAX_LIMIT), _number("explain", 0, 0, 1)
+        return as_json(search(query, limit, offset, per_host or None, bool(explain)))
+
+    @app.get("/opensearch.xml")
+    def opensearch() -> ResponseReturnValue:
+        return app.response_class(
+            flask.render_template("opensearch.xml"), mimetype="application/opensearchdescription+xml"
+        )
+
+
+def _show_texts(app: flask.Flask, latest: LatestIndex) -> None:
+    """`/cached`: the text of a page as it was when it was fetched."""
+
+    @app.get("/cached")
+    def cached() -> ResponseReturnValue:
+        url, query = flask.request.args.get("url", ""), _query()
+        found = latest.get().stored(url, query)
+        if found is None:
+            flask.abort(404, f"Nothing is kept of {url[:MAX_URL]!r}.")
+        if found.noarchive:
+            flask.abort(403, f"{url} asks search engines not to show copies of it.")
+        lines = found.text[:MAX_TEXT].splitlines()
+        return flask.render_template(
+            "cached.html",
+            query=query,
+            found=found,
+            paragraphs=[marked(line, found.forms) for line in lines if line.strip()],
+            is_cut=len(found.text) > MAX_TEXT,
+        )
+
+
+def _report(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock) -> None:
+    """`/healthz` and `/metrics`, for what looks after the gateway; `/robots.txt`, for robots."""
+    started = clock()
+
+    @app.get("/healthz")
+    def healthz() -> ResponseReturnValue:
+        return {"status": "ok", "documents": latest.get().documents}
+
+    @app.get("/metrics", endpoint="metrics")
+    def counts() -> ResponseReturnValue:
+        try:
+            index = latest.get()
+        except NoIndexError:
+            index = None
+        return app.response_class(metrics.text(clock() - started, index), content_type=CONTENT_TYPE_LATEST)
+
+    @app.get("/robots.txt")
+    def robots() -> ResponseReturnValue:
+        return app.response_class("User-agent: *\nDisallow: /\n", mimetype="text/plain")
+
+
+def _take_submissions(app: flask.Flask, submit: Submit, clock: Clock) -> None:
+    """`/submit`, a form for URLs. It needs no token: there are no sessions, so there are nobody's rights to borrow."""
+    check_rate = limit(SUBMISSIONS, clock)
+
+    @app.get("/submit")
+    def submission() -> ResponseReturnValue:
+        return flask.render_template("submit.html")
+
+    @app.post("/submit")
+    def submitted() -> ResponseReturnValue:
+        if flask.request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            flask.abort(403, "The form of another site cannot be used here.")  # its visitors would not know
+        check_rate()
+        url = flask.request.form.get("url", "").strip()
+        if len(url) > MAX_URL:
+            flask.abort(400, f"The URL has {len(url)} characters; at most {MAX_URL} are allowed.")
+        answer = submit(url)
+        return flask.render_template("submit.html", url=url, answer=answer), answer.status
+
+
+def _query() -> str:
+    query = flask.request.values.get("q", "").strip()
+    if len(query) > MAX_QUERY:
+        flask.abort(400, f"The query has {len(query)} characters; at most {MAX_QUERY} are allowed.")
+    return query
+
+
+def _number(name: str, default: int, least: int, most: int) -> int:
+    """A whole number that the request gives."""
+    text = flask.request.values.get(name) or str(default)
+    if not (text.isdecimal() and len(text) <= 9 and least <= int(text) <= most):
+        flask.abort(400, f"{name} must be a whole number from {least} to {most}, not {text[:20]!r}.")
+    return int(text)

@@ -1,0 +1,77 @@
+"""What holds for every answer of the gateway: limits, headers, and what is said when there is none."""
+
+from collections.abc import Callable
+
+import flask
+from werkzeug.exceptions import HTTPException, TooManyRequests
+
+from ...transforms.storage.crawl_dir import CrawlDirError
+from .metrics import Metrics
+from .rate_limits import Rate, RateLimiter
+from .reload import NoIndexError
+
+MAX_FORM = 64 << 10
+"""Bytes of a posted form."""
+
+HEADERS = {
+    # Crawled text is always escaped; should any slip through, it still can run or load nothing.
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",  # what somebody asked is not the found site's business
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+_UNLIMITED = ("static", "healthz", "metrics")  # what costs next to nothing, and what asks by the clock
+
+
+def guard(app: flask.Flask, metrics: Metrics, rate: Rate | None, clock: Callable[[], float]) -> None:
+    """Have an application keep the limits, send the headers, count its answers, and survive whatever fails."""
+    app.config["MAX_CONTENT_LENGTH"] = MAX_FORM
+    if rate:
+        check = limit(rate, clock)
+        app.before_request(lambda: None if flask.request.endpoint in _UNLIMITED else check())
+
+    @app.after_request
+    def finish(response: flask.Response) -> flask.Response:
+        response.headers.update(HEADERS)
+        metrics.requests.labels(flask.request.endpoint or "other", response.status_code).inc()
+        return response
+
+    @app.errorhandler(HTTPException)
+    def refused(error: HTTPException) -> flask.Response:
+        response = _told(error.code or 500, error.description or error.name)
+        response.headers.extend((name, value) for name, value in error.get_headers() if name != "Content-Type")
+        return response
+
+    @app.errorhandler(NoIndexError)
+    def without_index(error: NoIndexError) -> flask.Response:
+        app.logger.error("%s", error)  # it names paths, which are for the operator alone
+        return _told(503, "There is no index to search. It comes with the first finished round of the crawl.")
+
+    @app.errorhandler(Exception)
+    def failed(error: Exception) -> flask.Response:
+        metrics.errors.labels(type(error).__name__).inc()
+        is_expected = isinstance(error, CrawlDirError)  # a file that cannot be read, which its message names
+        app.logger.error("%r failed: %s", flask.request.full_path, error, exc_info=not is_expected)
+        return _told(500, "This could not be answered. The log of the gateway says why; other requests still work.")
+
+
+def limit(rate: Rate, clock: Callable[[], float]) -> Callable[[], None]:
+    """What lets a request through, or answers 429 to a client that asks too often."""
+    limiter = RateLimiter(rate)
+
+    def check() -> None:
+        if seconds := limiter.wait(flask.request.remote_addr or "", clock()):
+            wait = int(seconds) + 1
+            raise TooManyRequests(f"You ask too often. Try again in {wait} s.", retry_after=wait)
+
+    return check
+
+
+def _told(status: int, message: str) -> flask.Response:
+    if flask.request.path.startswith(("/api/", "/healthz", "/metrics")):
+        return flask.make_response({"error": message}, status)
+    return flask.make_response(flask.render_template("error.html", status=status, message=message), status)

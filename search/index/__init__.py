@@ -1,0 +1,1 @@
+"""Reading the index: segments, postings, and the files that hold them."""

@@ -1,0 +1,184 @@
+"""The Parquet files of an index folder, opened for reading: few requests, and those side by side.
+
+Opening a folder reads its `docs` file, all of it. That has the footers of the others (`segment_files`), so
+every later read knows its bytes: it is one request a row group, and all that a call needs are asked for together.
+"""
+
+import bisect
+import contextlib
+import os
+import threading
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from apache_beam.io.filesystems import FileSystems
+
+from ...transforms.indexing.read_segment import naming, require_version
+from ...transforms.indexing.segment_files import footers
+from ...transforms.indexing.write_segment import DOCS
+
+_REQUESTS = ThreadPoolExecutor(64, "read")
+"""For what is asked of a store at the same time. What runs in it waits for nothing else in it."""
+
+
+class Files:
+    """The files of a folder. Any number of folders and threads can share a process.
+
+    What cannot be read, or is of another index version, is a CrawlDirError.
+    """
+
+    docs: pa.Table
+    """The table `docs`."""
+
+    def __init__(self, root: str, folder: str) -> None:
+        self._root, self._folder = root, folder
+        self._is_store = FileSystems.get_scheme(root) is not None
+        self._opened: dict[str, list[Any]] = {}
+        self._lock = threading.Lock()
+        with naming(f"{folder}/{DOCS}"):
+            with self._open(DOCS) as source:
+                data = _bytes(source, 0, source.seek(0, os.SEEK_END))
+            with pq.ParquetFile(pa.BufferReader(data)) as file:
+                require_version(f"{folder}/{DOCS}", file.metadata)
+                self.docs = file.read()
+                self._footers = footers(file.metadata)
+        self._ranges = {name: _key_ranges(footer) for name, footer in self._footers.items()}
+
+    def rows(self, name: str) -> list[int]:
+        """How many rows each row group of a file has."""
+        footer = self._footers[name]
+        return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+
+    def read(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> pa.Table:
+        """Some neighbouring columns of row groups, in the order of the groups."""
+        footer = self._footers[name]
+        spans = list(_joined(_span(footer.row_group(group), columns) for group in sorted(groups)))
+        with naming(f"{self._folder}/{name}"):
+            # Only a store is worth threads: it takes as long for all as for one.
+            fetch = _REQUESTS.map if self._is_store and len(spans) > 1 else map
+            parts = list(fetch(lambda span: self._part(name, span), spans))
+            # Buffered, the reader would ask for what lies between the parts too.
+            with pq.ParquetFile(_Parts(parts), metadata=footer, pre_buffer=False) as file:
+                return file.read_row_groups(groups, columns, use_threads=False)
+
+    def find(self, name: str, keys: Collection[str], columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+        """The rows that have one of the keys in the first column, by which the file is sorted; each as a table."""
+        firsts, lasts = self._ranges[name]
+        groups = {
+            group for key in keys for group in range(bisect.bisect_left(lasts, key), bisect.bisect_right(firsts, key))
+        }
+        rows = self.read(name, sorted(groups), columns)
+        found = pc.is_in(rows.column(0), value_set=pa.array(list(keys), pa.string())).to_numpy()
+        for row in np.flatnonzero(found).tolist():
+            yield rows.column(0)[row].as_py(), rows.slice(row, 1)
+
+    def _part(self, name: str, span: "_Span") -> "_Part":
+        with self._open(name) as source:
+            return _Part(span.start, _bytes(source, span.start, span.end - span.start))
+
+    @contextlib.contextmanager
+    def _open(self, name: str) -> Iterator[Any]:
+        """A file to read from, for one thread at a time. Those of a store, which takes long to open one, stay open."""
+        with self._lock:
+            idle = self._opened.setdefault(name, [])
+            file = idle.pop() if idle else None
+        file = file or FileSystems.open(
+            FileSystems.join(self._root, *f"{self._folder}/{name}".split("/")), compression_type="uncompressed"
+        )
+        try:
+            # Below the buffer, which would fetch 16 MB from S3 where some kilobytes are wanted.
+            yield getattr(file, "raw", file)
+        except BaseException:
+            file.close()
+            raise
+        if self._is_store:
+            with self._lock:
+                idle.append(file)
+        else:
+            file.close()
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+
+
+class _Part(NamedTuple):
+    start: int
+    data: bytes
+
+
+class _Parts:
+    """Parts of a file, as the file, for a reader that asks for no others."""
+
+    closed = False
+
+    def __init__(self, parts: Sequence[_Part]) -> None:
+        self._parts, self._place = [_Part(0, b""), *parts], 0  # there may be none
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        end = self._parts[-1].start + len(self._parts[-1].data)
+        self._place = offset + (0, self._place, end)[whence]
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def read(self, size: int) -> bytes:
+        part = self._parts[bisect.bisect_right(self._parts, self._place, key=lambda part: part.start) - 1]
+        data = part.data[self._place - part.start :][:size]
+        self._place += len(data)
+        return data
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def _span(group: pq.RowGroupMetaData, columns: Collection[str]) -> _Span:
+    """Where columns of a row group lie."""
+    chunks = [
+        chunk
+        for chunk in map(group.column, range(group.num_columns))
+        if chunk.path_in_schema.partition(".")[0] in columns
+    ]
+    starts = [chunk.dictionary_page_offset or chunk.data_page_offset for chunk in chunks]
+    ends = [start + chunk.total_compressed_size for start, chunk in zip(starts, chunks, strict=True)]
+    return _Span(min(starts), max(ends))
+
+
+def _joined(spans: Iterable[_Span]) -> Iterator[_Span]:
+    """Rising spans, those that touch one another as one."""
+    last = None
+    for span in spans:
+        if last and last.end == span.start:
+            last = _Span(last.start, span.end)
+            continue
+        if last:
+            yield last
+        last = span
+    if last:
+        yield last
+
+
+def _bytes(source: Any, start: int, length: int) -> bytes:
+    """So many bytes of a file from a place on. A raw file may give fewer at a time."""
+    source.seek(start)
+    data = source.read(length)
+    while len(data) < length and (more := source.read(length - len(data))):
+        data += more
+    return data
+
+
+def _key_ranges(footer: pq.FileMetaData) -> tuple[list[str], list[str]]:
+    """The least and the greatest value of the first column in each row group, if the file is sorted by it."""
+    columns = (footer.row_group(number).column(0) for number in range(footer.num_row_groups))
+    statistics = [column.statistics for column in columns if column.is_stats_set]
+    return [found.min for found in statistics], [found.max for found in statistics]

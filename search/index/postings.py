@@ -1,0 +1,165 @@
+"""The words of an index folder: who has them, how often, and where they stand."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...transforms.indexing.analysis import word_classes
+from ...transforms.indexing.invert import PHRASE_FIELDS
+from ...transforms.indexing.write_segment import FORMS, POSTINGS, undo_gaps, unpack
+from .cache import Cache
+from .parquet_files import Files
+
+Ints = npt.NDArray[np.int32]
+_NONE = np.empty(0, np.int32)
+_FORMS_COLUMNS = ("class", "language", "forms")
+
+Unit = str | tuple[str, ...]
+"""What documents are asked for: a word in any of its forms, or a phrase of exact forms in a row."""
+
+CACHED_WORDS = 1_000
+"""Words whose forms are kept at hand."""
+
+
+class Postings(NamedTuple):
+    """The documents that have something, rising, and parallel to them how often, by field."""
+
+    docs: Ints
+    frequencies: Mapping[str, Ints]
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> "Postings":
+        """Some of them, by a mask over `docs`."""
+        return Postings(self.docs[chosen], {field: tf[chosen] for field, tf in self.frequencies.items()})
+
+
+class Positions(NamedTuple):
+    """Where a term stands: parallel arrays, sorted by document and then position."""
+
+    docs: Ints
+    positions: Ints
+
+
+NO_POSTINGS = Postings(_NONE, {})
+NO_POSITIONS = Positions(_NONE, _NONE)
+
+
+class Languages(NamedTuple):
+    """How the words of a segment's documents are stemmed."""
+
+    names: list[str]  # as `index_forms.stemmed_as` has them
+    codes: npt.NDArray[np.int8]  # for each document, which of the names
+
+
+class Terms:
+    """The files of an index folder that are sorted by term, about some fields of its documents."""
+
+    def __init__(self, files: Files, fields: Sequence[str], languages: Languages) -> None:
+        self._files, self._fields, self._languages = files, fields, languages
+        self._forms: Cache[str, dict[str, list[int]]] = Cache(self._read_forms, CACHED_WORDS)
+
+    def words(self, words: Collection[str]) -> dict[str, Postings]:
+        """The documents that have words in any of the forms that these have in the language of the document."""
+        forms = self.forms(words)
+        postings = self.exact({form for found in forms.values() for form in found})
+        return {
+            word: unite([self._among(codes, postings[form]) for form, codes in forms[word].items()]) for word in words
+        }
+
+    def _among(self, codes: Sequence[int], postings: Postings) -> Postings:
+        if len(codes) == len(self._languages.names) or not len(postings.docs):
+            return postings
+        is_wanted = np.zeros(len(self._languages.names), bool)
+        is_wanted[codes] = True
+        return postings.only(is_wanted[self._languages.codes[postings.docs]])
+
+    def exact(self, terms: Collection[str]) -> dict[str, Postings]:
+        """The documents that have exact forms."""
+        rows = self._files.find(POSTINGS, terms, ("term", "docs", "tf"))
+        return dict.fromkeys(terms, NO_POSTINGS) | {term: self._postings(row) for term, row in rows}
+
+    def positions(self, terms: Collection[str]) -> dict[str, Positions]:
+        """Where exact forms stand in the PHRASE_FIELDS."""
+        rows = self._files.find(POSTINGS, terms, ("term", "docs", "tf", "positions"))
+        return dict.fromkeys(terms, NO_POSITIONS) | {term: self._positions(row) for term, row in rows}
+
+    def forms(self, words: Collection[str]) -> dict[str, dict[str, list[int]]]:
+        """The forms of words, each with the languages in which it is one. A word that has none is its own."""
+        return self._forms.get(words)
+
+    def _read_forms(self, words: Sequence[str]) -> dict[str, dict[str, list[int]]]:
+        classes = {
+            (word, code): word_class
+            for code, language in enumerate(self._languages.names)
+            for word, word_class in zip(words, word_classes(list(words), language), strict=True)
+        }
+        rows = [row.to_pylist()[0] for _, row in self._files.find(FORMS, set(classes.values()), _FORMS_COLUMNS)]
+        forms = {(row["class"], row["language"]): row["forms"] for row in rows}
+        found: dict[str, dict[str, list[int]]] = {word: {} for word in words}
+        for (word, code), word_class in classes.items():
+            for form in forms.get((word_class, self._languages.names[code]), [word_class]):
+                found[word].setdefault(form, []).append(code)
+        return found
+
+    def frequencies(self) -> pa.Table:
+        """All terms with `df`, in how many documents they are."""
+        return self._files.read(POSTINGS, self._groups(), ("term", "df"))
+
+    def everything(self) -> pa.Table:
+        """All terms with the documents that have them, and how often, as they lie in the file."""
+        return self._files.read(POSTINGS, self._groups(), ("term", "df", "cf", "docs", "tf"))
+
+    def _groups(self) -> range:
+        return range(len(self._files.rows(POSTINGS)))
+
+    def _postings(self, row: pa.Table) -> Postings:
+        docs = np.cumsum(row["docs"][0].values.to_numpy(), dtype=np.int32)
+        return Postings(docs, unpack(row["tf"][0].values.to_numpy(), self._fields))
+
+    def _positions(self, row: pa.Table) -> Positions:
+        postings = self._postings(row)
+        counts = np.add.reduce([postings.frequencies[field] for field in PHRASE_FIELDS])
+        positions = undo_gaps(row["positions"][0].values.to_numpy(), counts)
+        return Positions(np.repeat(postings.docs, counts), positions)
+
+
+def unite(parts: Sequence[Postings]) -> Postings:
+    """The documents that any of the parts has, with the frequencies added up."""
+    parts = [part for part in parts if len(part.docs)]
+    if len(parts) < 2:
+        return parts[0] if parts else NO_POSTINGS
+    docs = np.sort(np.concatenate([part.docs for part in parts]))
+    docs = docs[np.diff(docs, prepend=-1) > 0]  # np.unique takes four times as long
+    places = np.empty(docs[-1] + 1, np.int32)  # of which only those of `docs` are ever touched
+    places[docs] = np.arange(len(docs), dtype=np.int32)
+    frequencies = {field: np.zeros(len(docs), np.int32) for part in parts for field in part.frequencies}
+    for part in parts:
+        place = places[part.docs]
+        for field, frequency in part.frequencies.items():
+            frequencies[field][place] += frequency  # a part has a document once
+    return Postings(docs, frequencies)
+
+
+def in_a_row(words: Sequence[Positions]) -> Positions:
+    """Where the words stand one right after another, in this order: the places of the first.
+
+    >>> first = Positions(np.array([3, 3, 8]), np.array([0, 7, 2]))
+    >>> second = Positions(np.array([3, 8]), np.array([8, 1]))
+    >>> [array.tolist() for array in in_a_row([first, second])]
+    [[3], [7]]
+    """
+    # Where the phrase would begin, by each of its words. Positions are far below 2**32: documents do not mix.
+    rarest = min((word.docs for word in words), key=len)
+    may_have = np.zeros(max((int(word.docs[-1]) + 1 for word in words if len(word.docs)), default=0), bool)
+    may_have[rarest] = True
+    begins = []
+    for place, word in enumerate(words):
+        chosen = may_have[word.docs]
+        begins.append((word.docs[chosen].astype(np.int64) << 32) + word.positions[chosen] - place)
+    begins.sort(key=len)
+    common = begins[0]
+    for other in begins[1:]:
+        common = np.intersect1d(common, other, assume_unique=True)
+    return Positions((common >> 32).astype(np.int32), (common & 0xFFFFFFFF).astype(np.int32))

@@ -1,0 +1,1 @@
+"""Queries: the query language, matching, scoring and spelling help."""

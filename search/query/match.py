@@ -1,0 +1,65 @@
+"""Which documents a query lets through, apart from how well they answer it."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ..index.postings import Postings, Unit
+from ..index.segments import Corpus, Mask
+from .parse import All, Any, Condition, Filter, Not, Phrase, Word, day
+
+
+def units(condition: Condition) -> Iterator[Unit]:
+    """The words and phrases that `matching` needs the postings of."""
+    match condition:
+        case Word(term):
+            yield term
+        case Phrase(terms, "url"):  # it keeps no positions
+            yield from ((term,) for term in terms)
+        case Phrase(terms):
+            yield terms
+        case Not(part):
+            yield from units(part)
+        case All(parts) | Any(parts):
+            for part in parts:
+                yield from units(part)
+
+
+def matching(corpus: Corpus, postings: Mapping[Unit, Postings], condition: Condition) -> Mask:
+    """Whether each document fulfils the condition."""
+
+    def among(unit: Unit, field: str | None) -> Mask:
+        mask = np.zeros(len(corpus.current), bool)
+        docs, frequencies = postings[unit]
+        if field is None:
+            mask[docs] = True
+        elif field in frequencies:
+            mask[docs[frequencies[field] > 0]] = True
+        return mask
+
+    match condition:
+        case Word(term, field):
+            return among(term, field)
+        case Phrase(terms, "url"):
+            return np.logical_and.reduce([among((term,), "url") for term in terms])
+        case Phrase(terms, field):
+            return among(terms, field)
+        case Filter("site", site):  # a host, or one below it
+            return corpus.having("host", lambda host: host == site or host.endswith(f".{site}"))
+        case Filter("lang", language):
+            return corpus.having("language", lambda found: found == language)
+        case Filter("type", kind):  # html is text/html
+            return corpus.having("media_type", lambda found: kind in (found, *found.split("/")))
+        case Filter(name, value):
+            moment = np.datetime64(day(value).replace(tzinfo=None), "us")  # type: ignore[union-attr]
+            return corpus.dates >= moment if name == "after" else corpus.dates < moment
+        case Not(part):
+            return ~matching(corpus, postings, part)
+        case All(parts):
+            return np.logical_and.reduce([matching(corpus, postings, part) for part in parts])
+        case Any(parts):
+            # In place, for this is what most queries are.
+            mask = np.zeros(len(corpus.current), bool)
+            for part in parts:
+                mask |= matching(corpus, postings, part)
+            return mask

@@ -1,0 +1,1 @@
+"""Results: hits, host grouping, snippets and their rendering."""

@@ -1,0 +1,98 @@
+"""What a page of results says of each hit."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from .hits import Hit
+
+KINDS = {
+    "application/pdf": "PDF",
+    "application/rss+xml": "Feed",
+    "application/atom+xml": "Feed",
+    "text/plain": "Text",
+}
+"""Names of media types that people know; HTML goes without saying."""
+
+_HTML = ("text/html", "application/xhtml+xml")
+_BEYOND_ASCII = re.compile("(?:%[89A-F][0-9A-F])+", re.IGNORECASE)
+
+
+class Shown(NamedTuple):
+    """A hit as a person sees it. All texts are as crawled: escape them."""
+
+    hit: Hit
+    title: str
+    host: str
+    path: str
+    link: str | None  # None for a URL that a browser had better not follow
+    notes: tuple[str, ...]  # what is worth knowing before one follows it
+    more: str | None  # a query for the other hits of its host
+
+
+def shown(hits: Sequence[Hit], query: str, per_host: int) -> Iterator[Shown]:
+    """The hits of a page that has at most `per_host` of a host before it comes to others."""
+    languages, hosts = {hit.language for hit in hits}, [hit.host for hit in hits]
+    for number, hit in enumerate(hits):
+        place = readable(hit.url)
+        host, slash, path = place.partition("/")
+        is_last = hosts[: number + 1].count(hit.host) == hosts.count(hit.host) >= per_host
+        yield Shown(
+            hit,
+            hit.title or place,
+            host,
+            slash + path,
+            hit.url if is_web_url(hit.url) else None,
+            tuple(_notes(hit, len(languages) > 1)),
+            f"{query} site:{hit.host}" if is_last and len(set(hosts)) > 1 else None,
+        )
+
+
+def is_web_url(url: str) -> bool:
+    """Whether a URL may become a link: nothing but http and https does.
+
+    >>> is_web_url("https://example.org/"), is_web_url("javascript:alert(1)"), is_web_url("//[")
+    (True, False, False)
+    """
+    try:
+        return urlsplit(url).scheme in ("http", "https")
+    except ValueError:
+        return False
+
+
+def is_language(code: str | None) -> bool:
+    """Whether it is a language's code, as browsers know it.
+
+    >>> is_language("ko"), is_language('"><b'), is_language(None)
+    (True, False, False)
+    """
+    return re.fullmatch("[a-z]{2,3}", code or "") is not None
+
+
+def readable(url: str) -> str:
+    """A URL as people read it: no scheme, and letters beyond ASCII in place of their escapes.
+
+    What could hide something, as marks that turn the direction of text, stays escaped.
+
+    >>> readable("https://ko.example.org/wiki/%EA%B2%80%EC%83%89?a=%20%E2%80%AE"), readable("http://example.org/")
+    ('ko.example.org/wiki/검색?a=%20%E2%80%AE', 'example.org')
+    """
+    return _BEYOND_ASCII.sub(_letters, url.partition("://")[2]).removesuffix("/")
+
+
+def _letters(escapes: re.Match[str]) -> str:
+    try:
+        text = unquote(escapes[0], errors="strict")
+    except UnicodeDecodeError:
+        return escapes[0]
+    return text if text.isprintable() else escapes[0]
+
+
+def _notes(hit: Hit, has_several_languages: bool) -> Iterator[str]:
+    if hit.media_type and hit.media_type not in _HTML:
+        yield KINDS.get(hit.media_type, hit.media_type)
+    if has_several_languages and hit.language:
+        yield hit.language
+    if hit.published_at:
+        yield f"published {hit.published_at:%Y-%m-%d}"

@@ -1,0 +1,135 @@
+"""The passage of a text that shows best why it matches."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...transforms.indexing.analysis import CJK
+
+WIDTH = 220
+"""Characters of a snippet, about; CJK characters are twice as wide, and count so."""
+
+SCANNED = 50_000
+"""Characters of a text that are looked through."""
+
+Snippet = tuple[tuple[str, bool], ...]
+"""Pieces of text in their order, each with whether it is a match, to be marked."""
+
+_SPACES = re.compile(r"\s+")
+_CJK = re.compile(f"[{CJK}]")
+_LETTER = re.compile(rf"[^\W_{CJK}]")
+
+
+class _Match(NamedTuple):
+    start: int
+    end: int
+    word: str
+
+
+def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
+    """A passage of the text of about `width` characters, with the forms of words marked in it.
+
+    Of all passages it has the most different words, then the most matches, then comes first; without a match
+    it is the beginning. `forms` are terms of `analysis.tokens`, each with the word that it is a form of.
+
+    >>> snippet("Nothing here. A crawler is polite.", {"polite": "polite", "crawler": "crawl"})
+    (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
+    """
+    text = text[:SCANNED].strip()
+    matches = _matches(_folded(text), forms)
+    if _CJK.match(text) or any(_CJK.match(form) for form in forms):
+        width //= 2
+    start, end = _whole_words(text, _best_start(matches, width), width)
+    pieces = [("… ", False)] if start else []
+    for match_start, match_end in _merged(matches):
+        if start <= match_start and match_end <= end:
+            pieces += [(text[start:match_start], False), (text[match_start:match_end], True)]
+            start = match_end
+    pieces.append((text[start:end], False))
+    if end < len(text):
+        pieces.append((" …", False))
+    return tuple((_SPACES.sub(" ", piece), marked) for piece, marked in pieces if piece)
+
+
+def marked(text: str, forms: Mapping[str, str]) -> Snippet:
+    """A whole text, with the forms of words marked in it.
+
+    >>> marked("A crawler is polite.", {"polite": "polite"})
+    (('A crawler is ', False), ('polite', True), ('.', False))
+    """
+    pieces, start = list[tuple[str, bool]](), 0
+    for match_start, match_end in _merged(_matches(_folded(text), forms)):
+        pieces += [(text[start:match_start], False), (text[match_start:match_end], True)]
+        start = match_end
+    return tuple(piece for piece in (*pieces, (text[start:], False)) if piece[0])
+
+
+# Of CJK only what is most of it: all that matters is that none of these has another form.
+_MAY_FOLD = re.compile("[^\x00-\x7f\u3041-\u30fe\u4e00-\u9fff\uac00-\ud7a3]+")
+
+
+def _folded(text: str) -> str:
+    """The folding of `analysis`, by character and only where one becomes one: all places stay as they are."""
+    text = text.replace("\u0130", "I").lower()  # of no other letter does that make two
+    for character in set("".join(_MAY_FOLD.findall(text))):
+        folded = unicodedata.normalize("NFKC", character).casefold()
+        if len(folded) == 1 and folded != character:
+            text = text.replace(character, folded)
+    return text
+
+
+def _matches(folded: str, forms: Mapping[str, str]) -> list[_Match]:
+    """Where the forms stand, in order. CJK terms, pairs of characters, overlap; others are whole words."""
+    found = []
+    for form, word in forms.items():
+        is_pair = _CJK.match(form)
+        start = folded.find(form)
+        while start >= 0:
+            end = start + len(form)
+            if is_pair or not (_LETTER.match(folded, end) or (start and _LETTER.match(folded, start - 1))):
+                found.append(_Match(start, end, word))
+            start = folded.find(form, start + 1)
+    return sorted(found)
+
+
+def _best_start(matches: list[_Match], width: int) -> int:
+    """Where a passage should begin: a little before the matches that are best together."""
+    inside: Counter[str] = Counter()
+    first, best, best_start = 0, (0, 0), 0
+    for last, match in enumerate(matches):
+        inside[match.word] += 1
+        while first < last and match.end - matches[first].start > width * 3 // 4:
+            leaving = matches[first].word
+            inside[leaving] -= 1
+            if not inside[leaving]:
+                del inside[leaving]
+            first += 1
+        worth = (len(inside), last - first)
+        if worth > best:
+            best, best_start = worth, matches[first].start
+    return max(0, best_start - width // 5)
+
+
+def _whole_words(text: str, start: int, width: int) -> tuple[int, int]:
+    """The bounds of a passage from about `start` on, moved inwards to spaces where there are any near."""
+    reach = width // 8
+    start = max(0, min(start, len(text) - width))
+    end = min(len(text), start + width)
+    if start and (space := re.search(r"\s+", text[start - 1 : start + reach])):
+        start += space.end() - 1
+    if end < len(text) and (space := re.search(r"\s+\S*$", text[end - reach : end + 1])):
+        end += space.start() - reach
+    return start, end
+
+
+def _merged(matches: list[_Match]) -> list[tuple[int, int]]:
+    """The places of the matches, overlapping and touching ones joined."""
+    merged: list[tuple[int, int]] = []
+    for start, end, _ in matches:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

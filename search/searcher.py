@@ -1,0 +1,212 @@
+"""The index of a crawl: all its segments as one."""
+
+import functools
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+
+from ..transforms.indexing.korean import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
+from ..transforms.indexing.live_segments import live_index
+from ..transforms.indexing.tombstones import alive, read_tombstones
+from ..transforms.storage.crawl_dir import CrawlDir, CrawlDirError
+from .index import bm25f
+from .index.postings import Unit
+from .index.segment import Segment
+from .index.segments import Corpus, Mask, Scored
+from .query.match import matching, units
+from .query.parse import Query, parse
+from .query.spelling import Dictionary
+from .results.hits import Explanation, Hit, Part, Results, Stored
+from .results.host_grouping import by_host, whole_windows
+from .results.snippets import snippet
+
+_LOG = logging.getLogger(__name__)
+
+
+class _Candidate(NamedTuple):
+    """A document that matches. Candidates sort as hits do: best score first, then by URL."""
+
+    negated_score: float
+    url: str
+    doc: int
+
+
+class Index:
+    """The documents that a crawl has indexed, ready for queries. Safe to use from several threads."""
+
+    def __init__(self, segments: Sequence[Segment], alive: Sequence[Mask] | None = None) -> None:
+        """Of each segment's documents, those that `alive` has are found, and count; without it, all."""
+        self._segments = segments
+        self._alive = alive or [np.ones(segment.documents, bool) for segment in segments]
+        self._corpus = Corpus(segments, self._alive)
+        self.documents = self._corpus.documents
+
+    @classmethod
+    def open(cls, crawl: CrawlDir, as_of: int | None = None) -> "Index":
+        """The index as of a round, or as of now.
+
+        CrawlDirError if there is no crawl, no index yet, or none (any more) as of that round.
+        """
+        manifests = crawl.require_manifests()
+        steps = [manifest for manifest in manifests if manifest.index]
+        if not steps:
+            raise CrawlDirError(f"{crawl.root} has no index yet; go on with: beamtrawl crawl {crawl.root}")
+        first = min(manifest.round for manifest in steps)
+        if as_of is not None and as_of < first:
+            raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
+        live = live_index(manifests, as_of)
+        tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
+        with ThreadPoolExecutor(16) as pool:  # a store takes as long for all as for one
+            segments = list(pool.map(lambda part: Segment(crawl.root, part.folder, part.links), live.segments))
+        masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
+        return cls(segments, masks)
+
+    def search(
+        self, query: str, limit: int = 10, offset: int = 0, per_host: int | None = None, explain: bool = False
+    ) -> Results:
+        """The hits after the first `offset`, at most `limit`: by score, and by URL where scores are equal.
+
+        Any text is a query; `query.parse` tells what it means. With `per_host`, further hits of a host come after
+        those of others (`clustering.by_host`).
+        """
+        asked = parse(query, self._morphemes)
+        scored = self._scored(asked)
+        most = offset + limit if per_host is None else whole_windows(offset + limit)
+        total, candidates = self._best(asked, scored, most)
+        if per_host is not None:
+            places = [self._corpus.place(candidate.doc) for candidate in candidates]
+            hosts = [segment.facts["host"][doc].as_py() for segment, doc in places]
+            candidates = [candidates[place] for place in by_host(hosts, per_host)]
+        candidates = candidates[offset : offset + limit]
+        explanations = [self._explanation(c.doc, asked, scored) if explain else None for c in candidates]
+        suggestion = self._respelled(query, [word for word in asked.words if not len(scored[word].scores)])
+        return Results(query, total, self._hits(candidates, explanations, asked.words), suggestion)
+
+    def parts(self) -> Iterator[tuple[Segment, Mask]]:
+        """Each segment, with a mask of its documents that a search can find."""
+        return zip(self._segments, self._alive, strict=True)
+
+    @property
+    def segments(self) -> int:
+        """How many segments the documents lie in."""
+        return len(self._segments)
+
+    @functools.cached_property
+    def round(self) -> int:
+        """The newest round with documents here; 0 without any."""
+        return max((pc.max(segment.facts["round"]).as_py() or 0 for segment in self._segments), default=0)
+
+    def stored(self, url: str, query: str = "") -> Stored | None:
+        """What is kept of the document at a URL, as a hit has it, with the words of a query; None if there is none."""
+        for segment, found in self.parts():
+            doc = pc.index(segment.facts["url"], url).as_py()
+            if doc >= 0 and found[doc]:
+                facts = segment.facts_of(doc)
+                shown = segment.shown([doc])[doc]
+                forms = segment.forms(parse(query).words)
+                text = "" if facts["noarchive"] else shown["text"] or ""
+                return Stored(
+                    url, shown["title"] or "", text, facts["language"], facts["fetched_at"], facts["noarchive"], forms
+                )
+        return None
+
+    def _morphemes(self, text: str) -> list[str]:
+        """The morphemes by which documents may be found; none if the index has none."""
+        return morphemes(text) if is_korean(text) and self._has_morphemes else []
+
+    @functools.cached_property
+    def _has_morphemes(self) -> bool:
+        marker = (ANALYSED,)
+        if not len(self._corpus.scored([marker])[marker].scores):
+            return False
+        if not is_available():
+            _LOG.warning("Korean words are found by bigrams alone, though the index knows more: %s", HOW_TO_INSTALL)
+        return is_available()
+
+    def _scored(self, asked: Query) -> dict[Unit, Scored]:
+        """All that the query asks for."""
+        return self._corpus.scored([*dict.fromkeys((*asked.scoring, *units(asked.condition)))])
+
+    def _best(self, asked: Query, scored: Mapping[Unit, Scored], most: int) -> tuple[int, list[_Candidate]]:
+        """How many documents match, and the best of them."""
+        corpus = self._corpus
+        found = matching(corpus, {unit: has.postings for unit, has in scored.items()}, asked.condition)
+        found &= corpus.current
+        scoring = [scored[unit] for unit in asked.scoring]
+        scores = corpus.boosts if not scoring else np.zeros(len(found))  # without words, standing alone counts
+        for unit in scoring:
+            scores[unit.postings.docs] += unit.scores
+        docs = bm25f.best(scores, found, most, [unit.top for unit in scoring])
+        urls = [segment.facts["url"][doc].as_py() for segment, doc in map(corpus.place, docs.tolist())]
+        candidates = sorted(map(_Candidate, (-scores[docs]).tolist(), urls, docs.tolist()))
+        return int(np.count_nonzero(found)), candidates[:most]
+
+    def _explanation(self, doc: int, asked: Query, scored: Mapping[Unit, Scored]) -> Explanation:
+        parts = []
+        for unit in asked.scoring:
+            postings, scores, _ = scored[unit]
+            place = int(np.searchsorted(postings.docs, doc))
+            if place < len(postings.docs) and postings.docs[place] == doc:
+                counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
+                text = unit if isinstance(unit, str) else " ".join(unit)
+                score = float(scores[place] / self._corpus.boosts[doc])
+                parts.append(Part(text, len(postings.docs), counts, score))
+        return Explanation(parts, *(float(factor[doc]) for factor in self._corpus.standing))
+
+    def _hits(
+        self, candidates: Sequence[_Candidate], explanations: Sequence[Explanation | None], words: Sequence[str]
+    ) -> list[Hit]:
+        """The candidates with all that is shown of them."""
+        shown = self._corpus.shown([candidate.doc for candidate in candidates])
+        forms = {segment: segment.forms(words) for segment in {segment for segment, _, _ in shown}}
+        return [
+            _hit(candidate, segment.facts_of(doc), texts, forms[segment], explanation)
+            for candidate, (segment, doc, texts), explanation in zip(candidates, shown, explanations, strict=True)
+        ]
+
+    def _respelled(self, query: str, missing: Iterable[str]) -> str | None:
+        """The query with others for the words that no document has; None if there are none, or nothing is near."""
+        if not self.documents:
+            return None
+        changes = {word: near for word in missing if (near := self._dictionary.suggest(word)) is not None}
+        if not changes:
+            return None
+        pattern = r"\b(?:" + "|".join(map(re.escape, changes)) + r")\b"
+        respelled = re.sub(
+            pattern, lambda match: changes.get(match[0].casefold(), match[0]), query, flags=re.IGNORECASE
+        )
+        return respelled if respelled != query else None
+
+    @functools.cached_property
+    def _dictionary(self) -> Dictionary:
+        return Dictionary(segment.term_frequencies() for segment in self._segments)
+
+
+def _hit(
+    candidate: _Candidate,
+    facts: Mapping[str, Any],
+    shown: Mapping[str, Any],
+    forms: Mapping[str, str],
+    explanation: Explanation | None,
+) -> Hit:
+    # There is no text to be had of a NOARCHIVE document; its description is meant for this.
+    text = shown["text"] or shown["description"] or ""
+    return Hit(
+        url=candidate.url,
+        title=" ".join((shown["title"] or "").split()),
+        snippet=snippet(text, forms),
+        score=-candidate.negated_score,
+        host=facts["host"],
+        language=facts["language"],
+        media_type=facts["media_type"],
+        noarchive=bool(facts["noarchive"]),
+        round=facts["round"],
+        fetched_at=facts["fetched_at"],
+        published_at=facts["published_at"],
+        explanation=explanation,
+    )

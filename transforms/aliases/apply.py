@@ -1,0 +1,141 @@
+"""What rules of aliases mean for the URLs of a round: one of each class is fetched, the others are held back.
+
+A class is all URLs with one normal form. A URL that is held back is a row of urls in state `alias`, so that nothing is
+lost: it is due after all when its rule is dropped, or when the URL that stands for it gives nothing.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..urls.canonical import host, neatness, url_key
+from .rules import Rules
+
+ALIAS = "alias"
+
+SAMPLED = 25
+"""One alias of so many is fetched all the same, to see whether its rule still holds."""
+
+_STAND_INS = 3
+_OF = " of "  # neither URLs nor rules have blanks around it
+
+Row = dict[str, Any]
+
+
+def rule_names(reason: str) -> set[str]:
+    """The rules that hold a URL back, by the reason in its row."""
+    return set(reason.rpartition(_OF)[0].split(", "))
+
+
+def stands_for(reason: str) -> str:
+    """The URL that stands for one that is held back."""
+    return reason.rpartition(_OF)[2]
+
+
+def stand_ins(changed: Iterable[Row]) -> Iterator[Row]:
+    """Candidates in place of those URLs that were to stand for others, and whose visit gave nothing."""
+    for row in changed:
+        for url in (row["stand_ins"] or ()) if row["state"] not in ("due", "fetched") else ():
+            shared = {name: row[name] for name in ("depth", "score", "kind", "sitemap", "sitemap_lastmod")}
+            names = {"url_key": url_key(url), "url": url, "host": host(url)}
+            yield shared | names | {"redirects": 0, "links_without_news": None, "referrer": row["discovered_from"]}
+
+
+class Classes:
+    """The URLs of a partition by class, and who stands for each.
+
+    `known` holds earlier rows of urls, `changed` those that the round's visits changed, `due` the next frontier; what
+    follows for the URLs of a class is written to the last two. All that is known of a class must be in one partition.
+    """
+
+    def __init__(
+        self, rules: Rules, known: dict[bytes, Row], changed: dict[bytes, Row], due: dict[bytes, Row], round_: int
+    ) -> None:
+        self._rules, self._round = rules, round_
+        self._known, self._changed, self._due = known, changed, due
+        self._standing: dict[bytes, Row] = {}  # by key of the normal form
+        rows = (row for row in (known | changed).values() if row["host"] in rules.hosts and not row["kind"])
+        best_first = {"fetched": 0, "due": 1}
+        for row in sorted(rows, key=lambda row: (best_first.get(row["state"], 2), neatness(row["url"]))):
+            self._take_in(row)
+
+    def hold(self, candidate: Row) -> bool:
+        """Whether a URL that was found is held back: another stands for it. If not, it is like any other.
+
+        Candidates must come in the order of their precedence: the first of a class is the one to be fetched.
+        """
+        key, row = candidate["url_key"], self._row(candidate["url_key"])
+        if candidate["host"] not in self._rules.hosts or candidate["kind"] or (row and row["state"] != ALIAS):
+            return False
+        class_ = url_key(self._rules.normal(candidate["url"]))
+        first = self._standing.get(class_)
+        if first is None or first["url_key"] == key:
+            self._standing[class_] = candidate
+            self._point(class_, candidate)
+            return False
+        is_known = row is not None and row["discovered_from"] is not None
+        if not is_known and int.from_bytes(key[-4:]) % SAMPLED == 0:
+            return False
+        if first["url_key"] in self._due and not self._add_way(first["url_key"], candidate):
+            return False
+        if row is None or not is_known or row["joined_to"] != first["url_key"]:
+            self._changed[key] = (row or {}) | self._alias(candidate, first)
+        return True
+
+    def _row(self, key: bytes) -> Row | None:
+        return self._changed.get(key) or self._known.get(key)
+
+    def _take_in(self, row: Row) -> None:
+        """Learn from a row who stands for its class; rows come best first."""
+        class_ = url_key(self._rules.normal(row["url"]))
+        if row["state"] in ("due", "fetched"):
+            if self._standing.setdefault(class_, row) is row and row["url_key"] in self._changed:
+                self._point(class_, row)
+        elif row["state"] == ALIAS and row["url_key"] == class_ and row["joined_to"]:
+            first, known = stands_for(row["reason"]), self._row(row["joined_to"])
+            if url_key(self._rules.normal(first)) != class_:
+                return  # the rule that made them one was dropped
+            if known and known["state"] not in ("due", "fetched"):
+                self._changed[class_] = row | {"joined_to": None}
+            else:
+                self._standing.setdefault(class_, {"url_key": row["joined_to"], "url": first})
+
+    def _point(self, class_: bytes, first: Row) -> None:
+        """Let the row of a normal form say who stands for it, unless it is a URL with a state of its own.
+
+        So other URLs of the class find it in later rounds, with its digest. Nobody need have linked to the normal form.
+        """
+        row, digest = self._row(class_), first.get("digest")
+        if first["url_key"] == class_ or class_ in self._due or (row and row["state"] != ALIAS):
+            return
+        if not row or (row["joined_to"], row.get("digest")) != (first["url_key"], digest):
+            form = self._rules.normal(first["url"])
+            alias = self._alias(first | {"url_key": class_, "url": form, "host": host(form)}, first)
+            found = (row or {}).get("discovered_from")
+            self._changed[class_] = (row or {}) | alias | {"digest": digest, "discovered_from": found}
+
+    def _add_way(self, key: bytes, candidate: Row) -> bool:
+        """Let a URL that is due stand for one more, which may be a shorter way to it; False if its row is not here."""
+        row, due = self._row(key), self._due[key]
+        if row is None:
+            return False
+        waiting = row.get("stand_ins") or []
+        if len(waiting) < _STAND_INS and candidate["url"] not in waiting:
+            self._changed[key] = row = row | {"stand_ins": [*waiting, candidate["url"]]}
+        if candidate["depth"] < due["depth"]:
+            way = {name: candidate[name] for name in ("depth", "redirects")}
+            self._changed[key], self._due[key] = row | {"depth": way["depth"]}, due | way
+        return True
+
+    def _alias(self, candidate: Row, first: Row) -> Row:
+        names = {rule.name for url in (candidate["url"], first["url"]) for rule, _ in self._rules.steps(url)}
+        kept = ("url_key", "url", "host", "depth", "score", "sitemap_lastmod")
+        return {name: candidate.get(name) for name in kept} | {
+            "state": ALIAS,
+            "reason": ", ".join(sorted(names)) + _OF + first["url"],
+            "joined_to": first["url_key"],
+            "discovered_round": self._round,
+            "discovered_from": candidate.get("referrer"),
+            "fetches": 0,
+            "failures": 0,
+            "changes": 0,
+        }

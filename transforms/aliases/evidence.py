@@ -1,0 +1,125 @@
+"""Evidence for and against rules of aliases, and what follows from it (SPEC E6; docs/aliases.md)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ..urls.canonical import domain, host
+from .rules import BETWEEN_ORIGINS, Rule
+
+ENOUGH = 5
+"""Contents that two URLs had which a rule says are one, before the rule is used."""
+
+ENOUGH_ACROSS_DOMAINS = 20
+"""The same for two hosts of different registered domains."""
+
+BORNE_BETWEEN_ORIGINS = 20
+"""Two origins may differ in one content for so many that agree: one path of both rarely names two pages, but pages
+change between two visits. Every other rule is given up at the first difference: it may hide a page."""
+
+MAX_TRACKED = 16
+"""Rules of an origin that are followed at a time: a site that answers alike to everything suggests any number."""
+
+_MAX_EVIDENCE, _MAX_AGAINST = 20, 3  # pairs that are kept
+
+Row = dict[str, Any]
+
+
+class Member(NamedTuple):
+    """A URL that is one with others if a rule is right."""
+
+    url: str
+    rest: bytes  # key of its form without the rule: members with the same rest say nothing about it
+    digest: bytes  # of its content
+    round: int  # when it had it
+
+
+class Pair(NamedTuple):
+    """Two URLs that are one if a rule is right, the first visited for the first time now."""
+
+    url: str
+    other_url: str
+    digest: bytes | None  # of the content that both have; None: they differ
+
+
+def weigh(members: Iterable[Member], round_: int) -> Pair | None:
+    """What the URLs that a rule says are one say about the rule; None if there is no news.
+
+    A page that was visited before and again in this round is no news: it may have changed since the others were
+    visited.
+    """
+    newest: dict[str, Member] = {}
+    old = set()
+    for member in sorted(members, key=lambda member: (-member.round, member)):
+        newest.setdefault(member.url, member)
+        if member.round < round_:
+            old.add(member.url)
+    everything = sorted(newest.values())
+    digests = {member.digest for member in everything}
+    for member in everything:
+        for other in everything if member.url not in old else ():
+            if other.rest != member.rest and (other.digest != member.digest or len(digests) == 1):
+                return Pair(member.url, other.url, member.digest if other.digest == member.digest else None)
+    return None
+
+
+def judge(rule: Rule, before: Row | None, pairs: Iterable[Pair], round_: int) -> Row | None:
+    """The rule's new row of table aliases; None if nothing speaks for or against it."""
+    known = before or {"support": 0, "contradictions": 0, "state": "proposed", "since": round_}
+    evidence, against = list(known.get("evidence") or ()), list(known.get("against") or ())
+    support, contradictions = known["support"], known["contradictions"]
+    contents = {pair["digest"] for pair in evidence}
+    for pair in sorted(set(pairs), key=lambda pair: pair[:2]):
+        row = pair._asdict()
+        if pair.digest is None:
+            contradictions += 1
+            against = [*against, row][:_MAX_AGAINST]
+        elif pair.digest not in contents:
+            contents.add(pair.digest)
+            support += 1
+            evidence = [*evidence, row][:_MAX_EVIDENCE]
+    if (support, contradictions) == (known["support"], known["contradictions"]):
+        return None
+    state = state_of(rule, support, contradictions, known["state"])
+    return rule._asdict() | {
+        "host": host(rule.origin + "/"),
+        "support": support,
+        "contradictions": contradictions,
+        "state": state,
+        "since": known["since"] if state == known["state"] else round_,
+        "round": round_,
+        "evidence": evidence,
+        "against": against,
+    }
+
+
+def state_of(rule: Rule, support: int, contradictions: int, before: str) -> str:
+    """proposed, used, or dropped, which is for good."""
+    borne, enough = 0, ENOUGH
+    if rule.kind in BETWEEN_ORIGINS:
+        borne = 1 + support // BORNE_BETWEEN_ORIGINS
+        if domain(host(rule.origin + "/")) != domain(host(rule.detail + "/")):
+            enough = ENOUGH_ACROSS_DOMAINS
+    if before == "dropped" or contradictions > borne:
+        return "dropped"
+    is_sure = support >= enough and contradictions * BORNE_BETWEEN_ORIGINS <= support
+    return "used" if before == "used" or is_sure else "proposed"
+
+
+def choose(before: Mapping[Rule, Row], suggested: Iterable[tuple[Rule, bytes]]) -> list[Rule]:
+    """The rules to be followed: those in use, and of each origin those that most speaks for.
+
+    `suggested` are rules that would explain why two URLs of this round have one content, with its digest.
+    """
+    contents: dict[Rule, set[bytes]] = {rule: set() for rule, row in before.items() if row["state"] == "proposed"}
+    for rule, digest in suggested:
+        if rule not in before or rule in contents:
+            contents.setdefault(rule, set()).add(digest)
+    support = {rule: before[rule]["support"] if rule in before else 0 for rule in contents}
+    strength = {rule: support[rule] + len(digests) for rule, digests in contents.items()}
+    chosen = [rule for rule, row in before.items() if row["state"] == "used"]
+    taken: dict[str, int] = {}
+    for rule in sorted(strength, key=lambda rule: (-strength[rule], rule)):
+        taken[rule.origin] = taken.get(rule.origin, 0) + 1
+        if taken[rule.origin] <= MAX_TRACKED:
+            chosen.append(rule)
+    return sorted(chosen)

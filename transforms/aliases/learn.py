@@ -1,0 +1,299 @@
+"""Learn rules of aliases from the contents of a round, and let what is known of one class of URLs meet (SPEC E6)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..duplicates.exact import PAIRS
+from ..storage.bloom import partitions, shard
+from ..storage.crawl_dir import CrawlDir, Manifest, files_of
+from ..storage.exchange import CANDIDATES
+from ..storage.semi_join import Batch, CollectKeys, ReadMatching, split, split_by
+from ..storage.tables import (
+    ALIASES,
+    KEY,
+    URLS,
+    TableFile,
+    conform,
+    from_ipc,
+    open_parquet,
+    read_table,
+    statistics,
+    to_ipc,
+)
+from ..storage.writers import WriteRows
+from ..urls.canonical import host, url_key
+from .apply import ALIAS, rule_names, stands_for
+from .evidence import Member, Pair, Row, choose, judge, weigh
+from .rules import Rule, Rules, explain_pair
+
+CONTENTS_OF_URLS = pa.schema([("url", pa.string()), ("host", pa.string()), ("digest", KEY), ("round", pa.int32())])
+"""Which content a URL had, in which round."""
+
+_MEMBERS = pa.schema(
+    [
+        *((name, pa.string()) for name in Rule._fields),
+        ("class_key", KEY),  # of the normal form under the rule
+        *(("url", pa.string()), ("rest", KEY), ("digest", KEY), ("round", pa.int32())),
+    ]
+)
+
+
+class Known(NamedTuple):
+    """The rules as earlier rounds left them."""
+
+    rows: dict[Rule, Row]
+    used: Rules
+    live: Rules  # used, or proposed
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> "Known":
+        newest = {_rule(row): row for row in sorted(rows, key=lambda row: row["round"])}
+        return cls(newest, Rules(_in_state(newest, "used")), Rules(_in_state(newest, "used", "proposed")))
+
+
+class InForce(NamedTuple):
+    """The rules by which this round's URLs are held back, and the names of those that it has found wrong."""
+
+    rules: Rules
+    hosts: pa.Array
+    dropped: frozenset[str]
+
+    @classmethod
+    def of(cls, known: Known, judged: Iterable[Row]) -> "InForce":
+        now = Known.of([*known.rows.values(), *judged])
+        dropped = _in_state(known.rows, "used") - _in_state(now.rows, "used")
+        hosts = pa.array(sorted(now.used.hosts), pa.string())
+        return cls(now.used, hosts, frozenset(rule.name for rule in dropped))
+
+
+def known_rules(crawl: CrawlDir, manifests: Iterable[Manifest]) -> Known:
+    """What the committed steps of a crawl know."""
+    paths = [file.path for file in files_of(manifests, "aliases")]
+    return Known.of(read_table(crawl.root, paths, ALIASES).to_pylist())
+
+
+def _rule(row: Row) -> Rule:
+    return Rule(row["origin"], row["kind"], row["detail"])
+
+
+def _in_state(rows: dict[Rule, Row], *states: str) -> set[Rule]:
+    return {rule for rule, row in rows.items() if row["state"] in states}
+
+
+class Tracked(NamedTuple):
+    """The rules that evidence is sought for, and those in use."""
+
+    rules: Rules
+    used: Rules
+
+    @classmethod
+    def of(cls, known: Known, suggested: Iterable[tuple[Rule, bytes]]) -> "Tracked":
+        return cls(Rules(choose(known.rows, suggested)), known.used)
+
+
+def now_seen(batch: Batch, round_: int) -> bytes:
+    """CONTENTS_OF_URLS of a batch of CONTENTS."""
+    table = pa.ipc.open_stream(batch[1]).read_all()
+    return to_ipc(
+        conform(table.append_column("round", pa.array([round_] * table.num_rows, pa.int32())), CONTENTS_OF_URLS)
+    )
+
+
+def seen_before(batch: Batch) -> bytes:
+    """CONTENTS_OF_URLS of a batch of URLS. The row of a normal form tells of the URL that stands for it."""
+    table = pa.ipc.open_stream(batch[1]).read_all()
+    table = table.filter(pc.and_(pc.is_valid(table["digest"]), pc.is_in(table["state"], pa.array(["fetched", ALIAS]))))
+    rows = table.select([*CONTENTS_OF_URLS.names, "state", "reason"]).to_pylist()
+    for row in rows:
+        if row["state"] == ALIAS:
+            row["url"] = stands_for(row["reason"])
+            row["host"] = host(row["url"])
+    return to_ipc(pa.Table.from_pylist(rows, schema=CONTENTS_OF_URLS))
+
+
+def keepers(pairs: bytes) -> bytes:
+    """CONTENTS_OF_URLS of those who keep a content in PAIRS: nothing else tells which URL of an earlier round does."""
+    known = {(row["other_url"], row["digest"]) for row in from_ipc([pairs], PAIRS).to_pylist()}
+    rows = [{"url": url, "host": host(url), "digest": digest, "round": 0} for url, digest in sorted(known)]
+    return to_ipc(pa.Table.from_pylist(rows, schema=CONTENTS_OF_URLS))
+
+
+def members(contents: bytes, tracked: Tracked, count: int) -> Iterator[Batch]:
+    """A row for each rule that concerns a URL, by the number of the rule's origin."""
+    rows = []
+    for row in _concerned(contents, tracked.rules):
+        url = row["url"]
+        for rule in {*tracked.rules.of(url), *tracked.rules.of(tracked.used.normal(url))}:
+            class_key = url_key(tracked.used.normal(url, plus=rule))
+            rest = url_key(tracked.used.normal(url, minus=rule))
+            rows.append(rule._asdict() | row | {"class_key": class_key, "rest": rest})
+    numbers = [shard(row["origin"], count) for row in rows]
+    yield from ((n, to_ipc(part)) for n, part in split_by(pa.Table.from_pylist(rows, schema=_MEMBERS), numbers))
+
+
+def judge_members(rows: Iterable[Row], known: Known, round_: int) -> Iterator[Row]:
+    """The new rows of table aliases for the rules whose members these are."""
+    classes: dict[tuple[Rule, bytes], list[Member]] = {}
+    for row in rows:
+        classes.setdefault((_rule(row), row["class_key"]), []).append(Member(*(row[name] for name in Member._fields)))
+    found: dict[Rule, list[Pair]] = {}
+    for (rule, _), some in classes.items():
+        if pair := weigh(some, round_):
+            found.setdefault(rule, []).append(pair)
+    for rule, pairs in sorted(found.items()):
+        if changed := judge(rule, known.rows.get(rule), pairs, round_):
+            yield changed
+
+
+def with_forms(batch: Batch, known: Known) -> Iterator[Batch]:
+    """The batch, and the keys of other URLs that may be one with those in it (columns url_key, url and host)."""
+    yield batch
+    if rows := _concerned(batch[1], known.live):
+        found = sorted({form for row in rows for form in known.live.forms(row["url"])})
+        yield batch[0], to_ipc(pa.table({"url_key": pa.array(map(url_key, found), KEY)}))
+
+
+def suggest(batch: bytes, known: Known) -> Iterator[tuple[Rule, bytes]]:
+    """The rules that would explain pairs of URLs with one content, with its digest."""
+    for row in from_ipc([batch], PAIRS).to_pylist():
+        if rule := explain_pair(known.used.normal(row["url"]), known.used.normal(row["other_url"])):
+            yield rule, row["digest"]
+
+
+def by_class(batch: Batch, in_force: InForce, count: int) -> Iterator[Batch]:
+    """The rows of a batch (columns url and host) by the partition of their URLs' normal forms."""
+    if not in_force.rules:
+        yield batch
+        return
+    number, data = batch
+    table = pa.ipc.open_stream(data).read_all()
+    is_concerned = pc.is_in(table["host"], in_force.hosts)
+    concerned = table.filter(is_concerned)
+    if not concerned.num_rows:
+        yield batch
+        return
+    if concerned.num_rows < table.num_rows:
+        yield number, to_ipc(table.filter(pc.invert(is_concerned)))
+    keys = pa.array([url_key(in_force.rules.normal(url)) for url in concerned["url"].to_pylist()], KEY)
+    yield from ((n, to_ipc(rows)) for n, rows in split_by(concerned, partitions(keys, count)))
+
+
+def held_rows(path: str, in_force: InForce, root: str) -> Iterator[pa.Table]:
+    """The rows of a urls file that tell of a URL held back by a rule that was dropped."""
+    if not in_force.dropped:
+        return
+    with open_parquet(root, path) as file:
+        for group in range(file.num_row_groups):
+            states = statistics(file, group, "state")
+            if states is None or not states.has_min_max or states.min <= ALIAS <= states.max:
+                rows = conform(file.read_row_group(group), URLS)
+                rows = rows.filter(pc.equal(rows["state"], ALIAS))
+                is_free = [bool(rule_names(reason) & in_force.dropped) for reason in rows["reason"].to_pylist()]
+                yield rows.filter(pa.array(is_free, pa.bool_()))
+
+
+def _concerned(batch: bytes, rules: Rules) -> list[Row]:
+    """The rows whose hosts have rules."""
+    if not rules:
+        return []
+    table = pa.ipc.open_stream(batch).read_all()
+    return list(table.filter(pc.is_in(table["host"], pa.array(sorted(rules.hosts), pa.string()))).to_pylist())
+
+
+def _judge(shard_: tuple[int, Iterable[bytes]], known: Known, round_: int) -> Iterator[Row]:
+    yield from judge_members(from_ipc(shard_[1], _MEMBERS).to_pylist(), known, round_)
+
+
+class Learned(NamedTuple):
+    """What `LearnAliases` gives."""
+
+    in_force: "beam.PCollection[InForce]"  # one value
+    files: "beam.PCollection[TableFile]"
+
+
+class LearnAliases(beam.PTransform):
+    """Weigh what a round's contents say of rules, and write the rules that changed.
+
+    Takes {"pairs": PAIRS, "contents": CONTENTS, "earlier": URLS}, the last two in batches; earlier rows of the
+    contents' URLs and of their forms are needed, more does no harm.
+    """
+
+    def __init__(self, root: str, round_: int, partitions: int, known: Known) -> None:
+        super().__init__()
+        self._root, self._round, self._partitions, self._known = root, round_, partitions, known
+
+    def expand(self, sides: "dict[str, beam.PCollection]") -> "Learned":
+        pipeline, known = sides["pairs"].pipeline, self._known
+        suggested = sides["pairs"] | "Suggest" >> beam.FlatMap(suggest, known)
+        # From a side input alone: where two steps read one PCollection, and one of them needs what comes of the other
+        # as a side input, the FnApiRunner waits for ever.
+        tracked = (
+            pipeline | "Known" >> beam.Create([known]) | "Track" >> beam.Map(Tracked.of, beam.pvalue.AsList(suggested))
+        )
+        contents = (
+            sides["contents"] | "NowSeen" >> beam.Map(now_seen, self._round),
+            sides["earlier"] | "SeenBefore" >> beam.Map(seen_before),
+            sides["pairs"] | "Keepers" >> beam.Map(keepers),
+        )
+        judged = (
+            contents
+            | "ContentsOfUrls" >> beam.Flatten()
+            | "Members" >> beam.FlatMap(members, beam.pvalue.AsSingleton(tracked), self._partitions)
+            | "GroupByOrigin" >> beam.GroupByKey()
+            | "Judge" >> beam.FlatMap(_judge, known, self._round)
+        )
+        in_force = (
+            pipeline | "KnownYet" >> beam.Create([known]) | "Hold" >> beam.Map(InForce.of, beam.pvalue.AsList(judged))
+        )
+        return Learned(in_force, judged | "WriteAliases" >> WriteRows(self._root, "aliases", self._round, "state"))
+
+
+class Held(NamedTuple):
+    """What `ReadHeld` gives."""
+
+    candidates: "beam.PCollection[Batch]"  # CANDIDATES
+    earlier: "beam.PCollection[Batch]"  # all rows of the same URLs
+
+
+class ReadHeld(beam.PTransform):
+    """The URLs in files of urls that were held back by rules which this round has found wrong: candidates again.
+
+    Without such rules no file is opened.
+    """
+
+    def __init__(
+        self, root: str, paths: Sequence[str], partitions: int, expected: int, in_force: beam.PCollection
+    ) -> None:
+        super().__init__()
+        self._root, self._paths, self._partitions, self._expected = root, paths, partitions, expected
+        self._in_force = beam.pvalue.AsSingleton(in_force)
+
+    def expand(self, pipeline: beam.Pipeline) -> "Held":
+        rows = (
+            pipeline
+            | "Files" >> beam.Create(self._paths)
+            | "HeldRows" >> beam.FlatMap(held_rows, self._in_force, self._root)
+        )
+        keys = (
+            rows
+            | "Split" >> beam.FlatMap(split, "url_key", self._partitions)
+            | "Keys" >> CollectKeys(self._expected, "url_key")
+        )
+        earlier = (
+            pipeline
+            | "FilesAgain" >> beam.Create(self._paths)
+            | "Earlier" >> ReadMatching(self._root, URLS, "url_key", self._partitions, keys)
+        )
+        return Held(rows | "Candidates" >> beam.FlatMap(_as_candidates, self._partitions), earlier)
+
+
+def _as_candidates(rows: pa.Table, count: int) -> Iterator[Batch]:
+    """Held URLs that a link leads to; one that was never linked is but the normal form of others."""
+    linked = rows.filter(pc.is_valid(rows["discovered_from"]))
+    redirects = pa.array([0] * linked.num_rows, pa.int32())
+    table = linked.append_column("referrer", linked["discovered_from"]).append_column("redirects", redirects)
+    yield from split(conform(table, CANDIDATES), "url_key", count)

@@ -1,0 +1,198 @@
+"""Rules by which URLs of one site are one resource, where no syntax can prove it: what they are and what they do.
+
+They are proposed from pairs of URLs that had one content, and used once there is enough evidence
+(`alias_evidence`, docs/aliases.md). What a rule makes of a URL is compared with others, and never fetched for that.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from ..urls.canonical import dedup_form, host, neatness, origin
+
+
+class Kind(StrEnum):
+    """What two URLs with one content differ in."""
+
+    INDEX_PAGE = "index_page"
+    """`/a/index.html` and `/a/`; the detail is the name."""
+    CASE = "case"
+    """Letter case of the path."""
+    TRAILING_SLASH = "trailing_slash"
+    """`/a/` and `/a`."""
+    PARAMETER = "parameter"
+    """A parameter of the query that does nothing; the detail is its name."""
+    WWW = "www"
+    """A host and the same with `www.`; the detail is the origin that stands for both, as for the next two."""
+    SCHEME = "scheme"
+    """http and https."""
+    MIRROR = "mirror"
+    """Any two hosts."""
+
+
+BETWEEN_ORIGINS = frozenset({Kind.WWW, Kind.SCHEME, Kind.MIRROR})
+
+
+class Rule(NamedTuple):
+    """A rule for the URLs of one origin."""
+
+    origin: str  # scheme://host[:port]
+    kind: str
+    detail: str = ""
+
+    @property
+    def name(self) -> str:
+        """Without the origin: `parameter ref`."""
+        return f"{self.kind} {self.detail}".rstrip()
+
+
+_ESCAPE_OR_CAPITALS = re.compile("%..|[A-Z]+")
+
+
+def explain_pair(one: str, other: str) -> Rule | None:
+    """The rule that would make one of two URLs in dedup form; None if they differ in more than one way, or in none.
+
+    >>> explain_pair("http://a.org/b/index.html", "http://a.org/b/")
+    Rule(origin='http://a.org', kind='index_page', detail='index.html')
+    """
+    (origin_a, path_a, query_a), (origin_b, path_b, query_b) = _split(one), _split(other)
+    if origin_a != origin_b:
+        return _between_origins(origin_a, origin_b) if (path_a, query_a) == (path_b, query_b) else None
+    if query_a != query_b:
+        name = _differing_parameter(query_a, query_b) if path_a == path_b else None
+        return None if name is None else Rule(origin_a, Kind.PARAMETER.value, name)
+    if path_a == path_b:
+        return None
+    if _lower(path_a) == _lower(path_b):
+        return Rule(origin_a, Kind.CASE.value)
+    short, long = sorted((path_a, path_b), key=len)
+    if not long.startswith(short):
+        return None
+    rest = long[len(short) :]
+    if rest == "/" and not short.endswith("/"):
+        return Rule(origin_a, Kind.TRAILING_SLASH.value)
+    is_name = short.endswith("/") and "/" not in rest
+    return Rule(origin_a, Kind.INDEX_PAGE.value, rest) if is_name else None
+
+
+def apply(rule: Rule, url: str) -> str:
+    """What a rule makes of a URL in dedup form: the URL itself if the rule does not concern it."""
+    start, path, query = _split(url)
+    if start != rule.origin:
+        return url
+    if rule.kind in BETWEEN_ORIGINS:
+        start = rule.detail
+    elif rule.kind == Kind.PARAMETER:
+        query = _without(query, rule.detail)
+    elif rule.kind == Kind.INDEX_PAGE:
+        path = path.removesuffix(rule.detail) if path.endswith("/" + rule.detail) else path
+    elif rule.kind == Kind.CASE:
+        path = _lower(path)
+    elif rule.kind == Kind.TRAILING_SLASH and path != "/":
+        path = path.removesuffix("/")
+    return f"{start}{path}?{query}" if query else start + path
+
+
+def undo(rule: Rule, url: str) -> str | None:
+    """The one other URL of which a rule makes this one; None if there is none, or no end of them."""
+    start, path, query = _split(url)
+    tail = f"?{query}" if query else ""
+    if rule.kind in BETWEEN_ORIGINS:
+        return rule.origin + path + tail if start == rule.detail else None
+    if start != rule.origin:
+        return None
+    if rule.kind == Kind.INDEX_PAGE:
+        return f"{start}{path}{rule.detail}{tail}" if path.endswith("/") else None
+    if rule.kind == Kind.TRAILING_SLASH:
+        return f"{start}{path}/{tail}" if not path.endswith("/") else None
+    return None
+
+
+class Rules:
+    """Many rules, found by origin. Immutable, and pickles."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._changing: dict[str, list[Rule]] = {}
+        self._leading_to: dict[str, list[Rule]] = {}
+        for rule in sorted(rules):
+            self._changing.setdefault(rule.origin, []).append(rule)
+            into = rule.detail if rule.kind in BETWEEN_ORIGINS else rule.origin
+            self._leading_to.setdefault(into, []).append(rule)
+        self.hosts = frozenset(map(host, (f"{name}/" for name in {*self._changing, *self._leading_to})))
+        """Of URLs that any rule may concern."""
+
+    def __bool__(self) -> bool:
+        return bool(self.hosts)
+
+    def of(self, url: str) -> list[Rule]:
+        """The rules that concern the origin of a URL."""
+        name = origin(url)
+        return sorted({*self._changing.get(name, ()), *self._leading_to.get(name, ())})
+
+    def steps(self, url: str, plus: Rule | None = None, minus: Rule | None = None) -> Iterator[tuple[Rule, str]]:
+        """The rules that change a URL on its way to its normal form, and what each makes of it.
+
+        `plus` is a further rule, and `minus` one that is left out.
+        """
+        # It ends: each rule takes characters or capitals away, or leads to an origin that is earlier in one order.
+        url, changed = dedup_form(url), True
+        while changed:
+            changed = False
+            further = (plus,) if plus else ()
+            for rule in (*self._changing.get(origin(url), ()), *further):
+                if rule != minus and (after := apply(rule, url)) != url:
+                    url, changed = dedup_form(after), True
+                    yield rule, url
+
+    def normal(self, url: str, plus: Rule | None = None, minus: Rule | None = None) -> str:
+        """The one form of all URLs that the rules say are one resource. Itself in dedup form, and final."""
+        form = dedup_form(url)
+        for _, form in self.steps(url, plus, minus):  # noqa: B007
+            pass
+        return form
+
+    def forms(self, url: str) -> set[str]:
+        """The URL's normal form, and the other URLs that are but one rule away from it or from the URL."""
+        ends = {dedup_form(url), self.normal(url)}
+        images = (image(rule, end) for end in ends for rule in self.of(end) for image in (apply, undo))
+        return ends.union(map(dedup_form, filter(None, images)))
+
+
+NO_RULES = Rules(())
+
+
+def _between_origins(one: str, other: str) -> Rule:
+    """The neater origin stands for both: one order for all, so that no rules lead in a circle."""
+    into, from_ = sorted((one, other), key=neatness)
+    names = [re.sub(r":[0-9]+$", "", name.partition("://")[2]) for name in (into, from_)]
+    if names[0] == names[1]:
+        kind = Kind.MIRROR if into.partition(":")[0] == from_.partition(":")[0] else Kind.SCHEME
+    else:
+        kind = Kind.WWW if f"www.{names[0]}" == names[1] or f"www.{names[1]}" == names[0] else Kind.MIRROR
+    return Rule(from_, kind.value, into)
+
+
+def _differing_parameter(one: str, other: str) -> str | None:
+    """The name of the only parameter in which two queries differ."""
+    pieces = [query.split("&") if query else [] for query in (one, other)]
+    names = {piece.partition("=")[0] for piece in set(pieces[0]) ^ set(pieces[1])}
+    if len(names) != 1 or _without(one, *names) != _without(other, *names):
+        return None
+    return names.pop()
+
+
+def _without(query: str, name: str) -> str:
+    return "&".join(piece for piece in query.split("&") if piece.partition("=")[0] != name)
+
+
+def _lower(path: str) -> str:
+    """In small letters, but for escapes, which are in capitals (RFC 3986 section 6.2.2.1)."""
+    return _ESCAPE_OR_CAPITALS.sub(lambda match: match[0] if match[0][0] == "%" else match[0].lower(), path)
+
+
+def _split(url: str) -> tuple[str, str, str]:
+    """(origin, path, query) of a canonical URL."""
+    start, _, query = url.partition("?")
+    end = start.find("/", 8)
+    return start[:end], start[end:], query

@@ -1,0 +1,1 @@
+"""Documents: visits parsed into pages, and pages finished into rows of `documents`, `links` and the index."""

@@ -1,0 +1,255 @@
+"""Documents: what a round keeps of its pages, and where their links may lead next."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .. import urls
+from ..duplicates.clusters import VERDICTS
+from ..duplicates.exact import DUPLICATES
+from ..duplicates.near_rows import mark_near_duplicates, near_rows
+from ..indexing.tombstones import FATES, REPLACED
+from ..indexing.write_segment import write_segment
+from ..outcomes import Outcome
+from ..parsing import rel_canonical
+from ..parsing.registry import PARSE_ERROR, PARSE_ERRORS
+from ..parsing.spam import SOFT_404
+from ..storage.exchange import CANDIDATES, NOT_FOLLOWED, PAGES
+from ..storage.semi_join import Batch, split
+from ..storage.tables import DOCUMENTS, KEY, LINKS, TableFile, TableWriter, conform, from_ipc, new_path
+from ..traps.watch_yields import STALE
+
+PASSED_ON = 0.85
+"""The part of a page's score that its links pass on, in equal shares (as in PageRank)."""
+
+_SAMPLES = 3
+_ROW_GROUP = 1000
+
+
+def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
+    """The pages (PAGES) with `duplicate_of` set, and no text or headings, where they are duplicates."""
+    owner = dict(zip(duplicates["url_key"].to_pylist(), duplicates["duplicate_of"].to_pylist(), strict=True))
+    owners = pa.array([owner.get(key) for key in pages["url_key"].to_pylist()], KEY)
+    is_copy = pc.is_valid(owners)
+    for name in ("text", "headings"):
+        index = pages.schema.get_field_index(name)
+        pages = pages.set_column(index, PAGES.field(name), pc.if_else(is_copy, None, pages[name]))
+    return pages.set_column(pages.schema.get_field_index("duplicate_of"), PAGES.field("duplicate_of"), owners)
+
+
+def judge_canonicals(pages: pa.Table, dead: Iterable[bytes]) -> pa.Table:
+    """The pages with `canonical_ignored` set, and `duplicate_of` where they yield to the page that they name."""
+    columns = ("url_key", "canonical_url", "canonical_ignored", "digest", "duplicate_of", "text")
+    if pages["canonical_url"].null_count == pages.num_rows:
+        return pages
+    ignored, joined = rel_canonical.judge(pages.filter(pages["is_document"]).select(columns).to_pylist(), dead)
+    keys = pages["url_key"].to_pylist()
+    reasons = pc.coalesce(pa.array([ignored.get(key) for key in keys], pa.string()), pages["canonical_ignored"])
+    pages = pages.set_column(
+        pages.schema.get_field_index("canonical_ignored"), PAGES.field("canonical_ignored"), reasons
+    )
+    rows = [{"url_key": key, "duplicate_of": target} for key, target in joined.items()]
+    known = zip(keys, pages["duplicate_of"].to_pylist(), strict=True)
+    rows += [{"url_key": key, "duplicate_of": owner} for key, owner in known if owner]
+    return mark_duplicates(pages, pa.Table.from_pylist(rows, schema=DUPLICATES))
+
+
+def mark_links_without_news(pages: pa.Table, stale: pa.Table) -> pa.Table:
+    """The pages (PAGES) with `links_without_news` set; a redirect keeps its own value."""
+    is_stale = pc.is_in(pages["url_key"], stale["url_key"])
+    links_without_news = pc.if_else(pages["is_document"], is_stale, pc.fill_null(pages["links_without_news"], False))
+    return pages.set_column(
+        pages.schema.get_field_index("links_without_news"), PAGES.field("links_without_news"), links_without_news
+    )
+
+
+def flatten_links(pages: pa.Table) -> pa.Table:
+    """One row a link: the columns of its struct, and `source_key`, `source_url`, `source_score`, `round`, `parent`."""
+    links = pages["links"].combine_chunks()
+    parents = pc.list_parent_indices(links)
+    flat = links.flatten()
+    columns = {field.name: flat.field(i) for i, field in enumerate(flat.type)}
+    origins = {"source_key": "url_key", "source_url": "url", "source_score": "score", "round": "round"}
+    origins |= {"links_without_news": "links_without_news"}
+    columns |= {name: pages[source].take(parents) for name, source in origins.items()}
+    return pa.table(columns | {"parent": parents})
+
+
+def candidates_of(links: pa.Table) -> pa.Table:
+    """CANDIDATES of flattened links: each target once, by its shortest way, with the scores passed to it added up.
+
+    Of several spellings of a target (one key), the neatest of those with the shortest way is the one to be fetched.
+    A redirect passes its whole score, a page shares `PASSED_ON` of it among the targets it leads to.
+    """
+    links = links.filter(pc.is_null(links["rejected"]))
+    shares = links.group_by("parent").aggregate([([], "count_all")])
+    count = dict(zip(shares["parent"].to_pylist(), shares["count_all"].to_pylist(), strict=True))
+    passed = [
+        score if kind == "redirect" else PASSED_ON * score / count[parent]
+        for score, kind, parent in zip(
+            links["source_score"].to_pylist(), links["kind"].to_pylist(), links["parent"].to_pylist(), strict=True
+        )
+    ]
+    precedence = ("depth", "length", "target_url", "redirects", "source_url")  # as url_states.merge_candidates
+    grouped = (
+        links.append_column("passed", pa.array(passed, pa.float64()))
+        .append_column("length", pc.utf8_length(links["target_url"]))
+        .sort_by([(name, "ascending") for name in precedence])
+        .group_by("target_key", use_threads=False)
+        .aggregate(
+            [
+                *((name, "first") for name in ("target_url", "depth", "redirects", "source_url")),
+                ("passed", "sum"),
+                ("links_without_news", "all"),
+            ]
+        )
+    )
+    hosts = [urls.host(url) for url in grouped["target_url_first"].to_pylist()]
+    columns = [grouped["target_key"], grouped["target_url_first"], pa.array(hosts, pa.string())]
+    columns += [grouped[name] for name in ("depth_first", "redirects_first", "passed_sum", "source_url_first")]
+    table = pa.Table.from_arrays(columns, names=CANDIDATES.names[: len(columns)])
+    return conform(table.append_column("links_without_news", grouped["all_without_news"]), CANDIDATES)
+
+
+def rejections_of(links: pa.Table) -> Iterator[tuple[tuple[str, str], tuple[int, list[str]]]]:
+    """((reason, host), (count, samples)) for the links that a rule has rejected."""
+    rejected = links.filter(pc.and_(pc.is_valid(links["rejected"]), pc.not_equal(links["rejected"], NOT_FOLLOWED)))
+    found: dict[tuple[str, str], tuple[int, list[str]]] = {}
+    for reason, url in zip(rejected["rejected"].to_pylist(), rejected["target_url"].to_pylist(), strict=True):
+        key = (reason, urls.host(url))
+        count, samples = found.get(key, (0, []))
+        if url not in samples and (len(samples) < _SAMPLES or url < samples[-1]):
+            samples = sorted([*samples, url])[:_SAMPLES]
+        found[key] = (count + 1, samples)
+    yield from found.items()
+
+
+def add_rejections(parts: Iterable[tuple[int, list[str]]]) -> tuple[int, list[str]]:
+    total, samples = 0, set[str]()
+    for count, some in parts:
+        total += count
+        samples.update(some)
+    return total, sorted(samples)[:_SAMPLES]
+
+
+def dead_keys(facts: Batch) -> Iterator[bytes]:
+    """The keys of the URLs that were asked for, and gave no page."""
+    table = pa.ipc.open_stream(facts[1]).read_all()
+    yield from table.filter(pc.invert(pc.is_in(table["outcome"], _OPEN)))["url_key"].to_pylist()
+
+
+_OPEN = pa.array([Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS], pa.string())
+
+
+class _FinishFn(beam.DoFn):
+    """Takes a shard: all pages of some hosts, and which of them are duplicates, or near duplicates."""
+
+    def __init__(self, root: str, round_: int, korean_morphemes: bool, partitions: int) -> None:
+        self._root, self._round, self._partitions = root, round_, partitions
+        self._korean_morphemes = korean_morphemes
+
+    def process(self, shard: tuple[int, dict[str, Iterable[bytes]]], dead: Iterable[bytes]) -> Iterator[Any]:
+        number, sides = shard
+        pages = from_ipc(sides["pages"], PAGES).sort_by([("depth", "ascending"), ("url", "ascending")])
+        pages = judge_canonicals(mark_duplicates(pages, from_ipc(sides["duplicates"], DUPLICATES)), dead)
+        pages = mark_links_without_news(pages, from_ipc(sides["stale"], STALE))
+        pages = mark_near_duplicates(pages, from_ipc(sides["near"], VERDICTS))
+        links = flatten_links(pages.filter(pc.is_null(pages["duplicate_of"])))
+        for name, rows in (
+            ("documents", conform(pages.filter(pages["is_document"]), DOCUMENTS)),
+            ("links", conform(links, LINKS)),
+            ("near", near_rows(pages)),
+        ):
+            if file := self._write(name, rows):
+                yield beam.pvalue.TaggedOutput("files", file)
+        fates = fates_of(pages)
+        yield from (beam.pvalue.TaggedOutput("fates", b) for b in split(fates, "url_key", self._partitions))
+        if segment := self._index(pages, fates, number):
+            yield beam.pvalue.TaggedOutput("files", segment)
+        yield from (beam.pvalue.TaggedOutput("rejections", part) for part in rejections_of(links))
+        yield from split(candidates_of(links), "url_key", self._partitions)
+
+    def _write(self, table: str, rows: pa.Table) -> TableFile | None:
+        writer = TableWriter(self._root, table, self._round)
+        for start in range(0, rows.num_rows, _ROW_GROUP):
+            part = rows.slice(start, _ROW_GROUP)
+            writer.write(part, _counts(part) if table == "documents" else None)
+        return writer.close()
+
+    def _index(self, pages: pa.Table, fates: pa.Table, number: int) -> TableFile | None:
+        indexed = fates.filter(pc.equal(fates["reason"], REPLACED))["url_key"]
+        is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
+        documents = conform(pages.filter(is_indexed), DOCUMENTS)
+        if not documents.num_rows:
+            return None
+        folder = new_path("index", self._round, f"shard-{number:04d}", suffix="")
+        write_segment(self._root, folder, documents, self._korean_morphemes)
+        return TableFile("index", folder, documents.num_rows, 0, {})
+
+
+def fates_of(pages: pa.Table) -> pa.Table:
+    """FATES of the documents: older versions are REPLACED where the new one is indexed; else why it is not."""
+    pages = pages.filter(pages["is_document"])
+    reason = pc.case_when(
+        pc.make_struct(
+            pc.is_valid(pages["duplicate_of"]),
+            pc.is_valid(pages["near_duplicate_of"]),
+            _has_reason(pages, SOFT_404),
+            pc.fill_null(pages["noindex"], False),
+        ),
+        *map(pa.scalar, ("duplicate", "near_duplicate", SOFT_404, Outcome.DENIED_META.value)),
+        pa.scalar(REPLACED),
+    )
+    return pa.Table.from_arrays([pages["url_key"], reason], schema=FATES)
+
+
+def _has_reason(pages: pa.Table, reason: str) -> pa.Array:
+    return pa.array([reason in (reasons or ()) for reasons in pages["quality_reasons"].to_pylist()], pa.bool_())
+
+
+def _counts(documents: pa.Table) -> dict[str, int]:
+    failures = pc.map_lookup(documents["facts"].combine_chunks(), PARSE_ERROR, "first")
+    return {
+        PARSE_ERRORS: pc.sum(pc.is_valid(failures)).as_py(),
+        "duplicates": pc.sum(pc.is_valid(documents["duplicate_of"])).as_py(),
+        SOFT_404: pc.sum(_has_reason(documents, SOFT_404)).as_py(),
+        "near_duplicates": pc.sum(pc.is_valid(documents["near_duplicate_of"])).as_py(),
+        "denied_meta": pc.sum(pc.fill_null(documents["noindex"], False)).as_py(),
+    }
+
+
+class Finished(NamedTuple):
+    """What `FinishPages` gives."""
+
+    candidates: "beam.PCollection[Batch]"  # CANDIDATES, by partition of url_key
+    rejections: "beam.PCollection"  # ((reason, host), (count, samples))
+    fates: "beam.PCollection[Batch]"  # FATES of the documents, by partition of url_key
+    files: "beam.PCollection"
+
+
+class FinishPages(beam.PTransform):
+    """Write documents, links and an index segment for each shard, and give the URLs that its pages lead to.
+
+    Takes {"pages": PAGES, "duplicates": DUPLICATES, "stale": STALE, "near": VERDICTS} by shard, and the keys of URLs
+    that gave nothing. Duplicates are written without text; their links are not followed, and they are not indexed. Near
+    duplicates are not indexed either.
+    """
+
+    def __init__(
+        self, root: str, round_: int, korean_morphemes: bool, partitions: int, dead: "beam.PCollection[bytes]"
+    ) -> None:
+        super().__init__()
+        self._dead = beam.pvalue.AsList(dead)
+        self._fn = _FinishFn(root, round_, korean_morphemes, partitions)
+
+    def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> "Finished":
+        finished = (
+            sides
+            | "WithDuplicates" >> beam.CoGroupByKey()
+            | "Finish"
+            >> beam.ParDo(self._fn, self._dead).with_outputs("rejections", "fates", "files", main="candidates")
+        )
+        return Finished(finished.candidates, finished.rejections, finished.fates, finished.files)

@@ -1,0 +1,259 @@
+"""Parse the pages of a round: visits in, what they mean out, in batches."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .. import urls
+from ..duplicates.clusters import DOCUMENT
+from ..duplicates.minhash import signature
+from ..http import media_types
+from ..http.reply import Headers, header
+from ..observers.registry import alert_rows, open_observers
+from ..outcomes import Outcome
+from ..parsing import rel_canonical
+from ..parsing.html_links import refresh
+from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed, parse_page
+from ..parsing.registry import kinds_of
+from ..parsing.spam import SOFT_404, judge
+from ..settings import Settings
+from ..storage import sitemap_terms
+from ..storage.bloom import shard
+from ..storage.crawl_dir import CrawlDir
+from ..storage.exchange import CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS
+from ..storage.semi_join import Batch, split, split_by
+from ..storage.tables import DOCUMENTS, VISITS, conform, open_parquet, to_ipc
+from ..urls.filters import UrlFilter
+from .page_yield import yield_row
+
+
+class Parsed(NamedTuple):
+    """What `ParseVisits` gives."""
+
+    shard_to_pages: "beam.PCollection[Batch]"  # PAGES
+    facts: "beam.PCollection[Batch]"  # FACTS, by partition of url_key
+    contents: "beam.PCollection[Batch]"  # CONTENTS, by partition of digest
+    shard_to_yields: "beam.PCollection[Batch]"  # YIELDS
+    near: "beam.PCollection[bytes]"  # near.DOCUMENT, in batches
+    alerts: "beam.PCollection[dict]"  # rows of table alerts
+
+
+@functools.lru_cache(1 << 16)
+def _key(url: str) -> bytes:
+    return urls.url_key(url)
+
+
+def link_rows(
+    links: list[Link],
+    page: Page | None,
+    visit: dict[str, Any],
+    url_filter: UrlFilter,
+    kinds: frozenset[str] = FOLLOWED_KINDS,
+) -> list[tuple]:
+    """Rows of LINK, of which those of some kinds are followed.
+
+    A redirect costs no depth: a person who follows it has made no further click.
+    """
+    rows = []
+    for link in links:
+        is_redirect = link.kind == "redirect"
+        depth = visit["depth"] + (not is_redirect)
+        redirects = visit["redirects"] + 1 if is_redirect else 0
+        if followed(link, page is not None and page.nofollow, kinds):
+            rejected = url_filter.reject(link.url, depth, redirects)
+        else:
+            rejected = NOT_FOLLOWED
+        rows.append((_key(link.url), link.url, link.anchor, link.rel, link.kind, depth, redirects, rejected))
+    return rows
+
+
+def parse_visit(
+    visit: dict[str, Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
+) -> tuple[Page | None, list[Link]]:
+    """The page of a visit, and all links that the visit found: the page's, or the redirect's."""
+    if visit["kind"] == sitemap_terms.SITEMAP:
+        return None, []  # read apart, and no document
+    if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
+        return None, [Link(visit["redirect_to"], "", "", "redirect")]
+    if visit["outcome"] != Outcome.FETCHED:
+        return None, []
+    headers = [(h["name"], h["value"]) for h in visit["headers"]]
+    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds)
+    links = [*refresh_links(visit["url"], headers), *rel_canonical.header_links(visit["url"], headers)]
+    return page, [*links, *(page.links if page else ())]
+
+
+def refresh_links(url: str, headers: Headers) -> list[Link]:
+    """The link of a Refresh header, which says what a meta refresh says."""
+    asked = refresh(header(headers, "refresh") or "")
+    target = urls.canonicalize(asked[1], url) if asked else None
+    return [Link(target, "", "", "redirect")] if target and target != url else []
+
+
+def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> dict[str, Any]:
+    """A row of PAGES, but for the links."""
+    row = {
+        name: visit.get(name)
+        for name in ("url_key", "url", "host", "round", "fetched_at", "depth", "links_without_news")
+    }
+    is_new = page is not None and page.digest != visit.get("digest_before")
+    row |= {"is_document": is_new, "score": visit["priority"], "domain": urls.domain(visit["host"])}
+    if page is not None:
+        row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
+        row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
+        row["stays"] = visit.get("digest_before") is not None
+        row["truncated"] = "bytes" if visit.get("truncated") else row["truncated"]
+        headers = [(h["name"], h["value"]) for h in visit["headers"] or ()]
+        canonical_url, ignored = rel_canonical.declared(visit["url"], page.canonical_url, headers)
+        row |= {"canonical_url": canonical_url, "canonical_ignored": ignored}
+    return row
+
+
+def judged(url: str, page: Page, near: bool) -> dict[str, Any]:
+    """What a document's own content says of it: its quality, and if it may be found, its signature."""
+    columns: dict[str, Any] = {}
+    if page.media_type in media_types.HTML:
+        quality = judge(url, page.title, page.headings, page.text, page.links, page.traits)
+        columns |= {"spam_score": quality.score, "quality_reasons": quality.reasons}
+    if near and not page.noindex and SOFT_404 not in columns.get("quality_reasons", ()):
+        columns["signature"] = signature(page.title, page.text)
+    return columns
+
+
+_PAGE_COLUMNS = [field for field in Page.__dataclass_fields__ if field in DOCUMENTS.names]
+
+
+_MOST_RESPELLED = 3  # redirects in a row; a site that wants cookies sends every URL to and fro for ever
+
+
+def respelled(visit: dict[str, Any], links: list[tuple]) -> str | None:
+    """Where a redirect leads that only spells its URL in another way, as one to a session, or away from one.
+
+    `links` are its rows of LINK. To the crawl it is the same URL, so as a link it would lead to what is known.
+    """
+    if visit["outcome"] != Outcome.REDIRECTED or not links:
+        return None
+    link = dict(zip(LINK.names, links[0], strict=True))
+    is_same = link["target_key"] == visit["url_key"] and link["target_url"] != visit["url"]
+    is_followed = link["rejected"] is None and link["redirects"] <= _MOST_RESPELLED
+    return link["target_url"] if is_same and is_followed else None
+
+
+def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
+    headers = [(h["name"], h["value"]) for h in visit["headers"] or ()]
+    row = {name: visit.get(name) for name in FACTS.names}
+    row["etag"], row["last_modified"] = header(headers, "etag"), header(headers, "last-modified")
+    if page is not None:
+        row["digest"], row["denied_meta"] = page.digest, page.noindex
+    return row
+
+
+def links_column(links: list[list[tuple]]) -> pa.ListArray:
+    """The links of many pages as one Arrow column, without a Python object for each value of a struct."""
+    flat = [link for page in links for link in page]
+    columns = list(zip(*flat, strict=True)) if flat else [()] * LINK.num_fields
+    arrays = [pa.array(column, LINK.field(i).type) for i, column in enumerate(columns)]
+    offsets = [0]
+    for page in links:
+        offsets.append(offsets[-1] + len(page))
+    return pa.ListArray.from_arrays(
+        pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(arrays, fields=list(LINK))
+    )
+
+
+class _ParseFn(beam.DoFn):
+    """Takes a row group of a visits file; one page at a time is in memory as a tree."""
+
+    def __init__(self, root: str, settings: Settings, robot: str, shards: int, partitions: int) -> None:
+        self._root, self._settings, self._robot = root, settings, robot
+        self._kinds, self._near = tuple(settings.documents.kinds), settings.documents.near_duplicates
+        self._shards, self._partitions = shards, partitions
+
+    def setup(self) -> None:
+        self._observers = open_observers(self._settings, CrawlDir(self._root).read_bytes)
+
+    def process(self, row_group: tuple[str, int], seed_hosts: list[str]) -> Iterator[Any]:
+        kinds = kinds_of(self._kinds)
+        url_filter = UrlFilter(self._settings.scope, frozenset(seed_hosts), kinds.extensions)
+        path, number = row_group
+        with open_parquet(self._root, path) as file:
+            visits = conform(file.read_row_group(number), VISITS).to_pylist()
+        pages, links, facts, yields = [], [], [], []
+        for visit in visits:
+            page, found = parse_visit(visit, self._robot, self._kinds)
+            rows = link_rows(found, page, visit, url_filter, FOLLOWED_KINDS | kinds.link_kinds)
+            facts.append(fact_row(visit, page) | {"respelled": respelled(visit, rows)})
+            if page is not None or found:
+                pages.append(page_row(visit, page, rows))
+                links.append(rows)
+            if self._settings.traps.detect and page is not None and visit["digest_before"] is None:
+                yields.append(yield_row(visit, page))
+            if page is not None and pages[-1]["is_document"]:
+                pages[-1] |= judged(visit["url"], page, self._near)
+                yield from (beam.pvalue.TaggedOutput("alerts", a) for a in alert_rows(self._observers, visit, page))
+        fact_table = pa.Table.from_pylist(facts, schema=FACTS)
+        yield from (beam.pvalue.TaggedOutput("facts", b) for b in split(fact_table, "url_key", self._partitions))
+        if yields:
+            yield from self._by_shard("yields", pa.Table.from_pylist(yields, schema=YIELDS))
+        if pages:
+            table = pa.Table.from_pylist(pages, schema=PAGES.remove(PAGES.get_field_index("links")))
+            table = table.append_column(PAGES.field("links"), links_column(links))
+            yield from self._pages(table)
+
+    def _by_shard(self, tag: str, table: pa.Table) -> Iterator[Any]:
+        for number, rows in split_by(table, [shard(host, self._shards) for host in table["host"].to_pylist()]):
+            yield beam.pvalue.TaggedOutput(tag, (number, to_ipc(rows)))
+
+    def _pages(self, table: pa.Table) -> Iterator[Any]:
+        shards = [shard(host, self._shards) for host in table["host"].to_pylist()]
+        for number, rows in split_by(table, shards):
+            yield number, to_ipc(rows)
+        yields = pc.and_(pc.is_valid(table["canonical_url"]), pc.is_null(table["canonical_ignored"]))
+        table = table.append_column("yields", yields).append_column("shard", pa.array(shards, pa.int32()))
+        contents = conform(table.filter(table["is_document"]), CONTENTS)
+        yield from (beam.pvalue.TaggedOutput("contents", b) for b in split(contents, "digest", self._partitions))
+        if self._near:
+            yield beam.pvalue.TaggedOutput("near", to_ipc(conform(table.filter(table["is_document"]), DOCUMENT)))
+
+
+class _ListRowGroupsFn(beam.DoFn):
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def process(self, path: str) -> Iterator[tuple[str, int]]:
+        with open_parquet(self._root, path) as file:
+            yield from ((path, number) for number in range(file.num_row_groups))
+
+
+class ParseVisits(beam.PTransform):
+    """Parse every visit of the given files, by row group; bodies are read here and go no further."""
+
+    def __init__(
+        self,
+        root: str,
+        settings: Settings,
+        robot: str,
+        shards: int,
+        partitions: int,
+        seed_hosts: beam.PCollection[str],
+    ) -> None:
+        super().__init__()
+        self._list = _ListRowGroupsFn(root)
+        self._parse = _ParseFn(root, settings, robot, shards, partitions)
+        self._seed_hosts = seed_hosts
+
+    def expand(self, paths: beam.PCollection[str]) -> "Parsed":
+        parsed = (
+            paths
+            | "ListRowGroups" >> beam.ParDo(self._list)
+            | "Spread" >> beam.Reshuffle()
+            | "Parse"
+            >> beam.ParDo(self._parse, beam.pvalue.AsList(self._seed_hosts)).with_outputs(
+                "facts", "contents", "yields", "near", "alerts", main="pages"
+            )
+        )
+        return Parsed(parsed.pages, parsed.facts, parsed.contents, parsed.yields, parsed.near, parsed.alerts)

@@ -1,0 +1,1 @@
+"""Duplicates: content digests, exact duplicates, MinHash signatures and clusters of near duplicates."""

@@ -1,0 +1,143 @@
+"""The way of a round's documents to their verdicts: bands, meeting earlier rounds, pairs, one decision."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..storage.bloom import Bloom
+from ..storage.semi_join import Batch, CollectKeys, matching_rows, split, split_by
+from ..storage.tables import NEAR, conform, from_ipc, open_parquet, to_ipc
+from .clusters import DOCUMENT, ENTRIES, PAIRS, VERDICTS, decide, entries, find_pairs
+from .exact import DUPLICATES, RELEASED
+from .minhash import BANDS
+
+
+def _changed(batch: bytes) -> Iterator[tuple[None, bytes]]:
+    """The keys of documents that were visited before, and have changed."""
+    documents = from_ipc([batch], DOCUMENT)
+    for key in documents.filter(pc.fill_null(documents["stays"], False))["url_key"].to_pylist():
+        yield None, key
+
+
+def _released(batch: Batch) -> Iterator[tuple[None, bytes]]:
+    """The keys of pages that no longer have the content that they had."""
+    for key in from_ipc([batch[1]], RELEASED)["url_key"].to_pylist():
+        yield None, key
+
+
+class _SpreadFn(beam.DoFn):
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def process(self, batch: bytes) -> Iterator[Batch]:
+        yield from split(entries(from_ipc([batch], DOCUMENT)), "band", self._count)
+
+
+class _ReadEarlierFn(beam.DoFn):
+    """Takes a file of table near; gives the documents of it that share a band with the round's."""
+
+    def __init__(self, root: str, count: int) -> None:
+        self._root, self._count = root, count
+
+    def process(self, path: str, bloom: Bloom) -> Iterator[Batch]:
+        with open_parquet(self._root, path) as file:
+            for group in range(file.num_row_groups):
+                found = entries(conform(file.read_row_group(group), DOCUMENT))
+                yield from split(found.filter(pa.array(bloom.mask(found["band"]))), "band", self._count)
+
+
+class _FindPairsFn(beam.DoFn):
+    def __init__(self, round_: int, similarity: float) -> None:
+        self._round, self._similarity = round_, similarity
+
+    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[bytes]:
+        _, sides = partition
+        found = pa.concat_tables(from_ipc(sides[name], ENTRIES) for name in ("new", "earlier"))
+        pairs = find_pairs(found, self._round, self._similarity)
+        if pairs.num_rows:
+            yield to_ipc(pairs)
+
+
+class _DecideFn(beam.DoFn):
+    def __init__(self, root: str, paths: Sequence[str], round_: int, similarity: float, count: int) -> None:
+        self._root, self._paths = root, paths
+        self._round, self._similarity, self._count = round_, similarity, count
+
+    def process(self, together: tuple[None, dict[str, Iterable[bytes]]]) -> Iterator[Batch]:
+        _, sides = together
+        pairs = from_ipc(sides["pairs"], PAIRS)
+        duplicates = set(from_ipc(sides["duplicates"], DUPLICATES)["url_key"].to_pylist())
+        earlier = pc.unique(pairs.filter(pc.less(pairs["like_round"], self._round))["like_url_key"])
+        newest = self._newest(earlier) | dict.fromkeys(sides["changed"], self._round)
+        verdicts = decide(pairs.to_pylist(), newest, duplicates, self._round, self._similarity)
+        table = pa.Table.from_pylist(verdicts, schema=VERDICTS)
+        for shard, part in split_by(table, table["shard"].to_pylist()):
+            yield shard, to_ipc(part)
+        yield from (beam.pvalue.TaggedOutput("by_url", batch) for batch in split(table, "url_key", self._count))
+
+    def _newest(self, keys: pa.Array) -> dict[bytes, int]:
+        """The round of the newest row of near for each of the keys."""
+        newest: dict[bytes, int] = {}
+        if not len(keys):
+            return newest
+        bloom = Bloom(len(keys))
+        bloom.add(keys)
+        for path in self._paths:
+            for rows in matching_rows(self._root, path, NEAR, "url_key", bloom):
+                for key, round_ in zip(rows["url_key"].to_pylist(), rows["round"].to_pylist(), strict=True):
+                    newest[key] = max(round_, newest.get(key, 0))
+        return newest
+
+
+class NearDuplicates(NamedTuple):
+    """What `FindNearDuplicates` gives: VERDICTS, by shard and by partition of url_key."""
+
+    by_shard: "beam.PCollection[Batch]"
+    by_url: "beam.PCollection[Batch]"
+
+
+class FindNearDuplicates(beam.PTransform):
+    """Which documents of a round are near duplicates, and of which representatives, of this round or of earlier ones.
+
+    Takes {"documents": DOCUMENT in batches, also of those without a signature, "duplicates": DUPLICATES by shard,
+    "released": RELEASED}; `paths` are those of table near, and `expected` the documents of the round, roughly. What it
+    costs grows with the documents of the round, and with the history as far as its signatures have to be read.
+    """
+
+    def __init__(
+        self, root: str, round_: int, similarity: float, paths: Sequence[str], partitions: int, expected: int
+    ) -> None:
+        super().__init__()
+        self._paths, self._expected = paths, expected
+        self._spread = _SpreadFn(partitions)
+        self._read = _ReadEarlierFn(root, partitions)
+        self._pairs = _FindPairsFn(round_, similarity)
+        self._decide = _DecideFn(root, paths, round_, similarity, partitions)
+
+    def expand(self, sides: "dict[str, beam.PCollection]") -> "NearDuplicates":
+        new = sides["documents"] | "Spread" >> beam.ParDo(self._spread)
+        bands = new | "Bands" >> CollectKeys(self._expected * BANDS, "band")
+        earlier = (
+            sides["documents"].pipeline
+            | "NearFiles" >> beam.Create(self._paths)
+            | "ReadEarlier" >> beam.ParDo(self._read, beam.pvalue.AsSingleton(bands))
+        )
+        pairs = (
+            {"new": new, "earlier": earlier} | "WithEarlier" >> beam.CoGroupByKey() | "Pair" >> beam.ParDo(self._pairs)
+        )
+        changed = sides["documents"] | "Changed" >> beam.FlatMap(_changed)
+        released = sides["released"] | "Released" >> beam.FlatMap(_released)
+        together = {
+            "pairs": pairs | "Pairs" >> beam.Map(lambda batch: (None, batch)),
+            "changed": (changed, released) | "ChangedAndReleased" >> beam.Flatten(),
+            "duplicates": sides["duplicates"] | "Duplicates" >> beam.MapTuple(lambda _, batch: (None, batch)),
+        }
+        verdicts = (
+            together
+            | "Together" >> beam.CoGroupByKey()
+            | "Decide" >> beam.ParDo(self._decide).with_outputs("by_url", main="by_shard")
+        )
+        return NearDuplicates(verdicts.by_shard, verdicts.by_url)

@@ -1,0 +1,48 @@
+"""What a round keeps of its near duplicates: columns of documents, rows of table near."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..storage.semi_join import Batch
+from ..storage.tables import DOCUMENTS, KEY, NEAR, conform, from_ipc
+from .exact import RELEASED
+
+
+def mark_near_duplicates(pages: pa.Table, verdicts: pa.Table) -> pa.Table:
+    """The pages with `near_duplicate_of` set where the verdicts say so, and `near_key` where there is a signature.
+
+    A near key is the first half of the representative's url_key, as a number: all of a cluster have it.
+    """
+    of = dict(zip(verdicts["url_key"].to_pylist(), verdicts["near_duplicate_of"].to_pylist(), strict=True))
+    keys = pages["url_key"].to_pylist()
+    owners = pa.array([of.get(key) for key in keys], KEY)
+    in_cluster = pc.and_(pages["signature"].is_valid(), pages["duplicate_of"].is_null()).to_pylist()
+    near_keys = [near_key(of.get(key, key)) if known else None for key, known in zip(keys, in_cluster, strict=True)]
+    columns = {"near_duplicate_of": owners, "near_key": pa.array(near_keys, pa.int64())}
+    for name, column in columns.items():
+        pages = pages.set_column(pages.schema.get_field_index(name), DOCUMENTS.field(name), column)
+    return pages
+
+
+def near_key(url_key: bytes) -> int:
+    return int.from_bytes(url_key[:8], "big", signed=True)
+
+
+def near_rows(pages: pa.Table) -> pa.Table:
+    """Rows of table near: documents that represent what they say, and without signature those that no longer do."""
+    alone = pc.and_(pages["duplicate_of"].is_null(), pages["near_duplicate_of"].is_null())
+    signature = pc.if_else(alone, pages["signature"], None)
+    place = pages.schema.get_field_index("signature")
+    pages = pages.set_column(place, NEAR.field("signature"), signature.cast(NEAR.field("signature").type))
+    changed = pc.or_(pages["signature"].is_valid(), pc.fill_null(pages["stays"], False))
+    return conform(pages.filter(pc.and_(pages["is_document"], changed)), NEAR)
+
+
+def gone_rows(released: Batch, round_: int) -> Iterator[dict[str, Any]]:
+    """Rows of table near for pages that are gone: they represent nothing any more."""
+    pages = from_ipc([released[1]], RELEASED)
+    for row in pages.filter(pages["is_gone"]).to_pylist():
+        yield {"url_key": row["url_key"], "url": row["url"], "depth": row["depth"], "round": round_, "signature": None}

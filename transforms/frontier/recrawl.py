@@ -1,0 +1,137 @@
+"""Pages that are due again: from the states of all URLs to rows of the frontier (SPEC C2, G3)."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ..storage.semi_join import Batch, split
+from ..storage.sitemap_terms import SITEMAP
+from ..storage.tables import FRONTIER, TIME, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet, statistics
+from .url_states import remembered
+
+_SEEN = pa.schema([URLS.field(name) for name in ("url_key", "state", "last_fetched_at", "kind", "sitemap_lastmod")])
+
+
+class Ripe(NamedTuple):
+    """What is due again."""
+
+    pages: datetime  # visited before
+    sitemaps: datetime  # visited before
+    now: datetime  # a change after the last visit counts, unless it is yet to come
+
+    @classmethod
+    def at(cls, now: datetime, after: float, sitemaps_after: float) -> "Ripe":
+        """By the days after which a page and a sitemap are due."""
+        return cls(now - timedelta(days=after), now - timedelta(days=min(after, sitemaps_after)), now)
+
+    def holds(self, row: dict[str, Any]) -> bool:
+        """Whether a URL is due by its newest row of urls."""
+        seen, changed = row["last_fetched_at"], row["sitemap_lastmod"]
+        if row["state"] != "fetched":
+            return False
+        before = self.sitemaps if row["kind"] == SITEMAP else self.pages
+        return seen <= before or bool(changed and seen < changed <= self.now)
+
+    def mask(self, rows: pa.Table) -> pa.ChunkedArray:
+        """The same for many rows."""
+        seen, changed = rows["last_fetched_at"], rows["sitemap_lastmod"]
+        is_sitemap = pc.fill_null(pc.equal(rows["kind"], SITEMAP), False)
+        old = pc.less_equal(seen, pc.if_else(is_sitemap, pa.scalar(self.sitemaps, TIME), pa.scalar(self.pages, TIME)))
+        newer = pc.and_(pc.less(seen, changed), pc.less_equal(changed, pa.scalar(self.now, TIME)))
+        is_due = pc.or_(pc.fill_null(old, False), pc.fill_null(newer, False))
+        return pc.and_(pc.equal(rows["state"], "fetched"), is_due)
+
+    def may_hold(self, seen: pq.Statistics | None, changed: pq.Statistics | None) -> bool:
+        """Whether a row group can have such rows, by the statistics of last_fetched_at and sitemap_lastmod."""
+        if seen is None:
+            return True
+        if not seen.has_min_max:  # nobody was visited
+            return False
+        return seen.min <= self.sitemaps or bool(changed and changed.has_min_max and changed.max > seen.min)
+
+
+def count_due(root: str, paths: Iterable[str], ripe: Ripe) -> int:
+    """How many rows of urls files tell of a page that is due again; it may have been visited since."""
+    return sum(len(keys) for path in paths for keys in _due_keys(root, path, ripe))
+
+
+def _due_keys(root: str, path: str, ripe: Ripe) -> Iterator[pa.Table]:
+    """The keys of those rows, by row group; one that holds none is known by its statistics."""
+    with open_parquet(root, path) as file:
+        for group in range(file.num_row_groups):
+            if ripe.may_hold(*(statistics(file, group, name) for name in ("last_fetched_at", "sitemap_lastmod"))):
+                rows = conform(file.read_row_group(group, _SEEN.names), _SEEN)
+                yield rows.select(["url_key"]).filter(ripe.mask(rows))
+
+
+def read_due_keys(path: str, root: str, ripe: Ripe, count: int) -> Iterator[Batch]:
+    """The keys of a urls file's rows that tell of a page that is due again, by partition."""
+    for keys in _due_keys(root, path, ripe):
+        yield from split(keys, "url_key", count)
+
+
+def revisits(
+    states: Iterable[dict[str, Any]], waiting: Iterable[dict[str, Any]], ripe: Ripe
+) -> Iterator[dict[str, Any]]:
+    """Rows of the frontier for the pages that are due again, if they do not wait there already.
+
+    `states` are rows of urls, several for a URL: the newest counts.
+    """
+    newest: dict[bytes, dict[str, Any]] = {}
+    for row in states:
+        if row["url_key"] not in newest or row["round"] >= newest[row["url_key"]]["round"]:
+            newest[row["url_key"]] = row
+    in_frontier = {row["url_key"] for row in waiting}
+    for key, row in sorted(newest.items()):
+        if ripe.holds(row) and key not in in_frontier:
+            kept = (
+                "url_key",
+                "url",
+                "host",
+                "depth",
+                "discovered_round",
+                "failures",
+                "kind",
+                "sitemap",
+            )
+            yield {
+                **{name: row[name] for name in kept},
+                **remembered(row),
+                "priority": row["score"],
+                "reason": "recrawl",
+                "referrer": row["discovered_from"],
+                "redirects": 0,
+            }
+
+
+class _WriteRevisitsFn(beam.DoFn):
+    def __init__(self, root: str, round_: int, ripe: Ripe) -> None:
+        self._root, self._round, self._ripe = root, round_, ripe
+
+    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[TableFile]:
+        _, sides = partition
+        states, waiting = from_ipc(sides["states"], URLS), from_ipc(sides["frontier"], FRONTIER)
+        rows = list(revisits(states.to_pylist(), waiting.to_pylist(), self._ripe))
+        writer = TableWriter(self._root, "frontier", self._round)
+        writer.write_rows(rows, {"recrawl": len(rows)})
+        if file := writer.close():
+            yield file
+
+
+class WriteRevisits(beam.PTransform):
+    """Write the frontier's rows for pages that are due again.
+
+    Takes {"states": URLS, "frontier": FRONTIER} by partition of url_key.
+    """
+
+    def __init__(self, root: str, round_: int, ripe: Ripe) -> None:
+        super().__init__()
+        self._fn = _WriteRevisitsFn(root, round_, ripe)
+
+    def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[TableFile]:
+        return sides | "WithFrontier" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)

@@ -1,0 +1,125 @@
+"""The frontier: what a round may fetch, and what it chooses."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from heapq import nsmallest
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..storage.tables import FRONTIER, conform, open_parquet
+from ..urls.canonical import neatness
+
+
+class Due(NamedTuple):
+    """A URL of the frontier, as the fetch step carries it."""
+
+    url_key: bytes
+    url: str
+    host: str
+    depth: int
+    priority: float
+    referrer: str | None
+    etag: str | None
+    last_modified: str | None
+    discovered_round: int
+    redirects: int
+    failures: int
+    digest: bytes | None = None
+    kind: str | None = None
+    sitemap: dict[str, Any] | None = None
+    links_without_news: bool | None = None
+
+
+def order(due: Due) -> tuple[int, float, str]:
+    """Breadth first; within a depth the highest priority; then the alphabet, so that runs agree."""
+    return (due.depth, -due.priority, due.url)
+
+
+def choose(queue: Iterable[Due], count: int, admit: Callable[[list[Due]], Iterable[Due]] | None = None) -> list[Due]:
+    """The first `count` URLs of a host, in order, each once, in its neatest spelling of the least depth.
+
+    `admit` takes all of them in that order, and gives those that may be visited, in another if it wants.
+    """
+    unique: dict[bytes, Due] = {}
+    for due in queue:
+        if due.url_key not in unique or _precedence(due) < _precedence(unique[due.url_key]):
+            unique[due.url_key] = due
+    if admit is None:
+        return nsmallest(count, unique.values(), key=order)
+    return sorted(itertools.islice(admit(sorted(unique.values(), key=order)), count), key=order)
+
+
+def _precedence(due: Due) -> tuple[int, tuple[int, str], float]:
+    """Of several rows of one URL, the smallest counts."""
+    return (due.depth, neatness(due.url), -due.priority)
+
+
+def group_by_host(rows: Iterable[Due]) -> dict[str, list[tuple]]:
+    """Rows by host, as plain tuples: Beam codes those fast, and NamedTuples by pickling."""
+    grouped: dict[str, list[tuple]] = {}
+    for row in rows:
+        grouped.setdefault(row.host, []).append(tuple(row))
+    return grouped
+
+
+def due_rows(batch: pa.Table, now: datetime) -> Iterator[Due]:
+    """The rows of a frontier batch whose time has come."""
+    columns = conform(batch, FRONTIER)
+    ripe = columns.filter(
+        pc.or_kleene(
+            pc.is_null(columns["due_at"]),
+            pc.less_equal(columns["due_at"], pa.scalar(now, FRONTIER.field("due_at").type)),
+        )
+    )
+    return map(Due._make, zip(*(ripe[name].to_pylist() for name in Due._fields), strict=True))
+
+
+def first_due(batch: pa.Table, held: Mapping[str, datetime], now: datetime) -> datetime:
+    """When the first of some frontier rows (columns host and due_at; at least one) may be asked for.
+
+    A URL is not asked for before its own time, nor before that of its host, if it is among the `held`.
+    """
+    firsts = batch.group_by("host").aggregate([("due_at", "min"), ("due_at", "count"), ("host", "count")]).to_pydict()
+    times = []
+    for host, due_at, timed, all_ in zip(*(firsts[name] for name in _FIRSTS), strict=True):
+        own = due_at if timed == all_ else now  # without a time: now
+        times.append(max(own, held.get(host, own)))
+    return min(times)
+
+
+_FIRSTS = ("host", "due_at_min", "due_at_count", "host_count")
+
+
+class _ReadDueFn(beam.DoFn):
+    def __init__(self, root: str, now: datetime) -> None:
+        self._root = root
+        self._now = now.astimezone(UTC)
+
+    def process(self, path: str) -> Iterator[tuple[str, list[tuple]]]:
+        with open_parquet(self._root, path) as file:
+            for group in range(file.num_row_groups):
+                yield from group_by_host(due_rows(file.read_row_group(group), self._now)).items()
+
+
+class ReadDue(beam.PTransform):
+    """The URLs of frontier files whose time has come, as (host, rows of Due as tuples)."""
+
+    def __init__(self, root: str, now: datetime, at_most: int | None) -> None:
+        super().__init__()
+        self._read = _ReadDueFn(root, now)
+        self._at_most = at_most
+
+    def expand(self, paths: beam.PCollection[str]) -> beam.PCollection[tuple[str, list[tuple]]]:
+        host_to_due = paths | "ReadDue" >> beam.ParDo(self._read)
+        if self._at_most is None:
+            return host_to_due
+        return (
+            host_to_due
+            | "Rows" >> beam.FlatMap(lambda pair: pair[1])
+            | "FirstOfAll" >> beam.combiners.Top.Smallest(self._at_most, key=lambda row: order(Due._make(row)))
+            | "ByHost" >> beam.FlatMap(lambda rows: group_by_host(map(Due._make, rows)).items())
+        )

@@ -1,0 +1,321 @@
+"""The state of every URL, and the next frontier: what a round's visits and links mean for them."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import apache_beam as beam
+import pyarrow as pa
+
+from ..aliases.apply import ALIAS, Classes, stand_ins
+from ..aliases.learn import InForce, by_class
+from ..aliases.rules import NO_RULES, Rules
+from ..duplicates.clusters import VERDICTS
+from ..outcomes import REQUESTED, RETRIED, Outcome
+from ..settings import Limits, Settings, Traps
+from ..storage.exchange import CANDIDATES, FACTS
+from ..storage.semi_join import Batch, split
+from ..storage.sitemap_terms import unite, with_news
+from ..storage.tables import FRONTIER, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet
+from ..traps.holds import Holds, hold
+from ..traps.judge import State, allows
+from ..urls.canonical import neatness, url_key
+
+Row = dict[str, Any]
+
+_STATES = {
+    Outcome.FETCHED: "fetched",
+    Outcome.NOT_MODIFIED: "fetched",
+    Outcome.REDIRECTED: "redirected",
+    Outcome.GONE: "gone",
+    Outcome.DENIED_ROBOTS: "denied",
+}
+TO_NO_AVAIL = ("failed", "gone", "denied")
+"""States of URLs that gave nothing."""
+
+DEAD_HOST = "dead_host"
+"""Why a URL has failed that was never asked for: too many failures of its host in a row."""
+
+_PERMANENT = (301, 308)  # RFC 9110, 15.4: the target stands for this URL from now on
+
+_FIRST_WAIT = timedelta(seconds=2)
+_LONGEST_WAIT = timedelta(days=1)
+
+
+def retry_at(failures: int, visited_at: datetime) -> datetime:
+    """When a URL is due again after trouble; the wait doubles with each failure, up to a day. Its host's is apart."""
+    return visited_at + min(_FIRST_WAIT * 2 ** min(failures - 1, 30), _LONGEST_WAIT)
+
+
+def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
+    """(the URL's new row, its row in the next frontier if it is to be visited again).
+
+    A URL that waits for its host does not count as tried; once the host has failed too often in a row, it waits no
+    longer. One that redirects to another spelling of itself is visited there.
+    """
+    outcome = Outcome(fact["outcome"])
+    unasked = outcome in (Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS)
+    waits = unasked and (fact["host_failures"] or 0) < limits.max_host_tries
+    failures = url["failures"]
+    if outcome in RETRIED and not unasked:
+        failures += 1
+    elif outcome in REQUESTED:
+        failures = 0
+    fails = outcome in RETRIED and not unasked and failures < limits.max_tries
+    again = waits or fails or fact["respelled"] is not None
+    due_at = retry_at(failures, fact["fetched_at"]) if fails else None
+    state = "due" if again else _STATES.get(outcome, "failed")
+    changed = url | {"state": state, "failures": failures, "next_fetch_at": due_at, "reason": outcome.value}
+    changed["url"] = fact["respelled"] or fact["url"]
+    is_moved = outcome is Outcome.REDIRECTED and fact["status"] in _PERMANENT and fact["respelled"] is None
+    changed["joined_to"] = url_key(fact["redirect_to"]) if is_moved and fact["redirect_to"] else None
+    if unasked and not waits:
+        changed["reason"] = DEAD_HOST
+    if fact["denied_meta"]:
+        changed["reason"] = Outcome.DENIED_META.value
+    if outcome in REQUESTED:
+        changed |= {"fetches": url["fetches"] + 1, "last_fetched_at": fact["fetched_at"], "last_status": fact["status"]}
+    if outcome is Outcome.FETCHED:
+        changed |= {name: fact[name] for name in ("digest", "etag", "last_modified")}
+        changed["changes"] = url["changes"] + (url["digest"] not in (None, fact["digest"]))
+    if not again:
+        return changed, None
+    reason = "deferred" if outcome is Outcome.DEFERRED else "retry"
+    row = {name: fact[name] for name in ("url_key", "url", "host", "depth", "priority", "referrer", "redirects")}
+    row |= remembered(changed) | {name: changed.get(name) for name in ("kind", "sitemap")}
+    row["links_without_news"] = fact["links_without_news"]
+    row |= {"reason": reason, "due_at": due_at, "failures": failures, "discovered_round": fact["discovered_round"]}
+    if fact["respelled"] is not None:
+        row |= {"url": fact["respelled"], "reason": "new", "redirects": fact["redirects"] + 1}
+    return changed, row
+
+
+def remembered(url: Row) -> Row:
+    """What the next visit of a URL is told of earlier ones: nothing of a near duplicate, or of a page that is NOINDEX.
+
+    So it is fetched and judged as if for the first time: it takes the place of its representative if that has changed,
+    and is indexed if it may be by now, though its content is the same.
+    """
+    is_unindexed = url.get("near_duplicate_of") is not None or url.get("reason") == Outcome.DENIED_META
+    return {name: None if is_unindexed else url.get(name) for name in ("etag", "last_modified", "digest")}
+
+
+def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
+    """(row of urls, row of the frontier) of a URL that was never seen before."""
+    shared = {name: candidate[name] for name in ("url_key", "url", "host", "depth", "kind", "sitemap")}
+    shared |= {"discovered_round": round_}
+    url = shared | {
+        "state": "due",
+        "score": candidate["score"],
+        "discovered_from": candidate["referrer"],
+        "fetches": 0,
+        "failures": 0,
+        "changes": 0,
+        "sitemap_lastmod": candidate["sitemap_lastmod"],
+    }
+    frontier = shared | {
+        "priority": candidate["score"],
+        "reason": "new",
+        "referrer": candidate["referrer"],
+        "redirects": candidate["redirects"],
+        "failures": 0,
+        "links_without_news": candidate["links_without_news"],
+    }
+    return url, frontier
+
+
+def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
+    """Each candidate once: scores add up, the rest is of the one with the least depth (then spelling, redirects, …).
+
+    What sitemaps say of it is united.
+    """
+    merged: dict[bytes, Row] = {}
+    for row in sorted(candidates, key=lambda r: (*_precedence(r), r["redirects"], r["referrer"])):
+        first = merged.get(row["url_key"])
+        merged[row["url_key"]] = _merged(first, row) if first else row
+    return merged
+
+
+def _merged(first: Row, row: Row) -> Row:
+    lastmods = [time for time in (first["sitemap_lastmod"], row["sitemap_lastmod"]) if time]
+    return first | {
+        "score": first["score"] + row["score"],
+        "kind": first["kind"] or row["kind"],
+        "sitemap": unite(first["sitemap"], row["sitemap"]),
+        "sitemap_lastmod": max(lastmods, default=None),
+        "links_without_news": bool(first["links_without_news"] and row["links_without_news"]),
+    }
+
+
+def _precedence(row: Row) -> tuple[int, tuple[int, str]]:
+    """Of several ways to a URL the smallest counts: the least depth, and there the neatest spelling."""
+    return (row["depth"], neatness(row["url"]))
+
+
+def found_again(candidate: Row, url: Row, due: Row | None) -> tuple[Row, Row] | None:
+    """(the URL's new row, its new row in the next frontier) if a link to a known URL tells something new; else None.
+
+    `due` is its row in the next frontier so far. A URL that was asked for keeps its spelling while it is due, because
+    a redirect may have led there; one that was visited to no avail gets another chance in a neater spelling, because
+    robots.txt may shut out, or the site forget, what a session or a counter added. A link from a page with news frees
+    what a trap holds because there was none.
+    """
+    way: Row = {}
+    if due is None:
+        is_freed = url["state"] == State.TRAPPED and not candidate["links_without_news"]
+        is_neater = url["state"] in TO_NO_AVAIL and neatness(candidate["url"]) < neatness(url["url"])
+        if not is_freed and not is_neater:
+            return None
+        changed, row = discovered(candidate, url["discovered_round"])
+        kept = {name: changed[name] for name in ("url", "depth", "state", "failures")}
+        return url | kept | {"next_fetch_at": None}, row
+    if not url["fetches"] and _precedence(candidate) < _precedence(due):
+        way = {name: candidate[name] for name in ("url", "depth", "redirects")}
+    elif candidate["depth"] < due["depth"]:  # its own links may then be within the depth limit
+        way = {name: candidate[name] for name in ("depth", "redirects")}
+    if due["links_without_news"] and not candidate["links_without_news"]:
+        way["links_without_news"] = False
+    if not way:
+        return None
+    return url | {name: way[name] for name in ("url", "depth") if name in way}, due | way
+
+
+def advance(
+    candidates: Iterable[Row], facts: Iterable[Row], earlier: Iterable[Row], frontier: Iterable[Row], *,
+    near: Iterable[Row] = (), round_: int, limits: Limits, rules: Rules = NO_RULES,
+) -> tuple[list[Row], list[Row]]:  # fmt: skip
+    """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
+
+    `earlier` holds what is known of the candidates' and the visited URLs (more does no harm), the newest row of a key
+    counting; `frontier` what was due; `near` verdicts on the visited. A due URL without a visit stays in the frontier
+    (SPEC B5): nothing is lost. URLs that the rules say are aliases are held back; all that is known of such URLs is in
+    one partition.
+    """
+    known: dict[bytes, Row] = {}
+    for row in earlier:
+        if row["url_key"] not in known or row["round"] >= known[row["url_key"]]["round"]:
+            known[row["url_key"]] = row
+    changed: dict[bytes, Row] = {}
+    due: dict[bytes, Row] = {}
+    visited = set()
+    representatives = {row["url_key"]: row["near_duplicate_of"] for row in near}
+    for fact in facts:
+        key = fact["url_key"]
+        visited.add(key)
+        changed[key], again = after_visit(known[key], fact, limits)
+        if fact["outcome"] == Outcome.FETCHED:
+            changed[key]["near_duplicate_of"] = representatives.get(key)
+        if again:
+            due[key] = again
+    for row in frontier:
+        key = row["url_key"]
+        if key not in visited and (key not in due or _precedence(row) < _precedence(due[key])):
+            due[key] = row | {"reason": "deferred"} if row["reason"] in ("new", "seed") else row
+    found = merge_candidates([*candidates, *stand_ins(changed.values())])
+    classes = Classes(rules, known, changed, due, round_)
+    for key, candidate in found.items():
+        if classes.hold(candidate):
+            continue
+        if key not in known or known[key]["state"] == ALIAS:
+            changed[key], due[key] = discovered(candidate, round_)
+            continue
+        url = changed.get(key, known[key])
+        if (news := with_news(url, candidate)) is not url:
+            changed[key] = news
+            if news["sitemap"] != url["sitemap"]:
+                changed[key] = news | {"state": "due"}
+                due[key] = due.get(key, discovered(candidate, round_)[1]) | {"sitemap": news["sitemap"]}
+        if again_found := found_again(candidate, changed.get(key, known[key]), due.get(key)):
+            changed[key], due[key] = again_found
+    rows = [changed[key] | {"round": round_} for key in sorted(changed)]
+    return rows, [due[key] for key in sorted(due)]
+
+
+class _AdvanceFn(beam.DoFn):
+    def __init__(self, root: str, round_: int, limits: Limits, traps: Traps) -> None:
+        self._root, self._round, self._limits, self._traps = root, round_, limits, traps
+
+    def process(
+        self, partition: tuple[int, Iterable[tuple[str, bytes]]], in_force: InForce, held: list[tuple]
+    ) -> Iterator[TableFile]:
+        sides: dict[str, list[bytes]] = {}
+        for side, batch in partition[1]:
+            sides.setdefault(side, []).append(batch)
+        schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS}
+        rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
+        urls, frontier = advance(**rows, round_=self._round, limits=self._limits, rules=in_force.rules)
+        urls, frontier = hold(urls, frontier, rows["earlier"], Holds(held, allows(self._traps.allow)), self._round)
+        for table, round_, part in (("urls", self._round, urls), ("frontier", self._round + 1, frontier)):
+            writer = TableWriter(self._root, table, round_)
+            writer.write_rows(part, _count(part, "reason" if table == "frontier" else "state"))
+            if file := writer.close():
+                yield file
+
+
+def _count(rows: list[Row], column: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row[column]] = counts.get(row[column], 0) + 1
+    return counts
+
+
+class AdvanceUrls(beam.PTransform):
+    """Let the URLs found and visited meet those of all earlier rounds; writes urls and the next frontier.
+
+    Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS} by
+    partition of url_key, the rules of aliases by which URLs are one, and what is known of the hosts that have traps
+    (`Held`), which hold back a part of the frontier.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        round_: int,
+        settings: Settings,
+        partitions: int,
+        in_force: "beam.PCollection[InForce]",
+        held: "beam.PCollection[tuple]",
+    ) -> None:
+        super().__init__()
+        self._fn = _AdvanceFn(root, round_, settings.limits, settings.traps)
+        self._partitions = partitions
+        self._in_force, self._held = beam.pvalue.AsSingleton(in_force), beam.pvalue.AsList(held)
+
+    def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[TableFile]:
+        tagged = tuple(side | f"Tag{name.title()}" >> beam.Map(_tag, name) for name, side in sides.items())
+        return (
+            tagged
+            | "Sides" >> beam.Flatten()
+            | "ByClass" >> beam.FlatMap(_by_class, self._in_force, self._partitions)
+            | "GroupByClass" >> beam.GroupByKey()
+            | "Advance" >> beam.ParDo(self._fn, self._in_force, self._held)
+        )
+
+
+def _tag(batch: Batch, side: str) -> tuple[str, Batch]:
+    return side, batch
+
+
+def _by_class(tagged: tuple[str, Batch], in_force: InForce, count: int) -> Iterator[tuple[int, tuple[str, bytes]]]:
+    side, batch = tagged
+    yield from ((number, (side, data)) for number, data in by_class(batch, in_force, count))
+
+
+def read_frontier(path: str, root: str, count: int) -> Iterator[Batch]:
+    """The rows of a frontier file, by partition."""
+    with open_parquet(root, path) as file:
+        for group in range(file.num_row_groups):
+            yield from split(conform(file.read_row_group(group), FRONTIER), "url_key", count)
+
+
+def read_held(path: str, held: list[tuple], root: str, count: int, traps: Traps) -> Iterator[Batch]:
+    """The rows of a frontier file that traps hold back, by partition."""
+    holds = Holds(held, allows(traps.allow))
+    if not holds:
+        return
+    with open_parquet(root, path) as file:
+        for group in range(file.num_row_groups):
+            rows = conform(file.read_row_group(group), FRONTIER)
+            yield from split(
+                rows.filter(pa.array([holds(row) for row in rows.to_pylist()], pa.bool_())), "url_key", count
+            )

@@ -1,0 +1,1 @@
+"""HTTP: addresses, DNS, connections, requests, and the bounded reading of responses."""

@@ -1,0 +1,170 @@
+"""Ask one host for one thing at a time: the thin acting shell around sockets and HTTP libraries."""
+
+import functools
+import http.client
+import ipaddress
+import socket
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import requests
+import urllib3
+
+from ..outcomes import Outcome
+from ..settings import Fetch
+from . import media_types
+from .address_guard import BlockedAddress, Resolver, connect, is_loopback
+from .connect import Dialer, OpenSocket, Proxy, refused, through
+from .deadline_socket import Exchange
+from .errors import TOO_SLOW, Trouble, trouble
+from .reply import Reply, wanted
+from .request_headers import own_headers
+from .requests_transport import ThroughRequests
+from .response_body import Body, Pace, Room, read_body
+from .transport import Answer, Direct, Transport
+
+_TYPES = media_types.HTML | media_types.TEXT
+_UNWANTED = "its media type is of no kind that documents.kinds names"
+_ROOM = 32 << 20  # bytes that the bodies of a worker may take at a time, or three of the longest
+_REDIRECT_BODY = 65_536  # nobody reads it; but a short one leaves the connection for the next request
+
+
+class Client(Protocol):
+    """Asks one host. Never raises for what a server does: trouble is in the Reply."""
+
+    def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
+        """The reply; the body of an unwanted media type is not read, unless any will do."""
+
+    def abort(self) -> None:
+        """Cut the request under way, from another thread."""
+
+    def forget(self) -> None:
+        """The last reply was handed on: its body takes no room here any more."""
+
+    def close(self) -> None: ...
+
+
+def opener(
+    fetch: Fetch,
+    public: bool,
+    types: frozenset[str] = _TYPES,
+    resolver: Resolver = socket.getaddrinfo,
+) -> "Callable[[], HostClient]":
+    """What opens a client for a host; names are looked up by the resolver, or by a proxy if there is one.
+
+    `types` are the media types of which a body is read.
+    A robot without a name and a contact is not `public`: loopback is all it asks.
+    """
+    allowed = allowed_networks(fetch)
+    if not public:
+        resolver = functools.partial(_loopback_only, resolver)
+    proxy = Proxy.of(fetch.proxy)
+    open_socket: OpenSocket = functools.partial(connect, allowed=allowed, resolver=resolver)
+    if proxy:
+        open_socket = through(proxy, allowed, public)
+    room = Room(max(_ROOM, 3 * fetch.max_body_bytes))
+    return functools.partial(HostClient, fetch, open_socket, _TRANSPORTS[fetch.client], room, types)
+
+
+_TRANSPORTS: dict[str, Callable[[Dialer, int], Transport]] = {"direct": Direct, "requests": ThroughRequests}
+
+
+def allowed_networks(fetch: Fetch) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """The ranges of special addresses that the settings allow."""
+    return [ipaddress.ip_network(text) for text in fetch.allow_addresses]
+
+
+def _loopback_only(resolver: Resolver, host: str, *args: Any, **kwargs: Any) -> list[Any]:
+    found = resolver(host, *args, **kwargs)
+    if not any(is_loopback(str(sockaddr[0])) for *_, sockaddr in found):
+        raise BlockedAddress(host, str(found[0][4][0]), "not loopback, and the robot has no name and contact")
+    return [entry for entry in found if is_loopback(str(entry[4][0]))]
+
+
+class HostClient:
+    """A Client that keeps a connection to its host alive. `transport` is what sends requests."""
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        open_socket: OpenSocket,
+        transport: Callable[[Dialer, int], Transport] = Direct,
+        room: Room | None = None,
+        types: frozenset[str] = _TYPES,
+    ) -> None:
+        self._fetch = fetch
+        self._types = types
+        self._room = room or Room(_ROOM)
+        self._held = 0  # bytes of the room
+        self._exchange = Exchange(fetch.read_timeout)
+        self._dialer = Dialer(fetch, open_socket, self._exchange)
+        self._transport = transport(self._dialer, fetch.max_header_bytes)
+
+    def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
+        self.forget()
+        exchange = self._exchange
+        exchange.begin(self._fetch.total_timeout)
+        if own := own_headers(self._fetch, url):
+            names = {name.lower() for name in own}
+            headers = {name: value for name, value in headers.items() if name.lower() not in names} | own
+        reply = self._ask(url, headers, any_type)
+        if (reply.trouble, reply.status, exchange.kept) == (Outcome.CONNECT_ERROR, None, True):
+            # The server closed a connection that was kept, as it may at any time (RFC 9112, 9.5).
+            reply = self._ask(url, headers, any_type)
+        if exchange.was_cut:  # an answer that was cut may look like a short one
+            reply = Reply(trouble=Outcome.TIMEOUT, error=TOO_SLOW)
+            self.close()
+        address = exchange.line.address if exchange.line else None
+        return reply._replace(address=address, elapsed=exchange.elapsed())
+
+    def abort(self) -> None:
+        self._exchange.cut()
+
+    def forget(self) -> None:
+        self._room.give_back(self._held)
+        self._held = 0
+
+    def close(self) -> None:
+        self.forget()
+        self._transport.close()
+
+    def _ask(self, url: str, headers: Mapping[str, str], any_type: bool) -> Reply:
+        try:
+            answer = self._transport.ask(url, headers)
+        except _TROUBLES as error:
+            self._transport.close()
+            return _failed(trouble(error))
+        body = Body(b"")
+        try:
+            if answer.status == 407 and self._dialer.proxy:
+                return _failed(refused(answer.status))
+            is_page = answer.status < 300 and answer.status != 206  # a part was never asked for
+            if is_page and not any_type and not wanted(answer.fields, self._types):
+                return Reply(answer.status, answer.fields, trouble=Outcome.UNWANTED_TYPE, error=_UNWANTED)
+            body = self._read(answer)
+            self._held = body.held
+        finally:
+            answer.close()
+            if not body.ended:
+                self._transport.close()
+        reply = _failed(body.trouble) if body.trouble else Reply()
+        return reply._replace(status=answer.status, headers=answer.fields, body=body.data, truncated=body.truncated)
+
+    def _read(self, answer: Answer) -> Body:
+        encoding = ",".join(value for name, value in answer.fields if name.lower() == "content-encoding")
+        limit = self._fetch.max_body_bytes
+        if 300 <= answer.status < 400:
+            limit = min(limit, _REDIRECT_BODY)
+        pace = Pace(self._fetch.min_rate, self._fetch.read_timeout, time.monotonic())
+        return read_body(answer.read1, encoding, limit, pace, time.monotonic, self._take, self._room.give_back)
+
+    def _take(self, count: int) -> None:
+        self._room.take(count, self._exchange.patience(self._fetch.total_timeout))
+
+
+_TROUBLES = (Trouble, OSError, http.client.HTTPException, urllib3.exceptions.HTTPError, requests.RequestException)
+
+
+def _failed(trouble: Trouble) -> Reply:
+    return Reply(trouble=trouble.outcome, error=trouble.text)

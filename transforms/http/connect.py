@@ -1,0 +1,153 @@
+"""Open the connection for a request: to the host itself or through a proxy, with TLS where the URL asks for it."""
+
+import dataclasses
+import functools
+import ipaddress
+import socket
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import requests
+
+from ..outcomes import Outcome
+from ..settings import Fetch
+from ..urls.canonical import host
+from .address_guard import BlockedAddress, Network, blocked, connect, is_loopback, literal_loopback
+from .deadline_socket import Exchange, Line
+from .errors import Trouble, trouble
+from .request_headers import basic
+from .response_head import read_head
+
+OpenSocket = Callable[[str, int, float], tuple[socket.socket, str | None]]
+"""Connects to (host, port) within a timeout; gives the socket and the host's address, if that is known."""
+
+_ANYWHERE = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0"))
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class Origin(NamedTuple):
+    """Whom a connection leads to."""
+
+    scheme: str
+    host: str  # without the brackets of an IPv6 address
+    port: int
+
+    @classmethod
+    def of(cls, url: str) -> "Origin":
+        """The origin of a canonical URL."""
+        parts = urlsplit(url)
+        return cls(parts.scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS[parts.scheme])
+
+
+@dataclasses.dataclass(frozen=True)
+class Proxy:
+    """A proxy for HTTP, and what it is told with each request."""
+
+    host: str
+    port: int
+    headers: dict[str, str] = dataclasses.field(repr=False)
+
+    @classmethod
+    def of(cls, url: str) -> "Proxy | None":
+        """The proxy of a URL as `http://USER:PASSWORD@HOST:PORT`; None for an empty one."""
+        if not url:
+            return None
+        parts = urlsplit(url)
+        headers = {}
+        if parts.username is not None:
+            headers["Proxy-Authorization"] = basic(f"{unquote(parts.username)}:{unquote(parts.password or '')}")
+        return cls(parts.hostname or "", parts.port or 80, headers)
+
+
+def through(proxy: Proxy, allowed: Sequence[Network], public: bool) -> OpenSocket:
+    """What connects to the proxy, for hosts that may be asked.
+
+    The proxy resolves names, so only a host that says by itself where it leads can be judged here; without `public`,
+    any other is refused. The proxy's own address is the operator's business.
+    """
+
+    def open_socket(host: str, port: int, timeout: float) -> tuple[socket.socket, None]:
+        address = _literal(host)
+        if address and (reason := blocked(address, allowed)):
+            raise BlockedAddress(host, address, reason)
+        if not public and not (address and is_loopback(address)):
+            raise BlockedAddress(host, "a proxy", "not loopback, and the robot has no name and contact")
+        try:
+            return connect(proxy.host, proxy.port, timeout, _ANYWHERE)[0], None
+        except OSError as error:
+            raise Trouble(Outcome.CONNECT_ERROR, f"the proxy cannot be reached: {trouble(error).text}") from error
+
+    return open_socket
+
+
+def _literal(host: str) -> str | None:
+    """The address that a host is, in any spelling that the system reads as one; None for a name."""
+    try:
+        return str(socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)[0][4][0])
+    except (OSError, ValueError):
+        return "127.0.0.1" if literal_loopback(host) else None
+
+
+class Dialer:
+    """Opens the connections of one client."""
+
+    def __init__(self, fetch: Fetch, open_socket: OpenSocket, exchange: Exchange) -> None:
+        self._fetch = fetch
+        self._open_socket = open_socket
+        self._exchange = exchange
+        self.proxy = Proxy.of(fetch.proxy)
+
+    def dial(self, origin: Origin) -> Line:
+        """A connection on which requests for the origin can be sent; any failure is a Trouble."""
+        limit = self._fetch.connect_timeout
+        self._exchange.line, self._exchange.kept = None, False
+        try:
+            sock, address = self._open_socket(origin.host, origin.port, self._exchange.patience(limit))
+        except OSError as error:
+            raise trouble(error) from error
+        self._exchange.connected()
+        line = Line(sock, address, self._exchange)
+        try:
+            if origin.scheme == "https":
+                if self.proxy:
+                    self._tunnel(line, self.proxy, origin)
+                line.secure(tls_context(self._fetch.verify_tls), origin.host, limit)
+        except Trouble:
+            line.close()
+            raise
+        return line
+
+    def request(self, url: str, headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+        """The target and the headers that go out for a GET of a canonical URL; who forwards it needs all of it."""
+        if self.proxy and url.startswith("http:"):
+            return url, {"Host": host(url), **headers, **self.proxy.headers}
+        return "/" + url.split("/", 3)[3], {"Host": host(url), **headers}
+
+    def _tunnel(self, line: Line, proxy: Proxy, origin: Origin) -> None:
+        """Have the proxy pass on bytes to and from the origin (RFC 9110, 9.3.6)."""
+        authority = f"[{origin.host}]:{origin.port}" if ":" in origin.host else f"{origin.host}:{origin.port}"
+        fields = {"Host": authority, **proxy.headers}
+        lines = [f"CONNECT {authority} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
+        line.sendall("".join(f"{text}\r\n" for text in [*lines, ""]).encode("latin-1"))
+        with line.makefile() as incoming:
+            status = read_head(incoming.readline, self._fetch.max_header_bytes).status
+        if not 200 <= status < 300:
+            raise refused(status)
+
+
+def refused(status: int) -> Trouble:
+    """What it means that a proxy does not do as it is told: nothing is known of the host."""
+    return Trouble(Outcome.CONNECT_ERROR, f"the proxy refuses with status {status}")
+
+
+@functools.cache
+def tls_context(verify: bool) -> ssl.SSLContext:
+    """Our side of TLS, once a process: to read all certificates of authorities takes longer than many handshakes."""
+    context = ssl.create_default_context(cafile=requests.certs.where())
+    context.set_alpn_protocols(["http/1.1"])
+    if not verify:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context

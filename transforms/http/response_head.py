@@ -1,0 +1,113 @@
+"""The head of an answer, by RFC 9112: what it says, and where its body ends."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..outcomes import Outcome
+from .errors import Trouble
+
+_MOST_LINES = 256
+_MOST_INTERIM = 100  # answers before the answer: 100 Continue, 102 Processing, 103 Early Hints
+
+_STATUS_LINE = re.compile(rb"HTTP/1\.(\d)[ \t]+([1-9]\d\d)(?:[ \t].*)?\r?\n")
+_LENGTH = re.compile(r"\d{1,18}", re.ASCII)
+_UNSAFE = str.maketrans("\r\n\0", "   ")  # in a header that may be sent back (RFC 9110, 5.5)
+_FRAMING = frozenset({"transfer-encoding", "content-length", "connection"})
+
+
+class Head(NamedTuple):
+    """The final status line, and the headers below it."""
+
+    status: int
+    version: int  # of HTTP, 10 or 11
+    fields: list[tuple[str, str]]  # in order; names as they came, bytes read as Latin-1
+
+
+class Framing(NamedTuple):
+    """How to read a body."""
+
+    chunked: bool
+    length: int | None  # in bytes; None: it is chunked, or ends with the connection
+    closes: bool  # the connection ends with the answer
+
+
+def read_head(readline: Callable[[int], bytes], limit: int) -> Head:
+    """The head of an answer of at most `limit` bytes, with all interim answers before it (RFC 9110, 15.2).
+
+    Trouble: connect_error if nothing comes at all, too_long beyond the limit or 256 lines, else bad_response. Lines
+    that are no headers are passed over, as browsers do.
+    """
+    for _ in range(1 + _MOST_INTERIM):
+        line = readline(limit + 1)
+        if not line:
+            raise Trouble(Outcome.CONNECT_ERROR, "the server hung up without an answer")
+        if not line.startswith(b"HTTP/"):
+            raise Trouble(Outcome.BAD_RESPONSE, "the answer does not begin as HTTP does")
+        limit -= _checked(line, limit)
+        if not (match := _STATUS_LINE.fullmatch(line)):
+            raise Trouble(Outcome.BAD_RESPONSE, "the answer begins with a status line that is none")
+        status = int(match[2])
+        fields: list[tuple[str, str]] = []
+        for _ in range(_MOST_LINES + 1):
+            line = readline(limit + 1)
+            limit -= _checked(line, limit)
+            if line in (b"\r\n", b"\n"):
+                break
+            _add(fields, line.decode("latin-1"))
+        else:
+            raise Trouble(Outcome.TOO_LONG, f"the head of the answer has more than {_MOST_LINES} lines")
+        if status >= 200 or status == 101:
+            return Head(status, 10 if match[1] == b"0" else 11, fields)
+    raise Trouble(Outcome.BAD_RESPONSE, f"more than {_MOST_INTERIM} interim answers")
+
+
+def framing(head: Head) -> Framing:
+    """Where the body of an answer to a GET ends (RFC 9112, 6.3); bad_response if that cannot be known."""
+    found: dict[str, list[str]] = {name: [] for name in _FRAMING}
+    for name, value in head.fields:
+        if (name := name.lower()) in _FRAMING:
+            found[name] += [token.strip().lower() for token in value.split(",")]
+    options = found["connection"]
+    closes = "close" in options or (head.version == 10 and "keep-alive" not in options)
+    if head.status in (101, 204, 304):
+        return Framing(False, 0, closes or head.status == 101)
+    lengths = set(found["content-length"])
+    codings = [coding for coding in found["transfer-encoding"] if coding not in ("", "identity")]
+    if codings not in ([], ["chunked"]):
+        raise Trouble(Outcome.BAD_RESPONSE, "a transfer-encoding that was not asked for")
+    if codings:
+        return Framing(True, None, closes or bool(lengths))  # the length is a lie, and maybe meant as one
+    if len(lengths) > 1:
+        raise Trouble(Outcome.BAD_RESPONSE, "several values of content-length")
+    if not lengths:
+        return Framing(False, None, True)
+    length = lengths.pop()
+    if not _LENGTH.fullmatch(length):
+        raise Trouble(Outcome.BAD_RESPONSE, "a content-length that is no number")
+    return Framing(False, int(length), closes)
+
+
+def _checked(line: bytes, limit: int) -> int:
+    """The length of a line that is whole."""
+    if len(line) > limit:
+        raise Trouble(Outcome.TOO_LONG, "the head of the answer is longer than fetch.max_header_bytes")
+    if not line.endswith(b"\n"):
+        raise Trouble(Outcome.BAD_RESPONSE, "the head of the answer ends too early")
+    return len(line)
+
+
+def _add(fields: list[tuple[str, str]], line: str) -> None:
+    if line[0] in " \t":  # a header of several lines, as they once were allowed (RFC 9112, 5.2)
+        if fields:
+            name, value = fields[-1]
+            fields[-1] = name, f"{value} {_value(line)}"
+        return
+    name, colon, value = line.partition(":")
+    if colon and (name := name.strip(" \t")):
+        fields.append((name, _value(value)))
+
+
+def _value(text: str) -> str:
+    text = text.strip(" \t\r\n")
+    return text if text.isprintable() else text.translate(_UNSAFE)

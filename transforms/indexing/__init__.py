@@ -1,0 +1,1 @@
+"""The index: text analysis, inverted segments, their files, merging, tombstones and verification."""

@@ -1,0 +1,47 @@
+"""What the link graph adds to an index segment: the anchors of the links to its documents, and their rank.
+
+A segment is written before most of the links to its pages are known, and never changed. So this lies in a folder of
+its own: `postings` and `forms` of the field `anchors`, and `docs` with `length_anchors` and `link_rank`, a row for each
+document of the segment, in its order. The newest folder of a segment counts.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .invert import Inverted, invert
+from .segment_files import write_opening
+from .write_segment import DOCS, with_lengths, write_terms
+
+MERGED = "merged"
+"""The name of what is written with a merged segment."""
+
+
+def links_folder(segment: str, name: str) -> str:
+    """The folder, of those with this name, that has what links say of a segment."""
+    return segment.replace("index/", f"index/links-{name}/", 1)
+
+
+def write_links(
+    root: str,
+    folder: str,
+    languages: Sequence[str | None],
+    anchors: Sequence[Sequence[str]],
+    link_ranks: npt.NDArray[np.float64],
+) -> None:
+    """Write what links say of the documents of a segment, given in its order.
+
+    `anchors` are the texts that count, each as often as it counts; `link_ranks` are relative to the mean of all pages.
+    """
+    index = invert({"anchors": ["\n".join(texts) for texts in anchors]})
+    docs = with_lengths(pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
+    write_link_index(root, folder, languages, [index], docs)
+
+
+def write_link_index(
+    root: str, folder: str, languages: Sequence[str | None], blocks: Iterable[Inverted], docs: pa.Table
+) -> None:
+    """The same for anchors that are inverted already, in blocks as in `write_terms`, and `docs` with their lengths."""
+    write_opening(root, f"{folder}/{DOCS}", docs, write_terms(root, folder, blocks, languages))

@@ -1,0 +1,175 @@
+"""Merge index segments: the result is what indexing their documents together would have given.
+
+Nothing is analysed anew. Postings of all parts are sorted by term and new document number, as pairs in one number;
+those of documents that are left out fall away, and terms that nobody has any more with them.
+"""
+
+import bisect
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..storage.list_offsets import offsets, ranges
+from .invert import OWN_FIELDS, PHRASE_FIELDS, Inverted, Longs
+from .link_folders import write_link_index
+from .read_segment import read_blocks, read_file, read_rows
+from .write_segment import DOCS, DOCSTORE, DOCSTORE_GROUP, in_order, write_index
+
+Bools = npt.NDArray[np.bool_]
+
+ROWS = 256 * DOCSTORE_GROUP
+"""Documents whose texts are in memory at a time."""
+
+
+class Part(NamedTuple):
+    """A segment that is merged with others."""
+
+    folder: str
+    links: str | None  # the folder with what links say of it
+    alive: Bools  # its documents that are kept
+
+
+def merge(parts: Sequence[Inverted], numbers: Sequence[Longs], documents: int) -> Inverted:
+    """One index of so many documents: `numbers[k][d]` is the new number of document d of part k, or -1: it is left out.
+
+    The parts have the same fields.
+    """
+    terms = sorted(set[str]().union(*(part.terms for part in parts)))
+    place = {term: number for number, term in enumerate(terms)}
+    kept = [number[part.docs] >= 0 for part, number in zip(parts, numbers, strict=True)]
+    keys, counts, firsts, begin = [], [], [], 0
+    for part, number, keep in zip(parts, numbers, kept, strict=True):
+        places = np.fromiter(map(place.__getitem__, part.terms), np.int64, len(part.terms))
+        keys.append((np.repeat(places, np.diff(part.starts)) << 32 | number[part.docs])[keep])
+        count = _positions_of_postings(part)
+        counts.append(count[keep])
+        firsts.append((begin + np.cumsum(count) - count)[keep])
+        begin += len(part.positions)
+    key, count = np.concatenate(keys), np.concatenate(counts)
+    order = np.argsort(key, kind="stable")  # it merges runs that are sorted already, and those of the parts are
+    key, count = key[order], count[order]
+    used, term = np.unique(key >> 32, return_inverse=True)
+    starts = offsets(np.bincount(term, minlength=len(used)))
+    positions = np.concatenate([part.positions for part in parts])
+    return Inverted(
+        [terms[number] for number in used.tolist()],
+        starts,
+        (key & 0xFFFFFFFF).astype(np.int32),
+        {
+            field: np.concatenate([p.frequencies[field][keep] for p, keep in zip(parts, kept, strict=True)])[order]
+            for field in parts[0].frequencies
+        },
+        offsets(count)[starts],
+        positions[ranges(np.concatenate(firsts)[order], count)],
+        {field: _renumbered([p.lengths[field] for p in parts], numbers, documents) for field in parts[0].lengths},
+    )
+
+
+def merge_blocks(parts: Sequence[Iterator[Inverted]], numbers: Sequence[Longs]) -> Iterator[Inverted]:
+    """The same for parts that come in blocks of terms, in their order; so does the result, without lengths.
+
+    In memory is a block of each part, or all postings of a term that has more of them.
+    """
+    heads = [next(part) for part in parts]
+    while True:
+        last = min((head.terms[-1] for head in heads if head.terms), default="")  # what all parts have read up to
+        cuts = [bisect.bisect_right(head.terms, last) for head in heads]
+        yield merge([terms_of(head, 0, cut) for head, cut in zip(heads, cuts, strict=True)], numbers, 0)
+        heads = [terms_of(head, cut, len(head.terms)) for head, cut in zip(heads, cuts, strict=True)]
+        heads = [head if head.terms else next(part, head) for head, part in zip(heads, parts, strict=True)]
+        if not any(head.terms for head in heads):
+            return
+
+
+def merge_segments(root: str, parts: Sequence[Part], folder: str, links: str) -> bool:
+    """Write one segment of all documents that are kept, and to `links` what links say of them.
+
+    Whether any part had links: only then are they written. At least one document must be kept.
+    """
+    docs = _concat([read_file(root, f"{part.folder}/{DOCS}") for part in parts], parts)
+    order = in_order(docs)
+    numbers = _numbers([part.alive for part in parts], order)
+    docs = docs.take(order)
+    blocks = merge_blocks([read_blocks(root, part.folder, OWN_FIELDS) for part in parts], numbers)
+    write_index(
+        root, folder, blocks, docs, _merged_rows(root, [f"{part.folder}/{DOCSTORE}" for part in parts], numbers)
+    )
+    if not any(part.links for part in parts):
+        return False
+    of_links = _concat([_read_links(root, part) for part in parts], parts).take(order)
+    found = [read_blocks(root, part.links, ["anchors"]) if part.links else iter([_NOTHING]) for part in parts]
+    write_link_index(root, links, docs["language"].to_pylist(), merge_blocks(found, numbers), of_links)
+    return True
+
+
+_NONE, _BEGIN = np.empty(0, np.int32), np.zeros(1, np.int64)
+_NOTHING = Inverted([], _BEGIN, _NONE, {"anchors": _NONE}, _BEGIN, _NONE, {})
+
+
+def terms_of(index: Inverted, first: int, end: int) -> Inverted:
+    """The index of some of its terms, without lengths."""
+    postings = slice(index.starts[first], index.starts[end])
+    positions = slice(index.position_starts[first], index.position_starts[end])
+    return Inverted(
+        index.terms[first:end],
+        index.starts[first : end + 1] - index.starts[first],
+        index.docs[postings],
+        {field: frequency[postings] for field, frequency in index.frequencies.items()},
+        index.position_starts[first : end + 1] - index.position_starts[first],
+        index.positions[positions],
+        {},
+    )
+
+
+def _merged_rows(root: str, paths: Sequence[str], numbers: Sequence[Longs]) -> Iterator[pa.Table]:
+    """The rows of files about the documents of each part, by their new numbers, some at a time."""
+    documents = sum(int((number >= 0).sum()) for number in numbers)
+    for start in range(0, documents, ROWS):
+        tables, places = [], []
+        for path, number in zip(paths, numbers, strict=True):
+            docs = np.flatnonzero((number >= start) & (number < start + ROWS))  # they lie close together, in order
+            if len(docs):
+                tables.append(read_rows(root, path, docs))
+                places.append(number[docs])
+        yield pa.concat_tables(tables).take(np.argsort(np.concatenate(places))).combine_chunks()
+
+
+def _positions_of_postings(index: Inverted) -> Longs:
+    counts = np.zeros(len(index.docs), np.int64)
+    for field in PHRASE_FIELDS:
+        counts += index.frequencies.get(field, 0)
+    return counts
+
+
+def _concat(tables: Sequence[pa.Table], parts: Sequence[Part]) -> pa.Table:
+    """The rows of tables about the documents of each part, as far as these are kept."""
+    kept = [table.filter(pa.array(part.alive)) for table, part in zip(tables, parts, strict=True)]
+    return pa.concat_tables(kept).combine_chunks()
+
+
+def _read_links(root: str, part: Part) -> pa.Table:
+    """The `docs` of what links say of a part: no anchors, and rank 0, where no link was counted yet."""
+    if part.links:
+        return read_file(root, f"{part.links}/{DOCS}")
+    zeros = np.zeros(len(part.alive))
+    return pa.table({"link_rank": pa.array(zeros, pa.float32()), "length_anchors": pa.array(zeros, pa.int32())})
+
+
+def _numbers(alive: Sequence[Bools], order: Longs) -> list[Longs]:
+    """The new number of each document of the parts; `order` is that of those that are kept, from part to part."""
+    new = np.empty(len(order), np.int64)
+    new[order] = np.arange(len(order))
+    numbers = np.full(sum(map(len, alive)), -1, np.int64)
+    numbers[np.concatenate(alive)] = new
+    return np.split(numbers, np.cumsum([len(part) for part in alive])[:-1])
+
+
+def _renumbered(columns: Sequence[npt.NDArray[Any]], numbers: Sequence[Longs], documents: int) -> npt.NDArray[Any]:
+    """One column of the documents of all parts, by their new numbers."""
+    number = np.concatenate(numbers)
+    result = np.empty(documents, columns[0].dtype)
+    result[number[number >= 0]] = np.concatenate(columns)[number >= 0]
+    return result

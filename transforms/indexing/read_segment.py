@@ -1,0 +1,107 @@
+"""Whole index folders, decoded: what `index` and `index_links` have written, as it was before."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from apache_beam.io.filesystem import BeamIOError
+
+from ..storage.crawl_dir import CrawlDirError
+from ..storage.tables import open_parquet
+from .invert import PHRASE_FIELDS, Inverted, Longs
+from .segment_files import INDEX_VERSION, VERSION_KEY
+from .write_segment import DOCS, POSTINGS, ROW_GROUP_POSTINGS, undo_gaps, unpack
+
+BLOCK = 65_536 // ROW_GROUP_POSTINGS
+"""Row groups that are decoded at a time."""
+
+
+def read_parts(root: str, path: str) -> Iterator[pa.Table]:
+    """A file of the index, some row groups at a time: one table at least, maybe empty. Errors as in `read_file`."""
+    with naming(path), open_parquet(root, path) as file:
+        require_version(path, file.metadata)
+        groups = range(file.num_row_groups)
+        for start in range(0, max(1, len(groups)), BLOCK):
+            yield file.read_row_groups(groups[start : start + BLOCK]).combine_chunks()
+
+
+def read_blocks(root: str, folder: str, fields: Sequence[str]) -> Iterator[Inverted]:
+    """The inverted index in a folder, which has these fields, in the same blocks, without lengths."""
+    for postings in read_parts(root, f"{folder}/{POSTINGS}"):
+        index = decode(postings, fields)
+        if "positions" in postings.column_names:
+            starts, differences = lists(postings["positions"])
+            counts = np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS])
+            index = index._replace(position_starts=starts, positions=undo_gaps(differences, counts))
+        yield index
+
+
+def decode(postings: pa.Table, fields: Sequence[str]) -> Inverted:
+    """The inverted index in a table, but for positions and lengths."""
+    starts, differences = lists(postings["docs"])
+    found = undo_gaps(differences, np.diff(starts).astype(np.int32))
+    frequencies = unpack(lists(postings["tf"])[1], fields)
+    return Inverted(postings["term"].to_pylist(), starts, found, frequencies, np.zeros_like(starts), found[:0], {})
+
+
+def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """A file of the index; CrawlDirError if it cannot be read, or is of a version that this program does not know."""
+    with naming(path), open_parquet(root, path) as file:
+        require_version(path, file.metadata)
+        return file.read(columns).combine_chunks().replace_schema_metadata()
+
+
+def read_rows(root: str, path: str, rows: Longs) -> pa.Table:
+    """Some rows of a file by their numbers, which rise; only what holds them is decoded. Errors as in `read_file`."""
+    with naming(path), open_parquet(root, path) as file:
+        require_version(path, file.metadata)
+        sizes = np.array([file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)])
+        starts = np.cumsum(sizes) - sizes
+        group_of = np.searchsorted(starts, rows, "right") - 1
+        groups, place = np.unique(group_of, return_inverse=True)
+        read_starts = np.cumsum(sizes[groups]) - sizes[groups]
+        found = file.read_row_groups(groups.tolist()).replace_schema_metadata()
+        return found.take(read_starts[place] + rows - starts[group_of])
+
+
+def read_footer(root: str, path: str) -> pq.FileMetaData:
+    """What a file of the index says of itself; errors as in `read_file`."""
+    with naming(path), open_parquet(root, path) as file:
+        require_version(path, file.metadata)
+        return file.metadata
+
+
+def count_documents(root: str, folder: str) -> int:
+    """How many documents a segment has."""
+    return int(read_footer(root, f"{folder}/{DOCS}").num_rows)
+
+
+def lists(column: pa.ChunkedArray) -> tuple[Longs, npt.NDArray[Any]]:
+    """Where the lists of a column begin, and at last where they end, and their values end to end."""
+    array = column.combine_chunks()
+    lengths = array.value_lengths().to_numpy()
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), array.flatten().to_numpy()
+
+
+def require_version(path: str, footer: pq.FileMetaData) -> None:
+    """CrawlDirError unless a file says that it has the index version which this program reads."""
+    found = (footer.metadata or {}).get(VERSION_KEY.encode(), b"").decode(errors="replace")
+    if found == str(INDEX_VERSION):
+        return
+    way_out = "update Beamtrawl" if found.isdecimal() and int(found) > INDEX_VERSION else "crawl anew"
+    version = f"index version {found}" if found else "no index version"
+    raise CrawlDirError(f"{path} cannot be used: it has {version}, this program reads {INDEX_VERSION}; {way_out}")
+
+
+@contextlib.contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Trouble while a file is read, as one line with its name: a CrawlDirError."""
+    try:
+        yield
+    except (OSError, BeamIOError, pa.ArrowInvalid) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise CrawlDirError(f"{path} cannot be read: {reason}; restore it from a copy") from error

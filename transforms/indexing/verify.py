@@ -1,0 +1,192 @@
+"""Whether the files of an index hold together (`index` says what must hold)."""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..storage.crawl_dir import CrawlDirError
+from ..storage.list_offsets import offsets
+from ..storage.tables import KEY
+from .invert import PHRASE_FIELDS, Ints, Inverted, Longs
+from .live_segments import LiveIndex, LiveSegment
+from .read_segment import decode, lists, read_file, read_footer, read_parts
+from .segment_files import footers
+from .term_forms import Forms, forms_of, stemmed_as, terms_by_language
+from .tombstones import alive, read_tombstones
+from .write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, greatest, in_order, undo_gaps
+
+
+def index_faults(root: str, index: LiveIndex) -> Iterator[str]:
+    """What is wrong with an index that is searched: a line each, with the file. A few terms at a time are in memory."""
+    try:
+        tombstones = read_tombstones(root, [file.path for _, file in index.tombstones])
+    except CrawlDirError as error:
+        yield str(error)
+        return
+    found = []
+    for segment in index.segments:
+        try:
+            docs = read_file(root, f"{segment.folder}/{DOCS}")
+            yield from _segment_faults(root, segment, docs)
+            found += docs["url_key"].filter(pa.array(alive(docs["url_key"], segment.round, tombstones))).chunks
+        except CrawlDirError as error:
+            yield str(error)
+    if twice := sum(map(len, found)) - pc.count_distinct(pa.chunked_array(found, KEY)).as_py():
+        yield f"index: {twice} pages are found twice"
+
+
+def _segment_faults(root: str, segment: LiveSegment, docs: pa.Table) -> Iterator[str]:
+    languages = docs["language"].to_pylist()
+    yield from _folder_faults(root, segment.folder, [POSTINGS, FORMS, DOCSTORE], docs, languages)
+    rows = sum(part.num_rows for part in read_parts(root, f"{segment.folder}/{DOCSTORE}"))
+    if rows != docs.num_rows:
+        yield f"{segment.folder}/{DOCSTORE}: it has {rows} rows, there are {docs.num_rows} documents"
+    if not np.array_equal(in_order(docs), np.arange(docs.num_rows)):
+        yield f"{segment.folder}/{DOCS}: documents are not sorted by host and URL"
+    if segment.links:
+        of_links = read_file(root, f"{segment.links}/{DOCS}")
+        yield from _folder_faults(root, segment.links, [POSTINGS, FORMS], of_links, languages)
+
+
+def _folder_faults(
+    root: str, folder: str, names: Sequence[str], docs: pa.Table, languages: Sequence[str | None]
+) -> Iterator[str]:
+    known = footers(read_footer(root, f"{folder}/{DOCS}"))
+    for name in names:
+        if name not in known or not known[name].equals(read_footer(root, f"{folder}/{name}")):
+            yield f"{folder}/{DOCS}: it does not have the footer of {name}"  # by which lookups read
+    forms = read_file(root, f"{folder}/{FORMS}")
+    postings = read_parts(root, f"{folder}/{POSTINGS}")
+    yield from (f"{folder}/{fault}" for fault in folder_faults(postings, forms, docs, languages))
+
+
+def folder_faults(
+    postings: Iterable[pa.Table], forms: pa.Table, docs: pa.Table, languages: Sequence[str | None]
+) -> Iterator[str]:
+    """What is wrong with the files of a folder, about documents of these languages; each line begins with the file.
+
+    The postings come in blocks of terms. Only if all is well with them, the rest is compared with what they say.
+    """
+    if docs.num_rows != len(languages):
+        yield f"{DOCS}: it has {docs.num_rows} rows, there are {len(languages)} documents"
+        return
+    said = _Said(docs, [stemmed_as(language) for language in languages])
+    is_sound, last = True, ""
+    for table in postings:
+        faults = list(_block_faults(table, said))
+        terms = table["term"].to_pylist()
+        unsorted = np.array([one >= other for one, other in itertools.pairwise([last, *terms])], bool)
+        faults += _told("terms are not sorted, each once", unsorted, terms)
+        last = terms[-1] if terms else last
+        is_sound = is_sound and not faults
+        yield from (f"{POSTINGS}: {fault}" for fault in faults)
+    if is_sound:
+        yield from said.faults(forms)
+
+
+class _Said:
+    """What postings say of documents, added up, to be compared with what other files say of them."""
+
+    def __init__(self, docs: pa.Table, stemmed: Sequence[str]) -> None:
+        self.lengths = {
+            name.removeprefix("length_"): docs[name].to_numpy()
+            for name in docs.column_names
+            if name.startswith("length_")
+        }
+        self.documents, self._stemmed = len(stemmed), stemmed
+        self._sums = {field: np.zeros(self.documents) for field in self.lengths}
+        # The largest frequency may stand for a larger one (`index.pack`); what titles have beyond is in body.
+        self._full = {field: np.zeros(self.documents, bool) for field in self.lengths}
+        self._terms: defaultdict[str, list[str]] = defaultdict(list)
+        title, body = (self.lengths.get(field, np.empty(0, np.int32)) for field in PHRASE_FIELDS)
+        self.begins = offsets(title.astype(np.int64) + 1 + body)
+        """Where the places of each document begin, if all are numbered through; one between the fields is free."""
+        self._taken = np.zeros(self.begins[-1], bool)
+        self._taken[self.begins[:-1] + title] = True
+
+    def add(self, index: Inverted) -> None:
+        for field, frequency in index.frequencies.items():
+            self._sums[field] += np.bincount(index.docs, frequency, minlength=self.documents)
+            self._full[field][index.docs[frequency == greatest(field)]] = True
+        for language, terms in terms_by_language(index, self._stemmed).items():
+            self._terms[language] += terms
+
+    def take(self, places: Longs) -> None:
+        self._taken[places] = True
+
+    def faults(self, forms: pa.Table) -> Iterator[str]:
+        for field, lengths in self.lengths.items():
+            wrong = (self._sums[field] != lengths) & ~self._full["title" if field == "body" else field]
+            if wrong.any():
+                yield f"{DOCS}: length_{field} is not the sum of the frequencies, in {int(wrong.sum())} documents"
+        # There are as many positions as places, so if one place is taken twice, another is free.
+        if not self._taken.all():
+            free = _sums(~self._taken, self.begins) > 0
+            yield f"{POSTINGS}: of {int(free.sum())} documents, not each place has one term"
+        found = [Forms(row["class"], row["language"], row["forms"]) for row in forms.to_pylist()]
+        pairs = itertools.zip_longest(found, forms_of(self._terms))
+        if wrong_forms := [one or other for one, other in pairs if one != other]:
+            first = wrong_forms[0].word_class
+            yield f"{FORMS}: {len(wrong_forms)} rows are not what the postings say, the first is of {first!r}"
+
+
+def _block_faults(table: pa.Table, said: _Said) -> Iterator[str]:
+    """What is wrong with postings as such; what they say of documents is added where it makes sense."""
+    terms, df = table["term"].to_pylist(), table["df"].to_numpy()
+    ragged = {name: pc.list_value_length(table[name]).to_numpy() != df for name in ("docs", "tf")}
+    for name, wrong in ragged.items():
+        yield from _told(f"df is not the length of {name}", wrong, terms)
+    if any(wrong.any() for wrong in ragged.values()):
+        return
+    index = decode(table, list(said.lengths))
+    occurrences = np.add.reduce([tf.astype(np.int64) for tf in index.frequencies.values()])
+    outside = (index.docs < 0) | (index.docs >= said.documents)
+    for what, postings in {
+        "document numbers do not rise": ~_rising(index.docs, index.starts),
+        "document numbers are out of range": outside,
+        "a document does not have the term": occurrences <= 0,
+    }.items():
+        yield from _told(what, _sums(postings, index.starts) > 0, terms)
+    yield from _told("cf is not the sum of tf", _sums(occurrences, index.starts) != table["cf"].to_numpy(), terms)
+    if not outside.any():
+        said.add(index)
+        if "positions" in table.column_names:
+            yield from _positions_faults(index, table["positions"], said)
+
+
+def _positions_faults(index: Inverted, column: pa.ChunkedArray, said: _Said) -> Iterator[str]:
+    counts = np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS])
+    starts, gaps = lists(column)
+    ragged = np.diff(starts) != _sums(counts, index.starts)
+    yield from _told("there are not as many positions as occurrences", ragged, index.terms)
+    if ragged.any():
+        return
+    positions, docs = undo_gaps(gaps, counts), np.repeat(index.docs, counts)
+    places = said.begins[docs] + positions
+    wrong = ~_rising(positions, offsets(counts)) | (positions < 0) | (places >= said.begins[docs + 1])
+    yield from _told("positions do not rise within the document", _sums(wrong, starts) > 0, index.terms)
+    if not wrong.any():
+        said.take(places)
+
+
+def _rising(values: Ints, starts: Longs) -> npt.NDArray[np.bool_]:
+    """Whether each value is more than the one before it in its run."""
+    rising = np.diff(values, prepend=0) > 0
+    rising[starts[starts < len(values)]] = True
+    return rising
+
+
+def _sums(values: npt.NDArray[Any], starts: Longs) -> Longs:
+    """The sum of each run; runs may be empty."""
+    return np.diff(offsets(values)[starts])
+
+
+def _told(what: str, wrong: npt.NDArray[np.bool_], terms: Sequence[str]) -> Iterator[str]:
+    if wrong.any():
+        yield f"{what}, in {int(wrong.sum())} terms, the first is {terms[int(wrong.argmax())]!r}"

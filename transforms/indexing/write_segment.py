@@ -1,0 +1,253 @@
+"""An index segment: the files that hold an inverted index, and how to write them.
+
+A segment is a folder of four Parquet files about the same documents. A document's number is its row, from 0
+on, in `docs` and `docstore`; documents are sorted by reversed host and then URL, for neighbours share words,
+and short gaps compress well.
+
+- postings: a row a term, sorted: `term`; `df`, its documents; `cf`, its occurrences; `docs`, the gaps between
+  the numbers of its documents (the first as it is); parallel to them `tf`, how often, all fields in one number
+  (see `pack`); `positions`, gaps again, begun anew with each document, which has as many as its frequencies in
+  PHRASE_FIELDS sum up to (see `index_invert.Inverted`).
+- forms: which terms are forms of one word, sorted (see `index_forms`).
+- docstore: title, description and text, for showing.
+- docs: facts about each document, and `length_FIELD` in tokens (and see `index_files`).
+"""
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from urllib.parse import unquote
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from .invert import PHRASE_FIELDS, Inverted, Longs, invert
+from .korean import ANALYSED, morphemes
+from .segment_files import groups, numbers, slices, write_opening, write_sorted, write_stored
+from .term_forms import Forms, forms_of, stemmed_as, terms_by_language
+
+POSTINGS, FORMS = "postings.parquet", "forms.parquet"
+DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
+
+ROW_GROUP_POSTINGS = 4_096
+"""Postings of a row group, at most, unless a single term has more: what a lookup decodes."""
+
+FORMS_GROUP = 256
+"""Rows of a row group of `forms`: what looking a word up decodes."""
+
+DOCSTORE_GROUP = 8
+"""Documents of a row group of the docstore: what showing a hit decodes."""
+
+FIELD_BITS: Mapping[str, tuple[int, int]] = {
+    "body": (0, 24),
+    "title": (24, 8),
+    "headings": (32, 16),
+    "url": (48, 15),
+    "anchors": (0, 24),
+}
+"""Where a field's frequency begins in a number of `tf`, and its width. What links say has numbers of its own."""
+
+FACTS = (
+    *("url_key", "url", "host", "language", "media_type", "round", "fetched_at", "published_at", "spam_score"),
+    "noarchive",
+)
+"""The columns of `tables.DOCUMENTS` that go to `docs`."""
+
+_STORED = pa.schema([(name, pa.string()) for name in ("title", "description", "text")])
+
+
+def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes: bool = False) -> None:
+    """Index documents as a new segment in a folder below the crawl directory.
+
+    `documents` has the columns of `tables.DOCUMENTS` and only rows that may be found: leaving out duplicates
+    and NOINDEX is the caller's part. The text of a NOARCHIVE document is indexed, but not stored for showing.
+    Needs about 50 bytes of memory a token: bound a segment to some ten thousand pages. With `korean_morphemes`,
+    documents in Korean have those among their terms, too, which needs the extra `korean`.
+    """
+    documents = documents.take(in_order(documents))
+    texts = _texts(documents)
+    further = _morphemes(texts, documents["language"].to_pylist()) if korean_morphemes else None
+    index = invert(texts, further)
+    write_index(root, folder, [index], with_lengths(documents.select(FACTS), index), [_docstore(documents)])
+
+
+def write_index(
+    root: str, folder: str, blocks: Iterable[Inverted], docs: pa.Table, docstore: Iterable[pa.Table]
+) -> None:
+    """Write the files of a segment: its terms as in `write_terms`, `docs` with lengths, and what is shown in parts.
+
+    All parts but the last are a multiple of DOCSTORE_GROUP.
+    """
+    footers = write_terms(root, folder, blocks, docs["language"].to_pylist())
+    groups_of_rows = (part for table in docstore for part in groups(table, slices(table.num_rows, DOCSTORE_GROUP)))
+    footers[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows)
+    write_opening(root, f"{folder}/{DOCS}", docs, footers)
+
+
+def write_terms(
+    root: str, folder: str, blocks: Iterable[Inverted], languages: Sequence[str | None]
+) -> dict[str, pq.FileMetaData]:
+    """Write `postings` and `forms`; their footers. `languages` are those of the documents.
+
+    The index comes in blocks of some terms each, in their order, so that it need not be in memory as a whole; there is
+    one at least.
+    """
+    stemmed = [stemmed_as(language) for language in languages]
+    terms: defaultdict[str, list[str]] = defaultdict(list)
+
+    def tables() -> Iterator[tuple[pa.Table, Iterator[int]]]:
+        for block in blocks:
+            for language, used in terms_by_language(block, stemmed).items():
+                terms[language] += used
+            yield _postings(block), _row_groups(block.starts)
+
+    found = tables()
+    first = next(found)
+    row_groups = (part for table, rows in itertools.chain([first], found) for part in groups(table, rows))
+    postings = write_sorted(root, f"{folder}/{POSTINGS}", first[0].schema, row_groups)
+    forms = _forms(forms_of(terms))
+    parts = groups(forms, slices(forms.num_rows, FORMS_GROUP))
+    return {POSTINGS: postings, FORMS: write_sorted(root, f"{folder}/{FORMS}", forms.schema, parts)}
+
+
+def with_lengths(facts: pa.Table, index: Inverted) -> pa.Table:
+    """Facts, a row a document, and the lengths of the fields."""
+    for field, lengths in index.lengths.items():
+        facts = facts.append_column(f"length_{field}", pa.array(lengths))
+    return facts
+
+
+def pack(frequencies: Mapping[str, npt.NDArray[np.int32]]) -> Longs:
+    """Frequencies of the fields as one number each, by FIELD_BITS; a field's part is as large as it can be at most.
+
+    What a title has beyond that counts as body, so that the two together are still as many as there are positions.
+
+    >>> [hex(number) for number in pack({"body": np.array([1]), "title": np.array([257]), "url": np.array([2])})]
+    ['0x20000ff000003']
+    """
+    fields = {field: tf.astype(np.int64) for field, tf in frequencies.items()}
+    if "title" in fields:
+        beyond = np.maximum(fields["title"] - greatest("title"), 0)
+        fields["body"] = fields["body"] + beyond
+    parts = [np.minimum(tf, greatest(field)) << FIELD_BITS[field][0] for field, tf in fields.items()]
+    return np.bitwise_or.reduce(parts)
+
+
+def unpack(packed: Longs, fields: Sequence[str]) -> dict[str, npt.NDArray[np.int32]]:
+    """The frequencies that `pack` was given, of these fields."""
+    return {field: (packed >> FIELD_BITS[field][0] & greatest(field)).astype(np.int32) for field in fields}
+
+
+def greatest(field: str) -> int:
+    """The largest frequency of a field that `tf` can hold."""
+    return (1 << FIELD_BITS[field][1]) - 1
+
+
+def gaps(values: npt.NDArray[np.int32], starts: Longs) -> npt.NDArray[np.int32]:
+    """Rising runs of numbers as differences; runs begin at `starts`, and the first of each stays as it is."""
+    result = np.diff(values, prepend=np.int32(0))
+    firsts = starts[starts < len(values)]  # an empty run at the end starts behind it
+    result[firsts] = values[firsts]
+    return result
+
+
+def undo_gaps(differences: npt.NDArray[np.int32], lengths: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """The numbers that `gaps` was given, from the lengths of the runs."""
+    sums = np.cumsum(differences, dtype=np.int64)
+    ends = np.cumsum(lengths)
+    before = np.concatenate([[0], sums])[ends - lengths]
+    return (sums - np.repeat(before, lengths)).astype(np.int32)
+
+
+def url_text(url: str) -> str:
+    """What a URL says in words: without the parts that most URLs share.
+
+    >>> url_text("https://www.example.org/wiki/Full_text%20search.html?lang=en")
+    'example.org/wiki/Full text search lang=en'
+    """
+    address, _, query = url.partition("://")[2].partition("?")
+    address = re.sub(r"(?<=/)index\.\w+$|(?<=[^/])\.(?:html?|php|aspx?)$", "", address.removeprefix("www."))
+    return unquote(f"{address} {query}").replace("_", " ").strip()
+
+
+def in_order(documents: pa.Table) -> Longs:
+    """The order of documents in a segment: by reversed host and URL."""
+    hosts = [".".join(reversed(host.split("."))) for host in documents["host"].to_pylist()]
+    keys = list(zip(hosts, documents["url"].to_pylist(), strict=True))
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+
+
+def _texts(documents: pa.Table) -> Mapping[str, list[str]]:
+    """The documents' texts by field, as `invert` takes them."""
+    return {
+        "title": [title or "" for title in documents["title"].to_pylist()],
+        "body": [text or "" for text in documents["text"].to_pylist()],
+        "headings": ["\n".join(headings or ()) for headings in documents["headings"].to_pylist()],
+        "url": [url_text(url) for url in documents["url"].to_pylist()],
+    }
+
+
+def _morphemes(texts: Mapping[str, Sequence[str]], languages: Sequence[str | None]) -> dict[str, list[list[str]]]:
+    """By field, the morphemes of the documents in Korean; one term more in the body says that they are there."""
+    is_korean = [language == "ko" for language in languages]
+    found = {
+        field: [morphemes(text) if korean else [] for text, korean in zip(texts[field], is_korean, strict=True)]
+        for field in ("title", "body", "headings")
+    }
+    found["body"] = [
+        [*terms, ANALYSED] if korean else [] for terms, korean in zip(found["body"], is_korean, strict=True)
+    ]
+    return found
+
+
+def _postings(index: Inverted) -> pa.Table:
+    occurrences = sum(index.frequencies.values())
+    columns = {
+        "term": pa.array(index.terms, pa.string()),
+        "df": pa.array(np.diff(index.starts), pa.int32()),
+        "cf": pa.array(np.diff(np.concatenate([[0], np.cumsum(occurrences)])[index.starts]), pa.int64()),
+        "docs": _lists(index.starts, gaps(index.docs, index.starts)),
+        "tf": _lists(index.starts, pack(index.frequencies)),
+    }
+    if phrase_fields := [tf for field, tf in index.frequencies.items() if field in PHRASE_FIELDS]:
+        counts = np.add.reduce(phrase_fields)
+        columns["positions"] = _lists(index.position_starts, gaps(index.positions, np.cumsum(counts) - counts))
+    return _required(columns)
+
+
+def _forms(forms: Sequence[Forms]) -> pa.Table:
+    columns = {
+        "class": pa.array([row.word_class for row in forms], pa.string()),
+        "language": pa.array([row.language for row in forms], pa.string()),
+        "forms": pa.array([row.forms for row in forms], pa.list_(pa.string())),
+    }
+    return _required(columns)
+
+
+def _docstore(documents: pa.Table) -> pa.Table:
+    hidden = pc.fill_null(documents["noarchive"], False)
+    shown = pc.if_else(hidden, pa.scalar(None, pa.string()), documents["text"])
+    return documents.select(["title", "description"]).append_column("text", shown)
+
+
+def _lists(starts: Longs, values: npt.NDArray[np.generic]) -> pa.Array:
+    elements = pa.array(values)
+    return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), elements, numbers(elements.type))
+
+
+def _required(columns: Mapping[str, pa.Array]) -> pa.Table:
+    """A table without nulls."""
+    return pa.table(columns, pa.schema([pa.field(name, column.type, False) for name, column in columns.items()]))
+
+
+def _row_groups(starts: Longs) -> Iterator[int]:
+    """The rows of each row group, so that no group has more postings than it may."""
+    term = 0
+    while term < len(starts) - 1:
+        end = int(np.searchsorted(starts, starts[term] + ROW_GROUP_POSTINGS, "right")) - 1
+        yield max(end, term + 1) - term
+        term = max(end, term + 1)

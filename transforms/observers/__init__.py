@@ -1,0 +1,1 @@
+"""Observers: plug-ins that see each new document and write alerts."""

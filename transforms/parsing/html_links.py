@@ -1,0 +1,227 @@
+"""The links of a parsed page."""
+
+import functools
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .. import urls
+from .main_text import collapse
+
+MAX_LINKS = 20_000
+"""Links of a page that are kept; the largest indexes have 8,000."""
+
+MAX_ANCHOR = 200
+"""Characters of an anchor text, and of a rel, that are kept."""
+
+
+class Link(NamedTuple):
+    """One target of a page; once per page, target and kind."""
+
+    url: str  # canonical
+    anchor: str  # its text, or what stands for an image; at most MAX_ANCHOR characters
+    rel: str  # as the page has it
+    kind: str  # a area frame iframe link alternate img form srcset object embed redirect canonical
+
+
+FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect", "canonical"})
+"""Kinds that lead to pages; `link` does for some relations only, `alternate` is a feed or another format."""
+
+_PAGE_RELATIONS = frozenset({"alternate", "next", "prev"})
+_UNENDORSED = frozenset({"nofollow", "sponsored", "ugc"})
+
+_MAX_REFERENCES = 200_000  # that are looked at; the largest pages have 40,000
+_MAX_PIECES = 64  # of text, and elements, that are looked at for an anchor
+_MAX_CANDIDATES = 100  # of a srcset; real ones have ten
+_MAX_REFERENCE = 16_384  # a longer one is data, not an address
+_REMEMBERED = 1_024  # characters; what the cache holds is bounded by it
+_remembered = functools.lru_cache(maxsize=2**14)(urls.canonicalize)
+
+_URL_ATTRIBUTES = {
+    "a": "href",
+    "area": "href",
+    "frame": "src",
+    "iframe": "src",
+    "link": "href",
+    "img": "src",
+    "form": "action",
+    "object": "data",
+    "embed": "src",
+}
+_LINKING = (*_URL_ATTRIBUTES, "source", "meta")
+
+_BLANK = "".join(map(chr, range(33)))  # what the URL standard strips
+_WS = r"\t\n\x0c\r "
+_REFRESH = re.compile(
+    rf"[{_WS}]*(?=[0-9.])(?P<seconds>[0-9]*)[0-9.]*(?:$|(?=[;,{_WS}])[{_WS}]*[;,]?[{_WS}]*(?P<url>.*))",
+    re.DOTALL,
+)
+_REFRESH_URL = re.compile(rf"(?:url[{_WS}]*=[{_WS}]*)?(?:\"([^\"]*)|'([^']*)|(.*))", re.DOTALL | re.IGNORECASE)
+_SRCSET_URL = re.compile(rf"[{_WS},]*([^{_WS}]+)")
+_SRCSET_DESCRIPTORS = re.compile(r"(?:\([^)]*\)?|[^(,])*")
+
+
+def followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWED_KINDS) -> bool:
+    """Whether a link of one of the kinds becomes a candidate of the crawl; `nofollow` is the page's own directive."""
+    if nofollow or link.kind not in kinds:
+        return False
+    if not link.rel:
+        return link.kind != "link"
+    relations = set(link.rel.lower().split())
+    if relations & _UNENDORSED:
+        return False
+    return link.kind != "link" or (bool(relations & _PAGE_RELATIONS) and "stylesheet" not in relations)
+
+
+def base_url(root: Any, url: str) -> str:
+    """The URL that a page's references are relative to: the first `<base href>`, unless it is unusable."""
+    for element in root.iter("base"):
+        if (href := element.get("href")) is not None:
+            base = urls.resolve(href, url)
+            return url if base is None or base.startswith(("data:", "javascript:")) else base
+    return url
+
+
+def refresh(content: str) -> tuple[int, str] | None:
+    """(seconds, URL as given) of a meta refresh, as the HTML standard's "shared declarative refresh steps".
+
+    An empty URL reloads the page. None if it is no refresh.
+
+    >>> refresh("5; URL='next.html'")
+    (5, 'next.html')
+    """
+    match = _REFRESH.match(content)
+    if match is None:
+        return None
+    seconds = int(match["seconds"][:9] or "0")  # nine digits are thirty years; more could take forever to convert
+    target = _REFRESH_URL.match(match["url"] or "")
+    return seconds, "".join(target.groups("")) if target else ""
+
+
+def srcset(value: str) -> Iterator[str]:
+    """The URLs of a srcset attribute, as given."""
+    position = 0
+    while start := _SRCSET_URL.match(value, position):
+        url, position = start[1], start.end()
+        if url.endswith(","):
+            url = url.rstrip(",")
+        elif descriptors := _SRCSET_DESCRIPTORS.match(value, position):
+            position = descriptors.end()
+        if url:
+            yield url
+
+
+def links(root: Any, url: str, base: str) -> list[Link]:
+    """The http and https links of a page at a canonical URL, in document order, without those to itself.
+
+    `base` is the page's `base_url`. At most MAX_LINKS.
+    """
+    directory = _directory(base)
+    targets: dict[str, str | None] = {}
+    found: dict[tuple[str, str], Link] = {}
+    for element, kind, as_given in itertools.islice(_references(root), _MAX_REFERENCES):
+        if as_given in targets:
+            target = targets[as_given]
+        else:
+            target = targets[as_given] = _target(as_given, url, base, directory)
+        if target is None:
+            continue
+        rel = (element.get("rel") or "").strip()[:MAX_ANCHOR]
+        earlier = found.get((target, kind))
+        if earlier is None:
+            found[target, kind] = Link(target, _anchor(element, kind), rel, kind)
+            if len(found) == MAX_LINKS:
+                break
+        elif not earlier.anchor or earlier.rel != rel:
+            anchor = earlier.anchor or _anchor(element, kind)
+            found[target, kind] = _followed_rather(earlier, earlier._replace(rel=rel))._replace(anchor=anchor)
+    return list(found.values())
+
+
+def _target(as_given: str, url: str, base: str, directory: str) -> str | None:
+    """The canonical URL that a reference leads to; None if that is no other page."""
+    if (as_given[0] == "#" and base == url) or len(as_given) > _MAX_REFERENCE:
+        return None
+    reference = _without_fragment(as_given)
+    # A path depends on nothing but the base's directory, so all pages of a directory share the cache.
+    nearest = base if not reference or reference[0] == "?" else directory
+    canonical = _remembered if len(reference) <= _REMEMBERED else urls.canonicalize
+    target = canonical(reference, nearest)
+    return None if target == url else target
+
+
+def _followed_rather(earlier: Link, later: Link) -> Link:
+    """A page that endorses a target once does endorse it, whatever it says of it elsewhere."""
+    return later if followed(later, False) and not followed(earlier, False) else earlier
+
+
+def _references(root: Any) -> Iterator[tuple[Any, str, str]]:
+    """Every (element, kind, reference as given) in document order."""
+    for element in root.iter(*_LINKING):
+        tag = element.tag
+        get = element.get
+        if tag == "a":  # nearly all of them
+            if reference := get("href"):
+                yield element, tag, reference
+            continue
+        attribute = _URL_ATTRIBUTES.get(tag)
+        if attribute is not None and (reference := get(attribute)):
+            if tag == "link":
+                yield element, _link_kind(element), reference
+            elif tag != "form" or (get("method") or "get").strip().lower() == "get":
+                yield element, tag, reference
+        if tag in ("img", "source") and (value := get("srcset")):
+            for reference in itertools.islice(srcset(value), _MAX_CANDIDATES):
+                yield element, "srcset", reference
+        elif tag == "meta" and (get("http-equiv") or "").lower() == "refresh":
+            found = refresh(get("content") or "")
+            if found and found[1]:
+                yield element, "redirect", found[1]
+
+
+def _link_kind(element: Any) -> str:
+    kind = (element.get("type") or "").strip().lower()
+    relations = (element.get("rel") or "").lower().split()
+    if "canonical" in relations:
+        return "canonical"
+    is_page = not kind or "html" in kind
+    return "link" if is_page or "alternate" not in relations else "alternate"
+
+
+def _without_fragment(reference: str) -> str:
+    reference = reference.strip(_BLANK)
+    path = reference.partition("#")[0]
+    # A blank before the fragment belongs to the URL; it is rare, so such a reference stays as it is.
+    return path if not path or path[-1] > " " else reference
+
+
+def _directory(base: str) -> str:
+    path = base.partition("#")[0].partition("?")[0]
+    return path[: path.rfind("/") + 1] if path.startswith(("http://", "https://")) else base
+
+
+def _anchor(element: Any, kind: str) -> str:
+    if kind != "a":
+        return _label(element)
+    if not len(element):
+        return collapse(element.text or "")[:MAX_ANCHOR] or _label(element)
+    # Bounded, because a broken page nests its links, and each would be read to the end of the page.
+    text = collapse("".join(itertools.islice(_pieces(element), _MAX_PIECES)))[:MAX_ANCHOR]
+    if text:
+        return text
+    inside = itertools.islice(element.iter(), _MAX_PIECES)
+    return next((label for node in inside if node.tag == "img" and (label := _label(node))), _label(element))
+
+
+def _pieces(element: Any) -> Iterator[str]:
+    """The text of an element piece by piece; at least one for each element."""
+    yield element.text or ""
+    for child in element:
+        yield from _pieces(child)
+        yield child.tail or ""
+
+
+def _label(element: Any) -> str:
+    """What is shown in place of an image, or beside a link."""
+    return collapse(element.get("alt") or element.get("title") or "")[:MAX_ANCHOR]

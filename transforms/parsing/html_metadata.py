@@ -1,0 +1,168 @@
+"""Facts that a page states about itself: title, description, keywords, date, directives, canonical URL."""
+
+import email.utils
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from .. import urls
+from .main_text import collapse
+
+MAX_FACT = 2_000
+"""Characters of a title, a description or keywords that are kept."""
+
+_MAX_TAGS = 1_000  # meta tags that are looked at
+_MAX_TITLES = 10  # looked at for one that is the page's
+
+_TITLES = ("og:title", "twitter:title", "dc.title", "dcterms.title")
+_DESCRIPTIONS = ("description", "og:description", "twitter:description", "dc.description", "dcterms.description")
+_KEYWORDS = ("keywords", "news_keywords", "dc.subject", "dcterms.subject")
+_TAG = "article:tag"  # one keyword of several
+
+_DATE_NAMES = (
+    "article:published_time",
+    "og:published_time",
+    "datepublished",
+    "citation_publication_date",
+    "citation_date",
+    "dc.date.issued",
+    "dcterms.issued",
+    "dc.date.created",
+    "dcterms.created",
+    "dc.date",
+    "dcterms.date",
+    "parsely-pub-date",
+    "publish-date",
+    "publishdate",
+    "pubdate",
+    "date",
+)
+"""Meta tags with a publication date, the most certain first."""
+
+_JSON_LD = "application/ld+json"
+_JSON_DATE = re.compile(r'"datePublished"\s*:\s*("[^"]{1,100}")')
+_PUBLISHED_CLASSES = frozenset({"dt-published", "published", "entry-date"})  # of microformats, and WordPress
+_MAX_TIMES = 1_000  # elements that are looked at
+_EARLIEST_YEAR, _LATEST_YEAR = 1900, 2100  # anything else is a slip of the pen
+_MAX_DATE = 64
+_SLASHES = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(.*)", re.DOTALL)
+_DAY_FIRST = re.compile(r"(\d{1,2})\.? ([A-Za-z]{3})[a-z]*\.?,? (\d{4})")
+_MONTH_FIRST = re.compile(r"([A-Za-z]{3})[a-z]*\.? (\d{1,2}),? (\d{4})")
+
+
+class Meta(NamedTuple):
+    """The meta tags of a page."""
+
+    tags: tuple[tuple[str, str], ...]  # lower-case name, property or itemprop, and content
+    language: str  # http-equiv content-language
+
+    def first(self, *names: str) -> str:
+        """The first content that is not empty, by the names in order; "" if there is none."""
+        return next((c for name in names for n, c in self.tags if n == name and c), "")
+
+
+def meta(root: Any) -> Meta:
+    """The meta tags of a parsed page."""
+    tags: list[tuple[str, str]] = []
+    language = ""
+    for element in itertools.islice(root.iter("meta"), _MAX_TAGS):
+        get = element.get
+        if content := get("content"):
+            if name := get("name") or get("property") or get("itemprop"):
+                tags.append((name.strip().lower(), collapse(content)[:MAX_FACT]))
+            elif (get("http-equiv") or "").strip().lower() == "content-language":
+                language = language or content
+    return Meta(tuple(tags), language)
+
+
+def title(root: Any, tags: Meta) -> str:
+    """The page's title element, else what it is to be called when it is shared; "" if there is neither.
+
+    Pictures in SVG have titles of their own.
+    """
+    for element in itertools.islice(root.iter("title"), _MAX_TITLES):
+        text = collapse(element.text or "")[:MAX_FACT]
+        if text and next(element.iterancestors("svg"), None) is None:
+            return text
+    return tags.first(*_TITLES)
+
+
+def description(tags: Meta) -> str:
+    return tags.first(*_DESCRIPTIONS)
+
+
+def keywords(tags: Meta) -> str:
+    """As the page has them, which mostly is between commas."""
+    return tags.first(*_KEYWORDS) or ", ".join(content for name, content in tags.tags if name == _TAG)[:MAX_FACT]
+
+
+def published_at(root: Any, tags: Meta) -> datetime | None:
+    """When the page says it was published, in UTC; None if it does not, or not so that it makes sense.
+
+    By meta tags, else JSON-LD, else what the page marks as the time of its publication, else its only time.
+    """
+    return next((moment for text in _stated_dates(root, tags) if (moment := parse_date(text))), None)
+
+
+def _stated_dates(root: Any, tags: Meta) -> Iterator[str]:
+    yield from (tags.first(name) for name in _DATE_NAMES)
+    for element in root.iter("script"):
+        if (element.get("type") or "").strip().lower() == _JSON_LD:
+            for stated in _JSON_DATE.findall(element.text or "")[:1]:
+                yield _unquoted(stated)
+    times = set()
+    for element in itertools.islice(root.iter("time"), _MAX_TIMES):
+        get = element.get
+        when = get("datetime") or element.text or ""
+        times.add(when)
+        is_publication = get("pubdate") is not None or (get("itemprop") or "").lower() == "datepublished"
+        if is_publication or not _PUBLISHED_CLASSES.isdisjoint((get("class") or "").lower().split()):
+            yield when
+    if len(times) == 1:
+        yield from times
+
+
+def _unquoted(string: str) -> str:
+    try:
+        return str(json.loads(string))
+    except ValueError:
+        return ""
+
+
+def parse_date(text: str) -> datetime | None:
+    """A date in ISO 8601, as in mail, or in English words, in UTC, which is also taken for what names no zone.
+
+    >>> parse_date("March 5, 2024").isoformat()
+    '2024-03-05T00:00:00+00:00'
+    >>> parse_date("Tue, 05 Mar 2024 10:00:00 +0900").isoformat()
+    '2024-03-05T01:00:00+00:00'
+    """
+    text = text.strip()
+    if not text or len(text) > _MAX_DATE:
+        return None
+    if match := _SLASHES.fullmatch(text):
+        text = f"{match[1]}-{match[2]:0>2}-{match[3]:0>2}{match[4]}"
+    elif match := _DAY_FIRST.fullmatch(text):
+        text = f"{match[1]} {match[2]} {match[3]} 00:00"
+    elif match := _MONTH_FIRST.fullmatch(text):
+        text = f"{match[2]} {match[1]} {match[3]} 00:00"
+    for parser in (datetime.fromisoformat, email.utils.parsedate_to_datetime):
+        try:
+            moment = parser(text)
+            if _EARLIEST_YEAR <= moment.year <= _LATEST_YEAR:
+                return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+    return None
+
+
+def canonical_url(root: Any, base: str) -> str | None:
+    """The first usable `<link rel=canonical>`."""
+    for element in root.iter("link"):
+        is_canonical = "canonical" in (element.get("rel") or "").lower().split()
+        if is_canonical and (url := urls.canonicalize(element.get("href") or "", base)):
+            return url
+    return None

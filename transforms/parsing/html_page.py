@@ -1,0 +1,77 @@
+"""A page: what a body says, whatever its bytes are."""
+
+from collections.abc import Sequence
+
+from ..duplicates.digest import content_digest
+from ..http import media_types
+from . import html_links, html_metadata, html_tree, main_text, robots_meta, spam
+from .html_links import FOLLOWED_KINDS, Link, followed
+from .language import choose_language
+from .registry import kinds_of
+from .source import MAX_BYTES, MAX_MARKUP, Page, Source
+
+__all__ = ["FOLLOWED_KINDS", "Link", "Page", "followed", "html_page", "parse_page"]
+
+
+def parse_page(
+    body: bytes,
+    url: str,
+    content_type: str | None,
+    headers: Sequence[tuple[str, str]],
+    robot_name: str,
+    kinds: tuple[str, ...] = ("html", "text"),
+) -> Page | None:
+    """The page in a body that came from a canonical URL; None for a kind that is not among these.
+
+    The kind is told by the Content-Type or, without one, by the first bytes. Never raises for anything that a server
+    may send.
+    """
+    language = next((value for name, value in headers if name.lower() == "content-language"), "")
+    source = Source(
+        body=body[:MAX_BYTES],
+        media_type=media_types.media_type(content_type, body),
+        charset=media_types.parse(content_type)[1],
+        url=url,
+        robot_name=robot_name,
+        asked=robots_meta.from_headers(headers, robot_name),
+        language=language,
+        is_truncated=len(body) > MAX_BYTES,
+    )
+    return kinds_of(kinds).parse(source)
+
+
+def html_page(source: Source) -> Page:
+    """The page in a body of HTML."""
+    text, charset = source.decode(is_markup=True)
+    root, truncated = html_tree.parse(text)
+    base = html_links.base_url(root, source.url)
+    meta = html_metadata.meta(root)
+    asked = source.asked | robots_meta.from_meta(meta.tags, source.robot_name)
+    links = html_links.links(root, source.url, base)
+    canonical_url = html_metadata.canonical_url(root, base)
+    published_at = html_metadata.published_at(root, meta)
+    title = html_metadata.title(root, meta)
+    stated = (root.get("lang") or "", root.get("xml:lang") or "", meta.language, source.language)
+    traits = spam.traits(root, text)
+    main = main_text.main_text(root)  # the last to see the tree, which it changes
+    title = title or next(iter(main.headings), "")
+    truncated = truncated or source.truncated(len(source.body) > MAX_MARKUP, main.truncated, links)
+    return Page(
+        media_type=source.media_type,
+        charset=charset,
+        language=choose_language(stated, main.text),
+        title=title,
+        description=html_metadata.description(meta),
+        keywords=html_metadata.keywords(meta),
+        headings=main.headings,
+        text=main.text,
+        published_at=published_at,
+        truncated=truncated,
+        digest=content_digest(title, main.text, source.body, truncated),
+        canonical_url=canonical_url,
+        noindex=asked.noindex,
+        nofollow=asked.nofollow,
+        noarchive=asked.noarchive,
+        links=links,
+        traits=traits,
+    )

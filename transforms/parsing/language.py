@@ -1,0 +1,61 @@
+"""The language of a page: the one that its text shows, else the one that it states."""
+
+import functools
+import re
+from collections.abc import Iterable
+
+import py3langid.langid
+
+_TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_][\w-]*)?")
+_NO_LANGUAGE = frozenset({"mis", "mul", "und", "zxx"})  # ISO 639's words for "none" and "several"
+
+# Of the 140 that the model knows: those that a guess may name. The others are mostly found where they are not. To
+# `zxx` go numbers and program text.
+_GUESSED = (
+    "af am ar as az be bg bn bs ca cs cy da de el en es et eu fa fi fr ga gl gu ha he hi hr hu hy id is it ja ka"
+    " kk km kn ko ku ky lo lt lv mg mk ml mn mr ms mt my ne nl nn no or pa pl ps pt ro ru si sk sl so sq sr sv sw"
+    " ta te tg th tk tl tr tt ug uk ur uz vi xh yo zh zu zxx"
+)
+_RELATED = (frozenset({"bs", "hr", "sr"}), frozenset({"id", "ms"}), frozenset({"nn", "no"}))
+_FROM_START, _FROM_MIDDLE = 100, 300  # characters that are looked at; a page often starts with words in English
+_LEAST, _LEAST_PROBABILITY = 50, 0.5  # characters of a text that is guessed at
+_ENOUGH, _CERTAIN = 200, 0.9  # characters, and a probability, that outweigh what the page states
+
+
+def choose_language(stated: Iterable[str], text: str) -> str:
+    """The primary language subtag, lower-case; "" if there is nothing to tell it by.
+
+    A guess that is certain goes before the first statement that is one: pages state what their template did. Of
+    languages that are hard to tell apart, or that are never guessed, the page knows best. A list of languages states
+    none.
+
+    >>> choose_language(["de, fr", "pt-BR"], "")
+    'pt'
+    >>> choose_language(["en"], "Diese Seite wurde übersetzt, und an die Angabe der Sprache hat niemand gedacht. " * 3)
+    'de'
+    """
+    said = next(filter(None, map(_primary, stated)), "")
+    if len(text) < (_ENOUGH if said else _LEAST):
+        return said
+    guess, probability = _identifier().classify(_sample(text))
+    if guess in _NO_LANGUAGE or probability < (_CERTAIN if said else _LEAST_PROBABILITY):
+        return said
+    is_theirs = said and (said not in _GUESSED.split() or any({said, guess} <= related for related in _RELATED))
+    return said if is_theirs else str(guess)
+
+
+def _primary(tag: str) -> str:
+    match = _TAG.fullmatch(tag.strip())
+    return match[1].lower() if match and match[1].lower() not in _NO_LANGUAGE else ""
+
+
+def _sample(text: str) -> str:
+    middle = max(_FROM_START, (len(text) - _FROM_MIDDLE) // 2)
+    return f"{text[:_FROM_START]} {text[middle : middle + _FROM_MIDDLE]}"
+
+
+@functools.cache
+def _identifier() -> py3langid.langid.LanguageIdentifier:
+    identifier = py3langid.langid.LanguageIdentifier.from_model_file(py3langid.langid.MODEL_FILE, norm_probs=True)
+    identifier.set_languages(_GUESSED.split())
+    return identifier

@@ -1,0 +1,167 @@
+"""How far a page can be trusted to be about something: a spam score, and the reasons for it, from measurable signals.
+
+Each signal has a range: below it is what normal pages have, also technical reference, which repeats itself more than
+prose does; from its end on the signal counts in full. Several signals add up as independent evidence does. A score
+weighs a page down in ranking and never drops it; but a page that only says that there is no page is not indexed.
+"""
+
+import itertools
+import re
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from lxml import etree
+
+from .. import urls
+from ..indexing.analysis import STOP_WORDS
+from .html_links import Link
+
+SOFT_404 = "soft_404"
+"""The reason of a page that was answered with 200, and says that there is no such page."""
+
+_LOOKED_AT = 4_000  # characters of a text
+_THIN, _THIN_TEXT = 150, 1_500  # words and characters; a page about something has more
+_ENOUGH_WORDS, _ENOUGH_BYTES = 50, 2_000  # for shares and ratios to mean something
+_RUNNING = 40  # characters; shorter lines are those of lists and tables, which may well repeat a word
+_MANY_LINKS, _MANY_HOSTS = 50, 20
+_TEXT_PER_LINK = 40  # characters; a list of links that somebody has made says more of each
+_ANCHOR = 6  # characters; shorter ones are signs, as of a paragraph
+
+
+class Traits(NamedTuple):
+    """What is seen only in the source of a page."""
+
+    hidden_words: int = 0  # in the largest block that its own style hides
+    leads_away: bool = False  # a script takes the reader to another page
+
+
+class Quality(NamedTuple):
+    """A judgement on a page."""
+
+    score: float  # from 0, nothing speaks against it, to 1
+    reasons: list[str]  # the signals that count, the strongest first
+
+
+class _Signal(NamedTuple):
+    above: float  # normal up to here
+    full: float  # counts in full from here on
+    weight: float  # the score that it gives by itself
+
+
+_SIGNALS = {
+    "keyword_stuffing": _Signal(0.25, 0.45, 0.8),  # the share of the commonest word in running text
+    "repetition": _Signal(10, 25, 0.7),  # how many times smaller zlib makes the text
+    "gibberish": _Signal(0.62, 0.72, 0.6),  # compressed size by size; random letters
+    "hidden_text": _Signal(1, 4, 0.7),  # hidden words by words that are shown
+    "link_farm": _Signal(0.7, 0.95, 0.8),  # the share of links to other sites, where there are many and little text
+    "repeated_anchor": _Signal(0.5, 0.9, 0.6),  # the share of links with the commonest anchor, where there are many
+    "parked": _Signal(0, 1, 0.9),
+    "doorway": _Signal(0, 1, 0.5),  # pages that have moved to another site look like it
+    SOFT_404: _Signal(0, 1, 0.8),
+}
+
+_HIDES = (
+    r"(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?:px|pt|em|%)?\s*(?:[;!\"']|$)"
+    r"|(?:text-indent|left|top)\s*:\s*-\d{4,}px|opacity\s*:\s*0(?:\.0+)?\s*(?:[;!\"']|$))"
+)
+_HIDING = re.compile(_HIDES, re.IGNORECASE)
+_MAY_HIDE = re.compile(rf"style=[\"'][^<>\"']{{,300}}?(?i:{_HIDES})")
+_STYLES = etree.XPath("//@style")
+_MOST_HIDDEN = 20  # blocks that are looked at
+_SOURCE_LOOKED_AT = 50_000
+_LEADING_AWAY = re.compile(r"location(?:(?:\.href)?\s*=\s*|\.(?:replace|assign)\(\s*)[\"']https?://")
+
+_PARKED = re.compile(
+    r"domain(?: name)? (?:is|may be|might be) for sale|buy this domain|domain has (?:expired|been registered)"
+    r"|this domain is parked|parked (?:free|domain)|sponsored listings|related searches|diese domain (?:steht|ist)"
+    r"|domaine? (?:est )?à vendre|dominio (?:está )?en venta|このドメインは|域名出售|도메인 판매",
+    re.IGNORECASE,
+)
+_NOT_FOUND = re.compile(
+    r"\b(?:page|file|site|document|url|resource) (?:was |is |could |can )?(?:not |n['’]t )(?:be )?found\b"
+    r"|\b(?:page|file|document) (?:does not|doesn['’]t|no longer) exists?\b|\bseite (?:wurde )?nicht gefunden\b"
+    r"|\bpage (?:introuvable|non trouvée)\b|\bpágina no (?:encontrada|existe)\b|\bpágina não encontrada\b"
+    r"|\bpagina non trovata\b|ページ[はが](?:見つかりません|存在しません)|페이지를 찾을 수 없"
+    r"|页面不存在|找不到该?页面|頁面不存在",
+    re.IGNORECASE,
+)
+_ONLY_NOT_FOUND = re.compile(
+    r"(?:error|http|status|fehler|erreur)?[\s:]*404(?:[\s:,-]*(?:error|(?:page )?not found|nicht gefunden))?[!.]*"
+    r"|not found[!.]*",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"\s+[|·•–—-]+\s+|\s*::\s*")
+
+
+def traits(root: Any, source: str) -> Traits:
+    """The traits of a parsed page (lxml) and its source."""
+    hidden = [0]
+    if _MAY_HIDE.search(source):  # to go through all elements takes longer
+        hiding = (style.getparent() for style in _STYLES(root) if _HIDING.search(style))
+        hidden += [len("".join(block.itertext()).split()) for block in itertools.islice(hiding, _MOST_HIDDEN)]
+    leads_away = _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
+    return Traits(max(hidden), leads_away)
+
+
+def judge(url: str, title: str, headings: Sequence[str], text: str, links: Sequence[Link], seen: Traits) -> Quality:
+    """What speaks against a page that was answered with status 200.
+
+    >>> judge("http://a.test/x", "404 Not Found - A shop", [], "Sorry!", [], Traits()).reasons
+    ['soft_404']
+    """
+    words = text[:_LOOKED_AT].lower().split()
+    thin = len(words) < _THIN and len(text) < _THIN_TEXT
+    values = _text_values(text[:_LOOKED_AT].lower()) | _link_values(url, len(text), links)
+    if seen.hidden_words >= _ENOUGH_WORDS:
+        values["hidden_text"] = seen.hidden_words / max(1, len(text.split()) - seen.hidden_words)
+    if thin:
+        leaves = any(link.kind == "redirect" and urls.host(link.url) != urls.host(url) for link in links)
+        values["parked"] = _PARKED.search(text) is not None
+        values["doorway"] = leaves or seen.leads_away
+        values[SOFT_404] = any(map(_says_not_found, (title, *headings[:1])))
+    strengths = {name: _strength(_SIGNALS[name], value) for name, value in values.items()}
+    left = 1.0
+    for strength in strengths.values():
+        left *= 1 - strength
+    counting = [name for name, strength in strengths.items() if strength > 0]
+    return Quality(round(1 - left, 3), sorted(counting, key=lambda name: -strengths[name]))
+
+
+def _says_not_found(name: str) -> bool:
+    """Whether a title or a heading does; many titles name the site as well."""
+    parts = (name, *_BETWEEN.split(name))
+    return bool(_NOT_FOUND.search(name)) or any(_ONLY_NOT_FOUND.fullmatch(part.strip()) for part in parts)
+
+
+def _strength(signal: _Signal, value: float) -> float:
+    share = (value - signal.above) / (signal.full - signal.above)
+    return signal.weight * min(1.0, max(0.0, share))
+
+
+def _text_values(text: str) -> dict[str, float]:
+    values = {}
+    words = [word for line in text.split("\n") if len(line) >= _RUNNING for word in line.split()]
+    if len(words) >= _ENOUGH_WORDS:
+        counts = Counter(word for word in words if word.isalpha() and word not in STOP_WORDS)
+        values["keyword_stuffing"] = max(counts.values(), default=0) / len(words)
+    data = text.encode()
+    if len(data) >= _ENOUGH_BYTES:
+        ratio = len(data) / len(zlib.compress(data, 1))
+        values |= {"repetition": ratio, "gibberish": 1 / ratio}
+    return values
+
+
+def _link_values(url: str, length: int, links: Sequence[Link]) -> dict[str, float]:
+    values = {}
+    ways = {(link.anchor.lower(), link.url) for link in links if link.kind == "a"}
+    if len(ways) >= _MANY_LINKS:
+        anchors = Counter(anchor for anchor, _ in ways if len(anchor) >= _ANCHOR)
+        values["repeated_anchor"] = max(anchors.values(), default=0) / len(ways)
+    targets = {target for _, target in ways}
+    if len(targets) >= _MANY_LINKS and length < _TEXT_PER_LINK * len(targets):
+        home = urls.domain(urls.host(url))
+        away = [host for host in map(urls.host, targets) if urls.domain(host) != home]
+        values["link_farm"] = len(away) / len(targets) if len(set(away)) >= _MANY_HOSTS else 0.0
+    return values

@@ -1,0 +1,118 @@
+"""Rows of table hosts: what a turn of a host came to, and turns summed up."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from ..http.reply import Reply
+from ..outcomes import REQUESTED, Outcome
+from .backoff import TROUBLE, Standing
+
+_BUCKETS = 18  # of answer times: below 1, 2, 4, … milliseconds; the last holds all beyond a minute
+_MOST_ADDRESSES = 8
+
+
+@dataclasses.dataclass
+class Tally:
+    """What a host's turn has come to so far."""
+
+    visits: int = 0
+    requests: int = 0  # for robots.txt as well
+    fetched: int = 0
+    failures: int = 0
+    bytes: int = 0
+    elapsed: float = 0.0  # seconds, summed over the requests
+    latency: list[int] = dataclasses.field(default_factory=lambda: [0] * _BUCKETS)
+    addresses: dict[str, None] = dataclasses.field(default_factory=dict)
+    last_answer: datetime | None = None
+
+    def visit(self, outcome: Outcome) -> None:
+        """Count a URL whose visit has ended."""
+        self.visits += 1
+        self.fetched += outcome in (Outcome.FETCHED, Outcome.NOT_MODIFIED)
+
+    def request(self, outcome: Outcome, reply: Reply, now: datetime) -> None:
+        """Count what was asked of the host."""
+        if outcome in REQUESTED:
+            self.requests += 1
+            self.elapsed += reply.elapsed
+            self.latency[_bucket(reply.elapsed * 1000)] += 1
+            self.last_answer = now
+        self.failures += outcome in TROUBLE
+        self.bytes += len(reply.body)
+        if reply.address:
+            self.addresses[reply.address] = None
+
+
+def _bucket(milliseconds: float) -> int:
+    return min(max(0, math.frexp(milliseconds)[1]), _BUCKETS - 1)
+
+
+def turn_row(
+    host: str, round_: int, tally: Tally, standing: Standing, not_before: datetime | None, held_by: str | None
+) -> dict[str, Any]:
+    """The row of table turns for a host's turn: the columns of table hosts, for this round alone."""
+    return {
+        "host": host,
+        "round": round_,
+        "visits": tally.visits,
+        "requests": tally.requests,
+        "fetched": tally.fetched,
+        "failures": tally.failures,
+        "bytes": tally.bytes,
+        "elapsed_ms": tally.elapsed * 1000,
+        "last_fetched_at": tally.last_answer,
+        "latency": tally.latency,
+        **_percentiles(tally.latency),
+        "addresses": list(tally.addresses)[-_MOST_ADDRESSES:],
+        "failures_in_row": standing.failures,
+        "last_elapsed_ms": standing.elapsed * 1000,
+        "crawl_delay": standing.crawl_delay,
+        "not_before": not_before,
+        "held_by": held_by,
+    }
+
+
+_SUMS = ("visits", "requests", "fetched", "failures", "bytes", "elapsed_ms")
+_LATEST = ("failures_in_row", "last_elapsed_ms", "crawl_delay", "not_before", "held_by")
+
+
+def add_turn(earlier: Mapping[str, Any], turn: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of table hosts after a turn: sums, and the standing that the turn left. `earlier` may be empty."""
+    if not earlier:
+        return dict(turn)
+    latency = [a + b for a, b in zip(earlier["latency"] or [0] * _BUCKETS, turn["latency"], strict=True)]
+    addresses = dict.fromkeys(
+        [*(a for a in earlier["addresses"] or () if a not in turn["addresses"]), *turn["addresses"]]
+    )
+    return {
+        "host": turn["host"],
+        "round": turn["round"],
+        **{name: (earlier[name] or 0) + turn[name] for name in _SUMS},
+        "last_fetched_at": turn["last_fetched_at"] or earlier["last_fetched_at"],
+        "latency": latency,
+        **_percentiles(latency),
+        "addresses": list(addresses)[-_MOST_ADDRESSES:],
+        **{name: turn[name] for name in _LATEST},
+    }
+
+
+def newest(rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The row that counts of a host's rows."""
+    return max(rows, key=lambda row: row["round"], default=None)
+
+
+def _percentiles(latency: Sequence[int]) -> dict[str, float | None]:
+    """Medians and the like from the buckets: the upper end of the one that holds it, in milliseconds."""
+    return {"latency_p50_ms": _percentile(latency, 0.5), "latency_p95_ms": _percentile(latency, 0.95)}
+
+
+def _percentile(latency: Sequence[int], share: float) -> float | None:
+    wanted, seen = share * sum(latency), 0
+    for bucket, count in enumerate(latency):
+        seen += count
+        if count and seen >= wanted:
+            return 2.0**bucket
+    return None

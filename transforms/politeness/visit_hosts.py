@@ -1,0 +1,187 @@
+"""Visit each host's due URLs, politely."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+from apache_beam.utils.windowed_value import WindowedValue
+
+from ..frontier.selection import Due, choose
+from ..frontier.trap_budgets import Budgets
+from ..http.dns import Names
+from ..robots.lookup import known_robots
+from ..settings import Traps
+from ..traps.judge import allows
+from ..traps.novelty import unpack
+from . import backoff, host_queue
+from .host_stats import newest
+from .scheduler import HostScheduler, VisitContext, monotonic
+
+
+class Work(NamedTuple):
+    """What a host has to do in a round, and what is known of it."""
+
+    host: str
+    due: list[tuple]  # rows of Due; none for a host that is here for its queue's sake only
+    robots: list[dict[str, Any]]  # rows of table robots
+    row: dict[str, Any] | None  # of table hosts
+    addresses: list[str]  # if they were looked up already
+
+
+def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext, now: datetime) -> Work | None:
+    """The work of a host in a round; None if it has none, or is to be left alone until after the round.
+
+    A host that is held stays with all its URLs in the frontier, and is not even given to the fetcher (SPEC B5, C7).
+    """
+    settings, row = context.settings, newest(list(sides["hosts"]))
+    ready_at = backoff.ready_at(row, settings.politeness) or now
+    if ready_at > now and ready_at >= context.deadline:
+        return None
+    left = (context.deadline - max(now, ready_at)).total_seconds()
+    count = backoff.budget(settings.limits, backoff.standing_of(row), settings.politeness, left)
+    admit = _budgets(sides["traps"], settings.traps).admit if settings.traps.detect else None
+    due = choose((Due._make(row) for rows in sides["due"] for row in rows), count, admit)
+    if not due and (row is None or settings.politeness.scope == "host"):
+        return None
+    return Work(host, [tuple(each) for each in due], list(sides["robots"]), row, [])
+
+
+def _budgets(known: Iterable[dict[str, Any]], traps: Traps) -> Budgets:
+    """The budgets of a host's templates; `known` are rows of traps and of trap_samples."""
+    rows = list(known)
+    forms = (form for row in rows if "forms" in row for form in unpack(row["forms"]))
+    return Budgets((row for row in rows if "template" in row), forms, allows(traps.allow))
+
+
+def turn_of(work: Work, context: VisitContext, now: datetime) -> host_queue.HostTurn:
+    """A host's turn, from what earlier rounds know of it."""
+    known = known_robots(work.robots, context.identity.token, now)
+    turn = host_queue.HostTurn(work.host, deque(map(Due._make, work.due)), known.fresh, known.stale)
+    turn.standing = backoff.standing_of(work.row)
+    if work.row:
+        turn.held_by = work.row["held_by"]
+    if ready_at := backoff.ready_at(work.row, context.settings.politeness):
+        turn.ready_at = monotonic(ready_at)
+    return turn
+
+
+def shared_ready_at(works: Iterable[Work], context: VisitContext) -> float:
+    """When a queue that hosts share may be asked next, by what they answered in earlier rounds (monotonic clock)."""
+    politeness = context.settings.politeness
+    return max(
+        (
+            monotonic(work.row["last_fetched_at"]) + backoff.shared_rest(backoff.standing_of(work.row), politeness)
+            for work in works
+            if work.row and work.row["last_fetched_at"]
+        ),
+        default=0.0,
+    )
+
+
+def works_of(sides: dict[str, Iterable[Any]], context: VisitContext, now: datetime) -> list[Work]:
+    """The works of all hosts of a domain."""
+    by_host: dict[str, dict[str, list[Any]]] = {}
+    for side, rows in sides.items():
+        for host, row in rows:
+            by_host.setdefault(host, {name: [] for name in sides})[side].append(row)
+    works = (work_of(host, known, context, now) for host, known in sorted(by_host.items()))
+    return [work for work in works if work]
+
+
+class _WorkFn(beam.DoFn):
+    """From what is known of the hosts of a domain to lanes, with the works of each."""
+
+    def __init__(self, context: VisitContext) -> None:
+        self._context = context
+
+    def start_bundle(self) -> None:
+        self._names = Names(self._context.settings.fetch)
+
+    def process(self, pair: tuple[str, dict[str, Iterable[Any]]]) -> Iterator[tuple[str, list[tuple]]]:
+        domain, sides = pair
+        works = works_of(sides, self._context, datetime.now(UTC))
+        scope = self._context.settings.politeness.scope
+        if scope == "domain" and works:
+            yield domain, list(map(tuple, works))
+        elif scope == "host":
+            yield from ((work.host, [tuple(work)]) for work in works)
+        else:
+            for work in works:
+                addresses = self._names.addresses_of(work.host)
+                yield host_queue.lane_name(work.host, scope, addresses), [tuple(work._replace(addresses=addresses))]
+
+
+class _VisitFn(beam.DoFn):
+    """Takes lanes in while the bundle runs, and finishes all of them at its end."""
+
+    def __init__(self, context: VisitContext) -> None:
+        self._context = context
+
+    def start_bundle(self) -> None:
+        self._scheduler: HostScheduler | None = None
+
+    def process(
+        self,
+        lane_to_works: tuple[str, list[tuple]],
+        held: dict[str, datetime],
+        window: Any = beam.DoFn.WindowParam,
+        timestamp: Any = beam.DoFn.TimestampParam,
+    ) -> Iterator[Any]:
+        self._stamp = (timestamp, (window,))
+        scheduler = self._scheduler = self._scheduler or HostScheduler(self._context, held)
+        lane, works = lane_to_works[0], [Work._make(work) for work in lane_to_works[1]]
+        now = datetime.now(UTC)
+        for work in works:
+            scheduler.names.learn(work.host, work.addresses)
+        turns = [turn_of(work, self._context, now) for work in works if work.due]
+        scheduler.add(lane, turns, shared_ready_at(works, self._context) if len(works) > 1 else 0.0)
+        for event in scheduler.pump(wait=False):
+            yield beam.pvalue.TaggedOutput(event.table, event.row)
+
+    def finish_bundle(self) -> Iterator[Any]:
+        if self._scheduler is None:
+            return
+        try:
+            for event in self._scheduler.pump(wait=True):
+                yield beam.pvalue.TaggedOutput(event.table, WindowedValue(event.row, *self._stamp))
+        finally:
+            self._scheduler.close()
+
+
+class Visited(NamedTuple):
+    """What `VisitHosts` gives: rows of the tables visits, robots and host_turns."""
+
+    visits: "beam.PCollection[dict]"
+    robots: "beam.PCollection[dict]"
+    host_turns: "beam.PCollection[dict]"
+
+
+class VisitHosts(beam.PTransform):
+    """Visit every due URL of each host, politely; the URLs of one host stay together, and hosts that share a queue.
+
+    Takes (registered domain, {"due": (host, lists of Due as tuples), "robots": (host, row), "hosts": (host, row),
+    "traps": (host, row of traps or trap_samples)}) and `held`: one dict of the hosts that may not be asked yet, with
+    the time until then. The hosts of a domain come to one worker, for they often have their robots.txt from one another.
+    Every URL of a host's budget becomes exactly one visit, whatever happens to it; beyond the budget, or that of its
+    template, it becomes none and stays in the frontier.
+    """
+
+    def __init__(self, context: VisitContext, held: beam.PCollection[dict[str, datetime]]) -> None:
+        super().__init__()
+        self._context = context
+        self._held = held
+
+    def expand(self, domain_to_sides: beam.PCollection[tuple[str, dict[str, Any]]]) -> "Visited":
+        lane_to_works = domain_to_sides | "Work" >> beam.ParDo(_WorkFn(self._context))
+        if self._context.settings.politeness.scope == "address":
+            lane_to_works = (
+                lane_to_works
+                | "Share" >> beam.GroupByKey()
+                | "Join" >> beam.MapTuple(lambda lane, works: (lane, [work for some in works for work in some]))
+            )
+        done = lane_to_works | "Visit" >> beam.ParDo(
+            _VisitFn(self._context), beam.pvalue.AsSingleton(self._held)
+        ).with_outputs("visits", "robots", "host_turns")
+        return Visited(done.visits, done.robots, done.host_turns)

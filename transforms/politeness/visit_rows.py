@@ -1,0 +1,55 @@
+"""Rows of table visits."""
+
+from datetime import datetime
+from typing import Any
+
+from ..frontier.selection import Due
+from ..http.reply import Reply, content_type, redirect_target
+from ..outcomes import REQUESTED, Outcome
+
+
+def visit_row(
+    due: Due,
+    end: Outcome,
+    reply: Reply,
+    rule: str,
+    robots_at: datetime | None,
+    failures: int,
+    round_: int,
+    now: datetime,
+) -> dict[str, Any]:
+    """The row of table visits for a visit, whatever its end.
+
+    `robots_at` says which robots.txt counted, and `rule` which of its lines; `failures` are the host's in a row.
+    """
+    return {
+        "url_key": due.url_key,
+        "url": due.url,
+        "host": due.host,
+        "round": round_,
+        "fetched_at": now,
+        "outcome": end.value,
+        "status": reply.status,
+        "redirect_to": redirect_target(due.url, reply) if end is Outcome.REDIRECTED else None,
+        "address": reply.address,
+        "media_type": content_type(reply.headers),
+        "headers": [{"name": name, "value": value} for name, value in reply.headers],
+        "body": reply.body if reply.status else None,
+        "body_bytes": len(reply.body),
+        "truncated": reply.truncated,
+        "elapsed_ms": reply.elapsed * 1000 if end in REQUESTED else None,
+        "robots_rule": rule or None,
+        "robots_at": robots_at,
+        "host_failures": failures,
+        "attempt": due.failures + 1,
+        "depth": due.depth,
+        "referrer": due.referrer,
+        "error": reply.error,
+        "priority": due.priority,
+        "redirects": due.redirects,
+        "discovered_round": due.discovered_round,
+        "digest_before": due.digest,
+        "kind": due.kind,
+        "sitemap": due.sitemap,
+        "links_without_news": due.links_without_news,
+    }

@@ -1,0 +1,1 @@
+"""Ranking: PageRank and centrality of pages and hosts, in memory and through Beam."""

@@ -1,0 +1,177 @@
+"""What links say of pages: edges between pages, and the anchors that count for them."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..urls.canonical import host
+from .pagerank import Longs, resolve
+
+ENDORSING = ("a", "area")
+"""Kinds of links that somebody put there for people to follow."""
+
+MAX_TARGETS = 3
+"""Pages of which an anchor of one host may speak; one that leads to more, as "Next" does, tells nothing of any."""
+
+MAX_ANCHORS = 1_000
+"""Anchors of a page that are kept."""
+
+LINK_COLUMNS = ["source_key", "source_url", "target_key", "target_url", "anchor", "rel", "kind", "round"]
+DOCUMENT_COLUMNS = ["url_key", "duplicate_of", "round"]
+
+
+class Pages(NamedTuple):
+    """URLs that links know, by number: all of them, or those of a partition."""
+
+    keys: pa.Array  # url_key
+    urls: list[str]
+    hosts: pa.Array  # names, sorted
+    host_of: Longs
+
+    def numbers(self, keys: pa.Array | pa.ChunkedArray) -> Longs:
+        """The numbers of URLs; -1 for one that no link knows."""
+        return _numbers(keys, self.keys)
+
+
+class Latest(NamedTuple):
+    """Of the links that were there at the last visit of their source, those that say something of their target."""
+
+    endorsing: pa.Table  # source_key, target_key, anchor
+    redirects: pa.Table  # source_key, target_key
+
+
+class Links(NamedTuple):
+    """Links that endorse their targets, as parallel arrays; what redirects or is a duplicate stands for another."""
+
+    sources: Longs
+    targets: Longs
+    anchors: pa.Array
+
+
+def ends_of(links: pa.Table) -> pa.Table:
+    """`key` and `url` of both ends of links, each once."""
+    ends = [links.select([f"{end}_key", f"{end}_url"]).rename_columns(["key", "url"]) for end in ("source", "target")]
+    return pa.concat_tables(ends).group_by(["key", "url"]).aggregate([])
+
+
+def pages_of(ends: pa.Table) -> Pages:
+    """The URLs at ends of links, in the order of their keys."""
+    rows = ends.group_by("key").aggregate([("url", "min")]).sort_by("key")
+    urls = rows["url_min"].to_pylist()
+    names, host_of = np.unique(np.array([host(url) for url in urls], object), return_inverse=True)
+    return Pages(rows["key"].combine_chunks(), urls, pa.array(names, pa.string()), host_of.astype(np.int64))
+
+
+def latest(links: pa.Table) -> Latest:
+    """The links with LINK_COLUMNS that count, of pages all of whose links are there: nofollow ones do not."""
+    sources = links["source_key"].combine_chunks().dictionary_encode()
+    numbers, rounds = sources.indices.to_numpy(), links["round"].to_numpy()
+    last = np.zeros(len(sources.dictionary), np.int64)
+    np.maximum.at(last, numbers, rounds)
+    is_last = rounds == last[numbers]
+    kinds = links["kind"]
+    counts = pc.is_in(kinds, value_set=pa.array(ENDORSING))
+    counts = pc.and_not(counts, pc.match_substring_regex(pc.fill_null(links["rel"], ""), _NO_ENDORSEMENT))
+    is_redirect = pc.equal(kinds, "redirect")
+    chosen = links.select(["source_key", "target_key", "anchor"])
+    endorsing, redirects = (chosen.filter(pa.array(mask.to_numpy() & is_last)) for mask in (counts, is_redirect))
+    anchors = pc.fill_null(endorsing["anchor"], "")
+    return Latest(endorsing.set_column(2, "anchor", anchors), redirects.drop_columns("anchor"))
+
+
+def duplicates(documents: pa.Table) -> pa.Table:
+    """The documents, with DOCUMENT_COLUMNS, whose last version is a duplicate: `url_key` and `duplicate_of`."""
+    newest = documents.sort_by("round").group_by("url_key", use_threads=False).aggregate([("duplicate_of", "last")])
+    newest = newest.filter(pc.is_valid(newest["duplicate_of_last"]))
+    return newest.select(["url_key", "duplicate_of_last"]).rename_columns(["url_key", "duplicate_of"])
+
+
+def standing_for(keys: pa.Array, redirects: pa.Table, copies: pa.Table) -> Longs:
+    """The number of the page that each of `keys` stands for; of a redirect, for the one that it leads to in the end.
+
+    A duplicate stands for the document that has the content, if both are among the keys.
+    """
+    aliases = np.arange(len(keys))
+    aliases[_numbers(redirects["source_key"], keys)] = _numbers(redirects["target_key"], keys)
+    here, there = _numbers(copies["url_key"], keys), _numbers(copies["duplicate_of"], keys)
+    known = (here >= 0) & (there >= 0)
+    aliases[here[known]] = there[known]
+    return resolve(aliases)
+
+
+def endorsing(links: pa.Table, documents: pa.Table, pages: Pages) -> Links:
+    """The links that endorse a page, by the pages that their ends stand for; without links of a page to itself.
+
+    `links` has LINK_COLUMNS, `documents` DOCUMENT_COLUMNS.
+    """
+    found = latest(links)
+    stands_for = standing_for(pages.keys, found.redirects, duplicates(documents))
+    sources, targets = (stands_for[pages.numbers(found.endorsing[f"{end}_key"])] for end in ("source", "target"))
+    elsewhere = sources != targets
+    anchors = found.endorsing["anchor"].combine_chunks()
+    return Links(sources[elsewhere], targets[elsewhere], anchors.filter(pa.array(elsewhere)))
+
+
+def tally(links: Links, pages: Pages) -> pa.Table:
+    """The anchors that count for each page, as `tally_votes` has them."""
+    columns = {"host": pages.host_of[links.sources], "target": links.targets, "anchor": links.anchors}
+    return tally_votes(telling(votes_of(pa.table(columns), pages)))
+
+
+def votes_of(given: pa.Table, pages: Pages) -> pa.Table:
+    """A row for each `host`, `folded` anchor and `target`; `anchor` is one way in which it is written.
+
+    `given` has `host`, of the source, `target`, a number in `pages`, and `anchor`, of all links to these targets. A
+    host has one vote for a page and an anchor, in whatever case it is written. An anchor that is the end of the page's
+    URL says nothing new.
+    """
+    given = given.append_column("folded", pc.utf8_lower(given["anchor"]))
+    given = given.filter(pc.match_substring_regex(given["anchor"], r"[\p{L}\p{N}]"))
+    given = given.filter(pa.array(~_addresses(given, pages)))
+    votes = given.group_by(["host", "folded", "target"]).aggregate([("anchor", "min")])
+    return votes.rename_columns(["host", "folded", "target", "anchor"])
+
+
+def telling(votes: pa.Table) -> pa.Table:
+    """The votes without those whose host gives the anchor to too many targets; all of a host and anchor are there."""
+    counts = votes.group_by(["host", "folded"]).aggregate([([], "count_all")])
+    few = counts.filter(pc.less_equal(counts["count_all"], MAX_TARGETS)).select(["host", "folded"])
+    return votes.join(few, ["host", "folded"], join_type="left semi")
+
+
+def tally_votes(votes: pa.Table) -> pa.Table:
+    """`target`, `anchor`, and `hosts`, how many hosts say so; all votes for these targets are there.
+
+    Sorted by target, and there by hosts, the most first.
+    """
+    anchors = votes.group_by(["target", "folded"]).aggregate([("anchor", "min"), ([], "count_all")])
+    anchors = anchors.select(["target", "anchor_min", "count_all"]).rename_columns(["target", "anchor", "hosts"])
+    return anchors.sort_by([("target", "ascending"), ("hosts", "descending"), ("anchor", "ascending")])
+
+
+def anchors_of(tallied: pa.Table, targets: Longs) -> list[list[tuple[str, int]]]:
+    """(anchor, hosts) of each of some pages, the most hosts first; at most MAX_ANCHORS of one. -1 is no page."""
+    column = tallied["target"].to_numpy()
+    firsts, ends = np.searchsorted(column, targets, "left"), np.searchsorted(column, targets, "right")
+    ends = np.minimum(ends, firsts + MAX_ANCHORS)
+    texts, hosts = tallied["anchor"].to_pylist(), tallied["hosts"].to_pylist()
+    return [list(zip(texts[first:end], hosts[first:end], strict=True)) for first, end in zip(firsts, ends, strict=True)]
+
+
+def _addresses(given: pa.Table, pages: Pages) -> npt.NDArray[np.bool_]:
+    """Which of the anchors are the end of their target's URL, and look like it."""
+    found = pc.match_substring_regex(given["folded"], r"^\S*[./]\S*$").to_numpy()
+    some = given.filter(pa.array(found))
+    pairs = zip(some["folded"].to_pylist(), some["target"].to_pylist(), strict=True)
+    found[found] = [pages.urls[target].lower().endswith(anchor) for anchor, target in pairs]
+    return found
+
+
+def _numbers(keys: pa.Array | pa.ChunkedArray, known: pa.Array) -> Longs:
+    return pc.fill_null(pc.index_in(keys, value_set=known), -1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+_NO_ENDORSEMENT = r"(?i)(^|\s)(nofollow|ugc|sponsored)(\s|$)"

@@ -1,0 +1,99 @@
+"""PageRank over edges by partition: sweeps that are one shuffle each."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+
+from .pagerank import Floats, Longs, given_away, received
+from .partition_links import EDGES, in_partition, places
+from .scratch import Scratch
+
+RANKS = pa.schema([("rank", pa.float64())])
+CHANGE = pa.schema([("change", pa.float64())])
+
+
+class Passed(NamedTuple):
+    """What the pages of a partition give to those of another in a sweep."""
+
+    source: int
+    lost: float  # held by pages without links
+    numbers: Longs
+    sums: Floats
+
+
+Ranks = tuple[int, Floats]
+
+
+def read_ranks(partition: int, scratch: Scratch, sweep: int, sizes: Sequence[int]) -> Ranks:
+    """The ranks of a partition's pages after so many sweeps."""
+    if not sweep:
+        return partition, np.ones(sizes[partition])
+    return partition, scratch.read(f"ranks{sweep}", partition, RANKS)["rank"].to_numpy()
+
+
+class SweepRanks(beam.PTransform):
+    """From ranks to ranks, some sweeps further. Takes partitions; writes `ranks` of that sweep, and how they changed.
+
+    `sizes` are the pages of each partition.
+    """
+
+    def __init__(self, scratch: Scratch, sizes: Sequence[int], first: int, sweeps: int) -> None:
+        super().__init__()
+        self._scratch, self._sizes, self._first, self._sweeps = scratch, sizes, first, sweeps
+
+    def expand(self, partitions: beam.PCollection[int]) -> beam.PCollection[None]:
+        ranks = partitions | "ReadRanks" >> beam.Map(read_ranks, self._scratch, self._first, self._sizes)
+        for sweep in range(self._sweeps):
+            before = ranks
+            ranks = (
+                before
+                | f"PassOn{sweep}" >> beam.FlatMap(_pass_on, self._scratch, len(self._sizes))
+                | f"GroupByTarget{sweep}" >> beam.GroupByKey()
+                | f"Receive{sweep}" >> beam.Map(_receive, self._sizes)
+            )
+        return (
+            {"before": before, "after": ranks}
+            | "BeforeAndAfter" >> beam.CoGroupByKey()
+            | "WriteRanks" >> beam.Map(_write_ranks, self._scratch, self._first + self._sweeps)
+            | "AddChanges" >> beam.CombineGlobally(sum)
+            | "WriteChange" >> beam.Map(_write_change, self._scratch, self._first + self._sweeps)
+        )
+
+
+def _pass_on(ranks: Ranks, scratch: Scratch, partitions: int) -> Iterator[tuple[int, Passed]]:
+    """To each partition, if only what it gets of pages without links."""
+    partition, values = ranks
+    edges = scratch.read("edges", partition, EDGES)
+    sources = edges["source"].to_numpy()
+    shares, lost = given_away(values, np.bincount(sources, minlength=len(values)))
+    targets = edges["target"].to_numpy()
+    starts = np.flatnonzero(np.diff(targets, prepend=-1))  # sorted, so each target begins where another one ends
+    targets, sums = targets[starts], np.add.reduceat(shares[sources], starts) if len(starts) else np.empty(0)
+    _, numbers = in_partition(targets)
+    bounds = np.searchsorted(targets, places(np.arange(partitions + 1), 0))
+    for target, (start, end) in enumerate(itertools.pairwise(bounds)):
+        yield target, Passed(partition, lost, numbers[start:end], sums[start:end])
+
+
+def _receive(passed: tuple[int, Iterable[Passed]], sizes: Sequence[int]) -> Ranks:
+    partition, parts = passed
+    total, lost = np.zeros(sizes[partition]), 0.0
+    for part in sorted(parts, key=lambda part: part.source):  # sums of floats depend on their order
+        total[part.numbers] += part.sums
+        lost += part.lost
+    return partition, received(total, lost, sum(sizes))
+
+
+def _write_ranks(ranks: tuple[int, dict[str, Iterable[Floats]]], scratch: Scratch, sweep: int) -> float:
+    partition, values = ranks
+    (before,), (after,) = values["before"], values["after"]
+    scratch.write(f"ranks{sweep}", partition, pa.table([pa.array(after)], schema=RANKS))
+    return float(np.abs(after - before).sum())
+
+
+def _write_change(change: float, scratch: Scratch, sweep: int) -> None:
+    scratch.write(f"change{sweep}", 0, pa.table([[change]], schema=CHANGE))

@@ -1,0 +1,227 @@
+"""The links of a crawl by partition of the key space, when they are too many to be in one memory.
+
+Each rule is that of `votes`, applied to the rows of one partition. What comes of it lies in `Scratch`: PAGES, HOSTS,
+HOST_LINKS, LINKED, EDGES and TALLY of each partition. A page's place is a number that its partition and its number
+there make.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..storage.bloom import shard
+from ..storage.semi_join import Batch, split, split_by
+from ..storage.tables import DOCUMENTS, KEY, LINKS, from_ipc, read_table, to_ipc
+from . import endorsements
+from .endorsements import Pages
+from .pagerank import Longs
+from .scratch import Scratch
+
+PAGES = pa.schema([("key", KEY), ("url", pa.string())])
+HOSTS = pa.schema([("host", pa.string()), ("pages", pa.int64())])
+HOST_LINKS = pa.schema([("source", pa.string()), ("target", pa.string()), ("links", pa.int64())])
+LINKED = pa.schema([("links", pa.int64()), ("hosts", pa.int64())])  # of each page: see `ranks`
+EDGES = pa.schema([("source", pa.int64()), ("target", pa.int64())])  # number, place; distinct, sorted by target
+TALLY = pa.schema([("target", pa.int64()), ("anchor", pa.string()), ("hosts", pa.int64())])
+
+_ROWS = pa.schema([LINKS.field(n) for n in endorsements.LINK_COLUMNS if not n.endswith("_url")])
+_VERSIONS = pa.schema([DOCUMENTS.field(name) for name in endorsements.DOCUMENT_COLUMNS])
+_COPIES = pa.schema([("url_key", KEY), ("duplicate_of", KEY)])
+_REDIRECTS = pa.schema([("source_key", KEY), ("target_key", KEY)])
+_KNOWN = pa.schema([("key", KEY)])
+_ALIASES = pa.schema([("key", KEY), ("stands_for", KEY)])
+_CHOSEN = pa.schema([("source_key", KEY), ("target_key", KEY), ("anchor", pa.string())])
+_ARRIVING = pa.schema([("source", pa.int64()), ("host", pa.string()), ("target_key", KEY), ("anchor", pa.string())])
+_VOTES = pa.schema(
+    [
+        ("host", pa.string()),
+        ("folded", pa.string()),
+        ("target", pa.int64()),
+        ("anchor", pa.string()),
+        ("partition", pa.int64()),
+    ]
+)
+_BITS = 32  # of a place, for the number
+
+Grouped = tuple[int, Iterable[bytes]]
+
+
+def places(partition: int | Longs, numbers: int | Longs) -> Longs:
+    return (np.asarray(partition, np.int64) << _BITS) + numbers
+
+
+def in_partition(place: Longs) -> tuple[Longs, Longs]:
+    """Partitions and numbers of places."""
+    return place >> _BITS, place & ((1 << _BITS) - 1)
+
+
+def read_pages(scratch: Scratch, partition: int) -> Pages:
+    return endorsements.pages_of(scratch.read("pages", partition, PAGES))
+
+
+class GatherLinks(beam.PTransform):
+    """Bring the links of files into `Scratch`. Redirects and duplicates have to fit into memory, at 50 bytes each.
+
+    Takes paths of `links` and `documents`; gives nothing.
+    """
+
+    def __init__(self, root: str, scratch: Scratch, partitions: int) -> None:
+        super().__init__()
+        self._root, self._scratch, self._partitions = root, scratch, partitions
+
+    def expand(self, paths: "dict[str, beam.PCollection[str]]") -> None:
+        scratch, partitions = self._scratch, self._partitions
+        read = paths["links"] | "ReadLinks" >> beam.FlatMap(_read_links, self._root, partitions).with_outputs(
+            "ends", main="links"
+        )
+        copies = (
+            paths["documents"]
+            | "ReadDocuments" >> beam.FlatMap(_read_documents, self._root, partitions)
+            | "GroupDocuments" >> beam.GroupByKey()
+            | "FindDuplicates" >> beam.Map(_duplicates)
+        )
+        known = (
+            read.ends
+            | "GroupEnds" >> beam.GroupByKey()
+            | "WritePages" >> beam.Map(_write_pages, scratch, beam.pvalue.AsList(copies))
+        )
+        chosen = (
+            read.links
+            | "GroupBySource" >> beam.GroupByKey()
+            | "KeepLatest" >> beam.FlatMap(_keep_latest).with_outputs("redirects", main="endorsing")
+        )
+        # `known` comes of all pages, so what has the aliases as a side input finds all pages written.
+        aliases = (
+            paths["links"].pipeline
+            | "Once" >> beam.Create([None])
+            | "FindAliases"
+            >> beam.Map(
+                _aliases,
+                beam.pvalue.AsList(chosen.redirects),
+                beam.pvalue.AsList(copies),
+                beam.pvalue.AsList(known),
+            )
+        )
+        arrived = (
+            chosen.endorsing
+            | "ReplaceAliases" >> beam.FlatMap(_replace_aliases, beam.pvalue.AsSingleton(aliases), partitions)
+            | "GroupByStanding" >> beam.GroupByKey()
+            | "NumberSources" >> beam.FlatMap(_number_sources, scratch, partitions)
+            | "GroupByTarget" >> beam.GroupByKey()
+            | "Arrive" >> beam.FlatMap(_arrive, scratch, partitions).with_outputs("edges", main="votes")
+        )
+        arrived.edges | "GroupEdges" >> beam.GroupByKey() | "WriteEdges" >> beam.Map(_write_edges, scratch)
+        (
+            arrived.votes
+            | "GroupByAnchor" >> beam.GroupByKey()
+            | "KeepTelling" >> beam.FlatMap(_keep_telling)
+            | "GroupVotes" >> beam.GroupByKey()
+            | "WriteTally" >> beam.Map(_write_tally, scratch)
+        )
+
+
+def _read_links(path: str, root: str, partitions: int) -> Iterator[Any]:
+    links = read_table(root, [path], LINKS, endorsements.LINK_COLUMNS)
+    for batch in split(endorsements.ends_of(links), "key", partitions):
+        yield beam.pvalue.TaggedOutput("ends", batch)
+    yield from split(links.select(_ROWS.names), "source_key", partitions)
+
+
+def _read_documents(path: str, root: str, partitions: int) -> Iterator[Batch]:
+    yield from split(read_table(root, [path], DOCUMENTS, endorsements.DOCUMENT_COLUMNS), "url_key", partitions)
+
+
+def _duplicates(documents: Grouped) -> bytes:
+    return to_ipc(endorsements.duplicates(from_ipc(documents[1], _VERSIONS)))
+
+
+def _write_pages(ends: Grouped, scratch: Scratch, copies: Sequence[bytes]) -> bytes:
+    """Write the pages of a partition, and give the keys of those that have to do with a duplicate."""
+    partition, batches = ends
+    pages = endorsements.pages_of(from_ipc(batches, PAGES))
+    scratch.write("pages", partition, pa.table([pages.keys, pa.array(pages.urls, pa.string())], schema=PAGES))
+    counts = np.bincount(pages.host_of, minlength=len(pages.hosts))
+    scratch.write("hosts", partition, pa.table([pages.hosts, pa.array(counts)], schema=HOSTS))
+    table = from_ipc(copies, _COPIES)
+    wanted = pa.chunked_array([*table["url_key"].chunks, *table["duplicate_of"].chunks], KEY)
+    return to_ipc(pa.table([pages.keys.filter(pc.is_in(pages.keys, value_set=wanted))], schema=_KNOWN))
+
+
+def _keep_latest(links: Grouped) -> Iterator[Any]:
+    latest = endorsements.latest(from_ipc(links[1], _ROWS))
+    yield beam.pvalue.TaggedOutput("redirects", to_ipc(latest.redirects))
+    yield to_ipc(latest.endorsing)
+
+
+def _aliases(_: None, redirects: Sequence[bytes], copies: Sequence[bytes], known: Sequence[bytes]) -> bytes:
+    """What stands for another page, and for which."""
+    pairs = from_ipc(redirects, _REDIRECTS)
+    ends = [*pairs["source_key"].chunks, *pairs["target_key"].chunks, *from_ipc(known, _KNOWN)["key"].chunks]
+    keys = pc.unique(pa.chunked_array(ends, KEY))
+    stands_for = endorsements.standing_for(keys, pairs, from_ipc(copies, _COPIES))
+    return to_ipc(pa.table([keys, keys.take(pa.array(stands_for))], schema=_ALIASES))
+
+
+def _replace_aliases(links: bytes, aliases: bytes, partitions: int) -> Iterator[Batch]:
+    """By partition of the source; links of a page to itself are none."""
+    table, known = from_ipc([links], _CHOSEN), from_ipc([aliases], _ALIASES)
+    for number, name in enumerate(("source_key", "target_key")):
+        other = known["stands_for"].take(pc.index_in(table[name], value_set=known["key"]))
+        table = table.set_column(number, name, pc.coalesce(other, table[name]))
+    yield from split(table.filter(pc.not_equal(table["source_key"], table["target_key"])), "source_key", partitions)
+
+
+def _number_sources(links: Grouped, scratch: Scratch, partitions: int) -> Iterator[Batch]:
+    partition, batches = links
+    table, pages = from_ipc(batches, _CHOSEN), read_pages(scratch, partition)
+    numbers = pages.numbers(table["source_key"])
+    hosts = pages.hosts.take(pa.array(pages.host_of[numbers]))
+    columns = [pa.array(places(partition, numbers)), hosts, table["target_key"], table["anchor"]]
+    yield from split(pa.table(columns, schema=_ARRIVING), "target_key", partitions)
+
+
+def _arrive(links: Grouped, scratch: Scratch, partitions: int) -> Iterator[Any]:
+    """All links to the pages of a partition: what is counted by page, edges by partition of the source, and votes."""
+    partition, batches = links
+    table, pages = from_ipc(batches, _ARRIVING), read_pages(scratch, partition)
+    targets = pages.numbers(table["target_key"])
+    given = table.select(["source", "host", "anchor"]).append_column("target", pa.array(targets))
+
+    edges, hosts = (given.group_by([end, "target"]).aggregate([])["target"] for end in ("source", "host"))
+    counts = [pa.array(np.bincount(column.to_numpy(), minlength=len(pages.urls))) for column in (edges, hosts)]
+    scratch.write("linked", partition, pa.table(counts, schema=LINKED))
+    between = pa.table({"source": table["host"], "target": pages.hosts.take(pa.array(pages.host_of[targets]))})
+    host_links = between.group_by(["source", "target"]).aggregate([([], "count_all")])
+    scratch.write("host_links", partition, host_links.rename_columns(HOST_LINKS.names))
+
+    pairs = given.group_by(["source", "target"]).aggregate([])
+    source_in, numbers = in_partition(pairs["source"].to_numpy())
+    pairs = pa.table([pa.array(numbers), pa.array(places(partition, pairs["target"].to_numpy()))], schema=EDGES)
+    for source, rows in split_by(pairs, source_in):
+        yield beam.pvalue.TaggedOutput("edges", (source, to_ipc(rows)))
+
+    found = endorsements.votes_of(given, pages)
+    found = found.append_column("partition", pa.array(np.full(found.num_rows, partition)))
+    said = zip(found["host"].to_pylist(), found["folded"].to_pylist(), strict=True)
+    for number, rows in split_by(found, [shard(f"{host} {anchor}", partitions) for host, anchor in said]):
+        yield number, to_ipc(rows)
+
+
+def _write_edges(edges: Grouped, scratch: Scratch) -> None:
+    partition, batches = edges
+    scratch.write("edges", partition, from_ipc(batches, EDGES).sort_by("target"))
+
+
+def _keep_telling(found: Grouped) -> Iterator[Batch]:
+    telling = endorsements.telling(from_ipc(found[1], _VOTES))
+    for partition, rows in split_by(telling, telling["partition"].to_numpy()):
+        yield partition, to_ipc(rows)
+
+
+def _write_tally(found: Grouped, scratch: Scratch) -> None:
+    partition, batches = found
+    scratch.write("tally", partition, endorsements.tally_votes(from_ipc(batches, _VOTES)))

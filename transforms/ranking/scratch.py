@@ -1,0 +1,29 @@
+"""Arrow tables by partition that pipelines of one step hand to each other; an attempt's end removes them."""
+
+from typing import NamedTuple
+
+import pyarrow as pa
+from apache_beam.io.filesystems import FileSystems
+
+from ..storage.tables import from_ipc, to_ipc
+
+
+class Scratch(NamedTuple):
+    """Files whose paths begin alike. One that is written again, by a bundle tried again, is replaced."""
+
+    prefix: str
+
+    def write(self, name: str, partition: int, table: pa.Table) -> None:
+        with FileSystems.create(self._path(name, partition), compression_type="uncompressed") as file:
+            file.write(to_ipc(table))
+
+    def read(self, name: str, partition: int, schema: pa.Schema) -> pa.Table:
+        """What was written; no rows if nothing was."""
+        path = self._path(name, partition)
+        if not FileSystems.exists(path):
+            return schema.empty_table()
+        with FileSystems.open(path, compression_type="uncompressed") as file:
+            return from_ipc([file.read()], schema)
+
+    def _path(self, name: str, partition: int) -> str:
+        return f"{self.prefix}-{name}-{partition:06d}"

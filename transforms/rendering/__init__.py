@@ -1,0 +1,1 @@
+"""Rendering: a downloader that has Chromium run the scripts of pages."""

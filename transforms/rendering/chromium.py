@@ -1,0 +1,201 @@
+"""Render: have a browser run the scripts of pages, so that what they make is found (SPEC C12). A downloader.
+
+The page itself is fetched as any other, and the browser gets it from us. So it does all that scripts ask for: the
+browser has no network, and our own client asks the page's host, as robots.txt allows and at the pace of all requests.
+"""
+
+import base64
+import dataclasses
+import shutil
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+
+from ..http import media_types
+from ..http.client import Client
+from ..http.reply import Reply, header, outcome
+from ..outcomes import Outcome
+from ..plugins import PluginError
+from ..politeness.backoff import TROUBLE
+from ..politeness.downloaders import Open, Through
+from ..politeness.host_queue import Manners
+from ..settings import Fetch, Settings
+from ..urls.canonical import canonicalize, host
+from .devtools import Browser, BrowserError, Message
+
+MAX_REQUESTS = 64
+"""What the scripts of one page may ask its host for."""
+
+_SCRIPTED = 5_000  # milliseconds of a page's own clock, which leaps while it waits for nothing and stands while for us
+_SETTLED, _READ = 0.8, 0.9  # of fetch.total_timeout: what there is of the page then counts, and has to be had
+_NEEDED = frozenset({"Script", "XHR"})  # fetch() is an XHR here; images, styles, fonts, frames and beacons are not
+_KEPT_BYTES = 32 << 20
+_SENT_ON = ("User-Agent", "From", "Accept-Encoding", "Accept-Language")
+
+# A dialogue would wait for a person; the others send what does not pass by us.
+_QUIET = "alert = confirm = prompt = () => null; delete window.RTCPeerConnection; delete window.WebTransport;"
+
+
+def render(settings: Settings) -> Open:
+    """What opens clients that render; PluginError without a browser."""
+    fetch = settings.fetch
+    if not (program := shutil.which(fetch.browser)):
+        raise PluginError(f'fetch.browser = "{fetch.browser}": no such program; install Chromium, or name its path')
+    scripts = Scripts(_KEPT_BYTES)
+    return lambda client, manners: Renderer(client, manners, fetch, program, scripts)
+
+
+class Scripts:
+    """Scripts that several pages have, as many as there is room for."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._replies: OrderedDict[str, Reply] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, url: str) -> Reply | None:
+        return self._replies.get(url)
+
+    def put(self, url: str, reply: Reply) -> None:
+        with self._lock:
+            self._replies[url] = reply
+            self._room -= len(reply.body)
+            while self._room < 0:
+                self._room += len(self._replies.popitem(last=False)[1].body)
+
+
+@dataclasses.dataclass
+class _Visit:
+    """A page that is being rendered."""
+
+    url: str
+    page: Reply
+    headers: Mapping[str, str]  # for what its scripts ask for
+    session: str
+    ends_at: float
+    ready_at: float  # when its host may be asked again
+    is_given: bool = False  # whether the browser has the page
+    left: int = MAX_REQUESTS
+
+
+class Renderer(Through):
+    """A client that renders the pages of a host, in a browser of its own from the first page on."""
+
+    def __init__(self, client: Client, manners: Manners, fetch: Fetch, program: str, scripts: Scripts) -> None:
+        super().__init__(client, manners)
+        self._fetch, self._program, self._scripts = fetch, program, scripts
+        self._browser: Browser | None = None
+        self._aborted = threading.Event()
+
+    def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
+        """The reply, with a page as it is once its scripts have run; as it came, and an `error`, if that fails."""
+        self._aborted.clear()
+        started = time.monotonic()
+        reply = self.client.get(url, headers, any_type)
+        is_fetched = outcome(url, reply, conditional=False) is Outcome.FETCHED
+        if any_type or not is_fetched or not reply.body or _media_type(reply) not in media_types.HTML:
+            return reply
+        try:
+            text = self._render(url, headers, reply, started)
+        except BrowserError as error:
+            self._end_browser()
+            return reply._replace(error=f"not rendered: {error}")
+        body = text.encode("utf-8", "replace")
+        fields = [(name, value) for name, value in reply.headers if name.lower() != "content-type"]
+        return reply._replace(
+            headers=[*fields, ("Content-Type", "text/html; charset=utf-8")],
+            body=body[: self._fetch.max_body_bytes],
+            truncated=reply.truncated or len(body) > self._fetch.max_body_bytes,
+        )
+
+    def abort(self) -> None:
+        self._aborted.set()
+        super().abort()
+        if browser := self._browser:
+            browser.kill()
+
+    def close(self) -> None:
+        self._end_browser()
+        super().close()
+
+    def _end_browser(self) -> None:
+        if self._browser:
+            self._browser.close()
+            self._browser = None
+
+    def _render(self, url: str, headers: Mapping[str, str], page: Reply, started: float) -> str:
+        """The HTML of a page after its scripts."""
+        seconds = self._fetch.total_timeout
+        ends_at, read_by = started + _SETTLED * seconds, started + _READ * seconds
+        browser = self._browser = self._browser or Browser(self._program)
+        context = browser.call(ends_at, "Target.createBrowserContext", disposeOnDetach=True)["browserContextId"]
+        target = browser.call(ends_at, "Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        session = browser.call(ends_at, "Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        browser.call(ends_at, "Page.enable", session)
+        browser.call(ends_at, "Page.addScriptToEvaluateOnNewDocument", session, source=_QUIET)
+        browser.call(ends_at, "Fetch.enable", session, patterns=[{"urlPattern": "*"}])
+        browser.call(ends_at, "Emulation.setUserAgentOverride", session, userAgent=headers.get("User-Agent", ""))
+        browser.call(ends_at, "Emulation.setVirtualTimePolicy", session, policy="pause")
+        own = {name: value for name, value in headers.items() if name in _SENT_ON} | {"Accept": "*/*", "Referer": url}
+        visit = _Visit(url, page, own, session, ends_at, time.monotonic() + self.manners.rest(page.elapsed))
+        browser.send("Page.navigate", session, url=url)
+        while (event := browser.event(ends_at)) and not self._is_over(browser, visit, event):
+            pass
+        script = "document.documentElement.outerHTML"
+        found = browser.call(read_by, "Runtime.evaluate", session, expression=script, returnByValue=True)
+        browser.send("Target.disposeBrowserContext", browserContextId=context)
+        return str(found["result"].get("value", ""))
+
+    def _is_over(self, browser: Browser, visit: _Visit, event: Message) -> bool:
+        """Whether the page has done all that it does, once this event is dealt with."""
+        method, parameters = event.get("method"), event.get("params", {})
+        if event.get("sessionId") != visit.session:
+            return False
+        if method == "Fetch.requestPaused":
+            command, answer = _answer(self._reply(visit, parameters))
+            browser.send(command, visit.session, requestId=parameters["requestId"], **answer)
+        elif method == "Page.frameNavigated" and "parentId" not in parameters["frame"]:
+            policy = {"policy": "pauseIfNetworkFetchesPending", "budget": _SCRIPTED}
+            browser.send("Emulation.setVirtualTimePolicy", visit.session, **policy)
+        elif method == "Inspector.targetCrashed":
+            raise BrowserError("the page has crashed")
+        return method == "Emulation.virtualTimeBudgetExpired"
+
+    def _reply(self, visit: _Visit, paused: Message) -> Reply | None:
+        """The reply to a request of a page; None: it gets none."""
+        kind, request = paused["resourceType"], paused["request"]
+        if kind == "Document" and not visit.is_given:
+            visit.is_given = True
+            return visit.page
+        url = canonicalize(request["url"])
+        if kind not in _NEEDED or request["method"] != "GET" or url is None or host(url) != host(visit.url):
+            return None
+        if kind == "Script" and (known := self._scripts.get(url)):
+            return known
+        if not visit.left or visit.ready_at > visit.ends_at or not self.manners.allows(url):
+            return None
+        if self._aborted.wait(max(0.0, visit.ready_at - time.monotonic())):
+            raise BrowserError("it took too long")
+        reply = self.client.get(url, visit.headers, any_type=True)
+        visit.ready_at = time.monotonic() + self.manners.rest(reply.elapsed)
+        end = outcome(url, reply, conditional=False)
+        visit.left = 0 if end in TROUBLE else visit.left - 1
+        if reply.trouble or end is Outcome.REDIRECTED:
+            return None
+        if kind == "Script" and end not in TROUBLE:  # one that is missing will be missed by every page
+            self._scripts.put(url, reply)
+        return reply
+
+
+def _answer(reply: Reply | None) -> tuple[str, Message]:
+    """The command that hands a reply to the browser; of its headers the media type alone matters there."""
+    if reply is None:
+        return "Fetch.failRequest", {"errorReason": "Aborted"}  # by which the page it is on stays
+    fields = [{"name": "Content-Type", "value": header(reply.headers, "content-type") or _media_type(reply)}]
+    body = base64.b64encode(reply.body).decode()
+    return "Fetch.fulfillRequest", {"responseCode": reply.status, "responseHeaders": fields, "body": body}
+
+
+def _media_type(reply: Reply) -> str:
+    return media_types.media_type(header(reply.headers, "content-type"), reply.body)

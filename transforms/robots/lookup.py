@@ -1,0 +1,97 @@
+"""Have an origin's robots.txt: where to ask for it, keep it as a row, and know it again in later rounds."""
+
+import dataclasses
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from ..http.reply import Reply, redirect_target
+from ..outcomes import Outcome
+from .rules import Rules, Verdict, expires_at, judge, parse
+
+LAST_GOOD = timedelta(hours=24)
+"""For so long the last good copy counts while a new one cannot be had (RFC 9309, 2.4)."""
+
+_HOPS = 5  # redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Robots:
+    """What an origin's robots.txt says for the length of a turn."""
+
+    verdict: Verdict
+    rules: Rules | None = None  # when the verdict is RULES
+    trouble: Outcome | None = None  # why there was no answer, when it is UNREACHABLE
+    fetched_at: datetime | None = None
+    error: str | None = None  # in words
+
+    @property
+    def crawl_delay(self) -> float:
+        return (self.rules.crawl_delay if self.rules else None) or 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class RobotsSearch:
+    """The way to an origin's robots.txt, which may lead over redirects (RFC 9309, 2.3.1.2)."""
+
+    origin: str
+    url: str
+    depth: int  # of the URL that wants it
+    hops: int = 0
+
+
+def search(origin: str, depth: int) -> RobotsSearch:
+    """Where the search for an origin's robots.txt starts, for the sake of a URL of some depth."""
+    return RobotsSearch(origin, f"{origin}/robots.txt", depth)
+
+
+def redirected(asked: RobotsSearch, reply: Reply) -> RobotsSearch | None:
+    """Where an answer sends the search, also to other hosts; None if it ends here."""
+    if asked.hops == _HOPS or not (target := redirect_target(asked.url, reply)):
+        return None
+    return dataclasses.replace(asked, url=target, hops=asked.hops + 1)
+
+
+def robots_row(
+    asked: RobotsSearch, host: str, reply: Reply, round_: int, now: datetime, token: str
+) -> tuple[dict[str, Any], Robots]:
+    """The row of table robots for the answer that ends a search, and what it means for the turn."""
+    status = None if reply.trouble else reply.status
+    verdict = judge(status)
+    rules = parse(reply.body, token) if verdict is Verdict.RULES else None
+    row = {
+        "origin": asked.origin,
+        "host": host,
+        "round": round_,
+        "fetched_at": now,
+        "expires_at": expires_at(now, reply.headers, status),
+        "status": reply.status,
+        "verdict": verdict.value,
+        "crawl_delay": rules.crawl_delay if rules else None,
+        "sitemaps": rules.sitemaps if rules else [],
+        "body": reply.body if rules else None,
+        "error": reply.error,
+        "depth": asked.depth,
+    }
+    return row, Robots(verdict, rules, reply.trouble, now, reply.error)
+
+
+class Known(NamedTuple):
+    """What earlier rounds know of robots.txt, by origin."""
+
+    fresh: dict[str, Robots]  # still holds
+    stale: dict[str, Robots]  # counts only if a new one cannot be had
+
+
+def known_robots(rows: Iterable[dict[str, Any]], token: str, now: datetime) -> Known:
+    """The newest row of each origin, by whether it has expired."""
+    newest: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        if row["origin"] not in newest or row["fetched_at"] > newest[row["origin"]]["fetched_at"]:
+            newest[row["origin"]] = row
+    known = Known({}, {})
+    for origin, row in newest.items():
+        rules = parse(row["body"] or b"", token) if row["verdict"] == Verdict.RULES else None
+        side = known.fresh if row["expires_at"] > now else known.stale
+        side[origin] = Robots(Verdict(row["verdict"]), rules, fetched_at=row["fetched_at"])
+    return known

@@ -1,0 +1,1 @@
+"""Sitemaps: their formats, and the links that they give to a crawl."""

@@ -1,0 +1,217 @@
+"""Where sitemaps lead: from what robots.txt and sitemaps say to URLs that may be visited (SPEC D5).
+
+Every host answers for itself: a sitemap may name the pages of its own host, and of those hosts whose robots.txt names
+the sitemap or an index above it (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..outcomes import Outcome
+from ..parsing.registry import kinds_of
+from ..settings import Settings, Sitemaps
+from ..storage.exchange import CANDIDATES
+from ..storage.semi_join import Batch, split
+from ..storage.sitemap_terms import MAX_LEVEL, SITEMAP, share, terms
+from ..storage.tables import ROBOTS, VISITS, open_parquet, read_table, statistics
+from ..urls.canonical import canonicalize, host, url_key
+from ..urls.filters import UrlFilter
+from .parse import INDEX, Entry, parse_sitemap
+
+WEIGHT = 0.1
+"""A sitemap adds this times its priority to a page's score: about what a link among eight on a seed passes on."""
+
+_PRIORITY = 0.5  # of an entry that says none, by the protocol
+_ENTRY_BYTES = 10  # in gzip; six times as many otherwise
+_SCORE = 1.0  # of a sitemap itself: as much as a seed's, for many pages depend on it
+
+FOREIGN = "sitemap_foreign"
+INVALID = "sitemap_invalid"
+NESTED = "sitemap_nested"
+TOO_MANY = "sitemap_too_many"
+TRUNCATED = "sitemap_truncated"
+
+Row = dict[str, Any]
+
+
+class Leads(NamedTuple):
+    """What a robots.txt or a sitemap leads to."""
+
+    candidates: list[Row]  # rows of CANDIDATES
+    rejected: Counter[tuple[str, str]]  # by (reason, URL); where an entry has none, the URL that it stands in
+
+
+def from_robots(row: Row, url_filter: UrlFilter, settings: Sitemaps) -> Leads:
+    """The sitemaps that a row of table robots names. Their pages are one link away from what robots.txt was asked for.
+
+    A name may be relative to the origin, also when its robots.txt came from elsewhere.
+    """
+    leads = Leads([], Counter())
+    if not settings.follow or row["depth"] is None:
+        return leads
+    base = f"{row['origin']}/robots.txt"
+    names = row["sitemaps"] or (["/sitemap.xml"] if settings.guess else [])
+    found = [canonicalize(name, base) for name in names]
+    leads.rejected[INVALID, base] += found.count(None)
+    source = _Source(base, row["depth"] + 1, 0, [row["host"]], settings.max_per_host)
+    _add_sitemaps(leads, filter(None, found), source, url_filter)
+    return leads
+
+
+def from_visit(visit: Row, url_filter: UrlFilter, settings: Sitemaps) -> Leads:
+    """Where a visited sitemap leads: to pages, to further sitemaps if it is an index, or to where it has moved."""
+    leads = Leads([], Counter())
+    known = visit["sitemap"] or terms(0, settings.max_per_host, ())  # a seed
+    hosts = sorted({visit["host"], *known["hosts"]})
+    url = visit["url"]
+    if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
+        # A host that moves its sitemap elsewhere vouches for it there.
+        moved = known | {"hosts": hosts}
+        _add_sitemap(leads, visit["redirect_to"], url, visit["depth"], visit["redirects"] + 1, moved, url_filter)
+    if visit["outcome"] != Outcome.FETCHED:
+        return leads
+    leads.rejected[TRUNCATED, url] += bool(visit["truncated"])
+    sitemap = parse_sitemap(visit["body"] or b"", url, settings.max_urls)
+    leads.rejected[INVALID, url] += 1 if sitemap is None else sitemap.invalid
+    if sitemap is None:
+        return leads
+    leads.rejected[TOO_MANY, url] += sitemap.beyond
+    entries = {entry.url: entry for entry in sitemap.entries}
+    own = [entry for entry in entries.values() if host(entry.url) in hosts]
+    leads.rejected.update((FOREIGN, name) for name in entries if host(name) not in hosts)
+    if sitemap.form != INDEX:
+        _add_pages(leads, own, visit, url_filter)
+    elif known["level"] >= MAX_LEVEL:
+        leads.rejected[NESTED, url] += len(own)
+    else:
+        source = _Source(url, visit["depth"], known["level"] + 1, hosts, known["budget"])
+        _add_sitemaps(leads, (entry.url for entry in own), source, url_filter)
+    return leads
+
+
+class _Source(NamedTuple):
+    """What names sitemaps: a robots.txt, or an index."""
+
+    url: str
+    depth: int  # of the pages in the sitemaps
+    level: int  # of the sitemaps
+    hosts: list[str]  # that vouch for them
+    budget: int  # of sitemaps
+
+
+def _add_sitemaps(leads: Leads, found: Iterable[str], source: _Source, url_filter: UrlFilter) -> None:
+    """The first sitemaps of a source, as many as may be; what its budget leaves is shared among them."""
+    names = list(dict.fromkeys(found))
+    taken = names[: source.budget]
+    leads.rejected.update((TOO_MANY, url) for url in names[source.budget :])
+    known = terms(source.level, share(source.budget, len(taken)), source.hosts)
+    for url in taken:
+        _add_sitemap(leads, url, source.url, source.depth, 0, known, url_filter)
+
+
+def _add_sitemap(
+    leads: Leads, url: str, referrer: str, depth: int, redirects: int, known: Row, url_filter: UrlFilter
+) -> None:
+    if reason := url_filter.reject_sitemap(url, depth, redirects):
+        leads.rejected[reason, url] += 1
+    else:
+        row = _candidate(url, referrer, depth, _SCORE)
+        leads.candidates.append(row | {"redirects": redirects, "kind": SITEMAP, "sitemap": known})
+
+
+def _add_pages(leads: Leads, entries: Iterable[Entry], visit: Row, url_filter: UrlFilter) -> None:
+    for entry in entries:
+        if reason := url_filter.reject(entry.url, visit["depth"], redirects=0):
+            leads.rejected[reason, entry.url] += 1
+        else:
+            score = WEIGHT * (_PRIORITY if entry.priority is None else entry.priority)
+            row = _candidate(entry.url, visit["url"], visit["depth"], score)
+            leads.candidates.append(row | {"sitemap_lastmod": entry.lastmod})
+
+
+def _candidate(url: str, referrer: str, depth: int, score: float) -> Row:
+    return {
+        "url_key": url_key(url),
+        "url": url,
+        "host": host(url),
+        "depth": depth,
+        "redirects": 0,
+        "score": score,
+        "referrer": referrer,
+    }
+
+
+def robots_rows(path: str, root: str) -> Iterator[Row]:
+    """The rows of a robots file, as far as they speak of sitemaps."""
+    yield from read_table(root, [path], ROBOTS, ["origin", "host", "sitemaps", "depth"]).to_pylist()
+
+
+def sitemap_visits(path: str, root: str, columns: Sequence[str] = VISITS.names) -> Iterator[Row]:
+    """The visits of sitemaps in a visits file; few row groups hold any, and their statistics say so."""
+    with open_parquet(root, path) as file:
+        for group in range(file.num_row_groups):
+            kinds = statistics(file, group, "kind")
+            if kinds is not None and kinds.num_values:
+                visits = file.read_row_group(group, [*columns, "kind"])
+                yield from visits.filter(pc.equal(visits["kind"], SITEMAP)).to_pylist()
+
+
+def count_entries(root: str, paths: Iterable[str], max_urls: int) -> int:
+    """How many entries the sitemaps in visits files may hold, from their sizes: rather too many than too few."""
+    visits = (visit for path in paths for visit in sitemap_visits(path, root, ["body_bytes"]))
+    return sum(min(max_urls, visit["body_bytes"] // _ENTRY_BYTES) for visit in visits)
+
+
+_READERS: Mapping[str, tuple[Callable[[str, str], Iterator[Row]], Callable[[Row, UrlFilter, Sitemaps], Leads]]] = {
+    "robots": (robots_rows, from_robots),
+    "visits": (sitemap_visits, from_visit),
+}
+
+
+class _FollowFn(beam.DoFn):
+    """Gives batches of candidates, and rejections apart."""
+
+    def __init__(self, root: str, settings: Settings, partitions: int) -> None:
+        self._root, self._settings, self._partitions = root, settings, partitions
+
+    def process(self, file: tuple[str, str], seed_hosts: list[str]) -> Iterator[Any]:
+        table, path = file
+        kinds = kinds_of(tuple(self._settings.documents.kinds))
+        url_filter = UrlFilter(self._settings.scope, frozenset(seed_hosts), kinds.extensions)
+        read, leads_of = _READERS[table]
+        for row in read(path, self._root):
+            leads = leads_of(row, url_filter, self._settings.sitemaps)
+            yield from split(pa.Table.from_pylist(leads.candidates, schema=CANDIDATES), "url_key", self._partitions)
+            for (reason, url), count in leads.rejected.items():
+                if count:
+                    yield beam.pvalue.TaggedOutput("rejections", ((reason, host(url)), (count, [url])))
+
+
+class Followed(NamedTuple):
+    """What `FollowSitemaps` gives."""
+
+    candidates: "beam.PCollection[Batch]"  # CANDIDATES, by partition of url_key
+    rejections: "beam.PCollection"  # ((reason, host), (count, samples))
+
+
+class FollowSitemaps(beam.PTransform):
+    """What the robots.txt files and the sitemaps of a round lead to.
+
+    Takes ("robots" or "visits", path) of each file of these tables that the round has fetched.
+    """
+
+    def __init__(self, root: str, settings: Settings, partitions: int, seed_hosts: beam.PCollection[str]) -> None:
+        super().__init__()
+        self._fn = _FollowFn(root, settings, partitions)
+        self._seed_hosts = seed_hosts
+
+    def expand(self, files: "beam.PCollection[tuple[str, str]]") -> "Followed":
+        followed = files | "Follow" >> beam.ParDo(self._fn, beam.pvalue.AsList(self._seed_hosts)).with_outputs(
+            "rejections", main="candidates"
+        )
+        return Followed(followed.candidates, followed.rejections)

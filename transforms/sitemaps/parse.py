@@ -1,0 +1,233 @@
+"""Sitemaps in all their forms: XML, an index of others, plain text, RSS and Atom; plain or in gzip.
+
+A pure parser (sitemaps.org/protocol.html) that takes what people really write: any namespace or none, broken XML,
+any bytes. Entities of a document's own are never looked at, so there is none that could grow or reach outside.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from lxml import etree
+
+from ..http.response_body import gunzip
+from ..parsing import xml_tree
+from ..parsing.charsets import decode
+from ..parsing.feed_dates import feed_date
+from ..urls.canonical import canonicalize, host
+
+MAX_BYTES = 50 * 1024 * 1024
+"""What is read of a sitemap, decompressed: as much as the protocol allows."""
+
+MAX_ENTRIES = 50_000
+"""The entries that are taken of a sitemap: as many as the protocol allows."""
+
+INDEX = "index"
+CHANGEFREQ = frozenset({"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"})
+
+_MAX_ELEMENTS = 4_000_000  # 50 MB hold as many only if they say nothing
+_MAX_FIELD = 4096  # characters; longer ones are no URL
+_PIECE = 1 << 16
+
+# What stands around an element's fields, and which of them say where, when and how.
+_FORMS: Mapping[str, tuple[str, str]] = {
+    "urlset": ("xml", "url"),
+    "sitemapindex": (INDEX, "sitemap"),
+    "rss": ("rss", "item"),
+    "RDF": ("rss", "item"),
+    "feed": ("atom", "entry"),
+}
+_FIELDS = {
+    **dict.fromkeys(("loc", "link"), "loc"),
+    **dict.fromkeys(("guid", "id"), "guid"),
+    **dict.fromkeys(("lastmod", "pubDate", "date", "updated", "modified"), "lastmod"),
+    "changefreq": "changefreq",
+    "priority": "priority",
+}
+
+_MARKUP_START = re.compile(r"[\s\ufeff]*<")
+_BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace()) + "\x00\u200b\ufeff"
+_ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
+
+
+class Entry(NamedTuple):
+    """A page, or in an index a further sitemap; what is not said, or not so that it makes sense, is None."""
+
+    url: str  # canonical
+    lastmod: datetime | None = None  # in UTC
+    changefreq: str | None = None  # one of CHANGEFREQ
+    priority: float | None = None  # 0.0 to 1.0; by the protocol 0.5 if it is not said
+
+
+class Sitemap(NamedTuple):
+    """What a sitemap says, in its order."""
+
+    form: str  # xml, index, text, rss or atom
+    entries: list[Entry]
+    invalid: int  # entries without a usable URL, among those looked at
+    beyond: int  # entries after the first so many, not looked at
+
+
+def parse_sitemap(body: bytes, url: str, max_entries: int = MAX_ENTRIES) -> Sitemap | None:
+    """The sitemap in a body that came from a canonical URL; None if it is none.
+
+    Any bytes are taken, gzip or not, up to MAX_BYTES of their content. Relative URLs are resolved against `url`, and a
+    name of its host without a scheme is that host, as it was meant. Never raises.
+    """
+    text = decode(gunzip(body, MAX_BYTES), None, is_html=True)[0]
+    collected = _Collector(url, max_entries)
+    if _MARKUP_START.match(text):
+        _read_xml(text, collected)
+    else:
+        _read_lines(text, collected)
+    return collected.sitemap()
+
+
+def _read_lines(text: str, collected: "_Collector") -> None:
+    """One URL a line; text that starts with anything else is no sitemap, and has no end that matters."""
+    for match in re.finditer(r"[^\r\n]+", text):
+        line = match[0][:_MAX_FIELD].strip(_BLANKS)
+        if collected.is_absolute(line):
+            collected.form = "text"
+            collected.add({"loc": line})
+        elif line and collected.form is None:
+            return
+        elif line:
+            collected.invalid += 1
+
+
+def _read_xml(text: str, collected: "_Collector") -> None:
+    data = xml_tree.clean(text)
+    reader = _Reader(collected)
+    parser = etree.XMLParser(target=reader, recover=True, no_network=True, load_dtd=False, encoding="utf-8")
+    try:
+        for start in range(0, len(data), _PIECE):
+            if reader.is_over:
+                break
+            parser.feed(data[start : start + _PIECE])
+        parser.close()
+    except etree.XMLSyntaxError:  # beyond recovery: what came before counts
+        pass
+    reader.close()
+
+
+class _Collector:
+    """Entries, as many as may be."""
+
+    def __init__(self, url: str, max_entries: int) -> None:
+        self._base, self._host, self._most = url, host(url), max_entries
+        self.form: str | None = None
+        self.entries: list[Entry] = []
+        self.invalid = self.beyond = 0
+
+    def is_absolute(self, reference: str) -> bool:
+        """Whether it starts with a scheme, or with the name of this host where one was forgotten."""
+        return bool(_ABSOLUTE.match(reference)) or reference.lower().startswith(f"{self._host}/")
+
+    def add(self, fields: Mapping[str, str]) -> None:
+        """An entry, from its fields as they were written."""
+        reference = fields.get("loc", "")
+        if not reference and self.is_absolute(guid := fields.get("guid", "")):
+            reference = guid
+        if self.is_absolute(reference) and not _ABSOLUTE.match(reference):
+            reference = f"//{reference}"
+        if len(self.entries) >= self._most:
+            self.beyond += 1
+        elif not reference or not (url := canonicalize(reference, self._base)):
+            self.invalid += 1
+        else:
+            self.entries.append(Entry(url, *_facts(fields)))
+
+    def sitemap(self) -> Sitemap | None:
+        return Sitemap(self.form, self.entries, self.invalid, self.beyond) if self.form else None
+
+
+def _facts(fields: Mapping[str, str]) -> tuple[datetime | None, str | None, float | None]:
+    changefreq = fields.get("changefreq", "").lower()
+    try:
+        priority = float(fields["priority"].replace(",", "."))
+    except (KeyError, ValueError):
+        priority = -1.0
+    return (
+        feed_date(fields.get("lastmod", "")),
+        changefreq if changefreq in CHANGEFREQ else None,
+        priority if 0 <= priority <= 1 else None,
+    )
+
+
+class _Reader:
+    """Takes the events of a parser, so that no tree is ever built; names count without their namespace.
+
+    A field is a child of a record, and of nothing deeper: images and videos have a `loc` of their own. A record that
+    was never closed, and each `loc` of several in one record, is an entry all the same.
+    """
+
+    def __init__(self, collected: _Collector) -> None:
+        self._collected = collected
+        self._record = ""  # the name of the elements that are entries
+        self._depth = self._elements = 0
+        self._record_depth = self._field_depth = 0  # 0: not within one
+        self._field = ""
+        self._text: list[str] = []  # of the field
+        self._own_text: list[str] = []  # of the record: some write its URL there
+        self._fields: dict[str, str] = {}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether what follows can say nothing."""
+        return self._elements > _MAX_ELEMENTS or (self._elements > 0 and self._collected.form is None)
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._depth += 1
+        self._elements += 1
+        name = tag.rpartition("}")[2].rpartition(":")[2]
+        if self._elements == 1 and name in _FORMS:
+            self._collected.form, self._record = _FORMS[name]
+        elif self._field_depth:
+            return  # markup within a field: its text counts
+        elif name == self._record:
+            self._end_record()
+            self._record_depth, self._own_text = self._depth, []
+        elif self._record_depth and self._depth == self._record_depth + 1 and name in _FIELDS:
+            self._field, self._field_depth, self._text = _FIELDS[name], self._depth, []
+            if "href" in attributes and attributes.get("rel", "alternate") == "alternate":  # a link of Atom
+                self._text.append(attributes["href"] if self._collected.form == "atom" else "")
+
+    def data(self, text: str) -> None:
+        if self._field_depth:
+            self._text.append(text)
+        elif self._depth == self._record_depth:
+            self._own_text.append(text)
+
+    def end(self, tag: str) -> None:
+        if self._depth == self._field_depth:
+            self._end_field()
+        elif self._depth == self._record_depth:
+            self._end_record()
+        self._depth -= 1
+
+    def close(self) -> None:
+        """What was left open ends here."""
+        if self._field_depth:
+            self._end_field()
+        self._end_record()
+
+    def _end_field(self) -> None:
+        self._field_depth = 0
+        if value := _joined(self._text):
+            if self._field == "loc" and "loc" in self._fields and self._collected.form in ("xml", INDEX):
+                self._collected.add(self._fields)
+                self._fields = {}
+            self._fields.setdefault(self._field, value)
+
+    def _end_record(self) -> None:
+        if self._record_depth:
+            if "loc" not in self._fields and (own := _joined(self._own_text)):
+                self._fields["loc"] = own
+            self._collected.add(self._fields)
+        self._record_depth, self._fields = 0, {}
+
+
+def _joined(parts: list[str]) -> str:
+    return "".join(parts).strip(_BLANKS)[:_MAX_FIELD]

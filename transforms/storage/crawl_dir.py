@@ -1,0 +1,247 @@
+"""The crawl directory: committed steps as manifests, and what follows from them.
+
+A step's files count once its manifest is there, and the manifest appears in one atomic move. Readers follow
+manifests only, so whatever a failed attempt left behind is invisible.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import re
+import uuid
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from importlib import metadata
+
+from apache_beam.io.filesystem import BeamIOError
+from apache_beam.io.filesystems import FileSystems
+
+from .tables import SCHEMA_VERSION, TableFile
+
+FORMAT = "beamtrawl-crawl"
+
+
+class CrawlDirError(Exception):
+    """A crawl directory that cannot be read or written; the message is one line with the way out."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Manifest:
+    """A committed step: what it read and what it wrote."""
+
+    step: str  # seeds, revisits, fetch, update, rank, compact
+    round: int
+    settings_digest: str
+    files: tuple[TableFile, ...]
+    counters: dict[str, int]
+    consumed: tuple[str, ...]  # frontier files that later rounds need not read again
+    started_at: str  # ISO 8601, UTC
+    ended_at: str
+    index: tuple[str, ...] = ()  # folders of index segments
+    index_links: dict[str, str] = dataclasses.field(default_factory=dict)  # folders with the links to their documents
+    index_replaced: tuple[str, ...] = ()  # segments that those of `index` stand for, from this round on
+    index_dropped: tuple[str, ...] = ()  # folders that are kept no longer
+    program: str = ""
+    schema_version: int = SCHEMA_VERSION
+
+    @property
+    def name(self) -> str:
+        return f"{self.round:06d}-{self.step}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """What a crawl has to do next: fetch a round, or update from one that was fetched."""
+
+    kind: str
+    round: int
+
+
+def program() -> str:
+    return f"beamtrawl {metadata.version('beamtrawl')}"
+
+
+def parse_manifest(name: str, text: str) -> Manifest:
+    """The manifest in a JSON text; CrawlDirError if it is corrupt, foreign or too new."""
+    try:
+        data = json.loads(text)
+        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
+            raise ValueError("it is not a manifest of Beamtrawl")
+        if data["schema_version"] > SCHEMA_VERSION:
+            raise ValueError(
+                f"it has schema version {data['schema_version']}, this program reads up to {SCHEMA_VERSION};"
+                " update Beamtrawl"
+            )
+        files = tuple(TableFile(**file) for file in data.pop("files"))
+        lists = ("consumed", "index", "index_replaced", "index_dropped")
+        for field in ("index_links", "index_replaced", "index_dropped"):  # which earlier versions did not write
+            data.setdefault(field, {} if field == "index_links" else [])
+        for field, kind in (*((name, list) for name in lists), ("counters", dict), ("index_links", dict)):
+            if not isinstance(data[field], kind):
+                raise ValueError(f"its {field} is no {kind.__name__}")
+        data |= {name: tuple(data[name]) for name in lists}
+        manifest = Manifest(files=files, **data)
+        if not re.fullmatch(re.escape(manifest.name) + r"(-\w+)?\.json", name):
+            raise ValueError(f"it says it is {manifest.name}")
+        return manifest
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise CrawlDirError(
+            f"manifests/{name} cannot be used: {reason}; restore it from a copy, or start a crawl in another directory"
+        ) from error
+
+
+def render_manifest(manifest: Manifest) -> str:
+    fields = dataclasses.asdict(manifest) | {"files": [file._asdict() for file in manifest.files]}
+    return json.dumps({"format": FORMAT} | fields, indent=1, ensure_ascii=False) + "\n"
+
+
+def next_step(manifests: Iterable[Manifest]) -> Step:
+    """The step that continues the crawl, from what is committed alone."""
+    last = {"fetch": 0, "update": 0}
+    for manifest in manifests:
+        if manifest.step in last:
+            last[manifest.step] = max(last[manifest.step], manifest.round)
+    if last["fetch"] > last["update"]:
+        return Step("update", last["fetch"])
+    return Step("fetch", last["update"] + 1)
+
+
+def files_of(manifests: Iterable[Manifest], table: str) -> list[TableFile]:
+    """The files of a table, oldest round first."""
+    return [file for m in manifests for file in m.files if file.table == table]
+
+
+def frontier_files(manifests: Iterable[Manifest]) -> list[TableFile]:
+    """The frontier: its files that no committed update has consumed."""
+    manifests = list(manifests)
+    consumed = {path for m in manifests for path in m.consumed}
+    return [file for file in files_of(manifests, "frontier") if file.path not in consumed]
+
+
+class CrawlDir:
+    """A directory on any of Beam's file systems; nothing is read before it is asked for."""
+
+    def __init__(self, root: str) -> None:
+        if not root:
+            raise CrawlDirError("the crawl directory has no name; give a path such as ./crawl")
+        self.root = root.rstrip("/") or "/"
+        if "://" not in self.root:
+            self.root = os.path.abspath(self.root)
+
+    def path(self, relative: str) -> str:
+        return FileSystems.join(self.root, *relative.split("/"))
+
+    def exists(self, relative: str) -> bool:
+        return bool(FileSystems.exists(self.path(relative)))
+
+    def read_text(self, relative: str) -> str:
+        return self.read_bytes(relative).decode()
+
+    def read_bytes(self, relative: str) -> bytes:
+        with FileSystems.open(self.path(relative), compression_type="uncompressed") as file:
+            return bytes(file.read())
+
+    def write_text(self, relative: str, text: str) -> None:
+        """Write a file as a whole: a reader sees the old text or the new one."""
+        target = self.path(relative)
+        with _naming(target):
+            draft = _write_draft(target, text)
+            if self._is_remote:
+                FileSystems.rename([draft], [target])
+            else:
+                os.replace(draft, target)
+
+    def write_new(self, relative: str, text: str) -> bool:
+        """Write a file as a whole unless it exists; on a local disk one of several at once succeeds."""
+        target = self.path(relative)
+        if self._is_remote:
+            if self.exists(relative):
+                return False
+            self.write_text(relative, text)
+            return True
+        with _naming(target):
+            draft = _write_draft(target, text)
+            try:
+                os.link(draft, target)
+            except FileExistsError:
+                return False
+            finally:
+                os.unlink(draft)
+        return True
+
+    @property
+    def _is_remote(self) -> bool:
+        return "://" in self.root
+
+    def names(self, folder: str, pattern: str = "*") -> list[str]:
+        """The names of the files in a folder, sorted."""
+        return [path.rpartition("/")[2] for path in self.paths(folder, pattern)]
+
+    def paths(self, folder: str, pattern: str = "**") -> list[str]:
+        """The files below a folder that match a pattern of Beam's, as paths below the crawl directory, sorted."""
+        base = self.path(folder)
+        # What is a pattern's in the directory's own name matches any character, and then only the name itself counts.
+        (match,) = FileSystems.match([re.sub(r"[\[\]*?]", "?", base) + "/" + pattern])
+        found = [entry.path for entry in match.metadata_list if entry.path.startswith(base)]
+        return sorted(path[len(self.root) :].replace("\\", "/").lstrip("/") for path in found)
+
+    def manifests(self) -> list[Manifest]:
+        """All committed steps, in the order of their rounds: seeds, revisits, fetch, update; then rank and compact."""
+        order = {"seeds": 0, "revisits": 1, "fetch": 2, "update": 3}
+        names = self.names("manifests", "*.json")
+        parsed = [parse_manifest(name, self._text(f"manifests/{name}")) for name in names]
+        return sorted(parsed, key=lambda m: (m.round, order.get(m.step, 5), m.ended_at))
+
+    def require_manifests(self) -> list[Manifest]:
+        """The committed steps; CrawlDirError when this is no crawl directory."""
+        if not (manifests := self.manifests()):
+            raise CrawlDirError(f"{self.root} holds no crawl; start one with: beamtrawl crawl {self.root} --seed URL")
+        return manifests
+
+    def commit(self, manifest: Manifest, suffix: str = "") -> None:
+        """Make a step's files count. CrawlDirError if the step was committed already, by whoever else writes here."""
+        name = f"manifests/{manifest.name}{suffix}.json"
+        if not self.write_new(name, render_manifest(dataclasses.replace(manifest, program=program()))):
+            raise CrawlDirError(f"{name} exists already: another program has committed this step; start again to go on")
+
+    def _text(self, relative: str) -> str:
+        try:
+            return self.read_text(relative)
+        except UnicodeDecodeError as error:
+            raise CrawlDirError(f"{relative} cannot be used: {error}; restore it from a copy") from error
+
+
+def _write_draft(target: str, text: str) -> str:
+    """The path of a new file beside the one that is meant, with the text; nobody else uses its name."""
+    draft = f"{target}.{uuid.uuid4().hex[:8]}.tmp"
+    with FileSystems.create(draft, compression_type="uncompressed") as file:
+        file.write(text.encode())
+    return draft
+
+
+@contextlib.contextmanager
+def _naming(target: str) -> Iterator[None]:
+    """Trouble while a file is written, as one line with its name."""
+    try:
+        yield
+    except (OSError, BeamIOError) as error:
+        raise CrawlDirError(f"cannot write {target}: {_reason(error)}; name a directory that you may write") from error
+
+
+def iso(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+
+
+def visible_files(manifests: Iterable[Manifest]) -> Iterator[str]:
+    """Every file and index folder that some committed step wrote, and none has dropped."""
+    manifests = list(manifests)
+    dropped = {folder for m in manifests for folder in m.index_dropped}
+    for manifest in manifests:
+        yield from (file.path for file in manifest.files)
+        yield from (f for f in (*manifest.index, *manifest.index_links.values()) if f not in dropped)

@@ -1,0 +1,97 @@
+"""Schemas of the batches that travel between the steps of a pipeline; they are in no file of the crawl directory."""
+
+import pyarrow as pa
+
+from .tables import DOCUMENTS, KEY, NEAR, SITEMAP, TIME, VISITS
+
+NOT_FOLLOWED = "not_followed"  # a link of a kind that leads to no page: an image, a style sheet, …
+
+
+LINK = pa.struct(
+    [
+        ("target_key", KEY),
+        ("target_url", pa.string()),
+        ("anchor", pa.string()),
+        ("rel", pa.string()),
+        ("kind", pa.string()),
+        ("depth", pa.int32()),
+        ("redirects", pa.int32()),
+        ("rejected", pa.string()),  # the rule that keeps the target out of the crawl; null: a candidate
+    ]
+)
+
+
+PAGES = pa.schema(
+    [
+        *DOCUMENTS,
+        ("is_document", pa.bool_()),  # false for a redirect, and a page that has not changed: links and no content
+        ("links_without_news", pa.bool_()),  # as in the frontier
+        ("score", pa.float64()),
+        ("signature", NEAR.field("signature").type),
+        ("stays", pa.bool_()),  # it was visited before, and was no near duplicate
+        ("links", pa.list_(LINK)),
+    ]
+)
+
+
+FACTS = pa.schema(
+    [
+        *((name, VISITS.field(name).type) for name in ("url_key", "url", "host", "outcome", "status", "fetched_at")),
+        *((name, VISITS.field(name).type) for name in ("depth", "referrer", "attempt", "priority", "redirects")),
+        ("discovered_round", pa.int32()),
+        ("host_failures", pa.int32()),
+        ("redirect_to", pa.string()),
+        ("respelled", pa.string()),  # the URL of a redirect that leads to another spelling of the same URL
+        ("digest", KEY),
+        ("digest_before", KEY),
+        ("denied_meta", pa.bool_()),
+        ("etag", pa.string()),
+        ("last_modified", pa.string()),
+        ("kind", pa.string()),
+        ("sitemap", SITEMAP),
+        ("links_without_news", pa.bool_()),
+    ]
+)
+
+
+CONTENTS = pa.schema(
+    [
+        *(("digest", KEY), ("url_key", KEY), ("url", pa.string())),
+        *(("host", pa.string()), ("depth", pa.int32()), ("shard", pa.int32())),
+        ("yields", pa.bool_()),  # names another page as canonical
+    ]
+)
+
+
+CANDIDATES = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("depth", pa.int32()),
+        ("redirects", pa.int32()),
+        ("score", pa.float64()),
+        ("referrer", pa.string()),
+        ("kind", pa.string()),
+        ("sitemap", SITEMAP),
+        ("sitemap_lastmod", TIME),
+        ("links_without_news", pa.bool_()),  # only pages without news link to it
+    ]
+)
+
+
+YIELDS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("depth", pa.int32()),
+        ("priority", pa.float64()),
+        ("links_without_news", pa.bool_()),
+        ("words", pa.binary()),
+    ]
+)
+
+
+STALE = pa.schema([("url_key", KEY)])
+"""The pages of a round that hold nothing new."""

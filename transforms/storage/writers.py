@@ -1,0 +1,101 @@
+"""Write tables from a pipeline, and tell the driver which files came of it."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.utils.windowed_value import WindowedValue
+
+from .tables import TableFile, TableWriter
+
+_BATCH_ROWS = 256
+_BATCH_BYTES = 16 << 20
+
+
+class _WriteRowsFn(beam.DoFn):
+    """One file a bundle. The rows are held until they fill a row group."""
+
+    def __init__(self, root: str, table: str, round_: int, count_by: str | None, weight: str | None) -> None:
+        self._args = (root, table, round_)
+        self._count_by, self._weight = count_by, weight
+
+    def start_bundle(self) -> None:
+        self._writer = TableWriter(*self._args)
+        self._rows: list[dict[str, Any]] = []
+        self._size = 0
+
+    def process(
+        self,
+        row: dict[str, Any],
+        window: Any = beam.DoFn.WindowParam,
+        timestamp: Any = beam.DoFn.TimestampParam,
+    ) -> None:
+        self._stamp = (timestamp, (window,))
+        self._rows.append(row)
+        self._size += len(row.get("body") or b"")
+        if len(self._rows) >= _BATCH_ROWS or self._size >= _BATCH_BYTES:
+            self._flush()
+
+    def finish_bundle(self) -> Iterator[WindowedValue]:
+        self._flush()
+        if file := self._writer.close():
+            yield WindowedValue(file, *self._stamp)
+
+    def _flush(self) -> None:
+        counts: dict[str, int] = {}
+        if self._count_by:
+            for row in self._rows:
+                name = row[self._count_by]
+                counts[name] = counts.get(name, 0) + (row[self._weight] if self._weight else 1)
+        self._writer.write_rows(self._rows, counts)
+        self._rows, self._size = [], 0
+
+
+class WriteRows(beam.PTransform):
+    """Write rows (dicts) where they are, without a shuffle; gives a TableFile for each file.
+
+    `count_by` names a column whose values are counted in the TableFile; `weight` one that says how often a row counts.
+    """
+
+    def __init__(
+        self, root: str, table: str, round_: int, count_by: str | None = None, weight: str | None = None
+    ) -> None:
+        super().__init__()
+        self._fn = _WriteRowsFn(root, table, round_, count_by, weight)
+
+    def expand(self, rows: beam.PCollection[dict]) -> beam.PCollection[TableFile]:
+        return rows | "Write" >> beam.ParDo(self._fn).with_output_types(TableFile)
+
+
+def render_report(files: Iterable[TableFile]) -> str:
+    return json.dumps([file._asdict() for file in sorted(files)])
+
+
+def parse_report(text: str) -> list[TableFile]:
+    return [TableFile(**fields) for fields in json.loads(text)]
+
+
+def _write_text(text: str, path: str) -> None:
+    with FileSystems.create(path, compression_type="uncompressed") as file:
+        file.write(text.encode())
+
+
+class ReportFiles(beam.PTransform):
+    """Write the list of a step's files, for the driver that commits them (`parse_report` reads it).
+
+    A PCollection does not come back from a runner; a file does, from any.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+
+    def expand(self, files: beam.PCollection[TableFile]) -> beam.PCollection[None]:
+        return (
+            files
+            | "AllFiles" >> beam.combiners.ToList()
+            | "Render" >> beam.Map(render_report)
+            | "WriteReport" >> beam.Map(_write_text, self._path)
+        )

@@ -1,0 +1,1 @@
+"""Traps: URL templates that keep yielding pages without new content."""

@@ -1,0 +1,15 @@
+"""URLs: canonical form, deduplication form, filters."""
+
+from .canonical import CANONICAL_RULES, canonicalize, dedup_form, domain, host, neatness, origin, resolve, url_key
+
+__all__ = [
+    "CANONICAL_RULES",
+    "canonicalize",
+    "dedup_form",
+    "domain",
+    "host",
+    "neatness",
+    "origin",
+    "resolve",
+    "url_key",
+]

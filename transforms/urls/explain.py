@@ -1,0 +1,66 @@
+"""How a reference became the URL that is fetched, and its key: the rules that changed it, step by step."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .. import urls
+from . import dedup
+
+_PARTS = ("scheme", "user_info", "host", "port", "path", "query")
+_SPLIT = re.compile(
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*:)[/\\]{2}(?P<user_info>[^/\\?#]*@)?(?P<host>\[[^\]]*\]|[^/\\?#:]*)"
+    r"(?P<port>:[0-9]*)?(?P<path>[^?#]*)(?P<query>\?[^#]*)?(?P<fragment>#.*)?",
+    re.DOTALL,
+)
+
+
+class Step(NamedTuple):
+    """A rule, and what it changed."""
+
+    rule: str
+    before: str
+    after: str
+
+
+def explain(reference: str, base: str | None = None) -> list[Step]:
+    """The rules that changed a reference on its way to `urls.canonical` and on to `urls.dedup_form`, in order.
+
+    First the steps of the URL standard, by the part that each concerns; then, unless the reference is nothing to fetch,
+    the rules of `urls.CANONICAL_RULES` and `dedup_rules.RULES`, by name.
+
+    >>> [step.rule for step in explain("HTTP://a.org/./b?utm_source=c#d")]
+    ['scheme', 'path', 'drop_fragment', 'drop_tracking']
+    """
+    url = urls.resolve(reference, base)
+    if url is None:
+        return []
+    steps = list(_resolving(reference, base, url))
+    is_fetched = urls.canonicalize(reference, base) is not None
+    for rule in (*urls.CANONICAL_RULES, *dedup.RULES) if is_fetched else ():
+        steps.append(Step(rule.__name__, url, rule(url)))
+        url = steps[-1].after
+    return [step for step in steps if step.before != step.after]
+
+
+def _resolving(reference: str, base: str | None, url: str) -> Iterator[Step]:
+    """What the URL standard changed, part by part; what cannot be told apart is one step, `standard`."""
+    text = re.sub(r"[\t\n\r]", "", reference.strip("".join(map(chr, range(33)))))
+    if urls.resolve(text, base) == url:
+        yield Step("trim", reference, text)
+    else:
+        text = reference
+    if urls.resolve(text) != url:
+        yield Step("join", text, url)
+        return
+    after = _SPLIT.fullmatch(url)
+    for part in _PARTS:
+        before = _SPLIT.fullmatch(text)
+        if before and after:
+            parts = {name: value or "" for name, value in before.groupdict().items()}
+            parts[part] = after[part] or ""
+            changed = "{scheme}//{user_info}{host}{port}{path}{query}{fragment}".format(**parts)
+            if changed != text and urls.resolve(changed) == url:
+                yield Step(part, text, changed)
+                text = changed
+    yield Step("standard", text, url)

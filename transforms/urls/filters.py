@@ -1,0 +1,210 @@
+"""Which URLs belong to the crawl: rules in order, and the name of the first that rejects."""
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .. import urls
+from ..settings import Scope
+
+MAX_REDIRECTS = 10
+"""Redirects followed in a row. Browsers allow twenty; what is worth indexing needs few."""
+
+_EXTENSIONS = """
+    avif bmp gif heic heif ico jpe jpeg jpg jxl png psd svg svgz tif tiff webp
+    css js mjs wasm
+    eot otf ttf woff woff2
+    aac aif aiff flac m4a mid midi mp3 oga ogg opus wav wma
+    3gp avi flv m4v mkv mov mp4 mpeg mpg ogv swf webm wmv
+    7z apk bin bz2 cab deb dmg exe gz img iso jar lz lzma msi pkg rar rpm tar tbz2 tgz txz whl xpi xz zip zst
+    doc docm docx dot dotx odg odp ods odt pot potx pps ppsx ppt pptx rtf xls xlsb xlsm xlsx
+    djvu dvi epub mobi pdf ps
+    csv json jsonl parquet pickle pkl sqlite tsv
+    atom rss xml
+"""
+NEVER_TEXT = frozenset(_EXTENSIONS.split())
+"""Extensions, without the dot, of what is neither HTML nor plain text: images, styles and scripts, fonts,
+audio, video, archives and programs, office documents, print, data, feeds."""
+
+
+MAX_QUERY_LENGTH = 512
+"""Characters of a query. Real sites stay below 300; beyond are states of programs, not pages."""
+
+REPETITIONS = 3
+"""How often in a row a path may not have the same components: `/a/b/a/b` may be, `/a/b/a/b/a/b` is a loop of links."""
+
+_REPEATED = re.compile(rf"(/.+?)\1{{{REPETITIONS - 1}}}(?=/|$)")
+
+UrlRule = Callable[[str], bool]
+"""Whether a canonical URL is rejected."""
+
+
+def deny_hosts(names: Iterable[str]) -> UrlRule:
+    """A denied name stands for all ports and all hosts below it; one with a port for that port."""
+    denied = frozenset(name.lower().strip(".") for name in names)
+
+    def is_denied(url: str) -> bool:
+        host = urls.host(url)
+        labels = re.sub(r":[0-9]+$", "", host).split(".")
+        return host in denied or any(".".join(labels[i:]) in denied for i in range(len(labels)))
+
+    return is_denied
+
+
+def has_extension(names: frozenset[str]) -> UrlRule:
+    return lambda url: extension(url) in names
+
+
+def matches(patterns: Iterable[str]) -> UrlRule:
+    compiled = tuple(map(re.compile, patterns))
+    return lambda url: any(pattern.search(url) for pattern in compiled)
+
+
+def is_too_deep(most: int) -> UrlRule:
+    """More path segments than anybody arranges pages in: a relative link that leads into itself."""
+    slashes = most + 3  # the scheme's two, the first of the path, and one at its end
+    return lambda url: url.count("/") > slashes - 1 and len(path_segments(url)) > most
+
+
+def path_segments(url: str) -> list[str]:
+    """The segments of a canonical URL's path.
+
+    >>> path_segments("http://a.org/b/c/?d/e"), path_segments("http://a.org/")
+    (['b', 'c'], [])
+    """
+    path = url.partition("?")[0].split("/", 3)[3].removesuffix("/")
+    return path.split("/") if path else []
+
+
+def repeats(url: str) -> bool:
+    """Whether components of the path repeat three times in a row, with any period.
+
+    >>> [repeats("http://a.org" + path) for path in ("/a/a/b", "/a/a/a", "/x/a/b/a/b/a/b/c.html", "/a/b/a/b/a/c")]
+    [False, True, True, False]
+    """
+    if url.count("/") < REPETITIONS + 2:
+        return False
+    segments = path_segments(url)
+    if len(segments) - len(set(segments)) < REPETITIONS - 1:  # nearly all URLs
+        return False
+    return _REPEATED.search("/" + "/".join(segments)) is not None
+
+
+def has_query_of_a_program(most: int) -> UrlRule:
+    """More parameters than a person chooses, or a longer query: a listing that combines its filters without end."""
+
+    def is_one(url: str) -> bool:
+        start = url.find("?")
+        return start > 0 and (len(url) - start > MAX_QUERY_LENGTH + 1 or url.count("&", start) >= most)
+
+    return is_one
+
+
+def repeats_parameter(most: int) -> UrlRule:
+    """One parameter again and again: a link that adds itself to the query that it stands on."""
+
+    def is_one(url: str) -> bool:
+        if url.count("&") < most:
+            return False
+        query = url.partition("?")[2]
+        return max(Counter(piece.partition("=")[0] for piece in query.split("&")).values()) > most
+
+    return is_one
+
+
+def is_out_of_scope(mode: str, seed_hosts: frozenset[str]) -> UrlRule:
+    domains = frozenset(map(urls.domain, seed_hosts))
+    if mode == "any":
+        return lambda url: False
+    if mode == "host":
+        return lambda url: urls.host(url) not in seed_hosts
+    return lambda url: urls.domain(urls.host(url)) not in domains
+
+
+def url_rules(scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[str]) -> dict[str, UrlRule]:
+    """The rules that look at nothing but the URL, by name, in their order; those that can reject nothing are left out.
+
+    What an operator has said comes first, then what the URL itself says, then whose it is.
+    """
+    rules: dict[str, UrlRule | None] = {
+        "deny_host": deny_hosts(scope.deny_hosts) if scope.deny_hosts else None,
+        "extension": has_extension(NEVER_TEXT - extensions),
+        "exclude": matches(scope.exclude) if scope.exclude else None,
+        "include": _unless(matches(scope.include)) if scope.include else None,
+        "scope": is_out_of_scope(scope.mode, seed_hosts),
+        "path_depth": is_too_deep(scope.path_depth),
+        "repetition": repeats,
+        "query": has_query_of_a_program(scope.parameters),
+        "parameter": repeats_parameter(scope.same_parameter),
+    }
+    return {name: rule for name, rule in rules.items() if rule}
+
+
+def _unless(rule: UrlRule) -> UrlRule:
+    return lambda url: not rule(url)
+
+
+class UrlFilter:
+    """The rules of a crawl's scope, for canonical URLs.
+
+    `seed_hosts` are the seeds' politeness keys (`urls.host`), `extensions` those of what is read although it is not
+    text. Immutable, and pickles.
+    """
+
+    def __init__(self, scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[str] = frozenset()) -> None:
+        self._arguments = (scope, seed_hosts, extensions)
+        self._scope = scope
+        self._rules = url_rules(*self._arguments)
+        self._sitemap_rules = {name: self._rules[name] for name in _FOR_SITEMAPS if name in self._rules}
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return UrlFilter, self._arguments
+
+    def reject(self, url: str, depth: int, redirects: int) -> str | None:
+        """The name of the first rule that rejects a canonical URL, or None.
+
+        `depth` counts links from a seed, `redirects` those followed in a row to get to this URL.
+        """
+        if len(url) > self._scope.max_url_length:
+            return "too_long"
+        return _reject_url(self, url) or self._reject_path(depth, redirects)
+
+    def reject_url(self, url: str) -> str | None:
+        """What the rules say that look at nothing but the URL, but for its length."""
+        for name, rejects in self._rules.items():
+            if rejects(url):
+                return name
+        return None
+
+    def reject_sitemap(self, url: str, depth: int, redirects: int) -> str | None:
+        """The same for a sitemap whose pages have a depth: it need be no text, and match no pattern to be included."""
+        if len(url) > self._scope.max_url_length:
+            return "too_long"
+        found = next((name for name, rejects in self._sitemap_rules.items() if rejects(url)), None)
+        return found or self._reject_path(depth, redirects)
+
+    def _reject_path(self, depth: int, redirects: int) -> str | None:
+        if self._scope.depth is not None and depth > self._scope.depth:
+            return "depth"
+        return "redirect_limit" if redirects > MAX_REDIRECTS else None
+
+
+_FOR_SITEMAPS = ("deny_host", "exclude", "scope")
+
+
+@functools.lru_cache(maxsize=2**15)
+def _reject_url(url_filter: UrlFilter, url: str) -> str | None:
+    """Pages of a site share most of their links."""
+    return url_filter.reject_url(url)
+
+
+def extension(url: str) -> str:
+    """The lower-case extension of a canonical URL's path, "" if it has none.
+
+    >>> extension("http://a.org/b.c/d.tar.GZ?x=y.z"), extension("http://a.org/"), extension("http://a.org/.d/e")
+    ('gz', '', '')
+    """
+    name = url.partition("?")[0].rpartition("/")[2]
+    return name.rpartition(".")[2].lower() if "." in name else ""
