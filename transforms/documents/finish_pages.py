@@ -111,7 +111,7 @@ def candidates_of(links: pa.Table) -> pa.Table:
     columns = [grouped["target_key"], grouped["target_url_first"], pa.array(hosts, pa.string())]
     columns += [grouped[name] for name in ("depth_first", "redirects_first", "passed_sum", "source_url_first")]
     table = pa.Table.from_arrays(columns, names=CANDIDATES.names[: len(columns)])
-    return conform(table.append_column("links_without_news", grouped["all_without_news"]), CANDIDATES)
+    return conform(table.append_column("links_without_news", grouped["links_without_news_all"]), CANDIDATES)
 
 
 def rejections_of(links: pa.Table) -> Iterator[tuple[tuple[str, str], tuple[int, list[str]]]]:

@@ -163,9 +163,9 @@ class VisitHosts(beam.PTransform):
 
     Takes (registered domain, {"due": (host, lists of Due as tuples), "robots": (host, row), "hosts": (host, row),
     "traps": (host, row of traps or trap_samples)}) and `held`: one dict of the hosts that may not be asked yet, with
-    the time until then. The hosts of a domain come to one worker, for they often have their robots.txt from one another.
-    Every URL of a host's budget becomes exactly one visit, whatever happens to it; beyond the budget, or that of its
-    template, it becomes none and stays in the frontier.
+    the time until then. The hosts of a domain come to one worker, for they often have their robots.txt from one
+    another. Every URL of a host's budget becomes exactly one visit, whatever happens to it; beyond the budget, or that
+    of its template, it becomes none and stays in the frontier.
     """
 
     def __init__(self, context: VisitContext, held: beam.PCollection[dict[str, datetime]]) -> None:
