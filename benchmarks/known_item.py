@@ -36,7 +36,8 @@ from beamtrawl.transforms.ranking import endorsements
 from beamtrawl.transforms.ranking.pagerank import distinct, pagerank
 from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, found
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.storage.tables import DOCUMENTS, LINKS, open_parquet, read_table
+from beamtrawl.transforms.storage.schemas import DOCUMENTS, LINKS
+from beamtrawl.transforms.storage.table_files import open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import host
 from benchmarks.asking import best
 

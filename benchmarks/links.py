@@ -30,7 +30,7 @@ from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms import urls
 from beamtrawl.transforms.settings import Scope, Settings
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, iso
-from beamtrawl.transforms.storage.tables import TableWriter
+from beamtrawl.transforms.storage.table_files import TableWriter
 from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.crawls import Silent
 

@@ -26,7 +26,8 @@ from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.merge import Part, merge_segments
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.storage.tables import DOCUMENTS, read_table
+from beamtrawl.transforms.storage.schemas import DOCUMENTS
+from beamtrawl.transforms.storage.table_files import read_table
 
 SEGMENTS, QUERIES = 10, 300
 

@@ -39,7 +39,8 @@ from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.analysis import tokens
 from beamtrawl.transforms.indexing.write_segment import FORMS, POSTINGS, write_segment
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.storage.tables import DOCUMENTS, read_table
+from beamtrawl.transforms.storage.schemas import DOCUMENTS
+from beamtrawl.transforms.storage.table_files import read_table
 from benchmarks.asking import best
 from tests.stores import REQUESTS, url
 

@@ -29,7 +29,7 @@ from beamtrawl.transforms.parsing import charsets, html_links, html_metadata, ht
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.parsing.language import choose_language
 from beamtrawl.transforms.settings import Scope
-from beamtrawl.transforms.storage.tables import DOCUMENTS
+from beamtrawl.transforms.storage.schemas import DOCUMENTS
 from beamtrawl.transforms.traps.novelty import page_words
 from beamtrawl.transforms.urls.filters import UrlFilter
 

@@ -10,7 +10,7 @@ from apache_beam.io.filesystems import FileSystems
 
 from ..transforms.indexing.link_folders import MERGED, links_folder
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso
-from ..transforms.storage.tables import TableFile
+from ..transforms.storage.table_files import TableFile
 from ..transforms.storage.writers import parse_report
 
 

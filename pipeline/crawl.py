@@ -23,7 +23,8 @@ from ..transforms.politeness.scheduler import LOOK_EVERY, VisitContext
 from ..transforms.settings import Settings, render, without_secrets
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, next_step
-from ..transforms.storage.tables import HOSTS, open_parquet, read_table
+from ..transforms.storage.schemas import HOSTS
+from ..transforms.storage.table_files import open_parquet, read_table
 from . import fetch, revisits, update
 from .attempt import Attempt, Engine
 from .compact import merge

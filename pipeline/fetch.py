@@ -14,7 +14,8 @@ from ..transforms.politeness.scheduler import VisitContext
 from ..transforms.politeness.visit_hosts import VisitHosts
 from ..transforms.robots.lookup import LAST_GOOD
 from ..transforms.robots.rules import Verdict
-from ..transforms.storage.tables import HOSTS, ROBOTS, TRAP_SAMPLES, TRAPS, read_table
+from ..transforms.storage.schemas import HOSTS, ROBOTS, TRAP_SAMPLES, TRAPS
+from ..transforms.storage.table_files import read_table
 from ..transforms.storage.writers import ReportFiles, WriteRows
 
 

@@ -17,7 +17,8 @@ from ..transforms.ranking import endorsements
 from ..transforms.ranking.pagerank import distinct, pagerank
 from ..transforms.ranking.rank_tables import Standing, add_links, doc_keys, found, write_host_ranks, write_ranks
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step
-from ..transforms.storage.tables import DOCUMENTS, LINKS, TableFile, read_table
+from ..transforms.storage.schemas import DOCUMENTS, LINKS
+from ..transforms.storage.table_files import TableFile, read_table
 from .attempt import Attempt, Engine
 from .rank_partitioned import rank_in_parts
 

@@ -19,7 +19,7 @@ from ..transforms.ranking.rank_tables import write_host_ranks
 from ..transforms.ranking.scratch import Scratch
 from ..transforms.ranking.write_ranks import WriteRanks
 from ..transforms.storage.crawl_dir import Manifest, files_of
-from ..transforms.storage.tables import TableFile
+from ..transforms.storage.table_files import TableFile
 from ..transforms.storage.writers import ReportFiles
 from .attempt import Attempt, Engine
 

@@ -7,8 +7,8 @@ import apache_beam as beam
 
 from ..transforms.frontier.recrawl import Ripe, WriteRevisits, read_due_keys
 from ..transforms.frontier.url_states import read_frontier
+from ..transforms.storage.schemas import URLS
 from ..transforms.storage.semi_join import CollectKeys, ReadMatching
-from ..transforms.storage.tables import URLS
 from ..transforms.storage.writers import ReportFiles
 
 _ROWS_PER_PARTITION = 100_000

@@ -20,8 +20,9 @@ from ..transforms.indexing.tombstones import BuryDocuments
 from ..transforms.politeness.host_stats import add_turn, newest
 from ..transforms.settings import Settings
 from ..transforms.sitemaps.follow import FollowSitemaps
+from ..transforms.storage.schemas import DIGESTS, HOSTS, SEEDS, URLS
 from ..transforms.storage.semi_join import CollectKeys, ReadMatching
-from ..transforms.storage.tables import DIGESTS, HOSTS, SEEDS, URLS, read_table
+from ..transforms.storage.table_files import read_table
 from ..transforms.storage.writers import ReportFiles, WriteRows
 from ..transforms.traps.watch_yields import WatchYields, Yielded, hosts_of, trap_samples_rows, traps_rows
 

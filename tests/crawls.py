@@ -13,7 +13,8 @@ from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms.settings import Settings, override
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files
-from beamtrawl.transforms.storage.tables import TABLES, read_table
+from beamtrawl.transforms.storage.schemas import TABLES
+from beamtrawl.transforms.storage.table_files import read_table
 
 LOOPBACK = {
     "fetch.allow_addresses": ["127.0.0.0/8"],

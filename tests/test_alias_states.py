@@ -5,7 +5,7 @@ from beamtrawl.transforms.aliases.rules import Rule, Rules
 from beamtrawl.transforms.frontier.url_states import advance
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.storage.exchange import CANDIDATES
-from beamtrawl.transforms.storage.tables import URLS
+from beamtrawl.transforms.storage.schemas import URLS
 from beamtrawl.transforms.urls.canonical import host, url_key
 from tests.test_url_states import LIMITS, due, visited
 

@@ -90,8 +90,8 @@ def test_no_room_imports_a_room_above_it() -> None:
 
 def test_a_circle_of_rooms_is_noticed() -> None:
     sources = {
-        Path("transforms/urls/canonical.py"): "from ..storage.tables import KEY",
-        Path("transforms/storage/tables.py"): "from ..urls import canonical",
+        Path("transforms/urls/canonical.py"): "from ..storage.table_files import KEY",
+        Path("transforms/storage/table_files.py"): "from ..urls import canonical",
     }
     with pytest.raises(CycleError):
         TopologicalSorter(rooms(sources)).prepare()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.transforms.storage.tables import TABLES
+from beamtrawl.transforms.storage.schemas import TABLES
 from tests.command_line import LOOPBACK, Ran, beamtrawl, contents, failure
 from tests.web import Web, html, redirect
 

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.duplicates.exact import DUPLICATES, PAIRS, RELEASED, JudgeContents, judge_contents, released
+from beamtrawl.transforms.storage.batches import from_ipc, to_ipc
 from beamtrawl.transforms.storage.exchange import CONTENTS, FACTS
-from beamtrawl.transforms.storage.tables import DIGESTS, from_ipc, read_table, to_ipc
+from beamtrawl.transforms.storage.schemas import DIGESTS
+from beamtrawl.transforms.storage.table_files import read_table
 from beamtrawl.transforms.urls.canonical import url_key
 
 TEXT, OTHER = b"t" * 16, b"o" * 16

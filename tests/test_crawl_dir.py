@@ -17,7 +17,7 @@ from beamtrawl.transforms.storage.crawl_dir import (
     render_manifest,
     visible_files,
 )
-from beamtrawl.transforms.storage.tables import TableFile
+from beamtrawl.transforms.storage.table_files import TableFile
 
 
 def file(table, name):

@@ -7,7 +7,7 @@ import pytest
 
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope
-from beamtrawl.transforms.storage.tables import TABLES
+from beamtrawl.transforms.storage.schemas import TABLES
 from beamtrawl.transforms.urls.filters import UrlFilter
 
 ROOT = Path(__file__).parent.parent

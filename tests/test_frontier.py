@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.frontier.selection import Due, ReadDue, choose, due_rows, first_due, group_by_host, order
-from beamtrawl.transforms.storage.tables import FRONTIER, TableWriter
+from beamtrawl.transforms.storage.schemas import FRONTIER
+from beamtrawl.transforms.storage.table_files import TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

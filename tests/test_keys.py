@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.storage.bloom import Bloom, partitions, shard
-from beamtrawl.transforms.storage.tables import KEY
+from beamtrawl.transforms.storage.schemas import KEY
 
 KEYS = st.lists(st.binary(min_size=16, max_size=16), max_size=50)
 

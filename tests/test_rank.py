@@ -15,7 +15,8 @@ from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from beamtrawl.transforms.settings import Ranking, Settings, render
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
-from beamtrawl.transforms.storage.tables import HOST_RANKS, RANKS, TableWriter, open_parquet, read_table
+from beamtrawl.transforms.storage.schemas import HOST_RANKS, RANKS
+from beamtrawl.transforms.storage.table_files import TableWriter, open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.command_line import beamtrawl, failure
 from tests.corpus import documents

@@ -13,7 +13,8 @@ import pytest
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.frontier.recrawl import Ripe, revisits
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
-from beamtrawl.transforms.storage.tables import URLS, statistics
+from beamtrawl.transforms.storage.schemas import URLS
+from beamtrawl.transforms.storage.table_files import statistics
 from tests.crawls import crawl, frontier, rows, states
 from tests.web import Answer, Page, Web, html, status
 

@@ -6,7 +6,8 @@ import pytest
 
 from beamtrawl.pipeline.seeds import Added, Seed, add_seeds, parse_seeds
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files
-from beamtrawl.transforms.storage.tables import FRONTIER, SEEDS, URLS, TableWriter, read_table
+from beamtrawl.transforms.storage.schemas import FRONTIER, SEEDS, URLS
+from beamtrawl.transforms.storage.table_files import TableWriter, read_table
 from beamtrawl.transforms.urls.canonical import url_key
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope, Sitemaps
 from beamtrawl.transforms.sitemaps.follow import WEIGHT, Leads, count_entries, from_robots, from_visit
+from beamtrawl.transforms.storage.schemas import ROBOTS, URLS, VISITS
 from beamtrawl.transforms.storage.sitemap_terms import MAX_HOSTS, MAX_LEVEL, share, terms, unite, with_news
-from beamtrawl.transforms.storage.tables import ROBOTS, URLS, VISITS, TableWriter
+from beamtrawl.transforms.storage.table_files import TableWriter
 from beamtrawl.transforms.urls.filters import UrlFilter
 
 A, B = "http://a.test", "http://b.test"

@@ -8,7 +8,8 @@ import pytest
 
 from beamtrawl.runners.commands.sql import SNAPSHOTS, QueryError, query
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
-from beamtrawl.transforms.storage.tables import TABLES, TableFile, TableWriter
+from beamtrawl.transforms.storage.schemas import TABLES
+from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -7,7 +7,8 @@ import pytest
 
 from beamtrawl.runners.commands.status import render, summarize
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
-from beamtrawl.transforms.storage.tables import TABLES, TableFile, TableWriter
+from beamtrawl.transforms.storage.schemas import TABLES
+from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

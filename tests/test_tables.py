@@ -7,18 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamtrawl.transforms.storage.tables import (
-    RANKS,
-    TABLES,
-    VISITS,
-    TableWriter,
-    conform,
-    from_ipc,
-    new_path,
-    open_parquet,
-    read_table,
-    to_ipc,
-)
+from beamtrawl.transforms.storage.batches import from_ipc, to_ipc
+from beamtrawl.transforms.storage.schemas import RANKS, TABLES, VISITS
+from beamtrawl.transforms.storage.table_files import TableWriter, conform, new_path, open_parquet, read_table
 
 KEY = b"k" * 16
 SAMPLE = {

@@ -11,7 +11,7 @@ from beamtrawl.transforms.indexing.tombstones import alive, bury, withdrawn
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from beamtrawl.transforms.storage.exchange import FACTS
-from beamtrawl.transforms.storage.tables import KEY, TOMBSTONES
+from beamtrawl.transforms.storage.schemas import KEY, TOMBSTONES
 from tests.crawls import crawl, rows
 from tests.web import Answer, Web, html, redirect, status
 

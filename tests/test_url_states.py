@@ -23,8 +23,9 @@ from beamtrawl.transforms.frontier.url_states import (
 from beamtrawl.transforms.outcomes import REQUESTED, Outcome
 from beamtrawl.transforms.settings import Limits, Settings
 from beamtrawl.transforms.storage.exchange import CANDIDATES, FACTS
+from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
 from beamtrawl.transforms.storage.semi_join import split
-from beamtrawl.transforms.storage.tables import FRONTIER, URLS, read_table
+from beamtrawl.transforms.storage.table_files import read_table
 from beamtrawl.transforms.urls.canonical import url_key
 
 LIMITS = Limits(max_tries=3, max_host_tries=5)

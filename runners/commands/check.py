@@ -15,7 +15,8 @@ from ...transforms.parsing.registry import kinds_of
 from ...transforms.plugins import PluginError
 from ...transforms.settings import Scope, Settings, SettingsError, parse
 from ...transforms.storage.crawl_dir import CrawlDir, files_of
-from ...transforms.storage.tables import SEEDS, read_table
+from ...transforms.storage.schemas import SEEDS
+from ...transforms.storage.table_files import read_table
 from ...transforms.urls.explain import explain
 from ...transforms.urls.filters import UrlFilter
 from ..errors import Usage

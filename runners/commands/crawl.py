@@ -22,8 +22,8 @@ from ...transforms.plugins import PluginError
 from ...transforms.politeness.downloaders import open_downloaders
 from ...transforms.settings import Settings, SettingsError, override, parse, render
 from ...transforms.storage.crawl_dir import CrawlDir, frontier_files, visible_files
+from ...transforms.storage.schemas import TABLES
 from ...transforms.storage.sitemap_terms import SITEMAP
-from ...transforms.storage.tables import TABLES
 from ..console import Console, run_interruptibly
 from ..engines.choose import RUNNERS, OptionsError, engine
 from ..errors import Usage

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from ...transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
-from ...transforms.storage.tables import TABLES
+from ...transforms.storage.schemas import TABLES
 
 SNAPSHOTS = {
     "urls": "url_key",

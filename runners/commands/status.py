@@ -9,7 +9,8 @@ from ...transforms.indexing.live_segments import live_index
 from ...transforms.outcomes import Outcome
 from ...transforms.parsing.registry import PARSE_ERRORS
 from ...transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, next_step
-from ...transforms.storage.tables import TABLES, read_table
+from ...transforms.storage.schemas import TABLES
+from ...transforms.storage.table_files import read_table
 from ...transforms.traps.judge import State
 
 

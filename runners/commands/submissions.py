@@ -9,7 +9,8 @@ from ...search.gateway.app import Answer, Submit
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.settings import Settings, parse
 from ...transforms.storage.crawl_dir import CrawlDir, files_of
-from ...transforms.storage.tables import SEEDS, read_table
+from ...transforms.storage.schemas import SEEDS
+from ...transforms.storage.table_files import read_table
 from ...transforms.urls.filters import UrlFilter
 
 

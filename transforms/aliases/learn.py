@@ -8,22 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..duplicates.exact import PAIRS
+from ..storage.batches import from_ipc, to_ipc
 from ..storage.bloom import partitions, shard
 from ..storage.crawl_dir import CrawlDir, Manifest, files_of
 from ..storage.exchange import CANDIDATES
+from ..storage.schemas import ALIASES, KEY, URLS
 from ..storage.semi_join import Batch, CollectKeys, ReadMatching, split, split_by
-from ..storage.tables import (
-    ALIASES,
-    KEY,
-    URLS,
-    TableFile,
-    conform,
-    from_ipc,
-    open_parquet,
-    read_table,
-    statistics,
-    to_ipc,
-)
+from ..storage.table_files import TableFile, conform, open_parquet, read_table, statistics
 from ..storage.writers import WriteRows
 from ..urls.canonical import host, url_key
 from .apply import ALIAS, rule_names, stands_for

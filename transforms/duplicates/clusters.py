@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from .. import urls
 from ..storage.bloom import words
-from ..storage.tables import KEY
+from ..storage.schemas import KEY
 from . import minhash
 
 MOST_COMPARED = 64

@@ -7,9 +7,11 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..storage.batches import from_ipc, to_ipc
 from ..storage.bloom import Bloom
+from ..storage.schemas import NEAR
 from ..storage.semi_join import Batch, CollectKeys, matching_rows, split, split_by
-from ..storage.tables import NEAR, conform, from_ipc, open_parquet, to_ipc
+from ..storage.table_files import conform, open_parquet
 from .clusters import DOCUMENT, ENTRIES, PAIRS, VERDICTS, decide, entries, find_pairs
 from .exact import DUPLICATES, RELEASED
 from .minhash import BANDS

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ..storage.batches import from_ipc
+from ..storage.schemas import FRONTIER, TIME, URLS
 from ..storage.semi_join import Batch, split
 from ..storage.sitemap_terms import SITEMAP
-from ..storage.tables import FRONTIER, TIME, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet, statistics
+from ..storage.table_files import TableFile, TableWriter, conform, open_parquet, statistics
 from .url_states import remembered
 
 _SEEN = pa.schema([URLS.field(name) for name in ("url_key", "state", "last_fetched_at", "kind", "sitemap_lastmod")])

@@ -10,7 +10,8 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..storage.tables import FRONTIER, conform, open_parquet
+from ..storage.schemas import FRONTIER
+from ..storage.table_files import conform, open_parquet
 from ..urls.canonical import neatness
 
 

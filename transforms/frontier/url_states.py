@@ -13,10 +13,12 @@ from ..aliases.rules import NO_RULES, Rules
 from ..duplicates.clusters import VERDICTS
 from ..outcomes import REQUESTED, RETRIED, Outcome
 from ..settings import Limits, Settings, Traps
+from ..storage.batches import from_ipc
 from ..storage.exchange import CANDIDATES, FACTS
+from ..storage.schemas import FRONTIER, URLS
 from ..storage.semi_join import Batch, split
 from ..storage.sitemap_terms import unite, with_news
-from ..storage.tables import FRONTIER, URLS, TableFile, TableWriter, conform, from_ipc, open_parquet
+from ..storage.table_files import TableFile, TableWriter, conform, open_parquet
 from ..traps.holds import Holds, hold
 from ..traps.judge import State, allows
 from ..urls.canonical import neatness, url_key

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..storage.crawl_dir import CrawlDirError, Manifest
-from ..storage.tables import TableFile
+from ..storage.table_files import TableFile
 
 
 class LiveSegment(NamedTuple):

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 
 from ..storage.crawl_dir import CrawlDirError
-from ..storage.tables import open_parquet
+from ..storage.table_files import open_parquet
 from .invert import PHRASE_FIELDS, Inverted, Longs
 from .segment_files import INDEX_VERSION, VERSION_KEY
 from .write_segment import DOCS, POSTINGS, ROW_GROUP_POSTINGS, undo_gaps, unpack

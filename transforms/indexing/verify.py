@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ..storage.crawl_dir import CrawlDirError
 from ..storage.list_offsets import offsets
-from ..storage.tables import KEY
+from ..storage.schemas import KEY
 from .invert import PHRASE_FIELDS, Ints, Inverted, Longs
 from .live_segments import LiveIndex, LiveSegment
 from .read_segment import decode, lists, read_file, read_footer, read_parts

@@ -13,9 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..storage.batches import from_ipc, to_ipc
 from ..storage.bloom import shard
+from ..storage.schemas import DOCUMENTS, KEY, LINKS
 from ..storage.semi_join import Batch, split, split_by
-from ..storage.tables import DOCUMENTS, KEY, LINKS, from_ipc, read_table, to_ipc
+from ..storage.table_files import read_table
 from . import endorsements
 from .endorsements import Pages
 from .pagerank import Longs

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from apache_beam.io.filesystems import FileSystems
 
-from ..storage.tables import from_ipc, to_ipc
+from ..storage.batches import from_ipc, to_ipc
 
 
 class Scratch(NamedTuple):

@@ -17,7 +17,8 @@ from importlib import metadata
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from .tables import SCHEMA_VERSION, TableFile
+from .schemas import SCHEMA_VERSION
+from .table_files import TableFile
 
 FORMAT = "beamtrawl-crawl"
 

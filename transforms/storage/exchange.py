@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from .tables import DOCUMENTS, KEY, NEAR, SITEMAP, TIME, VISITS
+from .schemas import DOCUMENTS, KEY, NEAR, SITEMAP, TIME, VISITS
 
 NOT_FOLLOWED = "not_followed"  # a link of a kind that leads to no page: an image, a style sheet, …
 

@@ -11,8 +11,9 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .batches import to_ipc
 from .bloom import Bloom, partitions
-from .tables import conform, open_parquet, to_ipc
+from .table_files import conform, open_parquet
 
 Batch = tuple[int, bytes]
 

@@ -8,7 +8,7 @@ import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.utils.windowed_value import WindowedValue
 
-from .tables import TableFile, TableWriter
+from .table_files import TableFile, TableWriter
 
 _BATCH_ROWS = 256
 _BATCH_BYTES = 16 << 20

@@ -9,10 +9,12 @@ import pyarrow as pa
 
 from ..duplicates.exact import DUPLICATES
 from ..settings import Traps
+from ..storage.batches import from_ipc, to_ipc
 from ..storage.bloom import shard
 from ..storage.exchange import STALE, YIELDS
+from ..storage.schemas import TRAP_SAMPLES, TRAPS
 from ..storage.semi_join import Batch
-from ..storage.tables import TRAP_SAMPLES, TRAPS, TableFile, TableWriter, from_ipc, open_parquet, read_table, to_ipc
+from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table
 from .holds import Held
 from .judge import Allows, Name, Row, State, allows, judge, kind_of, look, names_of, new_row, newest, pages_seen
 from .novelty import TrapSamples, pack, unpack

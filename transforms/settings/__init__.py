@@ -1,0 +1,45 @@
+"""The settings of a crawl, validated where they enter."""
+
+from .sections import (
+    Aliases,
+    Documents,
+    Fetch,
+    Limits,
+    Politeness,
+    Ranking,
+    Recrawl,
+    Robot,
+    Scope,
+    Settings,
+    Sitemaps,
+    Traps,
+    Watch,
+)
+from .toml_file import override, parse, render, without_secrets
+from .validate import SettingsError
+from .values import credentials, downloader, header, pin
+
+__all__ = [
+    "Aliases",
+    "Documents",
+    "Fetch",
+    "Limits",
+    "Politeness",
+    "Ranking",
+    "Recrawl",
+    "Robot",
+    "Scope",
+    "Settings",
+    "SettingsError",
+    "Sitemaps",
+    "Traps",
+    "Watch",
+    "credentials",
+    "downloader",
+    "header",
+    "override",
+    "parse",
+    "pin",
+    "render",
+    "without_secrets",
+]

@@ -1,0 +1,81 @@
+"""`crawl.toml`: the settings as text with comments, written and read here and nowhere else."""
+
+import dataclasses
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from .sections import Fetch, Settings
+from .toml_values import shown, to_toml
+from .validate import SettingsError, problem
+
+
+def parse(text: str, name: str = "crawl.toml") -> Settings:
+    """The settings in the text of a `crawl.toml`; SettingsError names the key, the value and the line."""
+    try:
+        tables = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and numbers or nesting beyond all reason
+        raise SettingsError(f"{name}: {error}") from error
+    parts = {}
+    for table, values in tables.items():
+        part = next((f for f in dataclasses.fields(Settings) if f.name == table), None)
+        if part is None or not isinstance(values, dict):
+            known = ", ".join(f"[{f.name}]" for f in dataclasses.fields(Settings))
+            raise SettingsError(f"{name}, line {_line(text, '', table)}: unknown table or key {table}; known: {known}")
+        fields = {f.name: f for f in dataclasses.fields(part.type)}  # type: ignore[arg-type]
+        for key, value in values.items():
+            where = f"{name}, line {_line(text, table, key)}: {table}.{key}"
+            if key not in fields:
+                near = difflib.get_close_matches(key, fields, 1)
+                hint = f"did you mean {near[0]}?" if near else f"[{table}] has {', '.join(fields)}"
+                raise SettingsError(f"{where}: unknown key; {hint}")
+            where += f" = {shown(fields[key], value)}"
+            if found := problem(f"{table}.{key}", fields[key].type, value):
+                raise SettingsError(f"{where}: {found}")
+        parts[table] = part.type(**values)  # type: ignore[operator]
+    return Settings(**parts)
+
+
+def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """The settings with some values replaced, by dotted key: `{"politeness.delay": 0.5}`."""
+    for key, value in changes.items():
+        part, _, name = key.partition(".")
+        settings = dataclasses.replace(
+            settings, **{part: dataclasses.replace(getattr(settings, part), **{name: value})}
+        )
+    return settings
+
+
+def render(settings: Settings) -> str:
+    """The text of a `crawl.toml`, with a comment for each key; `parse` gives the same settings again."""
+    lines = ["# The settings of this crawl. Flags of `beamtrawl crawl` go before them, for one run."]
+    for part in dataclasses.fields(settings):
+        lines += ["", f"[{part.name}]"]
+        for field in dataclasses.fields(part.type):  # type: ignore[arg-type]
+            value = getattr(getattr(settings, part.name), field.name)
+            lines.append(f"# {field.metadata['comment']}")
+            lines.append(f"# {field.name} = …" if value is None else f"{field.name} = {to_toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def without_secrets(settings: Settings) -> Settings:
+    """The settings as they may be shown, or stand in a digest."""
+    secrets = {
+        f.name: type(getattr(settings.fetch, f.name))() for f in dataclasses.fields(Fetch) if f.metadata["secret"]
+    }
+    return dataclasses.replace(settings, fetch=dataclasses.replace(settings.fetch, **secrets))
+
+
+def _line(text: str, table: str, key: str) -> int:
+    """The line that sets a key; the table's own when the key is written in a way we do not look for."""
+    current, found = "", 1
+    for number, line in enumerate(text.split("\n"), 1):  # splitlines cuts where TOML does not
+        if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
+            current = header[1]
+            if current == (table or key):
+                found = number
+        elif current == table and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
+            return number
+    return found

@@ -1,0 +1,22 @@
+"""How values are written in TOML, and in messages."""
+
+import dataclasses
+from typing import Any
+
+
+def shown(field: dataclasses.Field, value: Any) -> str:
+    """A value as a message may quote it: a password that was written wrongly is still one."""
+    return "…" if field.metadata["secret"] else to_toml(value)
+
+
+def to_toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "[" + ", ".join(map(to_toml, value)) + "]"
+    if isinstance(value, str):
+        escaped = "".join(
+            "\\" + c if c in '"\\' else f"\\u{ord(c):04x}" if ord(c) < 32 or ord(c) == 127 else c for c in value
+        )
+        return f'"{escaped}"'
+    return str(value)

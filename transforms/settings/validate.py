@@ -1,0 +1,134 @@
+"""What values a setting may have."""
+
+import ipaddress
+import math
+import re
+import types
+import typing
+from typing import Any
+
+from .values import downloader, pin
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be used; the message names the key, the value and, from a file, the line."""
+
+
+_LONGEST, _MOST = 10**9, 10**12  # seconds that clocks and sockets can hold, and more than there is to count
+
+
+_CHOICES = {
+    "scope.mode": ("host", "domain", "any"),
+    "fetch.client": ("direct", "requests"),
+    "politeness.scope": ("host", "domain", "address"),
+}
+
+
+_POSITIVE = {
+    "fetch.connect_timeout",
+    "fetch.read_timeout",
+    "fetch.total_timeout",
+    "fetch.max_body_bytes",
+    "fetch.max_header_bytes",
+    "fetch.connections",
+    "fetch.lookups_per_second",
+    "limits.max_pages_per_host",
+    "limits.round_time",
+    "limits.max_tries",
+    "limits.max_host_tries",
+    "politeness.dead_after",
+    "scope.max_url_length",
+    "scope.path_depth",
+    "scope.parameters",
+    "scope.same_parameter",
+}
+
+
+def problem(key: str, kind: Any, value: Any) -> str | None:
+    """What is wrong with a value, as the end of a sentence; None if nothing is."""
+    kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    if value is None and type(None) in kinds:
+        return None
+    if list[str] in kinds:
+        if key == "documents.kinds" and not value:
+            return 'must name a kind, such as "html"'
+        if not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
+            return "must be a list of strings"
+        return next((p for item in value if (p := _item_problem(key, item))), None)
+    if float in kinds and isinstance(value, int | float) and not isinstance(value, bool):
+        if value < 0 or (isinstance(value, float) and math.isnan(value)):
+            return "must be a number of at least 0"
+        if value > _LONGEST:
+            return f"must be at most {_LONGEST}"
+        if key == "documents.similarity" and not 0.5 <= value <= 1:
+            return "must be from 0.5 to 1"
+    elif int in kinds and isinstance(value, int) and not isinstance(value, bool):
+        if value < 0:
+            return "must be a whole number of at least 0"
+        if value > _MOST:
+            return f"must be at most {_MOST}"
+    elif bool in kinds and isinstance(value, bool):
+        return None
+    elif str in kinds and isinstance(value, str):
+        if key.startswith("robot.") and not (value.isascii() and value.isprintable()):
+            return "must be printable ASCII, as it goes into a header of HTTP"
+        if key == "robot.name" and value and not re.fullmatch(r"[A-Za-z_-]+(/[\w.+-]+)?", value):
+            return "must be letters, - and _, as robots.txt can name it, with /version at most"
+        if key == "robot.contact" and value and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
+            return "must be a mail address"
+        if key == "robot.info_url" and value and not re.fullmatch(r"https?://[^\s]+", value):
+            return "must be an http or https URL"
+        if key == "fetch.proxy" and value and not _PROXY.fullmatch(value):
+            return "must be http://HOST:PORT, with USER:PASSWORD@ before the host if the proxy wants them"
+        if key in _CHOICES and value not in _CHOICES[key]:
+            return "must be one of " + ", ".join(_CHOICES[key])
+        return None
+    else:
+        names = {bool: "true or false", float: "a number", int: "a whole number", str: "a string"}
+        wanted = next(name for known, name in names.items() if known in kinds)
+        return f"must be {wanted}"
+    if key in _POSITIVE and value == 0:
+        return "must be more than 0"
+    return None
+
+
+def _item_problem(key: str, item: str) -> str | None:
+    try:
+        if key == "fetch.allow_addresses":
+            ipaddress.ip_network(item)
+        if key in ("scope.include", "scope.exclude"):
+            re.compile(item)
+        if key == "fetch.resolve":
+            pin(item)
+        if key == "fetch.downloaders":
+            downloader(item)
+    except (ValueError, re.error) as error:
+        return f"{error}"
+    if key == "traps.allow" and not _ALLOWED.fullmatch(item):
+        return 'must be "HOST/PATTERN", without http://'
+    if key == "fetch.headers":
+        if not (header := _HEADER.fullmatch(item)):
+            return 'must be "Name: value", in printable ASCII'
+        if header[1].lower() in _OWN_HEADERS:
+            return f"{header[1]} is sent by the robot itself: [robot] says who it is"
+    if key == "fetch.credentials" and not _CREDENTIALS.fullmatch(item):
+        return 'must be "HOST USER:PASSWORD"'
+    return None
+
+
+_PROXY = re.compile(r"http://([^\s:@/]+:[^\s@/]*@)?([^\s:@/\[\]]+|\[[0-9a-fA-F:]+\])(:\d+)?/?", re.ASCII)
+
+
+_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([ -~]+)", re.ASCII)
+
+
+_ALLOWED = re.compile(r"[^\s/]+/\S*")
+
+
+_CREDENTIALS = re.compile(r"(\S+)\s+([^\s:]+:.*)")
+
+
+_OWN_HEADERS = {
+    *("host", "user-agent", "from", "referer", "connection", "content-length", "transfer-encoding", "range"),
+    *("accept-encoding", "if-none-match", "if-modified-since", "proxy-authorization"),
+}

@@ -1,0 +1,37 @@
+"""Settings that are written as one string with several parts, read into these."""
+
+import ipaddress
+import re
+
+
+def pin(text: str) -> tuple[str, int, str]:
+    """(name, port, address) of a "NAME:PORT:ADDRESS"; ValueError says what is wrong with it.
+
+    >>> pin("staging.example.org:443:[::1]")
+    ('staging.example.org', 443, '::1')
+    """
+    name, _, rest = text.partition(":")
+    port, _, address = rest.partition(":")
+    if not re.fullmatch(r"[\w.-]+", name) or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise ValueError(f'"{text}" must be NAME:PORT:ADDRESS')
+    return name.lower(), int(port), str(ipaddress.ip_address(address.removeprefix("[").removesuffix("]")))
+
+
+def downloader(text: str) -> tuple[str, str]:
+    """(name, host or scheme) of a "NAME HOST" or a "NAME SCHEME:"; ValueError says what is wrong with it."""
+    name, _, what = text.partition(" ")
+    if not name or not re.fullmatch(r"https?:|[^\s:/]+(:\d+)?|\[[\da-fA-F:]+\](:\d+)?", what := what.strip().lower()):
+        raise ValueError(f'"{text}" must be "NAME HOST", "NAME HOST:PORT" or "NAME https:"')
+    return name, what
+
+
+def header(text: str) -> tuple[str, str]:
+    """(name, value) of a "Name: value" of `fetch.headers`."""
+    name, _, value = text.partition(":")
+    return name, value.strip()
+
+
+def credentials(text: str) -> tuple[str, str]:
+    """(host, "USER:PASSWORD") of a line of `fetch.credentials`."""
+    host, _, secret = text.partition(" ")
+    return host.lower(), secret.strip()

@@ -1,0 +1,66 @@
+"""The tables of a crawl directory: their Arrow schemas, by subject.
+
+Columns may be added, never renamed (docs/tables.md). Times are UTC microseconds; `url_key` is `urls.url_key`.
+Hive-style folders (`documents/round=000003/…`) let any engine read a table.
+"""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from .columns import KEY, SITEMAP, TIME
+from .documents import ALERTS, DOCUMENTS, LINKS
+from .duplicates import DIGESTS, NEAR
+from .fetching import FRONTIER, HOSTS, ROBOTS, SEEDS, VISITS
+from .index import HOST_RANKS, RANKS, TOMBSTONES
+from .urls import ALIASES, REJECTIONS, TRAP_SAMPLES, TRAPS, URLS
+
+__all__ = [
+    "ALERTS",
+    "ALIASES",
+    "DIGESTS",
+    "DOCUMENTS",
+    "FRONTIER",
+    "HOSTS",
+    "HOST_RANKS",
+    "KEY",
+    "LINKS",
+    "NEAR",
+    "RANKS",
+    "REJECTIONS",
+    "ROBOTS",
+    "SCHEMA_VERSION",
+    "SEEDS",
+    "SITEMAP",
+    "TABLES",
+    "TIME",
+    "TOMBSTONES",
+    "TRAPS",
+    "TRAP_SAMPLES",
+    "URLS",
+    "VISITS",
+]
+
+SCHEMA_VERSION = 1
+
+TABLES: Mapping[str, pa.Schema] = {
+    "frontier": FRONTIER,
+    "visits": VISITS,
+    "robots": ROBOTS,
+    "documents": DOCUMENTS,
+    "links": LINKS,
+    "urls": URLS,
+    "aliases": ALIASES,
+    "digests": DIGESTS,
+    "near": NEAR,
+    "tombstones": TOMBSTONES,
+    "hosts": HOSTS,
+    "host_turns": HOSTS,
+    "rejections": REJECTIONS,
+    "traps": TRAPS,
+    "trap_samples": TRAP_SAMPLES,
+    "alerts": ALERTS,
+    "seeds": SEEDS,
+    "ranks": RANKS,
+    "host_ranks": HOST_RANKS,
+}

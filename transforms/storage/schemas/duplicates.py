@@ -1,0 +1,25 @@
+"""The tables that tell duplicates: content digests, and signatures of near duplicates."""
+
+import pyarrow as pa
+
+from .columns import KEY
+
+DIGESTS = pa.schema(
+    [
+        ("digest", KEY),
+        ("url_key", KEY),  # the document that keeps the content
+        ("url", pa.string()),
+        ("depth", pa.int32()),
+        ("round", pa.int32()),
+    ]
+)
+
+NEAR = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("depth", pa.int32()),
+        ("round", pa.int32()),  # of this row: the newest row of a key counts
+        ("signature", pa.binary(128)),  # `signatures.signature`; null: no representative any more
+    ]
+)

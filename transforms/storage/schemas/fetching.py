@@ -1,0 +1,111 @@
+"""The tables of fetching: what a round may fetch, its visits, robots.txt files and hosts."""
+
+import pyarrow as pa
+
+from .columns import KEY, SITEMAP, TIME
+
+FRONTIER = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("depth", pa.int32()),
+        ("priority", pa.float64()),  # the link score, higher first; depth comes before it
+        ("reason", pa.string()),  # seed, new, recrawl, retry, deferred
+        ("referrer", pa.string()),
+        ("etag", pa.string()),
+        ("last_modified", pa.string()),
+        ("due_at", TIME),
+        ("discovered_round", pa.int32()),
+        ("redirects", pa.int32()),  # redirects followed in a row to get here
+        ("failures", pa.int32()),  # failed attempts in a row
+        ("digest", KEY),  # of the content that it had, if it was visited before
+        ("kind", pa.string()),  # sitemap; null: a page
+        ("sitemap", SITEMAP),
+        ("links_without_news", pa.bool_()),  # only pages without news link to it
+    ]
+)
+
+VISITS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("fetched_at", TIME),
+        ("outcome", pa.string()),
+        ("status", pa.int32()),
+        ("redirect_to", pa.string()),
+        ("address", pa.string()),
+        ("media_type", pa.string()),
+        ("headers", pa.list_(pa.struct([("name", pa.string()), ("value", pa.string())]))),
+        ("body", pa.large_binary()),
+        ("body_bytes", pa.int64()),
+        ("truncated", pa.bool_()),
+        ("elapsed_ms", pa.float64()),
+        ("robots_rule", pa.string()),
+        ("robots_at", TIME),  # fetched_at of the row of robots that counted, for the same origin
+        ("host_failures", pa.int32()),  # of its host in a row, after this visit
+        ("attempt", pa.int32()),
+        ("depth", pa.int32()),
+        ("referrer", pa.string()),
+        ("error", pa.string()),
+        ("priority", pa.float64()),
+        ("redirects", pa.int32()),
+        ("discovered_round", pa.int32()),
+        ("digest_before", KEY),  # of the content that an earlier visit found
+        ("kind", pa.string()),  # sitemap; null: a page
+        ("sitemap", SITEMAP),
+        ("links_without_news", pa.bool_()),  # only pages without news link to it
+    ]
+)
+
+ROBOTS = pa.schema(
+    [
+        ("origin", pa.string()),  # scheme://host[:port]
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("fetched_at", TIME),
+        ("expires_at", TIME),
+        ("status", pa.int32()),  # of the last answer; null: none came
+        ("verdict", pa.string()),  # rules, allow_all, deny_all, unreachable
+        ("crawl_delay", pa.float64()),  # seconds
+        ("sitemaps", pa.list_(pa.string())),
+        ("body", pa.large_binary()),
+        ("error", pa.string()),
+        ("depth", pa.int32()),  # of the URL that it was asked for, for the sake of
+    ]
+)
+
+HOSTS = pa.schema(
+    [
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("visits", pa.int64()),
+        ("requests", pa.int64()),
+        ("fetched", pa.int64()),
+        ("failures", pa.int64()),
+        ("bytes", pa.int64()),
+        ("elapsed_ms", pa.float64()),  # summed over the requests
+        ("last_fetched_at", TIME),  # its last answer, also to a request for robots.txt
+        ("latency", pa.list_(pa.int64())),  # requests by time: below 1, 2, 4, … milliseconds
+        ("latency_p50_ms", pa.float64()),
+        ("latency_p95_ms", pa.float64()),
+        ("addresses", pa.list_(pa.string())),  # the last few
+        ("failures_in_row", pa.int32()),
+        ("last_elapsed_ms", pa.float64()),
+        ("crawl_delay", pa.float64()),  # seconds
+        ("not_before", TIME),  # no request to it before
+        ("held_by", pa.string()),  # why: delay, crawl_delay, response_time, backoff, dead, robots, retry_after
+    ]
+)
+
+SEEDS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("metadata", pa.string()),
+        ("kind", pa.string()),  # sitemap; null: a page
+    ]
+)

@@ -1,0 +1,36 @@
+"""The tables beside the index: tombstones and ranks."""
+
+import pyarrow as pa
+
+from .columns import KEY
+
+TOMBSTONES = pa.schema(
+    [
+        ("url_key", KEY),
+        ("round", pa.int32()),  # in segments of earlier rounds, the page is not found
+        ("reason", pa.string()),  # `tombstones.REPLACED`, or why the newest version is not indexed
+    ]
+)
+
+RANKS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("round", pa.int32()),  # the last whose links were counted
+        ("link_rank", pa.float64()),  # PageRank, relative to the mean
+        ("links", pa.int64()),  # pages that link to it
+        ("link_hosts", pa.int64()),  # and their hosts
+        ("anchors", pa.list_(pa.struct([("anchor", pa.string()), ("hosts", pa.int64())]))),
+    ]
+)
+
+HOST_RANKS = pa.schema(
+    [
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("centrality", pa.float64()),  # harmonic, in the graph of hosts
+        ("link_rank", pa.float64()),  # PageRank in the graph of hosts, relative to the mean
+        ("link_hosts", pa.int64()),  # hosts that link to it
+    ]
+)

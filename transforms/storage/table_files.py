@@ -1,0 +1,103 @@
+"""Writes and reads the Parquet files of tables, wherever Beam's FileSystems find them."""
+
+import contextlib
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, BinaryIO, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from apache_beam.io.filesystems import FileSystems
+
+from .schemas import TABLES
+
+
+class TableFile(NamedTuple):
+    """A file that a step has written, as its manifest names it."""
+
+    table: str
+    path: str  # below the crawl directory, with forward slashes
+    rows: int
+    bytes: int
+    counts: dict[str, int]  # of what is in it, by name: outcomes of visits, reasons of frontier rows
+
+
+def new_path(table: str, round_: int, stem: str = "part", suffix: str = ".parquet") -> str:
+    """A path below the crawl directory that no other attempt will ever use."""
+    return f"{table}/round={round_:06d}/{stem}-{uuid.uuid4().hex[:16]}{suffix}"
+
+
+class TableWriter:
+    """Writes one new Parquet file of a table, batch by batch; the file exists once a batch came.
+
+    Rows are dicts or Arrow tables with the columns of the schema. `close` returns the file, or None if
+    nothing was written. Row groups are the batches as they come: give it batches worth one.
+    """
+
+    def __init__(self, root: str, table: str, round_: int, stem: str = "part") -> None:
+        self.table = table
+        self.schema = TABLES[table]
+        self.path = new_path(table, round_, stem)
+        self._root = root
+        self._sink: BinaryIO | None = None
+        self._writer: pq.ParquetWriter | None = None
+        self._rows = 0
+        self._counts: dict[str, int] = {}
+
+    def write(self, batch: pa.Table, counts: Mapping[str, int] | None = None) -> None:
+        if not batch.num_rows:
+            return
+        if self._writer is None:
+            self._sink = FileSystems.create(FileSystems.join(self._root, *self.path.split("/")))
+            self._writer = pq.ParquetWriter(self._sink, self.schema, compression="zstd")
+        self._writer.write_table(batch, row_group_size=max(1, batch.num_rows))
+        self._rows += batch.num_rows
+        for name, count in (counts or {}).items():
+            self._counts[name] = self._counts.get(name, 0) + count
+
+    def write_rows(self, rows: list[dict[str, Any]], counts: Mapping[str, int] | None = None) -> None:
+        self.write(pa.Table.from_pylist(rows, schema=self.schema), counts)
+
+    def close(self) -> TableFile | None:
+        if self._writer is None or self._sink is None:
+            return None
+        self._writer.close()
+        size = self._sink.tell()
+        self._sink.close()
+        self._writer = None
+        return TableFile(self.table, self.path, self._rows, size, self._counts)
+
+
+@contextlib.contextmanager
+def open_parquet(root: str, path: str) -> Iterator[pq.ParquetFile]:
+    """A Parquet file of the crawl directory, wherever Beam's FileSystems find it."""
+    with (
+        FileSystems.open(FileSystems.join(root, *path.split("/")), compression_type="uncompressed") as source,
+        pq.ParquetFile(source) as file,
+    ):
+        yield file
+
+
+def statistics(file: pq.ParquetFile, group: int, column: str) -> pq.Statistics | None:
+    """What is known of a column's values in a row group without reading them; None if nothing is, or without it."""
+    number = next((i for i, leaf in enumerate(file.schema) if leaf.path == column), None)
+    return None if number is None else file.metadata.row_group(group).column(number).statistics
+
+
+def read_table(root: str, paths: Iterable[str], schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
+    """All rows of the files, in their order; columns that an older file lacks are null."""
+    wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
+    tables = [wanted.empty_table()]
+    for path in paths:
+        with open_parquet(root, path) as file:
+            tables.append(conform(file.read([n for n in wanted.names if n in file.schema_arrow.names]), wanted))
+    return pa.concat_tables(tables)
+
+
+def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with exactly the schema's columns: missing ones null, others dropped."""
+    columns = [
+        table[field.name].cast(field.type) if field.name in table.column_names else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
