@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from beamtrawl.search.searcher import Index
 from benchmarks.asking import best
-from tests.corpus import indexed
+from tests.support.corpus import indexed
 
 DEPTH = 1_000
 

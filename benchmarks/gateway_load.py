@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.storage.schemas import DOCUMENTS
 from beamtrawl.transforms.storage.table_files import read_table
-from tests.gateways import serving
+from tests.support.gateways import serving
 
 ALONE = 300  # queries of the single client
 

@@ -32,7 +32,7 @@ from beamtrawl.transforms.settings import Scope, Settings
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, iso
 from beamtrawl.transforms.storage.table_files import TableWriter
 from beamtrawl.transforms.urls.filters import UrlFilter
-from tests.crawls import Silent
+from tests.support.crawls import Silent
 
 _RUNS, _ROWS = 5, 200
 Resolve = Callable[[str, str], str | None]

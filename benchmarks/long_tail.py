@@ -2,7 +2,7 @@
 
     python benchmarks/long_tail.py --hosts 200 --delay 0.5 --round-time 60
 
-Serves the web of tests/long_tail.py on loopback, all of whose URLs are seeds, and runs one round of `beamtrawl crawl`
+Serves the web of tests/support/long_tail.py on loopback, all of whose URLs are seeds, and runs one round of `beamtrawl crawl`
 with the settings as they come. Prints the healthy hosts' share of the pages that their delay allows from the round's
 start to its deadline, when the round ended, where the URLs are, and what the servers' log says about manners.
 """
@@ -18,10 +18,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
-from tests.access_log import Manners, violations
-from tests.crawls import frontier, states
-from tests.long_tail import LongTail, share
-from tests.web_process import WebProcess
+from tests.support.access_log import Manners, violations
+from tests.support.crawls import frontier, states
+from tests.support.long_tail import LongTail, share
+from tests.support.web_process import WebProcess
 
 
 def main() -> None:

@@ -16,9 +16,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.access_log import ROBOTS, Manners, violations
-from tests.web import html, plain
-from tests.web_process import WebProcess
+from tests.support.access_log import ROBOTS, Manners, violations
+from tests.support.web import html, plain
+from tests.support.web_process import WebProcess
 
 LOOK_EVERY = 0.1  # seconds
 

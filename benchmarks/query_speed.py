@@ -42,7 +42,7 @@ from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.storage.schemas import DOCUMENTS
 from beamtrawl.transforms.storage.table_files import read_table
 from benchmarks.asking import best
-from tests.stores import REQUESTS, url
+from tests.support.stores import REQUESTS, url
 
 SEGMENTS = 8
 LATENCY = 0.02  # seconds of a request to the store

@@ -39,7 +39,7 @@ from beamtrawl.transforms.http.response import Response
 from beamtrawl.transforms.http.transport import Direct
 from beamtrawl.transforms.settings import Fetch, Robot
 from beamtrawl.transforms.urls.canonical import origin
-from tests.web import Answer, Web
+from tests.support.web import Answer, Web
 
 HOSTS, PAGES, ROUNDS, THREADS = 16, 20, 10, 16
 HEADERS = Identity.of(Robot("Bench", "me@example.org", "https://example.org/bot")).headers("http://a.test/")

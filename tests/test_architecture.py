@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workers import PACKAGES, make_sdist
+from tests.support.workers import PACKAGES, make_sdist
 
 ROOT = Path(__file__).resolve().parents[1]
 MAY_IMPORT = {

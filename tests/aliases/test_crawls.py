@@ -1,0 +1,144 @@
+"""Crawls of sites whose pages have several URLs: they are learned, and nothing is lost where they only seem to be."""
+
+import json
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from beamtrawl.runners.commands.status import render, summarize
+from beamtrawl.transforms.settings import render as render_settings
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from tests.support.alias_sites import LEVELS, ONE_HOST, OTHER_PAGES, PAGES, TWO_HOSTS, alias_web, contents, late
+from tests.support.command_line import beamtrawl
+from tests.support.crawls import crawl, frontier, rows, settings, states
+from tests.support.web import Web
+
+# host: the rule that its contents show
+RULES = {
+    "index.test": ("index_page", "index.html"),
+    "case.test": ("case", ""),
+    "slash.test": ("trailing_slash", ""),
+    "parameter.test": ("parameter", "view"),
+    "www.bare.test": ("www", "http://bare.test"),
+    "second.test": ("mirror", "http://first.test"),
+}
+
+
+ROUNDS = range(4, LEVELS + 2)  # in which nothing more need be learned
+MOST_SAMPLED = 0.1 * PAGES * len(ROUNDS) + 4  # aliases: a tenth, and some luck with the few of these small sites
+
+
+class Crawled(NamedTuple):
+    """A crawl of all the sites, and where it is; hosts without their ports."""
+
+    path: Path
+    names: dict[str, str]  # by authority
+    aliases: list[dict[str, Any]]
+    visits: list[dict[str, Any]]
+    documents: list[dict[str, Any]]
+
+    def name(self, row: dict[str, Any]) -> str:
+        return self.names[row["host"]]
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    path, sites = tmp_path_factory.mktemp("aliases"), alias_web()
+    with Web(sites, by_name=True) as web:
+        crawl(path, [web.url(name) for name in sites], workers=2, fetch__resolve=web.pins)
+        names = {web.authority(name): name for name in sites}
+    return Crawled(path, names, rows(path, "aliases"), rows(path, "visits"), rows(path, "documents"))
+
+
+def test_each_rule_is_learned_within_three_rounds(crawled: Crawled) -> None:
+    used = [row for row in crawled.aliases if row["state"] == "used"]
+    assert {crawled.name(row): (row["kind"], re.sub(r":\d+$", "", row["detail"])) for row in used} == RULES
+    assert max(row["since"] for row in used) <= 3
+
+
+def test_what_is_learned_is_shown_with_its_evidence(crawled: Crawled) -> None:
+    (row,) = (row for row in crawled.aliases if crawled.name(row) == "case.test" and row["round"] == 2)
+    assert (row["support"], row["contradictions"], row["against"]) == (PAGES, 0, [])
+    pair = row["evidence"][0]
+    assert pair["url"] != pair["other_url"]
+    assert pair["url"].lower() == pair["other_url"].lower()
+
+
+def test_aliases_are_hardly_fetched_any_more(crawled: Crawled) -> None:
+    for names in [[name] for name in ONE_HOST] + [list(pair) for pair in TWO_HOSTS.items()]:
+        visits = Counter(visit["round"] for visit in crawled.visits if crawled.name(visit) in names)
+        assert visits[2] == 2 * PAGES
+        after = sum(visits[round_] - PAGES for round_ in ROUNDS)
+        assert 0 <= after <= MOST_SAMPLED
+
+
+def test_nothing_is_lost(crawled: Crawled) -> None:
+    sites = alias_web()
+    for name in [*ONE_HOST, OTHER_PAGES]:
+        assert len({d["digest"] for d in crawled.documents if crawled.name(d) == name}) == len(contents(sites, name))
+    for pair in TWO_HOSTS.items():
+        digests = {d["digest"] for d in crawled.documents if crawled.name(d) in pair}
+        assert len(digests) == len(contents(sites, pair[0]))
+
+
+def test_a_pattern_that_does_not_hold_is_given_up_and_holds_nothing_back(crawled: Crawled) -> None:
+    (row,) = (row for row in crawled.aliases if crawled.name(row) == OTHER_PAGES)
+    assert (row["kind"], row["state"], row["contradictions"]) == ("trailing_slash", "dropped", PAGES // 2)
+    held = {crawled.names[row["host"]] for row in states(crawled.path).values() if row["state"] == "alias"}
+    assert held == {*ONE_HOST, *TWO_HOSTS, *TWO_HOSTS.values()} - {"bare.test", "first.test"}
+
+
+def test_every_url_that_was_found_has_a_state(crawled: Crawled) -> None:
+    found = {row["target_key"] for row in rows(crawled.path, "links")}
+    known = {row["url_key"]: row for row in states(crawled.path).values()}
+    assert found <= known.keys()
+    held = [row for row in known.values() if row["state"] == "alias"]
+    assert held
+    assert {known[row["joined_to"]]["state"] for row in held} == {"fetched"}
+    assert {row["state"] for row in known.values()} == {"fetched", "alias"}
+
+
+def test_the_status_names_the_rules_in_use(crawled: Crawled) -> None:
+    found = summarize(CrawlDir(str(crawled.path)), datetime.now(UTC))
+    assert {row["host"].partition(":")[0] for row in found["aliases"]} == RULES.keys()
+    assert json.loads(json.dumps(found)) == found
+    newest = max((row for row in crawled.aliases if crawled.name(row) == "case.test"), key=lambda row: row["round"])
+    assert f"alias rule: {newest['origin']} case ({newest['support']} pages agree)" in render(found).splitlines()
+
+
+def test_check_url_names_the_rule_that_would_be_used(crawled: Crawled, tmp_path: Path) -> None:
+    origin = next(row["origin"] for row in crawled.aliases if crawled.name(row) == "index.test")
+    words = ("check", "url", f"{origin}/new/index.html", "--dir", crawled.path)
+    (crawled.path / "crawl.toml").write_text(render_settings(settings()))
+    assert f"alias by index_page index.html: {origin}/new/" in beamtrawl(*words).out.splitlines()
+    said = json.loads(beamtrawl(*words, "--json").out)
+    assert said["aliases"] == [{"rule": "index_page index.html", "url": f"{origin}/new/"}]
+
+
+def test_a_rule_that_is_contradicted_later_is_dropped_and_what_it_held_back_is_fetched(tmp_path: Path) -> None:
+    site = late()
+    with Web({"late.test": site}) as web:
+        crawl(tmp_path, [web.url("late.test")], rounds=4)
+        history = [(row["round"], row["state"]) for row in rows(tmp_path, "aliases")]
+        assert history == [(2, "used"), (4, "dropped")]
+        held = [row for row in states(tmp_path).values() if row["state"] == "alias"]
+        assert held == []
+        assert len(frontier(tmp_path)) > 0.8 * len(site) / 2
+        crawl(tmp_path)
+        visited = {visit["url"] for visit in rows(tmp_path, "visits")}
+    assert visited == {web.url("late.test", path) for path in site}
+    assert len({row["digest"] for row in rows(tmp_path, "documents")}) == len(
+        contents({"late.test": site}, "late.test")
+    )
+
+
+def test_without_learning_every_url_is_fetched(tmp_path: Path) -> None:
+    site = late(pages=10)
+    with Web({"late.test": site}) as web:
+        crawl(tmp_path, [web.url("late.test")], aliases__learn=False)
+        assert {visit["url"] for visit in rows(tmp_path, "visits")} == {web.url("late.test", path) for path in site}
+    assert rows(tmp_path, "aliases") == []

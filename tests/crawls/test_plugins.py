@@ -1,0 +1,212 @@
+"""One crawl with somebody else's kind of content, observer and downloader, and with all of our own."""
+
+import doctest
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beamtrawl.runners.commands.status import render, summarize
+from beamtrawl.transforms import settings
+from beamtrawl.transforms.observers.registry import Alert, alert_rows
+from beamtrawl.transforms.parsing.robots_meta import Directives
+from beamtrawl.transforms.parsing.source import Source
+from beamtrawl.transforms.politeness import downloaders
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from tests.support import plugins
+from tests.support.command_line import LOOPBACK, failure
+from tests.support.crawls import rows
+from tests.support.files import pdf, png
+from tests.support.web import Answer, Request, Web, html
+
+SHADES = [[(x * y * 7 + x * 3) % 256 for x in range(24)] for y in range(24)]
+CHARTER = "The charter of the harbour says that whoever lands herring before dawn pays no toll on it at the quay."
+TWICE = [[shade for shade in row for _ in "ab"] for row in SHADES for _ in "ab"]
+
+
+def file(media_type: str, body: bytes | str) -> Answer:
+    return Answer(body=body.encode() if isinstance(body, str) else body, headers=(("Content-Type", media_type),))
+
+
+HOME = """<title>Home</title><a href=report.pdf>Report</a><a href=news.xml>News</a><a href=notes.md>Notes</a>
+<a href=plain.md>No headings</a><img src=crest.png alt="The crest"><a href=fish.csv>Data</a><a href=fish.json>Fish</a>
+<a href=broken.pdf>Broken</a>"""
+SITE = {
+    "/": HOME,
+    "/report.pdf": file("application/pdf", pdf(["The catch of ACME Fisheries"], info="/Title (CATCH)")),
+    "/broken.pdf": file("application/pdf", b"%PDF-1.7"),
+    "/news.xml": file("text/xml", "<rss><channel><title>News</title><item><title>Cod</title><link>/cod</link></item>"),
+    "/cod": html("Cod", f"It is written: {CHARTER} And so it was."),
+    "/notes.md": file("text/markdown", "# NOTES\n\nSee the [tide tables](tides).\n"),
+    "/plain.md": file("text/markdown", "Nothing but text."),
+    "/tides": html("Tides", "High water."),
+    "/crest.png": file("image/png", png(TWICE)),
+    "/fish.json": file("application/json", '["cod"]'),
+}
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Request]]:
+    """A finished crawl, and what was asked for."""
+    place = tmp_path_factory.mktemp("plugins")
+    packages, directory = place / "packages", place / "crawl"
+    packages.mkdir()
+    directory.mkdir()
+    plugins.install(packages)
+    chosen = settings.parse(plugins.settings())
+    watch = {"phrases": ["acme fisheries", "cm"], "texts": ["charter.txt"], "images": ["crest.png"]}
+    chosen = settings.override(
+        chosen,
+        {"documents.kinds": [*chosen.documents.kinds, "image"]}
+        | {f"watch.{key}": value for key, value in watch.items()},
+    )
+    (directory / "crawl.toml").write_text(settings.render(chosen))
+    (directory / "charter.txt").write_text(CHARTER)
+    (directory / "crest.png").write_bytes(png(SHADES))
+    with Web({"a.test": SITE}) as web:
+        words = ["-m", "beamtrawl", "crawl", str(directory), "--seed", web.url("a.test"), *LOOPBACK]
+        path = os.pathsep.join([str(packages), str(plugins.ROOT)])
+        ran = subprocess.run(
+            [sys.executable, *words], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+        return directory, web.requests
+
+
+def documents(directory: Path) -> dict[str, dict[str, Any]]:
+    return {"/" + row["url"].split("/", 3)[3]: row for row in rows(directory, "documents")}
+
+
+def test_each_kind_becomes_a_document_and_leads_on(crawled):
+    found = documents(crawled[0])
+    assert {path: (row["media_type"], row["title"], row["facts"]) for path, row in found.items()} == {
+        "/": ("text/html", "Home", None),
+        "/report.pdf": ("application/pdf", "CATCH", [("pages", "1"), ("pages_read", "1")]),
+        "/broken.pdf": ("application/pdf", None, [("parse_error", found["/broken.pdf"]["facts"][0][1])]),
+        "/news.xml": ("text/xml", "News", [("entries", "1")]),
+        "/cod": ("text/html", "Cod", None),
+        "/notes.md": ("text/markdown", "NOTES", None),
+        "/plain.md": ("text/markdown", None, [("parse_error", "IndexError: list index out of range")]),
+        "/tides": ("text/html", "Tides", None),
+        "/crest.png": ("image/png", None, [("format", "png"), ("width", "48"), ("height", "48")]),
+    }
+    assert found["/notes.md"]["headings"] == ["NOTES"]
+    assert found["/notes.md"]["text"] == "# NOTES\nSee the [tide tables](tides)."
+
+
+def test_nothing_else_is_asked_for(crawled):
+    directory, requests = crawled
+    assert sorted(request.path for request in requests) == sorted([*documents(directory), "/robots.txt"])
+    rejected = {row["reason"]: row["count"] for row in rows(directory, "rejections")}
+    assert rejected == {"extension": 2}  # fish.csv and fish.json
+
+
+def test_a_downloader_fetches_what_it_takes(crawled):
+    assert {request.headers["accept-language"] for request in crawled[1]} == {"ko"}
+
+
+def test_examples_in_docstrings():
+    assert doctest.testmod(downloaders) == (0, 1)
+
+
+def test_what_is_said_of_an_image_is_its_anchor(crawled):
+    anchors = {row["target_url"].rpartition("/")[2]: row["anchor"] for row in rows(crawled[0], "links")}
+    assert anchors["crest.png"] == "The crest"
+
+
+def test_observers_write_alerts(crawled):
+    directory, _ = crawled
+    alerts = rows(directory, "alerts")
+    found = documents(directory)
+    assert sorted(
+        (row["url"].rpartition("/")[2], row["observer"], row["kind"], row["matched"], row["detail"]) for row in alerts
+    ) == [
+        ("cod", "watch", "text", "charter.txt", "100% of it, in 13 runs of 8 words"),
+        ("crest.png", "watch", "image", "crest.png", "4 of 128 bits differ"),
+        ("notes.md", "capitals", "capitals", "NOTES", "5 letters"),
+        ("report.pdf", "capitals", "capitals", "CATCH", "5 letters"),
+        ("report.pdf", "watch", "phrase", "acme fisheries", "1 times: catch the catch of acme fisheries"),
+    ]
+    for row in alerts:
+        of = found["/" + row["url"].split("/", 3)[3]]
+        assert [row[name] for name in ("url_key", "host", "round")] == [
+            of[name] for name in ("url_key", "host", "round")
+        ]
+
+
+def test_the_status_counts_alerts_and_documents_that_could_not_be_parsed(crawled):
+    found = summarize(CrawlDir(str(crawled[0])), datetime.now(UTC))
+    assert found["alerts"] == {"capitals": 2, "image": 1, "phrase": 1, "text": 1}
+    assert found["tables"]["alerts"] == 5
+    assert found["alarms"][0].startswith("2 documents could not be parsed")
+    assert "alerts of observers: " in render(found)
+
+
+def test_an_observer_that_fails_says_so_and_the_others_go_on():
+    class Failing:
+        def observe(self, document):
+            raise KeyError("a")
+
+    class Working:
+        def observe(self, document):
+            return [Alert("size", str(len(document.body)))]
+
+    visit = {"url_key": b"k", "url": "http://a.test/", "host": "a.test", "round": 2, "fetched_at": None, "body": b"abc"}
+    page = Source(b"", "text/plain", None, "http://a.test/", "", Directives(), "").page("")
+    found = alert_rows({"one": Failing(), "two": Working()}, visit, page)
+    assert [(row["observer"], row["kind"], row["matched"], row["detail"]) for row in found] == [
+        ("one", "error", "KeyError", "'a'"),
+        ("two", "size", "3", ""),
+    ]
+
+
+# crawl.toml, the message
+REFUSED = {
+    "a kind": (
+        'documents.kinds = ["html", "doc"]',
+        'no "doc" is installed among beamtrawl.parsers; there are: feed, html, image, json, pdf, text, xml',
+    ),
+    "an observer": (
+        'documents.observers = ["spy"]',
+        'no "spy" is installed among beamtrawl.observers; there are: watch',
+    ),
+    "a downloader": (
+        'fetch.downloaders = ["gopher a.test"]',
+        'no "gopher" is installed among beamtrawl.downloaders; there are: render',
+    ),
+    "images without the kind": (
+        'watch.images = ["a.png"]',
+        'watch.images needs "image" in documents.kinds, or no image is ever seen',
+    ),
+    "an image that is none": (
+        'documents.kinds = ["html", "image"]\nwatch.images = ["crawl.toml"]',
+        'watch.images: "crawl.toml" is no image that can be read',
+    ),
+    "a plain image": (
+        'documents.kinds = ["html", "image"]\nwatch.images = ["plain.png"]',
+        'watch.images: "plain.png" is too plain to be recognised',
+    ),
+    "a short text": (
+        'watch.texts = ["short.txt"]',
+        'watch.texts: "short.txt" has less than 8 words of text; watch.phrases takes such',
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_crawl_does_not_start_without_what_it_needs(tmp_path, text, message):
+    (tmp_path / "crawl.toml").write_text(text)
+    (tmp_path / "short.txt").write_text("one two three four five six seven")
+    (tmp_path / "plain.png").write_bytes(png([[255] * 20] * 20))
+    assert failure("crawl", tmp_path, "--seed", "http://127.0.0.1:9/") == (2, message)
+
+
+def test_a_file_to_watch_for_that_is_not_there_is_named(tmp_path):
+    (tmp_path / "crawl.toml").write_text('watch.texts = ["gone.txt"]')
+    code, message = failure("crawl", tmp_path, "--seed", "http://127.0.0.1:9/")
+    assert code == 2
+    assert message.startswith('watch.texts: "gone.txt" cannot be read in the crawl directory: ')

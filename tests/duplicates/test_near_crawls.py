@@ -1,0 +1,135 @@
+"""Near duplicates over whole crawls: one of them is indexed, in whatever round it was found."""
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from tests.support.crawls import crawl, rows, states
+from tests.support.web import Answer, Page, Web, html, status
+
+WORDS = ("tide", "harbour", "lamp", "boat", "rope", "gull", "stone", "wind", "salt", "pier", "wave", "net", "crew")
+
+
+def story(seed: int) -> list[str]:
+    """Words of a text that is like no other."""
+    chosen = random.Random(seed)
+    return [f"{chosen.choice(WORDS)}{chosen.randrange(40)}of{seed}" for _ in range(300)]
+
+
+def edited(words: list[str], *places: int) -> str:
+    """The text with other words in some places."""
+    return " ".join(f"edited{place}" if place in places else word for place, word in enumerate(words))
+
+
+FIRST, SECOND, THIRD = story(1), story(2), story(3)
+
+
+def found(path: Path, word: str) -> list[str]:
+    """The paths of the pages that search finds, with the host."""
+    return [hit.url.split("/", 2)[2] for hit in Index.open(CrawlDir(str(path))).search(word).hits]
+
+
+def near(path: Path, round_: int) -> dict[str, str]:
+    """{path: path of its representative} among a round's documents."""
+    documents = rows(path, "documents")
+    paths = {row["url_key"]: "/" + row["url"].split("/", 3)[3] for row in documents}
+    return {
+        paths[row["url_key"]]: paths[row["near_duplicate_of"]]
+        for row in documents
+        if row["round"] == round_ and row["near_duplicate_of"]
+    }
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Near duplicates in a round, of an earlier round and on another host; what is short, exact or has its own name."""
+    path = tmp_path_factory.mktemp("near")
+    site: dict[str, Page] = {
+        "/story": html("Story", edited(FIRST)),
+        "/edited": html("Story", edited(FIRST, 5, 100, 200), links=["/later", "http://b.test/"]),
+        "/other": html("Story", edited(SECOND)),
+        "/named": html("Another name", edited(FIRST, 7)),
+        "/exact-copy": html("Story", edited(FIRST)),
+        "/short1": html("Story", "Only a few words about the harbour, one of them the first."),
+        "/short2": html("Story", "Only a few words about the harbour, one of them the second."),
+        "/later": html("Story", edited(SECOND, 30), links=["/last"]),
+        "/last": html("Story", edited(THIRD)),
+    }
+    with Web({"a.test": site, "b.test": {"/": html("Story", edited(FIRST, 50))}}, one_address=True) as web:
+        seeds = [web.url("a.test", path) for path in site if path not in ("/later", "/last")]
+        crawl(path, seeds, workers=2, scope__mode="any")
+    return path
+
+
+def test_of_a_round_the_first_document_represents(crawled):
+    assert near(crawled, 1) == {"/edited": "/story"}
+
+
+def test_a_document_is_near_one_of_an_earlier_round_on_any_host(crawled):
+    assert near(crawled, 2) == {"/later": "/other", "/": "/story"}
+
+
+def test_the_links_of_a_near_duplicate_are_followed(crawled):
+    assert near(crawled, 3) == {}
+    assert any(row["url"].endswith("/last") for row in rows(crawled, "documents"))
+
+
+def test_a_near_duplicate_keeps_its_text_and_an_exact_one_does_not(crawled):
+    by_path = {row["url"].split("/", 3)[3]: row for row in rows(crawled, "documents") if row["round"] == 1}
+    assert "edited100" in by_path["edited"]["text"]
+    assert by_path["exact-copy"]["text"] is None
+    assert by_path["exact-copy"]["near_duplicate_of"] is by_path["story"]["near_duplicate_of"] is None
+
+
+def test_one_of_a_cluster_is_found(crawled):
+    assert len(found(crawled, FIRST[20])) == 2  # the story, and the one with a name of its own
+    assert len(found(crawled, SECOND[20])) == 1
+    assert len(found(crawled, "edited100")) == 0
+    assert len(found(crawled, "harbour")) == 2
+
+
+def test_a_cluster_has_a_key(crawled):
+    documents = [row for row in rows(crawled, "documents") if not row["duplicate_of"]]
+    keys = {row["url"].split("/", 3)[3] + str(row["round"]): row["near_key"] for row in documents}
+    assert keys["edited1"] == keys["2"] != keys["other1"] == keys["later2"]
+    assert keys["short11"] is None
+
+
+def test_with_the_setting_off_all_are_indexed(tmp_path):
+    site = {"/story": html("Story", edited(FIRST)), "/edited": html("Story", edited(FIRST, 5))}
+    with Web({"a.test": site}) as web:
+        crawl(tmp_path, [web.url("a.test", path) for path in site], documents__near_duplicates=False)
+    assert near(tmp_path, 1) == {}
+    assert len(found(tmp_path, FIRST[20])) == 2
+
+
+@pytest.mark.parametrize("changed", [edited(THIRD), None], ids=["changed", "gone"])
+def test_a_near_duplicate_takes_the_place_of_a_representative(tmp_path, changed):
+    texts = {"/story": edited(FIRST), "/one": edited(FIRST, 5), "/two": edited(FIRST, 6)}
+
+    def page(path: str) -> Page:
+        def answer(headers: Mapping[str, str]) -> Answer:
+            if texts[path] is None:
+                return status(404)
+            if headers.get("if-none-match") == '"1"' and path != "/one":
+                return status(304)
+            return Answer(
+                body=html("Story", texts[path]).body, headers=(("Content-Type", "text/html"), ("ETag", '"1"'))
+            )
+
+        return answer
+
+    with Web({"a.test": {path: page(path) for path in texts}}) as web:
+        crawl(tmp_path, [web.url("a.test", path) for path in texts])
+        assert near(tmp_path, 1) == {"/story": "/one", "/two": "/one"}
+        texts["/one"] = changed
+        crawl(tmp_path, rounds=1, recrawl__after=0.0)
+    assert near(tmp_path, 2) == {"/story": "/two"}
+    by_path = {url.split("/", 3)[3]: row["near_duplicate_of"] is not None for url, row in states(tmp_path).items()}
+    assert by_path == {"one": False, "two": False, "story": True}
+    assert len(found(tmp_path, FIRST[20])) == 1
+    assert len(found(tmp_path, THIRD[20])) == (changed is not None)

@@ -1,0 +1,153 @@
+"""Crawls on a Flink cluster, and what is said when something of it is missing.
+
+What needs Java, Flink or Beam's job server is skipped where they are not, and says why; in CI, where the first two are
+installed, it fails instead.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from beamtrawl.runners.engines import flink_cluster
+from beamtrawl.runners.engines.choose import OptionsError, engine
+from beamtrawl.runners.engines.flink import FlinkEngine, defaults
+from beamtrawl.runners.engines.flink_rest import FlinkRest, Overview
+from beamtrawl.runners.errors import Failure, Usage
+from tests.engines.test_worker import SITES, hits
+from tests.support.crawls import crawl, without_times
+from tests.support.web import Answer, Web
+
+pytestmark = pytest.mark.xdist_group("flink")  # one cluster
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[flink_cluster.Cluster]:
+    missing = [] if shutil.which("java") else ["Java, such as openjdk-17-jre-headless"]
+    missing += [] if find_spec("pyflink") else ["Flink, by pip install -e '.[test,flink]'"]
+    if missing:
+        reason = f"needs {' and '.join(missing)}"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    work = tmp_path_factory.mktemp("flink")
+    yield flink_cluster.start(work)
+    flink_cluster.stop(work)
+
+
+def test_two_rounds_on_a_cluster_give_the_same_tables_and_index(cluster: flink_cluster.Cluster, tmp_path: Path) -> None:
+    try:
+        flink = engine("flink", 4, [f"--flink_master={cluster.address}"])
+    except Failure as error:
+        pytest.skip(str(error))  # Maven's repositories are not ours to provide
+    with Web(SITES) as web:
+        seeds = [web.url("host0.test"), web.url("host2.test")]
+        crawl(tmp_path / "direct", seeds, rounds=2)
+        crawl(tmp_path / "flink", seeds, rounds=2, engine=flink)
+    assert without_times(tmp_path / "flink") == without_times(tmp_path / "direct")
+    assert hits(tmp_path / "flink") == hits(tmp_path / "direct")
+
+
+def test_a_cluster_has_the_size_that_was_asked_for(cluster: flink_cluster.Cluster) -> None:
+    overview = FlinkRest(cluster.address).overview()
+    assert overview is not None
+    assert (overview.task_managers, overview.slots) == (2, 4)
+    assert len(set(cluster.processes)) == 3
+
+
+def test_a_cluster_listens_on_loopback_only(cluster: flink_cluster.Cluster) -> None:
+    assert {address for process in cluster.processes for address in listening(process)} == {"127.0.0.1"}
+
+
+def listening(process: int) -> Iterator[str]:
+    """The addresses on which a process listens, from Linux's tables of sockets."""
+    mine = {str(entry.readlink()) for entry in Path(f"/proc/{process}/fd").iterdir() if entry.is_symlink()}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in mine:  # 0A: LISTEN
+                yield ".".join(str(byte) for byte in reversed(bytes.fromhex(fields[1].split(":")[0])[-4:]))
+
+
+def test_a_work_directory_holds_one_cluster(cluster: flink_cluster.Cluster, tmp_path: Path) -> None:
+    (tmp_path / "cluster.json").write_text("{}")
+    with pytest.raises(flink_cluster.ClusterError, match="stop it first"):
+        flink_cluster.start(tmp_path)
+
+
+def test_a_cluster_that_cannot_start_says_where_its_logs_are(tmp_path: Path) -> None:
+    with pytest.raises(flink_cluster.ClusterError, match=str(tmp_path / "logs")):
+        flink_cluster.start(tmp_path, slots=0)
+    assert not (tmp_path / "cluster.json").exists()
+
+
+def test_stopping_ends_the_processes_of_a_cluster_and_no_others(tmp_path: Path) -> None:
+    flink = [sys.executable, "-c", "import time; time.sleep(60)", "org.apache.flink"]
+    with subprocess.Popen(flink) as mine, subprocess.Popen(flink) as another, subprocess.Popen(flink[:3]) as reused:
+        state = {"address": "", "job_manager": mine.pid, "task_managers": [reused.pid]}
+        (tmp_path / "cluster.json").write_text(json.dumps(state))
+        flink_cluster.stop(tmp_path)
+        assert not Path(f"/proc/{mine.pid}").exists()
+        assert (another.poll(), reused.poll()) == (None, None)
+        another.kill()
+        reused.kill()
+    with pytest.raises(flink_cluster.ClusterError, match="no cluster"):
+        flink_cluster.stop(tmp_path)
+
+
+def overview(version: str = "1.20.5", slots: int = 4) -> Answer:
+    return Answer(body=json.dumps({"flink-version": version, "taskmanagers": 2, "slots-total": slots}).encode())
+
+
+# what answers at the address, workers, more flags, what is raised, and what it names
+MISSING = {
+    "Java": (overview(), 2, ["--job_server_java_launcher=no-such-java"], Failure, "no-such-java"),
+    "the cluster": (Answer(404), 2, [], Failure, "no Flink cluster answers at"),
+    "Flink at that address": (Answer(body=b"[1]"), 2, [], Failure, "no Flink cluster answers at"),
+    "its address": (overview(), 2, ["--flink_master=[auto]"], Usage, "--flink_master=HOST:PORT"),
+    "slots": (overview(slots=1), 2, [], Failure, "1 slots, which are not enough for 2"),
+    "a version that Beam knows": (overview("1.9.3"), 2, [], Failure, "Flink 1.9.3"),
+    "an option of Beam": (overview(), 2, ["--max_bundle_sizes=1"], OptionsError, "--max_bundle_sizes=1"),
+}
+
+
+@pytest.mark.parametrize(("answer", "workers", "flags", "error", "named"), MISSING.values(), ids=MISSING)
+def test_what_is_missing_is_named_in_one_line(
+    answer: Answer, workers: int, flags: list[str], error: type[Exception], named: str
+) -> None:
+    with Web({"flink.test": {"/overview": answer}}) as web:
+        java = f"--job_server_java_launcher={sys.executable}"  # there, whatever it is
+        with pytest.raises(error) as caught:
+            engine("flink", workers, [java, f"--flink_master={web.authority('flink.test')}", *flags])
+    assert named in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_job_server_that_runs_already_needs_no_java() -> None:
+    with Web({"flink.test": {"/overview": overview()}}) as web:
+        flags = [f"--flink_master={web.url('flink.test', '')}", "--job_endpoint=localhost:1"]
+        chosen = engine("flink", None, [*flags, "--job_server_java_launcher=no-such-java", "--max_bundle_size=9"])
+    assert isinstance(chosen, FlinkEngine)
+    assert chosen.workers == 4  # the cluster's slots
+
+
+# flags of the user, slots, which defaults they leave
+DEFAULTS = {
+    "none": ([], 4, {"--sdk_worker_parallelism=2", "--environment_type=PROCESS"}),
+    "slots that do not divide": ([], 5, {"--sdk_worker_parallelism=3", "--environment_type=PROCESS"}),
+    "workers of the user's own": (["--environment_type=EXTERNAL"], 4, {"--sdk_worker_parallelism=2"}),
+}
+
+
+@pytest.mark.parametrize(("flags", "slots", "left"), DEFAULTS.values(), ids=DEFAULTS)
+def test_defaults_give_way_to_the_user(flags: list[str], slots: int, left: set[str]) -> None:
+    given = set(defaults(Overview("1.20.5", 2, slots), "1.20", 4, PipelineOptions(flags)))
+    left |= {"--flink_version=1.20", "--parallelism=4", "--number_of_execution_retries=0"}
+    assert {flag for flag in given if not flag.startswith("--environment_config")} == left
+    commands = [json.loads(flag.partition("=")[2]) for flag in given if flag.startswith("--environment_config")]
+    assert commands == ([] if flags else [{"command": str(Path(sys.executable).with_name("beamtrawl-worker"))}])

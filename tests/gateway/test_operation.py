@@ -1,0 +1,164 @@
+"""How the gateway is operated: what it reports, what it bounds, and what it survives."""
+
+import contextlib
+import http.client
+import itertools
+import logging
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from beamtrawl.search.gateway.app import create_app
+from beamtrawl.search.gateway.rate_limits import Rate
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
+from tests.support.corpus import commit, indexed
+from tests.support.gateways import serving
+
+WORDS = [{"url": f"http://a.test/{n}", "text": f"word number{n}"} for n in range(3)]
+
+
+class Clock:
+    """Stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def seeds(crawl, suffix=""):
+    crawl.commit(Manifest("seeds", 0, "", (), {}, (), "", ""), suffix)
+
+
+def metrics(client):
+    """The values of all metrics, by name and labels."""
+    families = text_string_to_metric_families(client.get("/metrics").text)
+    samples = itertools.chain.from_iterable(family.samples for family in families)
+    return {(sample.name.removeprefix("beamtrawl_"), *sample.labels.values()): sample.value for sample in samples}
+
+
+def test_the_gateway_follows_the_crawl(tmp_path):
+    crawl, clock = CrawlDir(str(tmp_path)), Clock()
+    seeds(crawl)
+    client = create_app(crawl, clock=clock).test_client()
+    assert client.get("/").status_code == 503
+    for path in ("/api/search?q=word", "/healthz"):
+        answer = client.get(path)
+        assert (answer.status_code, "no index" in answer.json["error"]) == (503, True)
+        assert str(tmp_path) not in answer.text
+    assert metrics(client)["index_documents",] == 0
+
+    for round_, found in ((1, 1), (2, 2)):
+        commit(crawl, round_, [{"url": f"http://a.test/{round_}", "text": "word"}])
+        clock.now += 2
+        assert client.get("/api/search?q=word").json["total"] == found
+        assert client.get("/healthz").json == {"status": "ok", "documents": found}
+
+
+def test_what_changes_no_index_does_not_have_it_opened_anew(tmp_path):
+    crawl, clock = indexed(tmp_path, WORDS), Clock()
+    client = create_app(crawl, clock=clock).test_client()
+    assert client.get("/healthz").status_code == 200
+    (tmp_path / "manifests" / "000001-update.json").write_text("{")  # which opening it would read
+    seeds(crawl, "-1a2b3c4d")
+    clock.now += 2
+    assert client.get("/api/search?q=word").json["total"] == 3
+
+
+def test_an_index_that_cannot_be_opened_leaves_the_one_before(tmp_path, caplog):
+    crawl, clock = indexed(tmp_path, WORDS), Clock()
+    client = create_app(crawl, clock=clock).test_client()
+    assert client.get("/healthz").status_code == 200
+    (tmp_path / "manifests" / "000002-update.json").write_text("{")
+    clock.now += 2
+    assert client.get("/api/search?q=word").json["total"] == 3
+    assert "000002-update.json cannot be used" in caplog.text
+
+
+def test_the_metrics_of_prometheus(tmp_path):
+    clock = Clock()
+    client = create_app(indexed(tmp_path, WORDS[:1], WORDS[1:]), clock=clock).test_client()
+    clock.now += 60
+    for path in ("/", "/?q=word", "/api/search?q=word", "/api/search", "/missing"):
+        client.get(path)
+    assert client.get("/metrics").content_type.startswith("text/plain; version=")
+    found = metrics(client)
+    assert {name: value for name, value in found.items() if name[0] == "requests_total"} == {
+        ("requests_total", "page", "200"): 2,
+        ("requests_total", "api", "200"): 1,
+        ("requests_total", "api", "400"): 1,
+        ("requests_total", "other", "404"): 1,
+        ("requests_total", "metrics", "200"): 1,
+    }
+    assert found["query_seconds_count",] == 2
+    assert found["index_documents",] == 3
+    assert found["index_segments",] == 2
+    assert found["index_round",] == 1
+    assert found["uptime_seconds",] == 60
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1" + bytes(10_000) + b"PAR1"], ids=["cut", "overwritten"])
+def test_a_query_that_fails_is_told_and_logged_and_the_others_go_on(tmp_path: Path, caplog, damage):
+    client = create_app(indexed(tmp_path, WORDS)).test_client()
+    assert client.get("/api/search?q=number1").json["total"] == 1
+    (store,) = tmp_path.rglob("docstore.parquet")
+    kept = store.read_bytes()
+    store.write_bytes(damage)
+    page, api = client.get("/?q=number2"), client.get("/api/search?q=number2")
+    assert (page.status_code, 'role="alert"' in page.text, str(tmp_path) in page.text) == (500, True, False)
+    assert (api.status_code, "log" in api.json["error"]) == (500, True)
+    assert "'/?q=number2' failed" in caplog.text
+    assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
+    assert sum(value for name, value in metrics(client).items() if name[0] == "errors_total") == 2
+    store.write_bytes(kept)
+    assert client.get("/api/search?q=number2").json["total"] == 1
+
+
+def test_a_client_that_asks_too_often_waits(tmp_path):
+    clock = Clock()
+    app = create_app(indexed(tmp_path, WORDS), rate=Rate(0.5, 2), clock=clock)
+    client = app.test_client()
+
+    def ask(path="/api/search?q=word", address="192.0.2.1"):
+        return client.get(path, environ_base={"REMOTE_ADDR": address})
+
+    assert [ask().status_code for _ in range(3)] == [200, 200, 429]
+    refused = ask()
+    assert (refused.headers["Retry-After"], refused.json) == ("3", {"error": "You ask too often. Try again in 3 s."})
+    assert 'role="alert"' in ask("/").text
+    assert ask(address="192.0.2.2").status_code == 200
+    assert {ask(path).status_code for path in ("/healthz", "/metrics")} == {200}
+    clock.now += 3
+    assert [ask().status_code for _ in range(2)] == [200, 429]
+
+
+def test_answers_say_what_else_a_client_could_do(tmp_path):
+    answer = create_app(indexed(tmp_path, WORDS)).test_client().delete("/")
+    assert (answer.status_code, set(answer.headers["Allow"].split(", "))) == (405, {"GET", "HEAD", "OPTIONS", "POST"})
+
+
+def ask(authority, client, method="GET", path="/", body=None, **headers):
+    """The status of an answer to a client behind a proxy."""
+    with contextlib.closing(http.client.HTTPConnection(authority)) as connection:
+        connection.request(method, path, body, headers | {"X-Forwarded-For": client})
+        with connection.getresponse() as response:
+            response.read()
+            return response.status
+
+
+def test_the_server_bounds_requests_and_believes_the_proxy_that_it_is_told_of(tmp_path):
+    indexed(tmp_path, WORDS)
+    with serving(tmp_path, "--rate", "0.001", "--trust-proxy", "127.0.0.1") as authority:
+        assert [ask(authority, f"192.0.2.{client}") for client in (1, 1, 2)] == [200, 429, 200]
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        assert ask(authority, "192.0.2.3", "POST", body="q=" + "a" * 100_000, **form) == 413
+        assert ask(authority, "192.0.2.4", Cookie="a" * 16_500) == 431
+        assert ask(authority, "192.0.2.5") == 200
+
+
+def test_no_client_chooses_its_own_address(tmp_path):
+    indexed(tmp_path, WORDS)
+    with serving(tmp_path, "--rate", "0.001") as authority:
+        assert [ask(authority, f"192.0.2.{client}") for client in (1, 2)] == [200, 429]

@@ -1,0 +1,280 @@
+"""What people and programs get from the search gateway."""
+
+import re
+from datetime import UTC, datetime
+from xml.etree import ElementTree
+
+import pytest
+from protego import Protego
+
+from beamtrawl.search.gateway.app import MAX_QUERY, MAX_TEXT, create_app
+from beamtrawl.search.gateway.limits import MAX_FORM
+from tests.support.corpus import indexed
+
+EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+ROWS = [
+    {"url": f"http://a.test/{n:02d}", "title": f"Page {n}", "text": f"common words and number{n}"} for n in range(25)
+]
+ODD = [
+    {"url": "javascript://a.test/%0Aalert(1)", "title": "odd scheme", "text": "odd"},
+    {"url": "https://b.test/?a=1&b='\"<", "title": EVIL, "text": f"odd {EVIL}", "language": EVIL},
+    {"url": "https://b.test/untitled", "text": "odd"},
+    {"url": "https://b.test/ko", "title": "한국어 문서", "text": "검색 엔진은 무엇인가", "language": "ko"},
+]
+KINDS = [
+    {"url": "http://c.test/1", "title": "One", "text": "kind one\n\n  kind two", "media_type": "text/html"},
+    {
+        "url": "http://c.test/2.pdf",
+        "text": "kinds",
+        "media_type": "application/pdf",
+        "published_at": datetime(2024, 5, 6, tzinfo=UTC),
+    },
+    {"url": "http://c.test/3", "text": "kind", "language": "de", "media_type": "text/x-odd"},
+    {"url": "http://d.test/%EA%B0%80", "text": "kind", "description": "A secret kind.", "noarchive": True},
+    {"url": "http://d.test/long", "text": f"endless {'word ' * (MAX_TEXT // 5)} end"},
+]
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    return create_app(indexed(tmp_path_factory.mktemp("crawl"), ROWS, ODD, KINDS)).test_client()
+
+
+def test_the_form_is_there_before_any_query(client):
+    page = client.get("/")
+    assert page.status_code == 200
+    assert "34 pages can be searched" in page.text
+    assert re.search(r'<form role="search" action="/" method="get">.*<label .*for="q".*name="q"', page.text, re.S)
+    assert client.get("/?q=++").text == page.text
+
+
+@pytest.mark.parametrize("ask", [lambda c: c.get("/?q=number7"), lambda c: c.post("/", data={"q": "number7"})])
+def test_results_by_get_and_post(client, ask):
+    page = ask(client)
+    assert page.status_code == 200
+    assert "1 page found" in page.text
+    assert '<a href="http://a.test/07" rel="nofollow noopener noreferrer">Page 7</a>' in page.text
+    assert "common words and <mark>number7</mark>" in page.text
+    assert 'value="number7"' in page.text
+
+
+def test_hits_carry_their_language(client):
+    page = client.get("/", query_string={"q": "검색"}).text
+    assert '<h2 dir="auto" lang="ko">' in page
+    assert "<mark>검색</mark> 엔진은" in page
+
+
+def test_an_empty_answer_says_so(client):
+    page = client.get("/?q=nowhere")
+    assert (page.status_code, "Nothing found" in page.text) == (200, True)
+
+
+def test_pages_follow_one_another(client):
+    links = {}
+    for number in (1, 2, 3, 9):
+        page = client.get(f"/?q=common&page={number}").text
+        links[number] = re.findall(r'<a rel="(\w+)" href="([^"]+)"', page)
+        assert len(re.findall(r"<h2", page)) == {1: 10, 2: 10, 3: 5, 9: 0}[number]
+    before, after = "/?q=common&amp;page=", "next"
+    assert links == {
+        1: [(after, f"{before}2")],
+        2: [("prev", f"{before}1"), (after, f"{before}3")],
+        3: [("prev", f"{before}2")],
+        9: [("prev", f"{before}3")],
+    }
+
+
+def test_nothing_crawled_or_asked_can_become_markup(client):
+    page = client.get("/", query_string={"q": f"odd {EVIL}"}).text
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "&lt;script&gt;" in page
+    assert '<a href="https://b.test/?a=1&amp;b=&#39;&#34;&lt;"' in page
+    assert ">b.test/untitled</a>" in page
+    assert "odd scheme" in page
+    assert 'href="javascript' not in page
+    assert "style=" not in page
+    assert not re.search(r'\son\w+="', page)
+
+
+@pytest.mark.parametrize("path", ["/", "/?q=odd", "/api/search?q=odd", "/missing", "/?page=x", "/static/style.css"])
+def test_every_answer_forbids_the_browser_what_it_does_not_need(client, path):
+    headers = client.get(path, buffered=True).headers
+    policy = dict(part.strip().split(" ", 1) for part in headers["Content-Security-Policy"].split(";"))
+    assert policy["default-src"] == "'none'"
+    assert "script-src" not in policy
+    assert policy["style-src"] == policy["form-action"] == "'self'"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_the_page_needs_only_what_the_gateway_itself_serves(client):
+    page = client.get("/?q=common").text
+    for path in re.findall(r'<link [^>]*href="([^"]+)"', page):
+        assert client.get(path, buffered=True).status_code == 200
+    assert "<script" not in page
+
+
+def test_the_api_answers_in_json(client):
+    answer = client.get("/api/search?q=common&limit=3&offset=24")
+    assert answer.content_type == "application/json"
+    assert (answer.json["query"], answer.json["total"]) == ("common", 25)
+    (hit,) = answer.json["hits"]
+    assert set(hit) == {
+        *("url", "title", "snippet", "score", "host", "language", "media_type", "noarchive"),
+        *("round", "fetched_at", "published_at"),
+    }
+
+
+REFUSED = [  # query string, what the message says
+    ("", "q is missing"),
+    ("q=", "q is missing"),
+    ("q=a&limit=0", "limit must be a whole number from 1 to 100, not '0'"),
+    ("q=a&limit=101", "limit"),
+    ("q=a&limit=ten", "limit"),
+    ("q=a&limit=%D9%A3%D9%A3%D9%A3", "limit"),
+    ("q=a&offset=-1", "offset must be a whole number from 0 to 10000, not '-1'"),
+    ("q=a&offset=" + "9" * 5_000, "offset"),
+    ("q=" + "a" * (MAX_QUERY + 1), f"{MAX_QUERY + 1} characters"),
+]
+
+
+@pytest.mark.parametrize(("asked", "message"), REFUSED)
+def test_the_api_refuses_what_makes_no_sense(client, asked, message):
+    answer = client.get(f"/api/search?{asked}")
+    assert answer.status_code == 400
+    assert message in answer.json["error"]
+    assert len(answer.json["error"]) < 120
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "data", "status"),
+    [
+        ("GET", "/?q=a&page=0", None, 400),
+        ("GET", "/?q=a&page=x", None, 400),
+        ("GET", "/?q=a&page=1001", None, 400),
+        ("GET", "/?q=" + "a" * (MAX_QUERY + 1), None, 400),
+        ("POST", "/", {"q": "a" * MAX_FORM}, 413),
+        ("DELETE", "/", None, 405),
+        ("POST", "/api/search", {"q": "a"}, 405),
+        ("GET", "/missing", None, 404),
+        ("GET", "/api/missing", None, 404),
+    ],
+)
+def test_other_refusals(client, method, path, data, status):
+    answer = client.open(path, method=method, data=data)
+    assert answer.status_code == status
+    assert answer.json["error"] if path.startswith("/api/") else 'role="alert"' in answer.text
+
+
+@pytest.mark.parametrize("asked", ["%00", "%ff%fe", "%ed%a0%80", "%22", "-", "site:", "%F0%9F%98%80"])
+def test_odd_queries_are_answered(client, asked):
+    assert client.get(f"/?q={asked}").status_code == 200
+    assert client.get(f"/api/search?q={asked}").status_code == 200
+
+
+def facts(page):
+    """What the page of results says of each hit besides title and snippet, without markup."""
+    lists = re.findall(r'<ul class="facts">(.*?)</ul>', page, re.S)
+    return [[re.sub("<[^>]+>", "", item) for item in re.findall("<li.*?>(.*?)</li>", found, re.S)] for found in lists]
+
+
+def test_what_is_telling_of_a_hit_is_said(client):
+    hits = {found[0]: found[1:] for found in facts(client.get("/?q=kind").text)}
+    assert hits == {
+        "c.test/1": ["en", "Cached text of One"],
+        "c.test/2.pdf": ["PDF", "en", "published 2024-05-06", "Cached text of c.test/2.pdf"],
+        "c.test/3": ["text/x-odd", "de", "Cached text of c.test/3", "More from c.test"],
+        "d.test/가": ["en"],
+    }
+    (alone,) = facts(client.get("/?q=kind+type:pdf").text)
+    assert alone[1:3] == ["PDF", "published 2024-05-06"]
+
+
+def test_hosts_take_turns_on_the_page_and_in_the_api_if_it_is_asked(client):
+    page = client.get("/?q=kind").text
+    places = [found[0].split("/")[0] for found in facts(page)]
+    assert places == ["c.test", "c.test", "d.test", "c.test"]
+    (more,) = re.findall(r'<a href="([^"]+)">More from c.test</a>', page)
+    assert [found[0] for found in facts(client.get(more).text)] == ["c.test/1", "c.test/2.pdf", "c.test/3"]
+    hosts = {
+        asked: [hit["host"] for hit in client.get(f"/api/search?q=kind{asked}").json["hits"]]
+        for asked in ("", "&per_host=1")
+    }
+    assert hosts == {
+        "": ["c.test", "c.test", "c.test", "d.test"],
+        "&per_host=1": ["c.test", "d.test", "c.test", "c.test"],
+    }
+
+
+def test_help_with_spelling_is_a_link(client):
+    page = client.get("/?q=comon").text
+    (link,) = re.findall(r'Did you mean <a dir="auto" href="([^"]+)">common</a>\?', page)
+    assert "25 pages found" in client.get(link).text
+    assert client.get("/api/search?q=comon").json["suggestion"] == "common"
+    assert "Did you mean" not in client.get("/?q=common").text
+
+
+def test_the_api_explains_scores(client):
+    hit = client.get("/api/search?q=number7&explain=1").json["hits"][0]
+    assert [part["text"] for part in hit["explanation"]["parts"]] == ["number7"]
+
+
+def test_a_cached_text_has_its_date_its_link_and_the_words_marked(client):
+    (link,) = re.findall(r'href="(/cached[^"]+)"', client.get("/?q=kind+site:c.test+title:one").text)
+    page = client.get(link.replace("&amp;", "&")).text
+    assert ">One</h1>" in page
+    assert "2026-01-02 at 00:00 UTC" in page
+    assert '<a href="http://c.test/1" rel="nofollow noopener noreferrer">c.test/1</a>' in page
+    assert re.findall("<p>(.*)</p>", page) == ["<mark>kind</mark> <mark>one</mark>", "  <mark>kind</mark> two"]
+
+
+def test_a_long_text_is_cut_and_says_so(client):
+    page = client.get("/cached?url=http://d.test/long").text
+    assert "The rest of the text is left out here." in page
+    assert len(page) < MAX_TEXT + 5_000
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "says"),
+    [
+        ("http://d.test/%25EA%25B0%2580", 403, "asks search engines not to show copies"),
+        ("http://nowhere.test/", 404, "Nothing is kept of &#39;http://nowhere.test/&#39;"),
+        ("", 404, "Nothing is kept of"),
+        ("%3Cscript%3E", 404, "&lt;script&gt;"),
+    ],
+)
+def test_a_text_that_there_is_not(client, url, status, says):
+    answer = client.get(f"/cached?url={url}")
+    assert (answer.status_code, says in answer.text, "secret" in answer.text) == (status, True, False)
+
+
+def test_a_cached_text_cannot_become_markup(client):
+    page = client.get("/cached", query_string={"url": ODD[1]["url"], "q": f"odd {EVIL}"}).text
+    assert "&lt;script&gt;" in page
+    assert "<script" not in page
+    assert "<img" not in page
+    page = client.get("/cached", query_string={"url": ODD[0]["url"]}).text
+    assert "odd scheme" in page
+    assert 'href="javascript' not in page
+
+
+def test_browsers_learn_how_to_search(client):
+    page = client.get("/").text
+    (path,) = re.findall(r'<link rel="search" type="application/opensearchdescription\+xml"[^>]* href="([^"]+)"', page)
+    answer = client.get(path)
+    assert answer.mimetype == "application/opensearchdescription+xml"
+    name = "{http://a9.com/-/spec/opensearch/1.1/}"
+    root = ElementTree.fromstring(answer.text)
+    assert root.tag == f"{name}OpenSearchDescription"
+    assert 0 < len(root.findtext(f"{name}ShortName")) <= 16
+    templates = {url.get("type"): url.get("template") for url in root.findall(f"{name}Url")}
+    # A browser puts in what it has, and nothing for what it has not.
+    asked = {kind: re.sub(r"{\w+\?}", "", url.replace("{searchTerms}", "number7")) for kind, url in templates.items()}
+    assert "1 page found" in client.get(asked["text/html"]).text
+    assert client.get(asked["application/json"]).json["total"] == 1
+
+
+def test_robots_keep_out(client):
+    rules = Protego.parse(client.get("/robots.txt").text)
+    assert not rules.can_fetch("http://a.test/?q=common", "AnyBot")

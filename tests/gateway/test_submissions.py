@@ -1,0 +1,111 @@
+"""What people submit through the gateway."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+
+from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.runners.commands.submissions import open_submissions
+from beamtrawl.search.gateway.app import MAX_URL, SUBMISSIONS, create_app
+from beamtrawl.transforms.settings import Settings, override, render
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from tests.support.corpus import commit
+from tests.support.crawls import frontier, rows
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def planned(path, **changes):
+    """A crawl of a.test that has an index of one page and waits for its first round."""
+    crawl = CrawlDir(str(path))
+    settings = override(Settings(), {name.replace("__", "."): value for name, value in changes.items()})
+    crawl.write_text("crawl.toml", render(settings))
+    add_seeds(crawl, [Seed("http://a.test/")], "", NOW)
+    return crawl
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    path = tmp_path_factory.mktemp("crawl")
+    crawl = planned(path, scope__exclude=["private"])
+    commit(crawl, 1, [{"url": "http://a.test/", "text": "word"}])
+    client = create_app(crawl, submit=open_submissions(crawl), clock=lambda: 0.0).test_client()
+    client.path = path
+    return client
+
+
+def submit(client, url, address="192.0.2.1", **headers):
+    return client.post("/submit", data={"url": url}, headers=headers, environ_base={"REMOTE_ADDR": address})
+
+
+# what is submitted, status, what is said
+ANSWERS = {
+    "a new page": ("http://a.test/new", 202, "http://a.test/new is accepted"),
+    "another spelling": ("  HTTP://A.test:80/%7ex#top ", 202, "http://a.test/~x is accepted"),
+    "a known one": ("http://a.test/", 200, "http://a.test/ is known already"),
+    "another site": ("http://b.test/", 403, "http://b.test/ is outside the scope of this crawl (rule scope)"),
+    "what an operator leaves out": ("http://a.test/private", 403, "(rule exclude)"),
+    "no page": ("http://a.test/a.zip", 403, "(rule extension)"),
+    "a long URL": ("http://a.test/" + "x" * 1500, 403, "(rule too_long)"),
+    "a far longer one": ("http://a.test/" + "x" * MAX_URL, 400, f"at most {MAX_URL} are allowed"),
+    "another scheme": ("ftp://a.test/", 400, "only http and https URLs can be crawled"),
+    "words": ("my page", 400, "not an absolute URL"),
+    "markup": ("<script>alert(1)</script>", 400, "not an absolute URL"),
+    "a comment of seeds": ("# x", 400, "there is no URL"),
+    "nothing": ("", 400, "there is no URL"),
+}
+
+
+@pytest.mark.parametrize(("url", "status", "says"), ANSWERS.values(), ids=ANSWERS)
+def test_each_submission_gets_one_clear_answer(client, url, status, says):
+    answer = submit(client, url, address=f"2001:db8:{status}:{len(url)}::1")
+    assert (answer.status_code, says in answer.text) == (status, True)
+    assert f'role="{"status" if status < 400 else "alert"}"' in answer.text
+    assert "<script" not in answer.text
+
+
+def test_what_is_accepted_waits_for_the_next_round_and_is_known_from_then_on(tmp_path):
+    crawl = planned(tmp_path)
+    take = open_submissions(crawl)
+    assert [take(url).status for url in ("http://a.test/x\tnot metadata", "http://a.test/x")] == [202, 200]
+    assert {row["url"] for row in frontier(tmp_path)} == {"http://a.test/", "http://a.test/x"}
+    assert {row["metadata"] for row in rows(tmp_path, "seeds")} == {None}
+
+
+def test_while_one_is_taken_another_is_asked_to_wait(tmp_path):
+    """The first stands at a pipe in place of the settings, until it is given them."""
+    crawl = planned(tmp_path)
+    take = open_submissions(crawl)
+    settings = tmp_path / "crawl.toml"
+    text = settings.read_text()
+    settings.unlink()
+    os.mkfifo(settings)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(take, "http://a.test/x")
+        with settings.open("w") as pipe:  # once it is being read
+            assert pool.submit(take, "http://a.test/y").result(60).status == 503
+            pipe.write(text)
+        assert first.result().status == 202
+
+
+def test_a_client_submits_so_much_and_no_more(client):
+    found = [submit(client, "no URL").status_code for _ in range(SUBMISSIONS.burst + 1)]
+    assert found == [400] * SUBMISSIONS.burst + [429]
+
+
+@pytest.mark.parametrize(
+    ("site", "status"), [("same-origin", 400), ("none", 400), ("cross-site", 403), ("same-site", 403)]
+)
+def test_the_form_of_another_site_submits_nothing(client, site, status):
+    assert submit(client, "no URL", f"site {site}", **{"Sec-Fetch-Site": site}).status_code == status
+
+
+def test_without_leave_there_is_no_form(client, tmp_path):
+    assert 'href="/submit"' in client.get("/").text
+    assert '<input id="url" name="url" type="url" required' in client.get("/submit").text
+    commit(crawl := planned(tmp_path), 1, [{"url": "http://a.test/", "text": "word"}])
+    closed = create_app(crawl).test_client()
+    assert "submit" not in closed.get("/").text.replace('type="submit"', "")
+    assert (closed.get("/submit").status_code, submit(closed, "http://a.test/x").status_code) == (404, 404)

@@ -1,0 +1,173 @@
+"""Whatever a server does, its visit ends in time and as it should, and the next page is none the worse for it."""
+
+import contextlib
+import gc
+import multiprocessing
+import re
+import resource
+import time
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beamtrawl.transforms.http.client import Client, opener
+from beamtrawl.transforms.http.reply import Reply, outcome
+from beamtrawl.transforms.http.request_headers import Identity
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.robots import lookup
+from beamtrawl.transforms.robots.rules import Verdict, judge, parse
+from beamtrawl.transforms.settings import Fetch, Robot
+from beamtrawl.transforms.storage.crawl_dir import Manifest
+from tests.support.crawls import Silent, crawl, rows
+from tests.support.hostile import FAULTS
+from tests.support.hostile_host import NEXT_PAGE, At, Fault, host, keep
+from tests.support.raw import serve
+
+LIMIT = 200_000
+FETCH = Fetch(
+    connect_timeout=1.0, read_timeout=0.5, total_timeout=1.0, max_body_bytes=LIMIT, allow_addresses=["127.0.0.0/8"]
+)
+IDENTITY = Identity.of(Robot())
+
+
+class Asking:
+    """Asks for one thing after another; what takes too long is cut as the scheduler does it."""
+
+    def __init__(self, pool: ThreadPoolExecutor, client: Client) -> None:
+        self._pool = pool
+        self._client = client
+
+    def get(self, url: str, seconds: float, any_type: bool = False) -> Reply:
+        """The reply; TimeoutError if there is none after so many seconds."""
+        request = self._pool.submit(self._client.get, url, IDENTITY.headers(url), any_type)
+        ends, patience = time.monotonic() + seconds, FETCH.total_timeout
+        while True:
+            try:
+                return request.result(patience)
+            except TimeoutError:
+                if time.monotonic() > ends:
+                    raise
+            self._client.abort()
+            patience = 0.1
+
+    def robots(self, origin: str, seconds: float) -> Reply:
+        """robots.txt of an origin, or wherever that leads; so many seconds for each step."""
+        search = lookup.search(origin, depth=0)
+        while True:
+            reply = self.get(search.url, seconds, any_type=True)
+            if (further := lookup.redirected(search, reply)) is None:
+                return reply
+            search = further
+
+
+def page_outcome(url: str, robots: Reply) -> Outcome:
+    """What an answer to robots.txt means for a page."""
+    verdict = judge(None if robots.trouble else robots.status)
+    if verdict is Verdict.UNREACHABLE:
+        return Outcome.UNREACHABLE_ROBOTS
+    if verdict is Verdict.RULES:
+        allowed = parse(robots.body, IDENTITY.token).allows(url)[0]
+    else:
+        allowed = verdict is Verdict.ALLOW_ALL
+    return Outcome.FETCHED if allowed else Outcome.DENIED_ROBOTS
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_fault_ends_as_it_should_and_stays_alone(fault: Fault) -> None:
+    fetch = Fetch(**vars(FETCH) | {"verify_tls": fault.at is not At.INSIDE_TLS})
+    with contextlib.ExitStack() as stack:
+        pool = stack.enter_context(ThreadPoolExecutor(1))  # left last: it waits for what the others cut
+        client = stack.enter_context(contextlib.closing(opener(fetch, public=True)()))
+        server = stack.enter_context(serve(host(fault)))
+        asking, url = Asking(pool, client), server.url("/fault", fault.scheme)
+        around = "https" if fault.at is At.INSIDE_TLS else "http"  # no handshake of the other faults succeeds
+        if fault.at is At.ROBOTS:
+            reply = asking.robots(server.url(""), fault.seconds)
+            end = page_outcome(url, reply)
+        else:
+            asking.get(server.url("/robots.txt", around), fault.seconds, any_type=True)
+            reply = asking.get(url, fault.seconds)
+            end = outcome(url, reply, conditional=False)
+        following = asking.get(server.url("/next", around), fault.seconds)
+    assert end == fault.outcome, reply.error
+    assert reply.elapsed < fault.seconds
+    assert len(reply.body) <= LIMIT
+    assert sum(len(name) + len(value) for name, value in reply.headers) <= fetch.max_header_bytes
+    # They are rows of a table, and some are sent back (ETag): what would end a header must not be in one.
+    assert not any(re.search("[\r\n\0]", name + value) for name, value in reply.headers)
+    if end is Outcome.FETCHED and fault.at is not At.ROBOTS:
+        assert reply.truncated == (fault.body is None)
+        assert len(reply.body) == (LIMIT if fault.body is None else len(fault.body))
+        assert fault.body in (None, reply.body)
+    assert (following.status, following.body, following.trouble) == (200, NEXT_PAGE, None)
+
+
+BUNDLE: dict[str, Any] = {
+    "fetch__read_timeout": 1.0,
+    "fetch__total_timeout": 3.0,
+    "fetch__max_body_bytes": 750_000,
+    # No host rests after trouble: its next page is asked for in the same round.
+    "politeness__longest_backoff": 0.0,
+    "politeness__response_factor": 0.0,
+}
+# A million pieces, up to the limit for a body, take longer than a request may: it could end either way.
+TOO_MANY_PIECES = "content: tiny chunks without end"
+BUNDLE_SECONDS = 90.0
+BUNDLE_BYTES = 100_000_000
+
+
+class Gauge(Silent):
+    """Notes how much memory this process has taken at most, in bytes, when a step is done."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.peaks: dict[str, int] = {}
+
+    def step_committed(self, manifest: Manifest) -> None:
+        self.peaks[manifest.step] = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def crawl_and_measure(path: Path, healthy: str, seeds: list[str], result: Connection) -> None:
+    """Crawl one page, then all seeds in one round; send by how many bytes fetching them has made the process grow."""
+    base, gauge = Gauge(), Gauge()
+    crawl(path / "base", [healthy], rounds=1, observer=base, **BUNDLE)
+    gc.collect()
+    crawl(path / "all", seeds, rounds=1, observer=gauge, **BUNDLE)
+    result.send(gauge.peaks["fetch"] - base.peaks["update"])
+
+
+def outcome_in_a_crawl(fault: Fault, path: str) -> Outcome:
+    """How a visit ends where robots.txt is asked for first, on the same connection."""
+    if path == "/next":
+        return fault.outcome if fault.at is At.ROBOTS else Outcome.FETCHED
+    return Outcome.UNREACHABLE_ROBOTS if fault.scheme == "https" else fault.outcome
+
+
+def test_all_faults_in_one_bundle(tmp_path: Path) -> None:
+    """A host with each fault, all in one round: every page ends as it should, once, and memory is bounded."""
+    # Not a fresh interpreter: that would count the peak of this process as its own, because exec keeps it.
+    processes = multiprocessing.get_context("forkserver")
+    receiver, sender = processes.Pipe(duplex=False)
+    pages: dict[str, tuple[str, Outcome]] = {}
+    with contextlib.ExitStack() as stack:
+        for name, fault in FAULTS.items():
+            if name == TOO_MANY_PIECES:
+                continue
+            server = stack.enter_context(serve(host(fault)))
+            for path, scheme in (("/fault", fault.scheme), ("/next", "http")):
+                pages[server.url(path, scheme)] = (f"{name}, {path}", outcome_in_a_crawl(fault, path))
+        healthy = stack.enter_context(serve(host(Fault(keep(b""), Outcome.FETCHED)))).url("/next")
+        process = processes.Process(target=crawl_and_measure, args=(tmp_path, healthy, list(pages), sender))
+        process.start()
+        sender.close()
+        process.join(BUNDLE_SECONDS)
+        process.kill()  # it has ended, or never will
+    assert process.exitcode == 0
+    visits = rows(tmp_path / "all", "visits")
+    assert sorted(visit["url"] for visit in visits) == sorted(pages)
+    ends = {pages[visit["url"]][0]: visit["outcome"] for visit in visits}
+    assert {(name, ends[name], end) for name, end in pages.values() if ends[name] != end} == set()
+    assert receiver.recv() < BUNDLE_BYTES

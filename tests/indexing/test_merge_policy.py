@@ -1,0 +1,147 @@
+"""Which segments are merged, what becomes of the index, and what of its history."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.live_segments import live_index
+from beamtrawl.transforms.indexing.merge_policy import FAN_IN, MOST, SMALL, Sized, everything, full_tiers, merge_group
+from beamtrawl.transforms.settings import Settings, render
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
+from tests.support.command_line import beamtrawl, failure
+from tests.support.corpus import commit
+
+FEW, TIER, FULL = [Sized(100, 100)], [Sized(SMALL, SMALL)], [Sized(MOST, MOST)]
+# segments, groups that are merged
+TIERS = {
+    "none": ([], []),
+    "fewer than a tier": (FEW * (FAN_IN - 1), []),
+    "a full tier": (FEW * FAN_IN, [range(FAN_IN)]),
+    "the oldest of one": (FEW * (FAN_IN + 3), [range(FAN_IN)]),
+    "two at once": (FEW * 2 * FAN_IN, [range(FAN_IN), range(FAN_IN, 2 * FAN_IN)]),
+    "of any sizes in it": ([Sized(n, n) for n in range(1, 11)], [range(10)]),
+    "of two tiers": (FEW * 9 + TIER * 9, []),
+    "the larger of them": (FEW * 9 + TIER * FAN_IN, [range(9, 9 + FAN_IN)]),
+    "as many as fit": ([Sized(MOST // 4, MOST // 4)] * FAN_IN, [range(4), range(4, 8), range(8, 10)][:1]),
+    "full ones never": (FULL * 3 * FAN_IN, []),
+    "half dead": ([*FEW, Sized(100, 50), *FEW], []),
+    "more than half dead": ([*FEW, Sized(100, 49), *FEW], [[1]]),
+    "all dead, and full": ([Sized(MOST, 0)], [[0]]),
+    "dead ones in a full tier": ([Sized(100, 1)] * FAN_IN, [range(FAN_IN)]),
+}
+
+
+@pytest.mark.parametrize(("segments", "groups"), TIERS.values(), ids=TIERS)
+def test_which_segments_are_merged_by_themselves(segments, groups):
+    assert full_tiers(segments) == [list(group) for group in groups]
+
+
+SIZES = st.lists(st.integers(0, MOST).flatmap(lambda n: st.builds(Sized, st.just(n), st.integers(0, n))), max_size=30)
+
+
+@given(SIZES)
+def test_merging_everything_leaves_nothing_to_merge(segments):
+    groups = everything(segments)
+    merged = {number for group in groups for number in group}
+    left = [segment for number, segment in enumerate(segments) if number not in merged]
+    made = [sum(segments[number].alive for number in group) for group in groups]
+    assert sum(made) + sum(s.alive for s in left) == sum(s.alive for s in segments)
+    assert all(size <= MOST for size in made)
+    assert len(merged) == sum(map(len, groups))
+    assert everything([*left, *(Sized(size, size) for size in made)]) == []
+
+
+@given(st.lists(st.integers(1, 3_000), max_size=400))
+def test_merging_full_tiers_keeps_segments_few(rounds):
+    """A crawl that adds a segment a round."""
+    segments = []
+    for size in rounds:
+        segments.append(Sized(size, size))
+        while groups := full_tiers(segments):
+            merged = {number for group in groups for number in group}
+            made = [sum(segments[number].alive for number in group) for group in groups]
+            segments = [s for n, s in enumerate(segments) if n not in merged] + [Sized(n, n) for n in made]
+    full = sum(rounds) / (MOST / 2)
+    assert len(segments) < 2 * FAN_IN + full
+
+
+@pytest.fixture
+def crawl(tmp_path):
+    """Three rounds: a page is updated, one goes and comes back, one is ranked."""
+    directory = CrawlDir(str(tmp_path))
+    directory.write_text("crawl.toml", render(Settings()))
+    rows = [{"url": f"http://a.test/{n}", "text": f"old lamp{n} shared"} for n in range(6)]
+    ranked = [rows[0] | {"anchors": ["beacon"], "link_rank": 2.0}]
+    commit(directory, 1, ranked, rows[1:])
+    commit(directory, 2, [rows[1] | {"text": "new lamp1 shared"}], gone=["http://a.test/2", "http://a.test/3"])
+    commit(directory, 3, [rows[3]], gone=["http://a.test/4"])
+    return directory
+
+
+def answers(directory, as_of=None):
+    """What searches find, with all that makes a score."""
+    index = Index.open(directory, as_of)
+    queries = ("shared", '"new lamp1"', "old", "beacon", "lamp3", "lamp4", "site:a.test")
+    return [index.search(query, explain=True) for query in queries]
+
+
+def folders(directory):
+    return {path.rpartition("/")[0] for path in directory.paths("index")}
+
+
+def test_compact_changes_no_answer_now_or_as_of_any_round(crawl):
+    before = {as_of: answers(crawl, as_of) for as_of in (None, 1, 2, 3)}
+    assert [found.total for found in before[None]] == [4, 1, 3, 1, 1, 0, 4]
+    ran = beamtrawl("compact", crawl.root)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("round 3 compact: 4 segments of the index merged into 1, in ")
+    assert len(live_index(crawl.manifests()).segments) == 1
+    assert {as_of: answers(crawl, as_of) for as_of in before} == before
+    assert beamtrawl("clean", crawl.root).out == "0 files removed\n"
+
+    assert beamtrawl("compact", crawl.root).out == "nothing to merge\n"
+    commit(crawl, 4, [{"url": "http://a.test/5", "text": "newer lamp5 shared"}], gone=["http://a.test/0"])
+    assert [found.total for found in answers(crawl)] == [3, 1, 1, 0, 1, 0, 3]  # tombstones mask a merged segment
+    assert answers(crawl, 3) == before[3]
+
+
+def test_history_is_kept_until_it_is_dropped(crawl):
+    before = answers(crawl)
+    assert beamtrawl("compact", crawl.root, "--drop-history").out.endswith("5 folders of earlier rounds removed\n")
+    ((segment, _, links),) = live_index(crawl.manifests()).segments
+    assert folders(crawl) == {segment, links}
+    assert answers(crawl) == answers(crawl, 3) == before
+    message = "the index as of round 2 was dropped; ask as of round 3 or later"
+    assert failure("search", crawl.root, "lamp", "--as-of", "2") == (1, message)
+    assert (
+        beamtrawl("compact", crawl.root, "--drop-history").out
+        == "nothing to merge\n0 folders of earlier rounds removed\n"
+    )
+
+
+def test_an_index_without_any_page_left_has_no_segment(tmp_path):
+    directory = CrawlDir(str(tmp_path))
+    directory.write_text("crawl.toml", render(Settings()))
+    commit(directory, 1, [{"url": "http://a.test/", "text": "word"}])
+    commit(directory, 2, gone=["http://a.test/"])
+    assert " merged into 0, in " in beamtrawl("compact", tmp_path).out
+    assert live_index(directory.manifests()).segments == []
+    assert Index.open(directory).search("word").total == 0
+
+
+def test_a_merge_that_was_not_committed_is_invisible(crawl):
+    before = answers(crawl)
+    made = merge_group(live_index(crawl.manifests()).segments, crawl.root, 3, [])
+    written = sum(len(crawl.paths(file.path)) for file in made)
+    assert answers(crawl) == before
+    assert beamtrawl("clean", crawl.root).out == f"{written} files removed\n"
+    assert answers(crawl) == before
+
+
+def test_what_cannot_be_compacted_is_told_in_one_line(tmp_path):
+    assert failure("compact", tmp_path)[1].startswith(f"{tmp_path} holds no crawl; start one with")
+    directory = CrawlDir(str(tmp_path))
+    directory.write_text("crawl.toml", render(Settings()))
+    directory.commit(Manifest("seeds", 0, "", (), {}, (), "", ""))
+    assert beamtrawl("compact", tmp_path).out == "nothing to merge\n"

@@ -1,0 +1,217 @@
+"""What an index segment holds, against the plainest way to count words."""
+
+import doctest
+from collections import Counter
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamtrawl.transforms.indexing import write_segment
+from beamtrawl.transforms.indexing.analysis import tokens, word_class
+from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
+from beamtrawl.transforms.indexing.segment_files import footers
+from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, terms_by_language
+from beamtrawl.transforms.indexing.write_segment import (
+    DOCS,
+    DOCSTORE,
+    FORMS,
+    POSTINGS,
+    ROW_GROUP_POSTINGS,
+    gaps,
+    pack,
+    undo_gaps,
+    unpack,
+)
+from beamtrawl.transforms.storage import list_offsets
+from tests.support.corpus import documents
+
+WORDS = ["a", "b", "runs", "running", "dé", "日本語", "C++x", ".NET", "don’t", "_", "\u00a0", "“é—", "Ｃ＋＋", "x" * 70]
+TEXTS = st.lists(st.sampled_from([f"{word}{end}" for word in WORDS for end in (" ", "")]), max_size=6).map("".join)
+DOCUMENTS = st.lists(st.fixed_dictionaries(dict.fromkeys(OWN_FIELDS, TEXTS)), max_size=6)
+
+
+def counted(rows):
+    """The index of the documents as {term: {document: ({field: frequency}, positions)}}."""
+    result = {}
+    for doc, row in enumerate(rows):
+        place = 0
+        for field in OWN_FIELDS:
+            for term in tokens(row[field]):
+                frequencies, positions = result.setdefault(term, {}).setdefault(doc, (Counter(), []))
+                frequencies[field] += 1
+                if field in PHRASE_FIELDS:
+                    positions.append(place)
+                place += 1
+            place += 1
+    return result
+
+
+@given(DOCUMENTS)
+def test_inverting_finds_every_word_where_it_stands(rows):
+    found = invert({field: [row[field] for row in rows] for field in OWN_FIELDS})
+    result, used = {}, 0
+    for number, term in enumerate(found.terms):
+        result[term] = {}
+        assert used == found.position_starts[number]
+        for posting in range(found.starts[number], found.starts[number + 1]):
+            frequencies = {field: int(found.frequencies[field][posting]) for field in OWN_FIELDS}
+            count = sum(frequencies[field] for field in PHRASE_FIELDS)
+            positions = found.positions[used : used + count].tolist()
+            used += count
+            result[term][int(found.docs[posting])] = (+Counter(frequencies), positions)
+    assert result == counted(rows)
+    assert found.terms == sorted(result)
+    assert (used, len(found.docs)) == (len(found.positions), found.starts[-1])
+    assert {f: found.lengths[f].tolist() for f in OWN_FIELDS} == {
+        f: [len(tokens(row[f])) for row in rows] for f in OWN_FIELDS
+    }
+
+
+def test_forms_are_those_in_documents_of_their_language():
+    found = invert({"title": ["gift gifts", "gifts Gifte", "gifts", "one"], "body": ["café", "", "naïve", ""]})
+    assert forms_of(terms_by_language(found, ["en", "de", "", "en"])) == [
+        Forms("cafe", "en", ["café"]),
+        Forms("gift", "de", ["gifte", "gifts"]),
+        Forms("gift", "en", ["gift", "gifts"]),
+        Forms("naive", "", ["naïve"]),
+    ]
+
+
+@given(DOCUMENTS, st.lists(st.sampled_from(["en", "de", ""]), min_size=6, max_size=6))
+def test_every_term_of_a_document_is_a_form_of_its_class(rows, languages):
+    found = invert({field: [row[field] for row in rows] for field in OWN_FIELDS})
+    table = {
+        (row.word_class, row.language): row.forms for row in forms_of(terms_by_language(found, languages[: len(rows)]))
+    }
+    for row, language in zip(rows, languages, strict=False):
+        for term in tokens(" ".join(row.values())):
+            name = word_class(term, language)
+            assert term in table.get((name, language), [name])
+
+
+@given(st.lists(st.lists(st.integers(0, 2**31 - 1), unique=True).map(sorted)))
+def test_gaps_are_undone(runs):
+    lengths = np.array([len(run) for run in runs], np.int32)
+    values = np.array([value for run in runs for value in run], np.int32)
+    encoded = gaps(values, np.cumsum(lengths, dtype=np.int64) - lengths)
+    assert undo_gaps(encoded, lengths).tolist() == values.tolist()
+    assert (encoded >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("url", "text"),
+    [
+        ("https://www.a.org/", "a.org/"),
+        ("http://a.html/b_c/index.html", "a.html/b c/"),
+        ("http://a.org/d.php?q=%ED%95%9C", "a.org/d q=한"),
+        ("http://a.org/v1.5/", "a.org/v1.5/"),
+    ],
+)
+def test_a_url_in_words(url, text):
+    assert write_segment.url_text(url) == text
+
+
+def read(root, name):
+    return pq.ParquetFile(root / "index" / "round=000001" / "shard-0" / name)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A segment of 500 documents with 100 words each, of which two are in all of them."""
+    root = tmp_path_factory.mktemp("crawl")
+    rows = [
+        {"url": f"http://a.test/{n}", "text": "every page " + " ".join(f"w{n * k % 3001}" for k in range(98))}
+        for n in range(500)
+    ]
+    write_segment.write_segment(str(root), "index/round=000001/shard-0", documents(*rows))
+    return root
+
+
+def test_row_groups_are_small_and_sorted_by_term(large):
+    postings = read(large, POSTINGS)
+    assert postings.num_row_groups > 2
+    before = ""
+    for group in range(postings.num_row_groups):
+        rows = postings.read_row_group(group).to_pylist()
+        assert sum(len(row["docs"]) for row in rows) <= ROW_GROUP_POSTINGS
+        assert [before, *(row["term"] for row in rows)] == sorted({before, *(row["term"] for row in rows)})
+        assert all(row["df"] == len(row["docs"]) == len(row["tf"]) for row in rows)
+        assert postings.metadata.row_group(group).column(0).statistics.max == rows[-1]["term"]
+        before = rows[-1]["term"]
+
+
+def test_numbers_are_split_into_byte_streams(large):
+    columns = read(large, POSTINGS).metadata.row_group(0)
+    encodings = {columns.column(i).path_in_schema: columns.column(i).encodings for i in range(columns.num_columns)}
+    for name in ("docs", "tf", "positions"):
+        assert "BYTE_STREAM_SPLIT" in encodings[f"{name}.list.element"]
+
+
+def test_the_docs_carry_the_footers_of_the_other_files(large):
+    carried = footers(read(large, DOCS).metadata)
+    assert set(carried) == {POSTINGS, FORMS, DOCSTORE}
+    for name, footer in carried.items():
+        assert footer.equals(read(large, name).metadata)
+
+
+FREQUENCIES = st.integers(0, 2**24 - 1)
+
+
+@given(st.fixed_dictionaries(dict.fromkeys(OWN_FIELDS, FREQUENCIES)))
+def test_frequencies_are_packed_so_that_positions_can_be_counted(frequencies):
+    packed = pack({field: np.array([tf], np.int32) for field, tf in frequencies.items()})
+    found = {field: int(tf[0]) for field, tf in unpack(packed, OWN_FIELDS).items()}
+    assert packed[0] >= 0
+    if frequencies["title"] <= 255:
+        assert found["title"] == frequencies["title"]
+    if sum(frequencies[field] for field in PHRASE_FIELDS) < 2**24:
+        assert sum(found[field] for field in PHRASE_FIELDS) == sum(frequencies[field] for field in PHRASE_FIELDS)
+    assert found["headings"] == min(frequencies["headings"], 2**16 - 1)
+    assert found["url"] == min(frequencies["url"], 2**15 - 1)
+
+
+def test_the_docstore_is_read_by_small_groups(large):
+    metadata = read(large, DOCSTORE).metadata
+    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [8] * 62 + [4]
+
+
+def test_a_term_of_more_postings_than_a_group_may_have_gets_its_own():
+    assert list(write_segment._row_groups(np.array([0, 10, 50_010, 50_020, 54_116]))) == [1, 1, 1, 1]
+
+
+def test_a_segment_of_two_documents(tmp_path):
+    rows = documents(
+        {"url": "http://b.test/x", "title": "Red fish", "text": "one fish", "headings": ["Fish", "red"]},
+        {"url": "http://z.a.test/", "text": "fish two fish", "noarchive": True, "description": "about"},
+    )
+    write_segment.write_segment(str(tmp_path), "index/round=000001/shard-0", rows)
+
+    assert read(tmp_path, DOCS).read(["url", "noarchive", "length_title", "length_body"]).to_pylist() == [
+        {"url": "http://z.a.test/", "noarchive": True, "length_title": 0, "length_body": 3},
+        {"url": "http://b.test/x", "noarchive": False, "length_title": 2, "length_body": 2},
+    ]
+    assert read(tmp_path, DOCSTORE).read().to_pylist() == [
+        {"title": None, "description": "about", "text": None},  # NOARCHIVE
+        {"title": "Red fish", "description": None, "text": "one fish"},
+    ]
+    postings = {row["term"]: row for row in read(tmp_path, POSTINGS).read().to_pylist()}
+    assert list(postings) == ["a", "b", "fish", "one", "red", "test", "two", "x", "z"]
+    assert postings["fish"] == {"term": "fish", "df": 2, "cf": 5, "docs": [0, 1]} | {
+        "tf": [2, 1 | 1 << 24 | 1 << 32],  # in the body; in body, title and headings
+        "positions": [1, 2, 1, 3],  # 1 and 3 after an empty title; 1 in the title and 4 in the body
+    }
+    assert (postings["x"]["tf"], postings["x"]["positions"]) == ([1 << 48], [])
+
+
+def test_a_segment_without_documents(tmp_path):
+    write_segment.write_segment(str(tmp_path), "index/round=000001/shard-0", documents())
+    for name in (POSTINGS, FORMS, DOCS, DOCSTORE):
+        assert read(tmp_path, name).read().num_rows == 0
+
+
+def test_examples():
+    assert doctest.testmod(write_segment) == (0, 2)
+    assert doctest.testmod(list_offsets).failed == 0

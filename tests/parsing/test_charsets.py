@@ -1,0 +1,160 @@
+"""Bodies become text: media types are read as the MIME Sniffing standard does, charsets as browsers do."""
+
+import base64
+import doctest
+import re
+
+import pytest
+import webencodings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamtrawl.transforms.http import media_types
+from beamtrawl.transforms.http.reply import content_type
+from beamtrawl.transforms.kinds.image import Image
+from beamtrawl.transforms.parsing import charsets
+from tests.support.conformance import cases
+
+
+@pytest.mark.parametrize("row", cases("charset", "html_sniff"))
+def test_pages_declare_their_charset(row):
+    declared = charsets.declared(base64.b64decode(row["input"]["html_b64"]), None, is_html=True)
+    assert (declared.name if declared else "windows-1252") == row["expected"].lower()
+
+
+@pytest.mark.parametrize("row", cases("charset", "label"))
+def test_labels_mean_what_the_standard_says(row):
+    declared = charsets.declared(b"", row["input"]["label"], is_html=False)
+    assert (declared.name if declared else None) == (row["expected"] and row["expected"].lower())
+
+
+KOREAN = "안녕하세요. 이 문서는 한국어로 쓰여 있습니다. " * 5
+JAPANESE = "これは日本語で書かれた文章です。" * 5
+FRENCH = "Le café où nous étions était très élégant à cette époque-là. " * 5
+
+# body, HTTP charset, is HTML: text, charset
+DECODED = {
+    "nothing": (b"", None, True, "", "utf-8"),
+    "ASCII is UTF-8": (b"plain", None, False, "plain", "utf-8"),
+    "undeclared UTF-8": (KOREAN.encode(), None, False, KOREAN, "utf-8"),
+    "UTF-8 that was cut within a character": ("가나".encode()[:-1], None, False, "가", "utf-8"),
+    "a mark goes before the header": (b"\xef\xbb\xbf" + KOREAN.encode(), "euc-kr", True, KOREAN, "utf-8"),
+    "UTF-16 by its mark": (b"\xff\xfe" + KOREAN.encode("utf-16le"), None, True, KOREAN, "utf-16le"),
+    "the header goes before the page": (
+        b"<meta charset=euc-kr>\xc3\xa9",
+        "utf-8",
+        True,
+        "<meta charset=euc-kr>é",
+        "utf-8",
+    ),
+    "an unknown header counts for nothing": (b"<meta charset=big5>", "x", True, "<meta charset=big5>", "big5"),
+    "plain text declares nothing": (b"<meta charset=big5>", None, False, "<meta charset=big5>", "utf-8"),
+    "the web's name for Latin-1": (b"\x93x\x94", "iso-8859-1", False, "“x”", "windows-1252"),
+    "an XML declaration": (
+        b'<?xml version="1.0" encoding="koi8-r"?>\xc1',
+        None,
+        True,
+        '<?xml version="1.0" encoding="koi8-r"?>а',
+        "koi8-r",
+    ),
+    "a late declaration": (
+        b" " * 60_000 + b"<meta charset=koi8-r>",
+        None,
+        True,
+        " " * 60_000 + "<meta charset=koi8-r>",
+        "koi8-r",
+    ),
+    "too late a declaration": (
+        b" " * 66_000 + b"<meta charset=koi8-r>",
+        None,
+        True,
+        " " * 66_000 + "<meta charset=koi8-r>",
+        "utf-8",
+    ),
+    "bytes that are not allowed": (b"a\xffb", "utf-8", False, "a\ufffdb", "utf-8"),
+    "guessed Korean": (KOREAN.encode("euc-kr"), None, False, KOREAN, "euc-kr"),
+    "guessed Japanese": (JAPANESE.encode("shift_jis"), None, False, JAPANESE, "shift_jis"),
+    "guessed French": (FRENCH.encode("cp1252"), None, False, FRENCH, "windows-1252"),
+}
+
+
+@pytest.mark.parametrize(("body", "http", "is_html", "text", "charset"), DECODED.values(), ids=DECODED)
+def test_decode(body, http, is_html, text, charset):
+    assert charsets.decode(body, http, is_html) == (text, charset)
+
+
+LABELS = st.none() | st.sampled_from(sorted(webencodings.LABELS)) | st.text(st.characters(codec="utf-8"))
+
+
+@given(st.binary(max_size=200), LABELS, st.booleans())
+def test_any_bytes_become_text_that_can_be_stored(body, label, is_html):
+    text, charset = charsets.decode(body, label, is_html)
+    text.encode()
+    assert webencodings.lookup(charset).name == charset
+
+
+PARSED_OTHERWISE = {
+    'text/html;charset="";charset=GBK': ("text/html", "gbk", "an empty charset says nothing; the next one does"),
+}
+
+
+@pytest.mark.parametrize("row", cases("media_types", "parse_mime"))
+def test_content_types_are_parsed_by_the_standard(row):
+    essence, label = media_types.parse(row["input"]["content_type"])
+    encoding = webencodings.lookup(label) if label else None
+    expected = row["expected"] or {"serialized": None}
+    wanted = PARSED_OTHERWISE.get(row["input"]["content_type"]) or (
+        expected["serialized"] and expected["serialized"].partition(";")[0],
+        expected.get("encoding") and expected["encoding"].lower(),
+    )
+    assert (essence, encoding.name if encoding else None) == wanted[:2]
+
+
+@pytest.mark.parametrize("row", cases("media_types", "extract_mime"))
+def test_of_several_content_types_the_last_counts(row):
+    headers = [("Content-Type", value) for value in row["input"]["content_type_headers"]]
+    essence, label = media_types.parse(content_type(headers))
+    encoding = webencodings.lookup(label) if label else None
+    expected = row["expected"]
+    assert (essence, encoding and encoding.name) == (
+        expected["essence"],
+        expected["encoding"] and expected["encoding"].lower(),
+    )
+
+
+@pytest.mark.parametrize("row", cases("media_types", "sniff"))
+def test_undeclared_bodies_are_sniffed_as_what_can_be_read_or_not(row):
+    is_read = row["expected"].startswith("text/") or row["expected"] in Image.media_types
+    expected = row["expected"] if is_read else "application/octet-stream"
+    assert media_types.sniff(bytes.fromhex(row["input"]["payload_hex"])) == expected
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "media_type"),
+    [
+        ("Text/HTML; charset=x", b"\0", "text/html"),
+        ("application/pdf", b"<html>", "application/pdf"),
+        (None, b" \n<!DOCTYPE HTML><p>", "text/html"),
+        ("", b"<!-- x --><p>", "text/html"),
+        ("nonsense", b"hello", "text/plain"),
+        ("*/*", b"<body >", "text/html"),
+        (None, b"<bodyguard>", "text/plain"),
+        (None, b"%PDF-1.7", "application/pdf"),
+        (None, b"\n<?xml version='1.0'?>", "text/xml"),
+        (None, b"<?xm", "text/plain"),
+        (None, b"%!PS-Adobe-3.0", "application/octet-stream"),
+        (None, b"", "text/plain"),
+    ],
+)
+def test_media_type(content_type, body, media_type):
+    assert media_types.media_type(content_type, body) == media_type
+
+
+@given(st.text())
+def test_any_content_type_is_parsed(content_type):
+    essence, _ = media_types.parse(content_type)
+    assert essence is None or re.fullmatch(r"[^\s/;]+/[^\s/;]+", essence)
+
+
+def test_examples_in_docstrings():
+    assert doctest.testmod(media_types) == (0, 1)

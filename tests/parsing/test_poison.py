@@ -1,0 +1,59 @@
+"""No page can hurt the crawl: what could be read of it is a document, for a bounded price."""
+
+import sys
+
+import pytest
+
+from beamtrawl.transforms.parsing.html_links import MAX_LINKS
+from beamtrawl.transforms.parsing.main_text import MAX_HEADINGS, MAX_TEXT
+from tests.support.poison import POISONS, Cost, measure
+
+if not sys.platform.startswith("linux"):
+    pytest.skip("the peak of a process's memory is read as Linux tells it", allow_module_level=True)
+
+MOST_MEGABYTES = 350
+"""Resident memory for one page, above the rest: twice what the worst of the pages was seen to take."""
+
+MOST_SECONDS = 20
+"""CPU time for one page: ten times the worst, and a fraction of what any of them takes without its bound."""
+
+TRUNCATED = {
+    "nested 100,000 deep": "depth",
+    "nested without end": "depth",
+    "closed a million times": "nodes",
+    "attributes without end": "nodes",
+    "a million closed links": "nodes",
+    "a million headings": "nodes",
+    "a million times": "nodes",
+    "commas": "",
+    "nothing but <": "nodes",
+    "comments": "nodes",
+    "all encodings": "text",
+    "UTF-16 that lost a byte": "",
+    "a billion laughs": "",
+    "links within links": "",
+    "titles within pictures": "",
+    "digits": "",
+}
+"""What kept the rest from being read; of the others, their size in bytes."""
+
+
+@pytest.fixture(scope="module")
+def costs() -> dict[str, Cost]:
+    return measure()
+
+
+@pytest.mark.parametrize("name", POISONS)
+def test_a_poisonous_page_gives_a_document_for_a_bounded_price(costs: dict[str, Cost], name: str) -> None:
+    page, megabytes, seconds = costs[name]
+    assert "All that could be read of it." in page["text"]
+    assert page["truncated"] == TRUNCATED.get(name, "bytes")
+    assert page["characters"] <= MAX_TEXT
+    assert page["links"] <= MAX_LINKS
+    assert page["headings"] <= MAX_HEADINGS
+    assert megabytes < MOST_MEGABYTES
+    assert seconds < MOST_SECONDS
+
+
+def test_as_many_links_are_kept_as_may_be(costs: dict[str, Cost]) -> None:
+    assert costs["a million closed links"].page["links"] == MAX_LINKS

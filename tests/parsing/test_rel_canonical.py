@@ -1,0 +1,149 @@
+"""Canonical links: what a page names, when that is believed, and that no content is lost by it."""
+
+import doctest
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamtrawl.transforms.http import link_header
+from beamtrawl.transforms.http.link_header import parse_link
+from beamtrawl.transforms.parsing.rel_canonical import CROWD, Ignored, declared, header_links, judge
+from beamtrawl.transforms.urls.canonical import url_key
+from tests.support.crawls import crawl, rows
+from tests.support.web import Answer, Web, html, status
+
+URL = "http://www.a.test/x?print=1"
+
+# a header's value, (target, relations) of its links
+HEADERS = {
+    "one": ('</x>; rel="canonical"', [("/x", {"canonical"})]),
+    "several": ('</x>; rel=canonical, <y>; rel="next prev"', [("/x", {"canonical"}), ("y", {"next", "prev"})]),
+    "a comma and a semicolon in the target": ("</x,y;z>; rel=canonical", [("/x,y;z", {"canonical"})]),
+    "a comma in a title": ('</x>; title="a, <b>; rel=no"; rel=canonical', [("/x", {"canonical"})]),
+    "letter case and blanks": (' < /x > ;REL = "Canonical"', [("/x", {"canonical"})]),
+    "the first of two": ("</x>; rel=canonical; rel=next", [("/x", {"canonical"})]),
+    "no relation": ("</x>", [("/x", set())]),
+    "a quote that does not end": ('</x>; rel="canonical', [("/x", {"canonical"})]),
+    "an escape": (r'</x>; title="\"<"; rel=canonical', [("/x", {"canonical"})]),
+    "no end": ("</x; rel=canonical", []),
+    "nothing": ("", []),
+}
+
+
+@pytest.mark.parametrize(("value", "links"), HEADERS.values(), ids=HEADERS)
+def test_links_in_a_header(value: str, links: list[tuple[str, set[str]]]) -> None:
+    assert [(link.target, set(link.relations)) for link in parse_link(value)] == links
+
+
+@given(st.text('<>;,="\\ relcanonical', max_size=60))
+def test_any_header_can_be_read(value: str) -> None:
+    for link in parse_link(value):
+        assert link.target in value
+
+
+def test_canonical_links_of_headers_are_relative_to_the_page() -> None:
+    headers = [("Link", "<y>; rel=canonical, <z>; rel=next"), ("link", '<q>; rel=canonical; anchor="/other"')]
+    assert [(link.url, link.kind) for link in header_links(URL, headers)] == [("http://www.a.test/y", "canonical")]
+
+
+# in the page, in a header; (canonical URL, why it is not believed)
+DECLARED = {
+    "nothing": (None, None, (None, None)),
+    "in the page": ("http://www.a.test/x", None, ("http://www.a.test/x", None)),
+    "in a header": (None, "/x", ("http://www.a.test/x", None)),
+    "in both": ("http://www.a.test/x", "/x", ("http://www.a.test/x", None)),
+    "another in a header": ("http://www.a.test/x", "/y", ("http://www.a.test/x", Ignored.AMBIGUOUS)),
+    "itself": (URL, None, (URL, Ignored.ITSELF)),
+    "itself, with noise": (URL + "&utm_source=a", None, (URL + "&utm_source=a", Ignored.ITSELF)),
+    "another host of the domain": ("https://a.test/x", None, ("https://a.test/x", None)),
+    "another domain": ("http://b.test/x", None, ("http://b.test/x", Ignored.OTHER_DOMAIN)),
+}
+
+
+@pytest.mark.parametrize(("in_page", "in_header", "expected"), DECLARED.values(), ids=DECLARED)
+def test_what_a_page_names(in_page: str | None, in_header: str | None, expected: tuple[str, str]) -> None:
+    headers = [("Link", f"<{in_header}>; rel=canonical")] if in_header else []
+    assert declared(URL, in_page, headers) == expected
+
+
+WORDS = " ".join(f"word{n}" for n in range(100))
+
+
+def page(name, canonical=None, text="", ignored=None, duplicate_of=None):
+    row = {"url_key": url_key(f"http://a.test/{name}"), "canonical_ignored": ignored, "duplicate_of": duplicate_of}
+    row |= {"canonical_url": canonical and f"http://a.test/{canonical}", "digest": (text or name).encode()}
+    return row | {"text": text or f"What {name} says."}
+
+
+# pages, names of URLs that gave nothing, {name: why not}, {name: yields to}
+JUDGED = {
+    "nothing named": ([page("a"), page("b")], "", {}, {}),
+    "nothing known": ([page("a", "z")], "", {}, {}),
+    "one content": ([page("a", "b", WORDS), page("b", None, WORDS)], "", {}, {}),
+    "nearly one content": ([page("a", "b", WORDS), page("b", None, WORDS + " more")], "", {}, {"a": "b"}),
+    "another content": ([page("a", "b"), page("b")], "", {"a": "different"}, {}),
+    "an error": ([page("a", "z")], "z", {"a": "dead"}, {}),
+    "in a circle": ([page("a", "b", WORDS), page("b", "a", WORDS + " b")], "", {"a": "chain", "b": "chain"}, {}),
+    "a chain": ([page("a", "b", WORDS), page("b", "z", WORDS + " b")], "", {"a": "chain"}, {}),
+    "not believed anyway": ([page("a", "b", ignored="other_domain"), page("b")], "", {}, {}),
+    "a crowd": (
+        [page("b"), *(page(f"a{n}", "b", f"{WORDS} {n}") for n in range(CROWD))],
+        "",
+        {f"a{n}": "crowd" for n in range(CROWD)},
+        {},
+    ),
+    "a page that is a duplicate": (
+        [page("a", "b", WORDS), page("b", None, WORDS + " b", duplicate_of=b"c")],
+        "",
+        {"a": "different"},
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize(("pages", "dead", "ignored", "joined"), JUDGED.values(), ids=JUDGED)
+def test_canonical_links_are_believed_where_contents_agree(pages, dead, ignored, joined):
+    def key(name):
+        return url_key(f"http://a.test/{name}")
+
+    assert judge(pages, map(key, dead)) == (
+        {key(name): reason for name, reason in ignored.items()},
+        {key(name): key(target) for name, target in joined.items()},
+    )
+
+
+def test_a_crawl_joins_what_is_one_and_keeps_what_is_not(tmp_path: Path) -> None:
+    def naming(target: str) -> str:
+        return f'<link rel=canonical href="{target}">'
+
+    linked = ["/print", "/page-of-it", "/liar", "/of-an-error", "/abroad", "/error", "/by-header"]
+    site = {
+        "/": html("Home", "", linked),
+        "/print": html("A page", WORDS, head=naming("/page-of-it")),
+        "/page-of-it": html("A page", WORDS),
+        "/liar": html("Liar", "Nothing like the home page, whatever it says.", head=naming("/")),
+        "/of-an-error": html("Of an error", "The page that it names is not there.", head=naming("/error")),
+        "/abroad": html("Abroad", "The page that it names is another's.", head=naming("http://b.example/")),
+        "/error": status(404),
+        "/by-header": Answer(body=b"Only the header names it.", headers=(("Link", "</hidden>; rel=canonical"),)),
+        "/hidden": html("Hidden", "A canonical link leads here, and no other."),
+    }
+    with Web({"a.test": site}) as web:
+        crawl(tmp_path, [web.url("a.test")])
+        documents = {row["url"].removeprefix(web.url("a.test", "")): row for row in rows(tmp_path, "documents")}
+        links = {(row["target_url"], row["kind"]) for row in rows(tmp_path, "links") if row["kind"] == "canonical"}
+        assert (web.url("a.test", "/hidden"), "canonical") in links
+    assert set(documents) == set(site) - {"/error"}
+    assert {path for path, row in documents.items() if row["duplicate_of"]} == {"/print"}
+    assert documents["/print"]["duplicate_of"] == documents["/page-of-it"]["url_key"]
+    assert documents["/print"]["text"] is None
+    assert {path: row["canonical_ignored"] for path, row in documents.items() if row["canonical_ignored"]} == {
+        "/of-an-error": "dead",
+        "/abroad": "other_domain",
+    }
+
+
+def test_examples() -> None:
+    assert doctest.testmod(link_header).failed == 0

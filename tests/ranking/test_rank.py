@@ -1,0 +1,243 @@
+"""`beamtrawl rank`: from links to ranks, anchors and searches."""
+
+import io
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from beamtrawl.pipeline.rank import rank
+from beamtrawl.runners.commands.rank import rank_after_crawl
+from beamtrawl.runners.console import Console
+from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.write_segment import write_segment
+from beamtrawl.transforms.settings import Ranking, Settings, render
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
+from beamtrawl.transforms.storage.schemas import HOST_RANKS, RANKS
+from beamtrawl.transforms.storage.table_files import TableWriter, open_parquet, read_table
+from beamtrawl.transforms.urls.canonical import url_key
+from tests.support.command_line import beamtrawl, failure
+from tests.support.corpus import documents
+
+HUB, PAGE, OLD, COPY, OTHER = (
+    "http://a.test/",
+    "http://a.test/page",
+    "http://a.test/old",
+    "http://a.test/copy",
+    "http://b.test/other",
+)
+# source, target, anchor, what is special of it
+LINKS = [
+    (HUB, PAGE, "Lighthouse", {}),
+    (OTHER, PAGE, "lighthouse", {}),  # a second host, the same anchor but for its case
+    (OTHER, HUB, "Hub", {}),
+    (PAGE, HUB, "hub", {"round": 1}),  # gone when the page was visited again
+    (PAGE, OTHER, "Other", {"round": 2}),
+    (OLD, PAGE, "", {"kind": "redirect"}),
+    (HUB, OLD, "beacon", {}),  # which redirects to the page
+    (HUB, COPY, "fog signal", {}),  # which has the page's content
+    (HUB, OTHER, "»", {}),
+    (HUB, OTHER, "B.test/other", {}),  # its address, which is a field of its own
+    (OTHER, HUB, "a.test/p", {}),  # another's
+    (HUB, OTHER, "bought", {"rel": "external NoFollow"}),
+    (HUB, OTHER, "picture", {"kind": "img"}),
+    (HUB, HUB, "self", {}),
+    *((OTHER, f"http://c.test/{n}", "Next", {}) for n in range(4)),  # says nothing of any
+]
+
+
+def write(root, table, round_, rows):
+    writer = TableWriter(root, table, round_)
+    writer.write_rows(rows)
+    return writer.close()
+
+
+def link(source, target, anchor, round_, **special):
+    """A row of `links`."""
+    ends = {"source_key": url_key(source), "source_url": source, "target_key": url_key(target), "target_url": target}
+    return ends | {"anchor": anchor, "rel": "", "kind": "a", "round": round_} | special
+
+
+@pytest.fixture
+def crawl(tmp_path):
+    """A crawl of two rounds, with a segment each."""
+    rows = [link(source, target, anchor, 2 if source == PAGE else 1, **more) for source, target, anchor, more in LINKS]
+    pages = {
+        1: [{"url": HUB, "text": "words"}, {"url": OTHER, "text": "more words"}],
+        2: [{"url": PAGE, "text": "words"}, {"url": COPY, "duplicate_of": url_key(PAGE)}],
+    }
+    return make_crawl(tmp_path, pages, rows)
+
+
+def make_crawl(path, pages, rows):
+    """A crawl with an index segment, of the documents that are no duplicates, for each round, and these links."""
+    directory = CrawlDir(str(path))
+    directory.write_text("crawl.toml", render(Settings()))
+    for round_, found in pages.items():
+        table = documents(*(row | {"round": round_} for row in found))
+        segment = f"index/round={round_:06d}/shard-0"
+        write_segment(directory.root, segment, table.filter(table["duplicate_of"].is_null()))
+        files = (
+            write(directory.root, "documents", round_, table.to_pylist()),
+            write(directory.root, "links", round_, [row for row in rows if row["round"] == round_]),
+        )
+        directory.commit(Manifest("update", round_, "", files, {}, (), "", "", (segment,)))
+    return directory
+
+
+def table(directory, name, schema):
+    return read_table(directory.root, [f.path for f in files_of(directory.manifests(), name)], schema).to_pylist()
+
+
+def test_ranks_anchors_and_searches(crawl):
+    before = Index.open(crawl).search("lighthouse beacon")
+    ran = beamtrawl("rank", crawl.root)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("round 2 rank: 13 links between 9 pages of 3 hosts, in ")
+
+    ranks = {row["url"]: row for row in table(crawl, "ranks", RANKS)}
+    assert ranks[PAGE]["anchors"] == [
+        {"anchor": "Lighthouse", "hosts": 2},
+        {"anchor": "beacon", "hosts": 1},
+        {"anchor": "fog signal", "hosts": 1},
+    ]
+    assert {url: [a["anchor"] for a in row["anchors"]] for url, row in ranks.items() if url != PAGE} == {
+        HUB: ["Hub", "a.test/p"],
+        OTHER: ["Other"],
+        OLD: [],
+        COPY: [],
+        **{f"http://c.test/{n}": [] for n in range(4)},
+    }
+    assert {url: (row["links"], row["link_hosts"]) for url, row in ranks.items() if row["links"]} == {
+        PAGE: (2, 2),
+        HUB: (1, 1),
+        OTHER: (2, 1),
+        **{f"http://c.test/{n}": (1, 1) for n in range(4)},
+    }
+    assert ranks[PAGE]["link_rank"] > ranks[HUB]["link_rank"] > ranks[OLD]["link_rank"] > 0
+    hosts = {row["host"]: (row["centrality"], row["link_hosts"]) for row in table(crawl, "host_ranks", HOST_RANKS)}
+    assert hosts == {"a.test": (1.0, 1), "b.test": (1.0, 1), "c.test": (1.5, 1)}
+
+    (hit,) = Index.open(crawl).search("lighthouse beacon", explain=True).hits
+    assert (before.total, hit.url) == (0, PAGE)
+    assert [part.frequencies for part in hit.explanation.parts] == [{"anchors": 2}, {"anchors": 1}]
+    assert hit.explanation.links > 1
+
+
+def test_it_can_be_done_again_and_is_no_part_of_earlier_rounds(crawl):
+    assert [beamtrawl("rank", crawl.root).code for _ in range(2)] == [0, 0]
+    assert beamtrawl("clean", crawl.root).out == "0 files removed\n"
+    assert Index.open(crawl).search("lighthouse").total == 1
+    assert Index.open(crawl, as_of=1).search("lighthouse").total == 0
+    ran = beamtrawl("sql", crawl.root, "SELECT count(*), count(DISTINCT url) FROM ranks", "--csv")
+    assert ran.out.splitlines()[1] == "9,9"
+
+
+def test_without_links_there_is_nothing_to_rank(tmp_path):
+    assert failure("rank", tmp_path / "none")[1].startswith(f"{tmp_path}/none holds no crawl; start one with")
+    CrawlDir(str(tmp_path)).commit(Manifest("seeds", 0, "", (), {}, (), "", ""))
+    code, message = failure("rank", tmp_path)
+    assert (code, message) == (1, f"{tmp_path} has no links yet; go on with: beamtrawl crawl {tmp_path}")
+
+
+def after_crawl(crawl, **ranking):
+    """What the end of a crawl says of its links."""
+    rank_after_crawl(crawl, Settings(ranking=Ranking(**ranking)), DirectEngine(1, []), Console(told := io.StringIO()))
+    return told.getvalue()
+
+
+def test_a_crawl_ends_with_it_if_there_is_something_new(crawl):
+    assert after_crawl(crawl, after_crawl=False) == ""
+    assert Index.open(crawl).search("beacon").total == 0
+    assert after_crawl(crawl).startswith("round 2 rank: 13 links between 9 pages of 3 hosts, in ")
+    assert Index.open(crawl).search("beacon").total == 1
+    assert after_crawl(crawl) == ""
+
+
+def test_that_it_fails_is_told_and_fails_no_crawl(crawl):
+    before = len(crawl.manifests())
+    for file in files_of(crawl.manifests(), "links"):
+        Path(crawl.path(file.path)).write_bytes(b"damaged")
+    line = after_crawl(crawl)
+    assert line.startswith("the links could not be ranked: ")
+    assert line.endswith(f"; try again with: beamtrawl rank {crawl.root}\n")
+    assert len(crawl.manifests()) == before
+
+
+UNLINKED = "http://nobody.test/links"
+
+
+def random_crawl(path, seed):
+    """Some hundred pages of a few hosts with all that may happen to them: redirects, copies, later visits."""
+    pick = random.Random(seed)
+    urls = [f"http://{pick.choice('abcdefg')}.test/{number}" for number in range(300)]
+    visits = [(url, round_) for url in urls[:200] for round_ in pick.choice([(1,), (1, 3), (2,), (2, 3), (3,)])]
+    rows, pages = [], {1: [{"url": UNLINKED, "duplicate_of": url_key(urls[0])}], 2: [], 3: []}
+    for url, round_ in visits:
+        if pick.random() < 0.1:
+            rows.append(link(url, pick.choice(urls), "", round_, kind="redirect"))  # in a circle, now and then
+            continue
+        found = {"url": url, "text": "some words"}
+        if pick.random() < 0.1:
+            found["duplicate_of"] = url_key(pick.choice([pick.choice(urls), UNLINKED]))
+        pages[round_].append(found)
+        for _ in range(pick.choice([0, 3, 30])):
+            target = urls[int(len(urls) * pick.random() ** 3)]
+            anchor = pick.choice(["Next", "next", "Guide", "guide", "»", "", None, target[7:], f"Chapter {target[-1]}"])
+            special = pick.choice([{}] * 8 + [{"rel": "nofollow"}, {"kind": "img"}, {"kind": "area"}])
+            rows.append(link(url, target, anchor, round_, **special))
+    return make_crawl(path, pages, rows)
+
+
+class CountingEngine(DirectEngine):
+    """Counts the pipelines that it runs."""
+
+    pipelines = 0
+
+    def run(self, build, seconds):
+        self.pipelines += 1
+        super().run(build, seconds)
+
+
+def ranked(directory, max_links, is_beam):
+    """All that ranking writes: `ranks` and `host_ranks` by name, and the folder of each segment."""
+    engine = CountingEngine(1, [])
+    manifest = rank(directory, "", engine, max_links, datetime(2026, 1, 1, tzinfo=UTC))
+    assert bool(engine.pipelines) == is_beam
+    rows = {}
+    for name, schema, key in (("ranks", RANKS, "url"), ("host_ranks", HOST_RANKS, "host")):
+        paths = [file.path for file in files_of([manifest], name)]
+        rows |= {row[key]: row for row in read_table(directory.root, paths, schema).to_pylist()}
+    said = []
+    for segment, folder in sorted(manifest.index_links.items()):
+        with open_parquet(directory.root, f"{folder}/docs.parquet") as docs:
+            link_ranks = docs.read().to_pylist()
+        postings = [Path(directory.path(path)).read_bytes() for path in directory.paths(folder) if "docs" not in path]
+        said.append((segment, link_ranks, postings))
+    return rows, manifest.counters, said
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_links_beyond_memory_are_ranked_alike(tmp_path, seed):
+    directory = random_crawl(tmp_path, seed)
+    assert_same(ranked(directory, max_links=0, is_beam=True), ranked(directory, max_links=1_000_000, is_beam=False))
+
+
+def test_so_are_the_links_from_above(crawl):
+    assert_same(ranked(crawl, max_links=17, is_beam=True), ranked(crawl, max_links=18, is_beam=False))
+    assert crawl.names("attempts") == []
+
+
+def assert_same(found, expected):
+    assert found[1] == expected[1]
+    for rows in (found[0], expected[0]):
+        assert len(rows) > 10
+    assert found[0].keys() == expected[0].keys()
+    for name, row in expected[0].items():
+        assert found[0][name] == row | {"link_rank": pytest.approx(row["link_rank"], rel=1e-6)}
+    for (segment, docs, postings), (other, other_docs, other_postings) in zip(found[2], expected[2], strict=True):
+        assert (segment, postings) == (other, other_postings)
+        for doc, other_doc in zip(docs, other_docs, strict=True):
+            assert doc == other_doc | {"link_rank": pytest.approx(other_doc["link_rank"], rel=1e-6)}

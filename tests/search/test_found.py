@@ -1,0 +1,126 @@
+"""What is found beside the exact words, what makes equal pages differ, and what helps who asks."""
+
+import doctest
+from datetime import UTC, datetime
+
+import pytest
+
+from beamtrawl.search.query import spelling
+from beamtrawl.search.results import host_grouping
+from beamtrawl.search.searcher import Index
+from tests.support.corpus import indexed
+
+FORMS = [
+    {"url": "http://a.test/en", "text": "gifts and connected naïve cafés", "language": "en"},
+    {"url": "http://a.test/de", "text": "Gifte für Mäuse", "language": "de"},
+    {"url": "http://a.test/fr", "text": "les écoles générales", "language": "fr"},
+    {"url": "http://a.test/ru", "text": "ещё книги", "language": "ru"},
+    {"url": "http://a.test/none", "text": "gifts node.js foo_bar 3.11 C++ .NET naïve", "language": None},
+    {"url": "http://a.test/ko", "text": "한국어 검색엔진의 순위", "language": "ko"},
+]
+
+
+@pytest.fixture(scope="module")
+def forms(tmp_path_factory):
+    return Index.open(indexed(tmp_path_factory.mktemp("crawl"), FORMS))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("gift", {"en", "de"}),  # gifts in English, Gifte in German; where there is no stemmer, only gift would do
+        ("gifts", {"en", "de", "none"}),
+        ('"gift"', set()),
+        ('"gifts"', {"en", "none"}),
+        ("connection", {"en"}),
+        ("cafe", {"en"}),
+        ("naive", {"en", "none"}),
+        ("maus", {"de"}),
+        ("ecole", {"fr"}),
+        ("ЕЩЕ", {"ru"}),
+        ("книга", {"ru"}),
+        ("node", {"none"}),
+        ("node.js", {"none"}),
+        ('"foo_bar"', {"none"}),
+        ("bar", {"none"}),
+        ('"3.11"', {"none"}),
+        ("c++", {"none"}),
+        (".NET", {"none"}),
+        ("net", set()),
+        ("c", set()),
+        ("검색엔진", {"ko"}),
+        ("한국", {"ko"}),
+        ("lang:de gift", {"de"}),
+    ],
+)
+def test_a_word_is_found_in_its_forms_by_the_language_of_the_document(forms, text, found):
+    assert {hit.url.rpartition("/")[2] for hit in forms.search(text).hits} == found
+
+
+def test_all_forms_are_marked_in_a_snippet(forms):
+    hit = forms.search("connect gift cafe lang:en").hits[0]
+    assert [piece for piece, is_match in hit.snippet if is_match] == ["gifts", "connected", "cafés"]
+
+
+def test_what_is_written_in_one_piece_comes_before_its_parts(tmp_path):
+    rows = [{"url": f"http://a.test/{n}", "text": "js and node, a node of js"} for n in range(3)]
+    rows += [{"url": "http://a.test/z", "text": "a page about node.js, and the like of it"}]
+    assert Index.open(indexed(tmp_path, rows)).search("node.js").hits[0].url == "http://a.test/z"
+
+
+def test_anchors_name_a_page_that_does_not_have_the_words(tmp_path):
+    rows = [
+        {"url": "http://a.test/1", "text": "a page", "anchors": ["the old lighthouses"]},
+        {"url": "http://a.test/2", "text": "another page"},
+    ]
+    (hit,) = Index.open(indexed(tmp_path, rows)).search("lighthouse", explain=True).hits
+    assert (hit.url, hit.explanation.parts[0].frequencies) == ("http://a.test/1", {"anchors": 1})
+
+
+@pytest.mark.parametrize(
+    "better",
+    [{"link_rank": 50.0}, {"spam_score": 0.0}, {"published_at": datetime(2026, 1, 1, tzinfo=UTC)}],
+    ids=lambda better: next(iter(better)),
+)
+def test_of_equal_pages_the_one_of_better_standing_comes_first(tmp_path, better):
+    worse = {"spam_score": 0.5, "published_at": datetime(2020, 1, 1, tzinfo=UTC), "link_rank": 1.0}
+    rows = [{"url": f"http://a.test/{n}", "text": "some words"} | worse for n in range(3)]
+    rows[2] |= better
+    hits = Index.open(indexed(tmp_path, rows)).search("words").hits
+    assert [hit.url[-1] for hit in hits] == ["2", "0", "1"]
+    assert hits[1].score == hits[2].score < hits[0].score < 2 * hits[1].score
+
+
+def test_hosts_take_turns_when_asked_to(tmp_path):
+    rows = [{"url": f"http://a.test/{n}", "title": "word", "text": "x"} for n in range(5)]
+    rows += [{"url": "http://b.test/", "text": "a word among many others, rather long"}]
+    index = Index.open(indexed(tmp_path, rows))
+    urls = [hit.url for hit in index.search("word").hits]
+    turns = [hit.url for hit in index.search("word", per_host=2).hits]
+    assert urls[-1] == "http://b.test/"
+    assert turns == [*urls[:2], "http://b.test/", *urls[2:5]]
+    assert [hit.url for hit in index.search("word", limit=2, offset=2, per_host=2).hits] == turns[2:4]
+
+
+@pytest.mark.parametrize(
+    ("text", "suggestion"),
+    [
+        ("lihgthouse", "lighthouse"),
+        ("Old LIGHTHUOSE -musuem site:a.test", "Old lighthouse -musuem site:a.test"),
+        ("lighthouse", None),
+        ("lighthouses", None),  # a form that no page has, of a word that one has
+        ("xyzzyx", None),
+        ("검색엔징", None),
+        ("oold", "old"),
+        ("odl", None),  # too short to tell
+    ],
+)
+def test_help_with_spelling(tmp_path, text, suggestion):
+    rows = [{"url": "http://a.test/", "text": "an old lighthouse"}, {"url": "http://a.test/2", "text": "lightmouse"}]
+    more = [{"url": "http://a.test/3", "text": "lighthouse"}]
+    assert Index.open(indexed(tmp_path, rows, more)).search(text).suggestion == suggestion
+
+
+@pytest.mark.parametrize("module", [host_grouping, spelling])
+def test_examples(module):
+    assert doctest.testmod(module) == (0, 1 if module is host_grouping else 2)

@@ -1,0 +1,213 @@
+"""What comes back from a search: hits, snippets, errors. `test_exact_search` has scores, `test_query` the language."""
+
+import doctest
+import random
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from beamtrawl.search.index import postings
+from beamtrawl.search.results import snippets
+from beamtrawl.search.results.hits import as_json
+from beamtrawl.search.results.snippets import snippet
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.segment_files import VERSION_KEY
+from beamtrawl.transforms.indexing.write_segment import DOCS
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
+from tests.support.corpus import commit, indexed
+
+
+def random_rows(seed, count=40):
+    """Documents of a few words."""
+    pick = random.Random(seed)
+    return [
+        {
+            "url": f"http://h{number % 3}.test/{seed}/{number:03d}",
+            "title": " ".join(pick.choices("abcdefgh", k=pick.randint(0, 3))),
+            "text": " ".join(pick.choices("abcdefgh", k=pick.randint(0, 40))),
+        }
+        for number in range(count)
+    ]
+
+
+def test_no_phrase_reaches_from_one_field_or_document_into_the_next(tmp_path):
+    rows = [
+        {"url": "http://a.test/1", "title": "red", "text": "fish", "headings": ["blue sea"]},
+        {"url": "http://a.test/2", "title": "fish", "text": "sea red"},
+    ]
+    index = Index.open(indexed(tmp_path, rows))
+    assert [index.search(text).total for text in ('"red fish"', '"fish sea"', '"blue sea"', '"sea red"')] == [
+        0,
+        0,
+        0,
+        1,
+    ]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    return Index.open(indexed(tmp_path_factory.mktemp("crawl"), random_rows(4), random_rows(5)))
+
+
+@settings(max_examples=200)
+@given(st.text() | st.text(alphabet='ab"- :site.h0test\n'))
+def test_every_text_is_a_query(index, text):
+    results = index.search(text, limit=3)
+    assert len(results.hits) == min(3, results.total)
+
+
+def test_pages_of_hits_are_parts_of_one_order(index):
+    for text in ("a b", "site:h1.test", '"a b" c'):
+        hits = index.search(text, limit=100).hits
+        pages = [index.search(text, limit=7, offset=offset).hits for offset in range(0, 84, 7)]
+        assert [hit for page in pages for hit in page] == hits
+
+
+def test_a_book_is_a_query(index):
+    assert index.search("a " * 100_000).total
+
+
+def test_hits_say_what_is_needed_to_show_them(tmp_path):
+    row = {"url": "http://a.test/x", "title": " A \n title", "text": "Some words.\nMore words.", "language": "ko"}
+    results = Index.open(indexed(tmp_path, [row])).search("words")
+    assert as_json(results) == {
+        "query": "words",
+        "total": 1,
+        "hits": [
+            {
+                "url": "http://a.test/x",
+                "title": "A title",
+                "snippet": "Some words. More words.",
+                "score": results.hits[0].score,
+                "host": "a.test",
+                "language": "ko",
+                "media_type": None,
+                "noarchive": False,
+                "round": 1,
+                "fetched_at": "2026-01-02T00:00:00+00:00",
+                "published_at": None,
+            }
+        ],
+    }
+
+
+def test_noarchive_text_is_found_and_never_shown(tmp_path):
+    rows = [
+        {"url": "http://a.test/1", "text": "secret words", "noarchive": True, "description": "About words"},
+        {"url": "http://a.test/2", "text": "secret words", "noarchive": True},
+    ]
+    hits = Index.open(indexed(tmp_path, rows)).search("secret words").hits
+    assert [hit.snippet for hit in hits] == [(("About ", False), ("words", True)), ()]
+
+
+def test_a_page_with_the_words_as_its_title_comes_first(tmp_path):
+    rows = [{"url": f"http://a.test/{n}", "title": f"page {n}", "text": "create table " * 2} for n in range(9)]
+    rows += [{"url": "http://z.test/", "title": "create table", "text": "how it is done"}]
+    assert Index.open(indexed(tmp_path, rows)).search("create table").hits[0].url == "http://z.test/"
+
+
+def test_an_index_is_of_all_rounds_or_as_of_one(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    crawl.commit(Manifest("seeds", 0, "", (), {}, (), "", ""))
+    commit(crawl, 2, [{"url": "http://a.test/", "text": "word"}])
+    commit(crawl, 4, [{"url": "http://b.test/", "text": "word"}], [{"url": "http://c.test/", "text": "word"}])
+    totals = {as_of: Index.open(crawl, as_of).search("word").total for as_of in (None, 2, 3, 4, 9)}
+    assert totals == {None: 3, 2: 1, 3: 1, 4: 3, 9: 3}
+    with pytest.raises(CrawlDirError, match="no index as of round 1; ask as of round 2 or later"):
+        Index.open(crawl, 1)
+
+
+def test_an_empty_segment_changes_nothing(tmp_path):
+    index = Index.open(indexed(tmp_path, [], [{"url": "http://a.test/", "text": "a word"}]))
+    assert [index.search(text).total for text in ("word", '"a word"', "site:a.test", "none")] == [1, 1, 1, 0]
+
+
+def test_what_cannot_be_searched_is_told_in_one_line_with_a_way_out(tmp_path):
+    with pytest.raises(CrawlDirError, match=r"holds no crawl; start one with: beamtrawl crawl .* --seed URL$"):
+        Index.open(CrawlDir(str(tmp_path / "nothing")))
+    crawl = CrawlDir(str(tmp_path / "begun"))
+    crawl.commit(Manifest("seeds", 0, "", (), {}, (), "", ""))
+    with pytest.raises(CrawlDirError, match=r"has no index yet; go on with: beamtrawl crawl .*begun$"):
+        Index.open(crawl)
+
+
+@pytest.mark.parametrize("damage", [lambda file: file.unlink(), lambda file: file.write_bytes(b"PAR1")])
+def test_a_damaged_segment_is_named(tmp_path, damage):
+    crawl = indexed(tmp_path, [{"url": "http://a.test/", "text": "word"}])
+    damage(tmp_path / "index" / "round=000001" / "shard-0" / DOCS)
+    with pytest.raises(CrawlDirError, match=r"^index/round=000001/shard-0/docs.parquet cannot be read: .*copy$"):
+        Index.open(crawl)
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        ("99", "it has index version 99, this program reads 1; update Beamtrawl"),
+        ("0", "it has index version 0, this program reads 1; crawl anew"),
+        (None, "it has no index version, this program reads 1; crawl anew"),
+    ],
+)
+def test_a_segment_of_another_version_is_named(tmp_path, version, reason):
+    crawl = indexed(tmp_path, [{"url": "http://a.test/", "text": "word"}])
+    file = tmp_path / "index" / "round=000001" / "shard-0" / DOCS
+    table = pq.read_table(file).replace_schema_metadata(version and {VERSION_KEY: version})
+    pq.write_table(table, file)
+    with pytest.raises(CrawlDirError) as told:
+        Index.open(crawl)
+    assert str(told.value) == f"index/round=000001/shard-0/docs.parquet cannot be used: {reason}"
+
+
+def words(*terms):
+    """Terms that are forms of themselves."""
+    return dict(zip(terms, terms, strict=True))
+
+
+def marked(pieces):
+    return "".join(f"[{piece}]" if is_match else piece for piece, is_match in pieces)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "expected"),
+    [
+        ("", ["a"], ""),
+        ("No match at all.", ["x"], "No match at all."),
+        ("Cat, CAT; cats and concat", ["cat"], "[Cat], [CAT]; cats and concat"),
+        ("In C++ or C#, not C", ["c++", "c#"], "In [C++] or [C#], not C"),
+        ("a\n\n  b\tc", ["b"], "a [b] c"),
+        ("전문 검색엔진은", ["검색", "색엔", "엔진"], "전문 [검색엔진]은"),
+        ("日本語と日本", ["日本", "本語"], "[日本語]と[日本]"),
+        ("Python入門", ["python", "入門"], "[Python入門]"),
+        ("ＦＵＬＬ Çelik", ["full", "çelik"], "[ＦＵＬＬ] [Çelik]"),
+        ("<b>bold</b>", ["bold"], "<b>[bold]</b>"),
+    ],
+)
+def test_matches_are_marked(text, terms, expected):
+    assert marked(snippet(text, words(*terms))) == expected
+
+
+def test_the_passage_with_the_most_of_the_terms_is_shown():
+    text = f"{'start ' * 90}fish here {'middle ' * 90}a red fish there {'end ' * 90}fish"
+    passage = marked(snippet(text, words("red", "fish")))
+    assert "a [red] [fish] there" in passage
+    assert (passage[:2], passage[-2:]) == ("… ", " …")
+    assert set(passage.strip("… ").split()) <= {"middle", "a", "[red]", "[fish]", "there", "end"}  # whole words
+
+
+def test_two_forms_of_a_word_are_less_than_two_words():
+    text = f"{'start ' * 90}fish fishes fished {'middle ' * 90}a red fish there"
+    assert "a [red] [fish] there" in marked(snippet(text, words("red", "fish") | {"fishes": "fish", "fished": "fish"}))
+
+
+@given(st.text(alphabet="ab 本語\n"), st.lists(st.sampled_from(["a", "b", "ab", "本語", "語本"]), unique=True))
+def test_a_snippet_is_a_bounded_part_of_the_text(text, terms):
+    passage = "".join(piece for piece, _ in snippet(text, words(*terms), width=16))
+    shown = passage.removeprefix("… ").removesuffix(" …")
+    assert shown.strip() in " ".join(text.split())
+    assert len(shown) <= 16
+
+
+@pytest.mark.parametrize("module", [postings, snippets])
+def test_examples(module):
+    assert doctest.testmod(module) == (0, 3 if module is postings else 2)

@@ -1,0 +1,136 @@
+"""No trap holds us: five rounds of a crawl of ten trap sites, and what the operator sees of it (SPEC E4, E5)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from beamtrawl.runners.commands.status import render, summarize
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from tests.support.crawls import crawl, frontier, rows, states
+from tests.support.trap_sites import COMMON_WORDS, TRAPS, Site
+from tests.support.web import Page, Web, html
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+MOST = 0.05  # of a site's fetches
+
+
+class Crawled(NamedTuple):
+    """Five rounds of all trap sites, and what each of them was asked for."""
+
+    path: Path
+    web: Web
+    sites: dict[str, Site]
+    asked: dict[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    path = tmp_path_factory.mktemp("traps") / "crawl"
+    sites = {name: make() for name, make in TRAPS.items()}
+    with Web(sites) as web:
+        crawl(path, [web.url(name) for name in sites], rounds=5)
+        asked: dict[str, list[str]] = {name: [] for name in sites}
+        for request in web.requests:
+            if request.path != "/robots.txt":
+                asked[request.host].append(request.path)
+        yield Crawled(path, web, sites, asked)
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_every_page_worth_reading_is_found_and_hardly_any_other_asked_for(crawled: Crawled, name: str) -> None:
+    asked, site = crawled.asked[name], crawled.sites[name]
+    useful = {site.useful(path) for path in asked} - {None}
+    assert len(useful) == site.count
+    assert len(asked) - len(useful) > 0, "the trap was not even tried"
+    assert len(asked) - len(useful) <= MOST * len(asked)
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_the_status_names_each_trap(crawled: Crawled, name: str) -> None:
+    found = summarize(CrawlDir(str(crawled.path)), NOW)
+    host = crawled.web.authority(name)
+    mine = [trap for trap in found["traps"] if trap["host"] == host]
+    assert {trap["state"] for trap in mine} <= {"throttled", "trapped"}
+    assert mine
+    useless = [sample for trap in mine for sample in trap["samples"]]
+    site = crawled.sites[name]
+    seen = Counter(site.useful(path) for path in crawled.asked[name])
+    paths = [sample.removeprefix(f"http://{host}") for sample in useless]
+    assert paths
+    assert all(site.useful(path) is None or seen[site.useful(path)] > 1 for path in paths)
+    lines = render(found).splitlines()
+    assert any(line.startswith(f"alarm: {host}") and "had anything new" in line for line in lines)
+
+
+def waiting(path: Path) -> set[str]:
+    return {row["url"] for row in frontier(path)}
+
+
+def visited(path: Path) -> set[str]:
+    return {row["url"] for row in rows(path, "visits")}
+
+
+def held(path: Path) -> set[str]:
+    return {url for url, row in states(path).items() if row["state"] == "trapped"}
+
+
+ESSAYS = {f"/essay{n}": html(f"Essay {n}", " ".join(f"{w}{'xyzuv'[n]}" for w in COMMON_WORDS[:20])) for n in range(5)}
+
+
+def mirror(path: str) -> Page | None:
+    """Pages that all say the same, and lead to two more each, beside a few essays."""
+    if not (found := re.fullmatch(r"/(?:page(\d+))?", path)):
+        return ESSAYS.get(path)
+    number = int(found[1] or 0)
+    links = range(1, 13) if path == "/" else (number * 2 + 11, number * 2 + 12)
+    more = ESSAYS if path == "/" else ()
+    text = "Whoever looks into this old mirror of ours sees just another mirror with nobody around."
+    return html("Mirror", f"{path} {text}", [*(f"/page{link}" for link in links), *more])
+
+
+MIRROR = Site(mirror, lambda path: None, 0)
+
+
+def test_what_a_trap_holds_is_kept_and_let_go_when_the_operator_says_so(tmp_path: Path) -> None:
+    with Web({"mirror.test": MIRROR}) as web:
+        crawl(tmp_path, [web.url("mirror.test")], rounds=6)
+        trapped = held(tmp_path)
+        assert len(trapped) > 10
+        assert not trapped & waiting(tmp_path)
+        assert {states(tmp_path)[url]["reason"] for url in trapped} == {"trap"}
+        assert not trapped & visited(tmp_path)
+
+        allowed = {url for url in trapped if url.endswith("1")}
+        assert allowed
+        crawl(tmp_path, rounds=1, traps__allow=[f"{web.authority('mirror.test')}/page*1"])
+        assert allowed <= visited(tmp_path)
+        assert {states(tmp_path)[url]["state"] for url in allowed} == {"fetched"}
+        assert held(tmp_path) >= trapped - allowed
+
+        for _ in range(2):  # what waits already is not let go again
+            crawl(tmp_path, rounds=0, traps__detect=False)
+            assert held(tmp_path) <= waiting(tmp_path)
+            assert len(frontier(tmp_path)) == len(waiting(tmp_path))
+
+
+def test_without_detection_a_round_visits_all_that_is_due(tmp_path: Path) -> None:
+    with Web({"mirror.test": MIRROR}) as web:
+        crawl(tmp_path, [web.url("mirror.test")], rounds=3, traps__detect=False)
+    assert rows(tmp_path, "traps") == rows(tmp_path, "trap_samples") == []
+    assert Counter(row["round"] for row in rows(tmp_path, "visits")) == {1: 1, 2: 12 + 5, 3: 24}
+
+
+def test_a_site_that_is_all_alike_is_no_trap(tmp_path: Path) -> None:
+    """There is no telling its pages apart, and no end of small sites like this."""
+    same = "Every page of this site has been made by one program, which was not told to write anything else."
+    paths = ["/", *(f"/page{number}" for number in range(1, 85))]
+    site = {path: html("Page", f"{n} {same}", paths[4 * n + 1 : 4 * n + 5]) for n, path in enumerate(paths)}
+    with Web({"alike.test": site}) as web:
+        crawl(tmp_path, [web.url("alike.test")], rounds=4)
+    assert len(visited(tmp_path)) == 85
+    assert held(tmp_path) == set()
