@@ -3,7 +3,7 @@
     PYTHONPATH=. python benchmarks/main_text.py SITES [--pages N] [--with resiliparse trafilatura]
 
 SITES is a folder that ../shared/realweb/realweb.sh has made, with a folder for each site. Of N pages of each, chosen by
-a hash of their names, takes those that mark a content of at least 20 words (tests/support/content.py says how). Compares the
+a hash of their names, takes those that mark a content of at least 20 words (tests/support/content.py). Compares the
 words of a text with those of the content: the means over pages of precision, recall and F1. `unmarked` takes the same
 pages without their <main>, <article> and roles. Pages a second are by CPU time, parsing included.
 """
