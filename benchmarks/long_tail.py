@@ -2,7 +2,7 @@
 
     python benchmarks/long_tail.py --hosts 200 --delay 0.5 --round-time 60
 
-Serves the web of tests/support/long_tail.py on loopback (all its URLs are seeds), and runs one round of `beamtrawl crawl`
+Serves the web of tests/support/long_tail.py on loopback (all its URLs are seeds), and runs a round of `beamtrawl crawl`
 with the settings as they come. Prints the healthy hosts' share of the pages that their delay allows from the round's
 start to its deadline, when the round ended, where the URLs are, and what the servers' log says about manners.
 """
