@@ -1,7 +1,45 @@
-"""Settings of all tests."""
+"""Settings of all tests, and the choice of the short run: `--short` leaves out what is marked `slow(category)`."""
 
+from collections import Counter
+
+import pytest
 from hypothesis import settings
 
 # A slow machine is no failure: examples have no deadline of their own.
 settings.register_profile("beamtrawl", deadline=None)
 settings.load_profile("beamtrawl")
+
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+"""Number of tests that a short run leaves out, by category."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--short", action="store_true", help="leave out tests marked slow, and say at the end which")
+
+
+@pytest.hookimpl(trylast=True)  # of what -k and -m have chosen
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--short"):
+        slow = [(item, mark.args[0]) for item in items if (mark := item.get_closest_marker("slow"))]
+        config.stash[LEFT_OUT] = Counter(category for _, category in slow)
+        config.hook.pytest_deselected(items=[item for item, _ in slow])
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):  # a worker of pytest-xdist: the tests are collected here only
+        session.config.workeroutput["left_out"] = dict(session.config.stash.get(LEFT_OUT, Counter()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node) -> None:
+    """In pytest-xdist's main process: every worker collects the same tests, so the last count stays."""
+    node.config.stash[LEFT_OUT] = Counter(node.workeroutput["left_out"]) if hasattr(node, "workeroutput") else Counter()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if left_out := config.stash.get(LEFT_OUT, Counter()):
+        terminalreporter.section("slow tests that were not run")
+        for category, count in sorted(left_out.items()):
+            terminalreporter.line(f"{count:5} {category}")
+        terminalreporter.line("To run them too: python tests/check.py --all")

@@ -25,6 +25,8 @@ from tests.support.content import content_words, score
 from tests.support.crawls import crawl, rows
 from tests.support.walk import walk
 
+pytestmark = pytest.mark.slow("real sites")
+
 SCRIPT = Path(__file__).resolve().parents[3] / "shared" / "realweb" / "realweb.sh"
 SITES = {"python": "127.0.1.1", "postgresql": "127.0.1.2", "debref": "127.0.1.7", "sqlite": "127.0.1.21"}
 ROBOT = {

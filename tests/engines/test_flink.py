@@ -26,6 +26,7 @@ from tests.support.crawls import crawl, without_times
 from tests.support.web import Answer, Web
 
 pytestmark = pytest.mark.xdist_group("flink")  # one cluster
+slow = pytest.mark.slow("cluster")
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[flink_cluster.
     flink_cluster.stop(work)
 
 
+@slow
 def test_two_rounds_on_a_cluster_give_the_same_tables_and_index(cluster: flink_cluster.Cluster, tmp_path: Path) -> None:
     try:
         flink = engine("flink", 4, [f"--flink_master={cluster.address}"])
@@ -53,6 +55,7 @@ def test_two_rounds_on_a_cluster_give_the_same_tables_and_index(cluster: flink_c
     assert hits(tmp_path / "flink") == hits(tmp_path / "direct")
 
 
+@slow
 def test_a_cluster_has_the_size_that_was_asked_for(cluster: flink_cluster.Cluster) -> None:
     overview = FlinkRest(cluster.address).overview()
     assert overview is not None
@@ -60,6 +63,7 @@ def test_a_cluster_has_the_size_that_was_asked_for(cluster: flink_cluster.Cluste
     assert len(set(cluster.processes)) == 3
 
 
+@slow
 def test_a_cluster_listens_on_loopback_only(cluster: flink_cluster.Cluster) -> None:
     assert {address for process in cluster.processes for address in listening(process)} == {"127.0.0.1"}
 
@@ -74,12 +78,14 @@ def listening(process: int) -> Iterator[str]:
                 yield ".".join(str(byte) for byte in reversed(bytes.fromhex(fields[1].split(":")[0])[-4:]))
 
 
+@slow
 def test_a_work_directory_holds_one_cluster(cluster: flink_cluster.Cluster, tmp_path: Path) -> None:
     (tmp_path / "cluster.json").write_text("{}")
     with pytest.raises(flink_cluster.ClusterError, match="stop it first"):
         flink_cluster.start(tmp_path)
 
 
+@slow
 def test_a_cluster_that_cannot_start_says_where_its_logs_are(tmp_path: Path) -> None:
     with pytest.raises(flink_cluster.ClusterError, match=str(tmp_path / "logs")):
         flink_cluster.start(tmp_path, slots=0)

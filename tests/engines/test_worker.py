@@ -53,6 +53,7 @@ def portable(pool: Pool) -> Engine:
     return engine("direct", 2, [*flags, "--environment_type=EXTERNAL", f"--environment_config={pool.address}"])
 
 
+@pytest.mark.slow("foreign environments")
 def test_workers_that_have_the_sdist_give_the_same_tables_and_index(pool: Pool, tmp_path: Path) -> None:
     with Web(SITES) as web:
         seeds = [web.url("host0.test"), web.url("host2.test")]
@@ -73,6 +74,7 @@ def test_workers_that_have_the_sdist_give_the_same_tables_and_index(pool: Pool, 
     assert hits(tmp_path / "portable") == hits(tmp_path / "direct")
 
 
+@pytest.mark.slow("foreign environments")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # in Beam's, of the lost workers
 def test_a_crawl_whose_workers_were_killed_fails_at_once_and_goes_on(pool: Pool, tmp_path: Path) -> None:
     kills = iter([pool.kill])

@@ -18,6 +18,8 @@ if not shutil.which("chromium"):
         pytest.fail("there is no chromium")
     pytest.skip("there is no chromium", allow_module_level=True)
 
+pytestmark = pytest.mark.slow("browser")
+
 AXE = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 BAD = "pwned=1;new Image().src='http://evil.test/i';fetch('http://evil.test/f');alert(1)"
 EVIL = (

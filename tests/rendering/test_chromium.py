@@ -26,6 +26,8 @@ if not shutil.which("chromium"):
         pytest.fail("there is no chromium")
     pytest.skip("there is no chromium", allow_module_level=True)
 
+pytestmark = pytest.mark.slow("browser")
+
 HOME = "http://a.test/"
 AGENT = {"User-Agent": "Reader/1.0", "From": "me@a.test", "If-None-Match": '"1"'}
 HTML = [("Content-Type", "text/html; charset=utf-8"), ("ETag", '"2"')]
