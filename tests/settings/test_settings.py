@@ -154,14 +154,14 @@ BAD = {
     "two lines in one": (
         '[robot]\ncontact = """a@b\nc"""',
         2,
-        'robot.contact = "a@b\\u000ac": must be printable ASCII, as it goes into a header of HTTP',
+        'robot.contact = "a@b\\u000ac": must be printable ASCII, because it is sent in an HTTP header',
     ),
     "a name that robots.txt cannot hold": (
         '[robot]\nname = "my bot"',
         2,
-        'robot.name = "my bot": must be letters, - and _, as robots.txt can name it, with /version at most',
+        'robot.name = "my bot": must consist of letters, - and _, as in robots.txt; it may end with /VERSION',
     ),
-    "no mail address": ('[robot]\ncontact = "me"', 2, 'robot.contact = "me": must be a mail address'),
+    "no mail address": ('[robot]\ncontact = "me"', 2, 'robot.contact = "me": must be an e-mail address'),
     "no web page": ('[robot]\ninfo_url = "example.org"', 2, None),
     "unknown key": (
         "[robot]\n# a comment\n  colour = 'red'",
@@ -201,12 +201,12 @@ BAD = {
     "nor one of a proxy": (
         '[fetch]\nproxy = "me:secret@proxy"',
         2,
-        "fetch.proxy = …: must be http://HOST:PORT, with USER:PASSWORD@ before the host if the proxy wants them",
+        "fetch.proxy = …: must be http://HOST:PORT or http://USER:PASSWORD@HOST:PORT",
     ),
     "a header that is the robot's": (
         '[fetch]\nheaders = ["user-agent: Mozilla"]',
         2,
-        "fetch.headers = …: user-agent is sent by the robot itself: [robot] says who it is",
+        "fetch.headers = …: user-agent is set by the crawler; [robot] holds the robot's identity",
     ),
     "a key outside all tables": ("mode = 1", 1, None),
     "a table as a list": ("[robot]\n[[scope]]\nmode = 1", 2, None),

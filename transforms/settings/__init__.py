@@ -1,4 +1,4 @@
-"""The settings of a crawl, validated where they enter."""
+"""The settings of a crawl, with validation and the `crawl.toml` format."""
 
 from .sections import (
     Aliases,

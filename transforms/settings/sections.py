@@ -1,4 +1,7 @@
-"""The settings of a crawl: each class is a table of `crawl.toml`, each field a key with its default and its comment."""
+"""The settings of a crawl: each class is a table of `crawl.toml`, each field a key with its default and comment.
+
+The docstrings and comments are written to `crawl.toml`: users read them there.
+"""
 
 import dataclasses
 from typing import Any
@@ -14,157 +17,186 @@ def _setting(default: Any, comment: str, secret: bool = False) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Robot:
-    """Who we are, told to every server. All three are needed for anything but loopback."""
+    """The identity that is sent with every request. All three are required, except for crawls of loopback addresses."""
 
-    name: str = _setting("", "the robot's name: sent as User-Agent, matched in robots.txt")
-    contact: str = _setting("", "a mail address that is read: sent as From")
-    info_url: str = _setting("", "a page about this robot for webmasters: sent in the User-Agent")
+    name: str = _setting("", "Product token: sent in User-Agent and matched against User-agent lines of robots.txt.")
+    contact: str = _setting("", "E-mail address that somebody reads: sent in From.")
+    info_url: str = _setting("", "Page about the robot for webmasters: sent in User-Agent.")
 
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
-    """Which URLs belong to the crawl."""
+    """The URLs that belong to the crawl. A URL that a rule rejects is counted in table rejections."""
 
-    mode: str = _setting("host", 'stay on the seeds\' "host"s or "domain"s, or go to "any"')
-    depth: int | None = _setting(None, "links from a seed, at most; not set: any number")
-    include: list[str] = _setting([], "regular expressions; if there are any, a URL must match one")
-    exclude: list[str] = _setting([], "regular expressions for URLs to leave out")
-    deny_hosts: list[str] = _setting([], "hosts (and all below them) never to ask")
-    max_url_length: int = _setting(1024, "longer URLs are rejected, and counted for their site")
-    path_depth: int = _setting(20, "segments of a path, at most")
-    parameters: int = _setting(16, "parameters of a query, at most")
-    same_parameter: int = _setting(6, "parameters of one name in a query, at most")
+    mode: str = _setting(
+        "host", 'Hosts to crawl: those of the seeds ("host"), all hosts of their registered domains ("domain"), "any".'
+    )
+    depth: int | None = _setting(None, "Maximum number of links between a seed and a page. Unset: no limit.")
+    include: list[str] = _setting(
+        [], "Regular expressions. If the list is not empty, a URL is crawled only if one of them matches."
+    )
+    exclude: list[str] = _setting([], "Regular expressions. A URL that one of them matches is not crawled.")
+    deny_hosts: list[str] = _setting([], "Hosts that are never requested, together with all their subdomains.")
+    max_url_length: int = _setting(1024, "Maximum length of a URL, in characters.")
+    path_depth: int = _setting(20, "Maximum number of segments in a path.")
+    parameters: int = _setting(16, "Maximum number of parameters in a query.")
+    same_parameter: int = _setting(6, "Maximum number of parameters with the same name in a query.")
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """How much."""
+    """Bounds on the crawl, on a round, on a host and on retries."""
 
-    max_pages: int = _setting(0, "visits in the whole crawl; 0: no limit")
-    max_pages_per_host: int = _setting(10_000, "visits to one host in a round; the rest waits for the next")
-    max_seconds_per_host: float = _setting(0.0, "seconds of a round for one host; 0: as long as the round lasts")
-    round_time: float = _setting(3600.0, "seconds a round may fetch; what is left waits for the next")
-    max_tries: int = _setting(3, "attempts at a URL before it counts as failed")
-    max_host_tries: int = _setting(10, "failures of a host in a row before its waiting URLs count as failed")
+    max_pages: int = _setting(0, "Maximum number of visits in the whole crawl. 0: no limit.")
+    max_pages_per_host: int = _setting(10_000, "Maximum number of visits to a host per round. The rest waits.")
+    max_seconds_per_host: float = _setting(0.0, "Maximum time for a host per round, in seconds. 0: the whole round.")
+    round_time: float = _setting(3600.0, "Maximum time for fetching per round, in seconds. The rest waits.")
+    max_tries: int = _setting(3, "Number of failed attempts after which a URL is marked as failed.")
+    max_host_tries: int = _setting(
+        10, "Number of consecutive failures of a host after which its waiting URLs are marked as failed."
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Politeness:
-    """How gently. A host is asked for one thing at a time, always."""
+    """The load on a host. There is never more than one request to a host at a time."""
 
-    delay: float = _setting(1.0, "seconds between an answer and the next request to its host")
+    delay: float = _setting(
+        1.0, "Pause between a response and the next request to the host, in seconds. A longer Crawl-delay is obeyed."
+    )
     response_factor: float = _setting(
-        1.0, "a host rests so many times as long as its last answer took, if that is longer"
+        1.0, "The pause lasts at least this many times as long as the last response took. 0: fixed pause."
     )
-    scope: str = _setting("host", 'one request at a time to each "host", or to each "domain" or "address" of hosts')
+    scope: str = _setting(
+        "host", 'Unit of one request at a time: each "host", or all hosts of one "domain" or one IP "address".'
+    )
     shared_delay: float | None = _setting(
-        None, "seconds between requests to hosts of one domain or address; not set: as delay"
+        None, "Pause between requests to different hosts of one domain or address, in seconds. Unset: delay."
     )
-    backoff: float = _setting(2.0, "seconds a host rests after trouble; doubled with each failure in a row")
-    robots_backoff: float = _setting(300.0, "the same when its robots.txt cannot be had")
-    dead_after: int = _setting(3, "failures in a row without an answer after which a host counts as dead")
-    dead_backoff: float = _setting(600.0, "seconds a dead host rests; doubled with each further failure")
-    longest_backoff: float = _setting(86_400.0, "no wait is longer, also none that a Retry-After asks for")
+    backoff: float = _setting(
+        2.0, "Pause after a failure (5xx, 429, timeout, …), in seconds. Doubles with each consecutive failure."
+    )
+    robots_backoff: float = _setting(
+        300.0, "Pause if robots.txt cannot be fetched, in seconds. Doubles with each consecutive failure."
+    )
+    dead_after: int = _setting(3, "Number of consecutive failures without a response that mark a host as dead.")
+    dead_backoff: float = _setting(600.0, "Pause for a dead host, in seconds. Doubles with each further failure.")
+    longest_backoff: float = _setting(86_400.0, "Maximum of every pause, in seconds. Also bounds Retry-After.")
 
 
 @dataclasses.dataclass(frozen=True)
 class Fetch:
-    """Bounds of one request."""
+    """Bounds and network settings of a single request."""
 
-    connect_timeout: float = _setting(10.0, "seconds to connect")
-    read_timeout: float = _setting(20.0, "seconds without a byte")
-    total_timeout: float = _setting(60.0, "seconds for a whole request")
-    min_rate: int = _setting(100, "bytes a second; a body that comes slower over the read timeout is given up")
-    max_header_bytes: int = _setting(65_536, "a longer head of an answer is not read")
-    max_body_bytes: int = _setting(10_485_760, "a longer body is cut there, decompressed, and marked as truncated")
+    connect_timeout: float = _setting(10.0, "Maximum time to connect, in seconds.")
+    read_timeout: float = _setting(20.0, "Maximum time without receiving a byte, in seconds.")
+    total_timeout: float = _setting(60.0, "Maximum time for a whole request, in seconds.")
+    min_rate: int = _setting(
+        100, "Minimum transfer rate, in bytes per second over read_timeout. A slower response is abandoned."
+    )
+    max_header_bytes: int = _setting(65_536, "Maximum size of the response header, in bytes.")
+    max_body_bytes: int = _setting(
+        10_485_760, "Maximum size of a decompressed body, in bytes. A longer one is cut and marked as truncated."
+    )
     allow_addresses: list[str] = _setting(
-        [], "ranges of special addresses (loopback, private, link-local, …) that may be asked, as CIDR"
+        [], 'Special-purpose IP ranges (loopback, private, link-local, …) to permit, in CIDR form: "10.0.0.0/8".'
     )
-    connections: int = _setting(64, "hosts that one worker asks at the same time")
-    resolve: list[str] = _setting([], 'names with addresses of your own, as "NAME:PORT:ADDRESS", as curl has it')
-    lookups_per_second: float = _setting(50.0, "names that one worker looks up, at most")
-    verify_tls: bool = _setting(True, "whether certificates must be right; false for servers of your own only")
-    client: str = _setting("direct", 'what sends requests: "direct" (http.client), or "requests"; both keep all bounds')
+    connections: int = _setting(64, "Maximum number of hosts that one worker fetches from at the same time.")
+    resolve: list[str] = _setting([], 'Fixed addresses of host names, as "NAME:PORT:ADDRESS" (like curl --resolve).')
+    lookups_per_second: float = _setting(50.0, "Maximum number of DNS lookups per second and worker.")
+    verify_tls: bool = _setting(True, "Whether TLS certificates are verified. Set to false for your own servers only.")
+    client: str = _setting("direct", 'HTTP client: "direct" (http.client) or "requests". Both enforce all bounds.')
     downloaders: list[str] = _setting(
-        [], 'other ways to fetch, as "NAME HOST" or "NAME https:"; "render HOST" has a browser run the scripts of pages'
+        [],
+        'Downloader plug-ins, as "NAME HOST" or "NAME https:". "render HOST" runs the scripts of pages in a browser.',
     )
-    browser: str = _setting("chromium", "the program that renders")
-    proxy: str = _setting("", "the URL of a proxy for all requests, with USER:PASSWORD@ if it wants them", secret=True)
-    headers: list[str] = _setting([], 'further headers for every request, as "Name: value"', secret=True)
+    browser: str = _setting("chromium", 'Chromium or Chrome for "render": the name or the path of the program.')
+    proxy: str = _setting("", 'Proxy for all requests, as "http://[USER:PASSWORD@]HOST:PORT".', secret=True)
+    headers: list[str] = _setting([], 'Additional request headers, as "Name: value".', secret=True)
     credentials: list[str] = _setting(
-        [], 'for hosts that ask who we are, as "HOST[:PORT] USER:PASSWORD"; sent to them only', secret=True
+        [], 'Basic credentials, as "HOST[:PORT] USER:PASSWORD". Sent to that host only.', secret=True
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class Documents:
-    """What becomes a document, and what becomes of it."""
+    """The content that becomes documents, and what is done with it."""
 
     kinds: list[str] = _setting(
         ["html", "text", "pdf", "feed"],
-        'kinds of content that are fetched and parsed; there are "xml", "json" and "image" too, and those of plug-ins',
+        'Kinds of content to fetch and parse. Also available: "xml", "json", "image", and those of plug-ins.',
     )
-    observers: list[str] = _setting(["watch"], "plug-ins that see each new document, and may write alerts")
-    near_duplicates: bool = _setting(True, "whether of pages that say nearly the same only the first is indexed")
-    similarity: float = _setting(0.75, "the share of word pairs that such pages have in common, from 0.5 to 1")
+    observers: list[str] = _setting(["watch"], "Plug-ins that inspect each new document and may write alerts.")
+    near_duplicates: bool = _setting(True, "Whether only one page of each group of near duplicates is indexed.")
+    similarity: float = _setting(
+        0.75, "Minimum Jaccard similarity of the word pairs of near duplicates, between 0.5 and 1."
+    )
     korean_morphemes: bool = _setting(
-        False, "whether Korean pages are found by morphemes, too, and not by bigrams alone; needs the extra korean"
+        False, "Whether Korean text is indexed by morphemes as well as by bigrams. Needs the extra korean."
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class Watch:
-    """What a match in a new document writes an alert for. Files are named relative to the crawl directory."""
+    """What to look for in new documents. Matches are rows of table alerts. File names are relative to this directory."""
 
-    phrases: list[str] = _setting([], "phrases, as whole words in any case")
-    texts: list[str] = _setting([], "files of text, HTML or PDF: parts of them are found too")
-    images: list[str] = _setting([], "image files: other sizes and formats of them are found too")
+    phrases: list[str] = _setting([], "Phrases, matched as whole words in any letter case.")
+    texts: list[str] = _setting([], "Text, HTML or PDF files. Excerpts from them are found as well.")
+    images: list[str] = _setting([], "Image files. Copies in other sizes and formats are found as well.")
 
 
 @dataclasses.dataclass(frozen=True)
 class Recrawl:
-    """When a page is visited again."""
+    """When pages are visited again."""
 
-    after: float | None = _setting(None, "days after which a page is visited again; not set: never")
+    after: float | None = _setting(None, "Age at which a page is visited again, in days. Unset: never.")
 
 
 @dataclasses.dataclass(frozen=True)
 class Sitemaps:
     """Which sitemaps are read, and how much of them."""
 
-    follow: bool = _setting(True, "whether the sitemaps that robots.txt names are asked for")
-    guess: bool = _setting(False, "whether /sitemap.xml is asked for where robots.txt names none")
-    max_per_host: int = _setting(100, "sitemaps that a robots.txt may lead to, with those that its indexes name")
-    after: float = _setting(1.0, "days after which one is read again, if recrawl.after is set and not less")
-    max_urls: int = _setting(50_000, "entries of a sitemap that are taken")
+    follow: bool = _setting(True, "Whether to fetch the sitemaps that robots.txt names.")
+    guess: bool = _setting(False, "Whether to request /sitemap.xml if robots.txt names no sitemap.")
+    max_per_host: int = _setting(
+        100, "Maximum number of sitemaps reached from one robots.txt, including those named by sitemap indexes."
+    )
+    after: float = _setting(
+        1.0, "Age at which a sitemap is read again, in days. Used if recrawl.after is set and not smaller."
+    )
+    max_urls: int = _setting(50_000, "Maximum number of entries read from a sitemap.")
 
 
 @dataclasses.dataclass(frozen=True)
 class Aliases:
-    """Which URLs are one resource, as their contents have shown."""
+    """Rules learned from page contents about different URLs of the same page."""
 
-    learn: bool = _setting(True, "whether rules are learned and used: index pages, letter case, mirrors, …")
+    learn: bool = _setting(True, "Whether to learn and apply such rules: index pages, letter case, mirrors, …")
 
 
 @dataclasses.dataclass(frozen=True)
 class Traps:
-    """Templates of URLs that give page after page with nothing new."""
+    """Groups of URLs that keep producing pages without new content, such as endless calendars."""
 
-    detect: bool = _setting(True, "whether they are held back; false lets go what is held")
-    allow: list[str] = _setting([], 'URLs never to be held back, as "HOST/PATTERN", where * is anything')
+    detect: bool = _setting(True, "Whether to hold back URLs of traps. false releases all that are held.")
+    allow: list[str] = _setting([], 'URLs that are never held back, as "HOST/PATTERN". * matches any characters.')
 
 
 @dataclasses.dataclass(frozen=True)
 class Ranking:
-    """When the links of all rounds are counted, for the ranking of searches."""
+    """Link ranks, which searches use to order their results."""
 
-    after_crawl: bool = _setting(True, "whether a crawl ends with it; beamtrawl rank does it at any time")
-    max_links: int = _setting(2_000_000, "links, at most, counted in memory, 1 kB each; more go through Beam")
+    after_crawl: bool = _setting(
+        True, "Whether to compute ranks at the end of a crawl. beamtrawl rank computes them at any time."
+    )
+    max_links: int = _setting(
+        2_000_000, "Maximum number of links to rank in memory, at about 1 kB each. Larger graphs run through Beam."
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """All settings; each part is a table of `crawl.toml`."""
+    """All settings of a crawl; each field is a table of `crawl.toml`."""
 
     robot: Robot = Robot()
     scope: Scope = Scope()

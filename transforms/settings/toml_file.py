@@ -1,4 +1,4 @@
-"""`crawl.toml`: the settings as text with comments, written and read here and nowhere else."""
+"""Reads and writes `crawl.toml`, the settings as text with comments."""
 
 import dataclasses
 import difflib
@@ -13,10 +13,10 @@ from .validate import SettingsError, problem
 
 
 def parse(text: str, name: str = "crawl.toml") -> Settings:
-    """The settings in the text of a `crawl.toml`; SettingsError names the key, the value and the line."""
+    """Parse the text of a `crawl.toml`. Raises SettingsError, which names the key, the value and the line."""
     try:
         tables = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and numbers or nesting beyond all reason
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError; numbers or nesting beyond Python's limits
         raise SettingsError(f"{name}: {error}") from error
     parts = {}
     for table, values in tables.items():
@@ -39,7 +39,7 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
 
 
 def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    """The settings with some values replaced, by dotted key: `{"politeness.delay": 0.5}`."""
+    """A copy of the settings with some values replaced, by dotted key: `{"politeness.delay": 0.5}`."""
     for key, value in changes.items():
         part, _, name = key.partition(".")
         settings = dataclasses.replace(
@@ -49,19 +49,25 @@ def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 
 
 def render(settings: Settings) -> str:
-    """The text of a `crawl.toml`, with a comment for each key; `parse` gives the same settings again."""
-    lines = ["# The settings of this crawl. Flags of `beamtrawl crawl` go before them, for one run."]
+    """The text of a `crawl.toml`, with a comment for each table and key; `parse` returns the same settings."""
+    lines = ["# Settings of this crawl. A flag of `beamtrawl crawl` overrides the setting for one run."]
     for part in dataclasses.fields(settings):
-        lines += ["", f"[{part.name}]"]
+        lines += ["", f"# {part.type.__doc__}", f"[{part.name}]"]
         for field in dataclasses.fields(part.type):  # type: ignore[arg-type]
             value = getattr(getattr(settings, part.name), field.name)
-            lines.append(f"# {field.metadata['comment']}")
+            lines += ["", f"# {field.metadata['comment']}{_default(field)}"]
             lines.append(f"# {field.name} = …" if value is None else f"{field.name} = {to_toml(value)}")
     return "\n".join(lines) + "\n"
 
 
+def _default(field: dataclasses.Field) -> str:
+    """The default as the end of a comment; "" where the value is unset or empty."""
+    default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+    return "" if default in (None, "", []) else f" Default: {to_toml(default)}"
+
+
 def without_secrets(settings: Settings) -> Settings:
-    """The settings as they may be shown, or stand in a digest."""
+    """The settings with empty values for all secrets, as they may be displayed and hashed."""
     secrets = {
         f.name: type(getattr(settings.fetch, f.name))() for f in dataclasses.fields(Fetch) if f.metadata["secret"]
     }
@@ -69,7 +75,7 @@ def without_secrets(settings: Settings) -> Settings:
 
 
 def _line(text: str, table: str, key: str) -> int:
-    """The line that sets a key; the table's own when the key is written in a way we do not look for."""
+    """The number of the line that sets a key; of the table's header if the key is written with escapes or dots."""
     current, found = "", 1
     for number, line in enumerate(text.split("\n"), 1):  # splitlines cuts where TOML does not
         if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):

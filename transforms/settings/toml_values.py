@@ -1,15 +1,16 @@
-"""How values are written in TOML, and in messages."""
+"""Formats setting values for TOML and for messages."""
 
 import dataclasses
 from typing import Any
 
 
 def shown(field: dataclasses.Field, value: Any) -> str:
-    """A value as a message may quote it: a password that was written wrongly is still one."""
+    """The value as TOML for a message; … for a secret, even if the value is invalid."""
     return "…" if field.metadata["secret"] else to_toml(value)
 
 
 def to_toml(value: Any) -> str:
+    """A bool, number, string or list of these as a TOML value."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

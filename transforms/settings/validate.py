@@ -1,4 +1,4 @@
-"""What values a setting may have."""
+"""Validates the values of settings."""
 
 import ipaddress
 import math
@@ -11,18 +11,16 @@ from .values import downloader, pin
 
 
 class SettingsError(ValueError):
-    """A setting that cannot be used; the message names the key, the value and, from a file, the line."""
+    """An invalid setting; the message names the key, the value and, for a file, the line."""
 
 
-_LONGEST, _MOST = 10**9, 10**12  # seconds that clocks and sockets can hold, and more than there is to count
-
+_LONGEST, _MOST = 10**9, 10**12  # seconds that clocks and sockets accept; the maximum of any count
 
 _CHOICES = {
     "scope.mode": ("host", "domain", "any"),
     "fetch.client": ("direct", "requests"),
     "politeness.scope": ("host", "domain", "address"),
 }
-
 
 _POSITIVE = {
     "fetch.connect_timeout",
@@ -45,7 +43,7 @@ _POSITIVE = {
 
 
 def problem(key: str, kind: Any, value: Any) -> str | None:
-    """What is wrong with a value, as the end of a sentence; None if nothing is."""
+    """The error in a value, as the end of a sentence ("must be …"); None for a valid value."""
     kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
     if value is None and type(None) in kinds:
         return None
@@ -71,15 +69,15 @@ def problem(key: str, kind: Any, value: Any) -> str | None:
         return None
     elif str in kinds and isinstance(value, str):
         if key.startswith("robot.") and not (value.isascii() and value.isprintable()):
-            return "must be printable ASCII, as it goes into a header of HTTP"
+            return "must be printable ASCII, because it is sent in an HTTP header"
         if key == "robot.name" and value and not re.fullmatch(r"[A-Za-z_-]+(/[\w.+-]+)?", value):
-            return "must be letters, - and _, as robots.txt can name it, with /version at most"
+            return "must consist of letters, - and _, as in robots.txt; it may end with /VERSION"
         if key == "robot.contact" and value and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
-            return "must be a mail address"
+            return "must be an e-mail address"
         if key == "robot.info_url" and value and not re.fullmatch(r"https?://[^\s]+", value):
             return "must be an http or https URL"
         if key == "fetch.proxy" and value and not _PROXY.fullmatch(value):
-            return "must be http://HOST:PORT, with USER:PASSWORD@ before the host if the proxy wants them"
+            return "must be http://HOST:PORT or http://USER:PASSWORD@HOST:PORT"
         if key in _CHOICES and value not in _CHOICES[key]:
             return "must be one of " + ", ".join(_CHOICES[key])
         return None
@@ -110,7 +108,7 @@ def _item_problem(key: str, item: str) -> str | None:
         if not (header := _HEADER.fullmatch(item)):
             return 'must be "Name: value", in printable ASCII'
         if header[1].lower() in _OWN_HEADERS:
-            return f"{header[1]} is sent by the robot itself: [robot] says who it is"
+            return f"{header[1]} is set by the crawler; [robot] holds the robot's identity"
     if key == "fetch.credentials" and not _CREDENTIALS.fullmatch(item):
         return 'must be "HOST USER:PASSWORD"'
     return None
@@ -118,12 +116,9 @@ def _item_problem(key: str, item: str) -> str | None:
 
 _PROXY = re.compile(r"http://([^\s:@/]+:[^\s@/]*@)?([^\s:@/\[\]]+|\[[0-9a-fA-F:]+\])(:\d+)?/?", re.ASCII)
 
-
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([ -~]+)", re.ASCII)
 
-
 _ALLOWED = re.compile(r"[^\s/]+/\S*")
-
 
 _CREDENTIALS = re.compile(r"(\S+)\s+([^\s:]+:.*)")
 

@@ -1,11 +1,11 @@
-"""Settings that are written as one string with several parts, read into these."""
+"""Parses settings that hold several parts in one string."""
 
 import ipaddress
 import re
 
 
 def pin(text: str) -> tuple[str, int, str]:
-    """(name, port, address) of a "NAME:PORT:ADDRESS"; ValueError says what is wrong with it.
+    """(name, port, address) of a "NAME:PORT:ADDRESS". Raises ValueError with the reason.
 
     >>> pin("staging.example.org:443:[::1]")
     ('staging.example.org', 443, '::1')
@@ -18,7 +18,7 @@ def pin(text: str) -> tuple[str, int, str]:
 
 
 def downloader(text: str) -> tuple[str, str]:
-    """(name, host or scheme) of a "NAME HOST" or a "NAME SCHEME:"; ValueError says what is wrong with it."""
+    """(name, host or scheme) of a "NAME HOST" or a "NAME SCHEME:". Raises ValueError with the reason."""
     name, _, what = text.partition(" ")
     if not name or not re.fullmatch(r"https?:|[^\s:/]+(:\d+)?|\[[\da-fA-F:]+\](:\d+)?", what := what.strip().lower()):
         raise ValueError(f'"{text}" must be "NAME HOST", "NAME HOST:PORT" or "NAME https:"')
