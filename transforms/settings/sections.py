@@ -138,7 +138,7 @@ class Documents:
 
 @dataclasses.dataclass(frozen=True)
 class Watch:
-    """What to look for in new documents. Matches are rows of table alerts. File names are relative to this directory."""
+    """What to look for in new documents. Matches are rows of table alerts. Files are relative to this directory."""
 
     phrases: list[str] = _setting([], "Phrases, matched as whole words in any letter case.")
     texts: list[str] = _setting([], "Text, HTML or PDF files. Excerpts from them are found as well.")
