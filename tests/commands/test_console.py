@@ -185,7 +185,7 @@ def test_work_passes_on_what_it_raises(error: BaseException) -> None:
 
 
 def test_ctrl_c_asks_the_work_to_stop_and_waits_for_it() -> None:
-    stop, stream = StopSignal(), io.StringIO()
+    stop, stream, before = StopSignal(), io.StringIO(), signal.getsignal(signal.SIGINT)
 
     def work() -> str:
         os.kill(os.getpid(), signal.SIGINT)
@@ -194,7 +194,7 @@ def test_ctrl_c_asks_the_work_to_stop_and_waits_for_it() -> None:
 
     assert run(work, stop, Console(stream)) == "all is committed"
     assert stream.getvalue() == "stopping after the requests under way; press Ctrl-C again to stop at once\n"
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_work_and_what_it_starts_is_out_of_reach_of_ctrl_c() -> None:
