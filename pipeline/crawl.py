@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from apache_beam.io.filesystems import FileSystems
 
@@ -17,13 +17,13 @@ from ..transforms.http.request_headers import Identity
 from ..transforms.indexing.merge_policy import BY_TIERS
 from ..transforms.outcomes import REQUESTED, Outcome
 from ..transforms.parsing.registry import kinds_of
-from ..transforms.politeness.backoff import STANDING, ready_at
+from ..transforms.politeness.backoff import STATE_COLUMNS, ready_at
 from ..transforms.politeness.downloaders import client_opener
-from ..transforms.politeness.scheduler import LOOK_EVERY, VisitContext
+from ..transforms.politeness.scheduler import CHECK_INTERVAL, VisitContext
 from ..transforms.settings import Settings, render, without_secrets
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, next_step
-from ..transforms.storage.schemas import HOSTS
+from ..transforms.storage.schemas import HOSTS, HostRow
 from ..transforms.storage.table_files import open_parquet, read_table
 from . import fetch, revisits, update
 from .attempt import Attempt, Engine
@@ -174,9 +174,9 @@ def _held_hosts(
     crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], now: datetime
 ) -> dict[str, datetime]:
     """The hosts that may not be asked yet, and until when."""
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, HostRow] = {}
     for file in files_of(manifests, "hosts"):
-        for row in read_table(crawl.root, [file.path], HOSTS, list(STANDING)).to_pylist():
+        for row in read_table(crawl.root, [file.path], HOSTS, list(STATE_COLUMNS)).to_pylist():
             if row["host"] not in rows or row["round"] > rows[row["host"]]["round"]:
                 rows[row["host"]] = row
     times = {host: ready_at(row, settings.politeness) for host, row in rows.items()}
@@ -203,11 +203,14 @@ def _fetch(
     plan = fetch.FetchStep(
         root=crawl.root,
         context=VisitContext(
-            settings=settings,
+            politeness=settings.politeness,
+            limits=settings.limits,
+            fetch=settings.fetch,
+            traps=settings.traps,
             identity=identity,
             round=step.round,
             # Workers of an earlier try that still run start no request once they have looked.
-            asked_before=now + LOOK_EVERY if attempt.is_another else None,
+            asked_before=now + CHECK_INTERVAL if attempt.is_another else None,
             deadline=now + timedelta(seconds=settings.limits.round_time),
             opener=partial(client_opener, settings, identity.complete, kinds.media_types),
             progress=attempt.progress,

@@ -9,7 +9,7 @@ import apache_beam as beam
 
 from ..transforms import urls
 from ..transforms.frontier.selection import ReadDue
-from ..transforms.politeness.backoff import STANDING
+from ..transforms.politeness.backoff import STATE_COLUMNS
 from ..transforms.politeness.scheduler import VisitContext
 from ..transforms.politeness.visit_hosts import VisitHosts
 from ..transforms.robots.lookup import LAST_GOOD
@@ -44,7 +44,7 @@ def known_robots_rows(path: str, root: str, now: datetime) -> Iterator[tuple[str
 
 def known_hosts(path: str, root: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of a hosts file, as far as they say how we stand with a host."""
-    for row in read_table(root, [path], HOSTS, list(STANDING)).to_pylist():
+    for row in read_table(root, [path], HOSTS, list(STATE_COLUMNS)).to_pylist():
         yield row["host"], row
 
 

@@ -17,10 +17,10 @@ from ..transforms.duplicates.near import FindNearDuplicates
 from ..transforms.duplicates.near_rows import gone_rows
 from ..transforms.frontier.url_states import AdvanceUrls, read_frontier, read_held
 from ..transforms.indexing.tombstones import BuryDocuments
-from ..transforms.politeness.host_stats import add_turn, newest
+from ..transforms.politeness.host_stats import add_turn, newest_row
 from ..transforms.settings import Settings
 from ..transforms.sitemaps.follow import FollowSitemaps
-from ..transforms.storage.schemas import DIGESTS, HOSTS, SEEDS, URLS
+from ..transforms.storage.schemas import DIGESTS, HOSTS, SEEDS, URLS, HostRow
 from ..transforms.storage.semi_join import CollectKeys, ReadMatching
 from ..transforms.storage.table_files import read_table
 from ..transforms.storage.writers import ReportFiles, WriteRows
@@ -221,9 +221,9 @@ def _rows_by_host(path: str, root: str) -> Iterator[tuple[str, dict]]:
         yield row["host"], row
 
 
-def _add_hosts(host: tuple[str, dict[str, Any]]) -> Iterator[dict]:
+def _add_hosts(host: tuple[str, dict[str, Any]]) -> Iterator[HostRow]:
     """The row of a host that had a turn in this round; the others keep theirs."""
-    row = newest(list(host[1]["earlier"])) or {}
+    row = newest_row(list(host[1]["earlier"])) or HostRow()
     # Of several turns one had the host's URLs, and knows how we stand; the others ran errands in other bundles.
     turns = sorted(host[1]["turns"], key=lambda turn: turn["visits"])
     for turn in turns:

@@ -173,7 +173,7 @@ def test_what_an_answer_comes_to(
     reply = ask(client_of, says(sent))
     assert (reply.status, outcome("http://a.test/", reply, conditional=False)) == (status, end)
     assert (reply.body, reply.truncated) == (body, truncated)
-    assert (reply.error is None) == (reply.trouble is None)
+    assert (reply.error is None) == (reply.failure is None)
     assert reply.address == "127.0.0.1"
 
 
@@ -188,8 +188,8 @@ SLOW_BODIES = {
 @pytest.mark.parametrize(("framing", "drop"), SLOW_BODIES.values(), ids=SLOW_BODIES)
 def test_a_body_that_drips_ends_with_the_time_for_a_request(client_of: Open, framing: bytes, drop: bytes) -> None:
     reply = ask(client_of, dripping(b"HTTP/1.1 200 OK\r\n" + framing, drop), HASTY)
-    assert (reply.status, reply.trouble, reply.error) == (200, Outcome.TIMEOUT, "the whole request took too long")
-    assert reply.elapsed > 0.8 * HASTY.total_timeout  # without the time to connect
+    assert (reply.status, reply.failure, reply.error) == (200, Outcome.TIMEOUT, "the whole request took too long")
+    assert reply.elapsed_s > 0.8 * HASTY.total_timeout  # without the time to connect
 
 
 SLOW_HEADS = {
@@ -206,33 +206,33 @@ SLOW_HEADS = {
 def test_what_drips_and_is_no_body_ends_so_too(client_of: Open, start: bytes, drop: bytes) -> None:
     """Nobody has to cut it: each read keeps to the time that is left."""
     reply = ask(client_of, dripping(start, drop), HASTY)
-    assert (reply.trouble, reply.error) == (Outcome.TIMEOUT, "the whole request took too long")
+    assert (reply.failure, reply.error) == (Outcome.TIMEOUT, "the whole request took too long")
 
 
 @pytest.mark.parametrize(("framing", "drop"), SLOW_BODIES.values(), ids=SLOW_BODIES)
 def test_a_body_below_the_floor_under_its_rate_is_given_up(client_of: Open, framing: bytes, drop: bytes) -> None:
     slow = Fetch(read_timeout=0.2, min_rate=10_000, allow_addresses=["127.0.0.0/8"])
     reply = ask(client_of, dripping(b"HTTP/1.1 200 OK\r\n" + framing, drop), slow)
-    assert (reply.status, reply.trouble) == (200, Outcome.TIMEOUT)
+    assert (reply.status, reply.failure) == (200, Outcome.TIMEOUT)
     assert reply.error == "the body came slower than fetch.min_rate"
-    assert 0.2 <= reply.elapsed < 10
+    assert 0.2 <= reply.elapsed_s < 10
 
 
 def test_the_body_of_a_redirect_is_read_as_far_as_it_is_short(client_of: Open) -> None:
     fetch = Fetch(allow_addresses=["127.0.0.0/8"])
     reply = ask(client_of, says(sized(b"Location: /", body=b"x" * 70_000, status=b"301 Moved")), fetch)
-    assert (reply.trouble, reply.truncated, len(reply.body)) == (None, True, 65_536)
+    assert (reply.failure, reply.truncated, len(reply.body)) == (None, True, 65_536)
 
 
 def test_hints_without_end_are_not_read_for_ever(client_of: Open) -> None:
     reply = ask(client_of, says(b"HTTP/1.1 103 Hint\r\n\r\n" * 200))
-    assert (reply.trouble, reply.error) == (Outcome.BAD_RESPONSE, "more than 100 interim answers")
+    assert (reply.failure, reply.error) == (Outcome.BAD_RESPONSE, "more than 100 interim answers")
 
 
 def test_the_head_has_a_limit_of_its_own(client_of: Open) -> None:
     head = b"HTTP/1.1 200 OK\r\nX: y\r\n\r\n"
     ends = [
-        ask(client_of, says(head + PAGE), Fetch(max_header_bytes=limit, allow_addresses=["127.0.0.0/8"])).trouble
+        ask(client_of, says(head + PAGE), Fetch(max_header_bytes=limit, allow_addresses=["127.0.0.0/8"])).failure
         for limit in (len(head), len(head) - 1)
     ]
     assert ends == [None, Outcome.TOO_LONG]
@@ -240,7 +240,7 @@ def test_the_head_has_a_limit_of_its_own(client_of: Open) -> None:
 
 def test_a_server_that_says_nothing_is_left_after_the_time_for_a_read(client_of: Open) -> None:
     reply = ask(client_of, silent(b""), Fetch(read_timeout=0.2, allow_addresses=["127.0.0.0/8"]))
-    assert reply.trouble == Outcome.TIMEOUT
+    assert reply.failure == Outcome.TIMEOUT
 
 
 ENDLESS = {
@@ -266,7 +266,7 @@ def test_a_request_is_cut_from_another_thread(client_of: Open, talk: Talk) -> No
             client.abort()  # again and again, as the scheduler does
             thread.join(0.05)
     (reply,) = replies
-    assert reply == Reply(trouble=Outcome.TIMEOUT, address="127.0.0.1", elapsed=reply.elapsed, error=reply.error)
+    assert reply == Reply(failure=Outcome.TIMEOUT, address="127.0.0.1", elapsed_s=reply.elapsed_s, error=reply.error)
 
 
 def test_after_a_request_that_was_cut_the_next_one_is_another(client_of: Open) -> None:

@@ -92,7 +92,7 @@ def test_a_compressed_body_is_read_to_its_end_and_no_further(client: Open) -> No
     talk = endless(answer(GZIP, body=gzip.compress(PAGE)), b"x" * 9999)
     with serve(talk) as server, client() as asking:
         reply = asking.get(server.url(), HEADERS)
-        assert (reply.body, reply.trouble) == (PAGE, None)
+        assert (reply.body, reply.failure) == (PAGE, None)
         assert server.hung_up.wait(10)
 
 
@@ -119,7 +119,7 @@ KEPT = {
 def test_a_connection_is_used_again(client: Open, first: bytes) -> None:
     with serve(answering(first, first, sized(HTML))) as server, client() as asking:
         replies = [asking.get(server.url(f"/{n}"), HEADERS) for n in range(3)]
-        assert replies[0]._replace(elapsed=0) == replies[1]._replace(elapsed=0)
+        assert replies[0]._replace(elapsed_s=0) == replies[1]._replace(elapsed_s=0)
         assert replies[2].body == PAGE
         assert (len(server.connections), len(server.heads)) == (1, 3)
 
@@ -185,7 +185,7 @@ def test_a_server_that_closes_while_the_next_request_is_on_its_way_is_asked_agai
 
 def test_a_server_that_never_answers_is_asked_once(client: Open) -> None:
     with serve(says(b"")) as server, client() as asking:
-        assert [asking.get(server.url(), HEADERS).trouble for _ in range(2)] == [Outcome.CONNECT_ERROR] * 2
+        assert [asking.get(server.url(), HEADERS).failure for _ in range(2)] == [Outcome.CONNECT_ERROR] * 2
         assert len(server.heads) == 2
 
 
@@ -267,7 +267,7 @@ def test_an_address_that_must_not_be_asked_is_not(
     with serve(says(sized(HTML))) as server:
         with client(public, allow_addresses=allowed) as asking:
             reply = asking.get(f"http://{host}:{server.port}/", HEADERS)
-        assert (reply.trouble, reply.status, reply.address) == (end, None, None)
+        assert (reply.failure, reply.status, reply.address) == (end, None, None)
         assert reply.error
         assert server.connections == []
 
@@ -284,7 +284,7 @@ def test_a_name_that_leads_nowhere() -> None:
     open_socket = functools.partial(connect, allowed=[], resolver=resolver)
     with contextlib.closing(HostClient(LOOPBACK, open_socket)) as asking:
         reply = asking.get("http://nowhere.invalid/", HEADERS)
-    assert (reply.trouble, reply.status) == (Outcome.DNS_ERROR, None)
+    assert (reply.failure, reply.status) == (Outcome.DNS_ERROR, None)
     assert (reply.error or "").startswith("nowhere.invalid: ")
 
 
@@ -292,7 +292,7 @@ def test_nobody_listens(client: Open) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with client() as asking:
-        assert asking.get(f"http://127.0.0.1:{port}/", HEADERS).trouble == Outcome.CONNECT_ERROR
+        assert asking.get(f"http://127.0.0.1:{port}/", HEADERS).failure == Outcome.CONNECT_ERROR
 
 
 def test_a_page_that_is_known_is_asked_for_by_tag_and_by_date(client: Open) -> None:
@@ -326,6 +326,6 @@ def test_the_way_to_a_host_is_not_part_of_the_time_that_it_took() -> None:
     clock = iter([100.0, 107.0, 107.5, 109.0])
     exchange = Exchange(20, clock=lambda: next(clock))
     exchange.begin(60)
-    assert exchange.elapsed() == 7.0
+    assert exchange.elapsed_s() == 7.0
     exchange.connected()
-    assert exchange.elapsed() == 1.5
+    assert exchange.elapsed_s() == 1.5

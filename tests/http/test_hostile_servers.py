@@ -55,17 +55,17 @@ class Asking:
 
     def robots(self, origin: str, seconds: float) -> Reply:
         """robots.txt of an origin, or wherever that leads; so many seconds for each step."""
-        search = lookup.search(origin, depth=0)
+        search = lookup.start_search(origin, depth=0)
         while True:
             reply = self.get(search.url, seconds, any_type=True)
-            if (further := lookup.redirected(search, reply)) is None:
+            if (further := lookup.next_hop(search, reply)) is None:
                 return reply
             search = further
 
 
 def page_outcome(url: str, robots: Reply) -> Outcome:
     """What an answer to robots.txt means for a page."""
-    verdict = judge(None if robots.trouble else robots.status)
+    verdict = judge(None if robots.failure else robots.status)
     if verdict is Verdict.UNREACHABLE:
         return Outcome.UNREACHABLE_ROBOTS
     if verdict is Verdict.RULES:
@@ -93,7 +93,7 @@ def test_a_fault_ends_as_it_should_and_stays_alone(fault: Fault) -> None:
             end = outcome(url, reply, conditional=False)
         following = asking.get(server.url("/next", around), fault.seconds)
     assert end == fault.outcome, reply.error
-    assert reply.elapsed < fault.seconds
+    assert reply.elapsed_s < fault.seconds
     assert len(reply.body) <= LIMIT
     assert sum(len(name) + len(value) for name, value in reply.headers) <= fetch.max_header_bytes
     # They are rows of a table, and some are sent back (ETag): what would end a header must not be in one.
@@ -102,7 +102,7 @@ def test_a_fault_ends_as_it_should_and_stays_alone(fault: Fault) -> None:
         assert reply.truncated == (fault.body is None)
         assert len(reply.body) == (LIMIT if fault.body is None else len(fault.body))
         assert fault.body in (None, reply.body)
-    assert (following.status, following.body, following.trouble) == (200, NEXT_PAGE, None)
+    assert (following.status, following.body, following.failure) == (200, NEXT_PAGE, None)
 
 
 BUNDLE: dict[str, Any] = {

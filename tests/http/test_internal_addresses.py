@@ -123,7 +123,7 @@ def test_a_redirect_to_an_internal_address_is_refused(name, spelling):
             assert host(url).removesuffix(":8080") == name
             connector = Connector()
             # As robots.txt is asked for, too: its redirects go the same way.
-            assert get(url, Resolver([PUBLIC]), connector).trouble is Outcome.BLOCKED_ADDRESS
+            assert get(url, Resolver([PUBLIC]), connector).failure is Outcome.BLOCKED_ADDRESS
             assert connector.calls == []
 
 
@@ -151,7 +151,7 @@ def test_a_name_that_leads_inside_is_refused(name, spelling, addresses):
         assert host(url) == name
         resolver, connector = Resolver(addresses), Connector()
         reply = get(url, resolver, connector)
-        assert reply.trouble is Outcome.BLOCKED_ADDRESS
+        assert reply.failure is Outcome.BLOCKED_ADDRESS
         assert reply.error.startswith(f"{name} leads to {addresses[0]} (")
         assert (resolver.names, connector.calls) == ([name], [])
 
@@ -183,7 +183,7 @@ def test_the_connection_goes_to_the_host_of_the_canonical_url(spelling):
     """No later reader of the URL (requests, urllib3) sees another host in it than we do."""
     url = canonicalize(f"http://{spelling}/")
     connector = Connector(PUBLIC, "::ffff:8.8.8.8")
-    assert get(url, Resolver([]), connector).trouble is Outcome.CONNECT_ERROR
+    assert get(url, Resolver([]), connector).failure is Outcome.CONNECT_ERROR
     assert connector.addresses == [("::ffff:8.8.8.8" if "[" in spelling else PUBLIC, 80)]
 
 
@@ -196,7 +196,7 @@ INTERNAL = (
 def test_a_pin_to_an_internal_address_is_refused(address):
     resolver, connector = Resolver([PUBLIC]), Connector()
     reply = get("http://pin.example/", resolver, connector, resolve=[f"pin.example:80:{address}"])
-    assert reply.trouble is Outcome.BLOCKED_ADDRESS
+    assert reply.failure is Outcome.BLOCKED_ADDRESS
     assert (resolver.names, connector.calls) == ([], [])
 
 
@@ -221,7 +221,7 @@ def test_a_pin_to_an_allowed_address_is_not():
 )
 def test_what_is_allowed_opens_nothing_else(allowed, literal):
     connector = Connector()
-    assert get(f"http://{literal}/", Resolver([]), connector, [allowed]).trouble is Outcome.BLOCKED_ADDRESS
+    assert get(f"http://{literal}/", Resolver([]), connector, [allowed]).failure is Outcome.BLOCKED_ADDRESS
     assert connector.calls == []
 
 
@@ -230,7 +230,7 @@ def test_what_is_allowed_opens_nothing_else(allowed, literal):
 )
 def test_of_a_name_with_addresses_inside_and_outside_only_those_outside_are_tried(addresses):
     connector = Connector(PUBLIC)
-    assert get("http://mixed.example/", Resolver(addresses), connector).trouble is Outcome.CONNECT_ERROR
+    assert get("http://mixed.example/", Resolver(addresses), connector).failure is Outcome.CONNECT_ERROR
     assert connector.addresses == [(PUBLIC, 80)]
 
 
@@ -238,9 +238,9 @@ def test_a_name_that_changes_its_mind_is_held_to_its_first_answer_and_then_refus
     clock, resolver, connector = Clock(), Resolver([PUBLIC], ["127.0.0.1"]), Connector(PUBLIC)
     names = Names(Fetch(), resolver=resolver, clock=clock, sleep=clock.sleep)
     url = "http://rebind.example/"
-    assert [get_by(names, url, connector).trouble for _ in range(3)] == [Outcome.CONNECT_ERROR] * 3
+    assert [get_by(names, url, connector).failure for _ in range(3)] == [Outcome.CONNECT_ERROR] * 3
     clock.now += ANSWER_LIFETIME
-    assert [get_by(names, url, connector).trouble for _ in range(3)] == [Outcome.BLOCKED_ADDRESS] * 3
+    assert [get_by(names, url, connector).failure for _ in range(3)] == [Outcome.BLOCKED_ADDRESS] * 3
     assert connector.addresses == [(PUBLIC, 80)] * 3
     assert resolver.names == ["rebind.example"] * 2
 
@@ -251,7 +251,7 @@ def test_a_name_that_led_inside_is_checked_anew_after_each_answer():
     names = Names(Fetch(), resolver=resolver, clock=clock, sleep=clock.sleep)
     troubles = []
     for _ in range(3):
-        troubles.append(get_by(names, "http://rebind.example/", connector).trouble)
+        troubles.append(get_by(names, "http://rebind.example/", connector).failure)
         clock.now += ANSWER_LIFETIME
     assert troubles == [Outcome.BLOCKED_ADDRESS, Outcome.CONNECT_ERROR, Outcome.BLOCKED_ADDRESS]
     assert connector.addresses == [(PUBLIC, 80)]
@@ -269,7 +269,7 @@ def test_a_real_server_cannot_send_us_to_its_neighbour():
         reply = get_by(names, server.url(), connector, ["127.0.0.1/32"])
         target = redirect_target(server.url(), reply)
         refused = get_by(names, target, connector, ["127.0.0.1/32"])
-    assert (target, refused.trouble) == ("http://127.0.0.2/admin", Outcome.BLOCKED_ADDRESS)
+    assert (target, refused.failure) == ("http://127.0.0.2/admin", Outcome.BLOCKED_ADDRESS)
     assert asked == [("127.0.0.1", server.port)]
 
 

@@ -78,7 +78,7 @@ def test_a_proxy_that_passes_tls_on_learns_the_host_and_no_more(transport: str, 
 
 def test_the_host_behind_a_proxy_has_to_prove_who_it_is(transport: str) -> None:
     with proxied(connected, transport) as (server, client):
-        assert client.get("https://shop.test/", HEADERS).trouble is Outcome.TLS_ERROR
+        assert client.get("https://shop.test/", HEADERS).failure is Outcome.TLS_ERROR
         assert len(server.heads) == 1
 
 
@@ -104,7 +104,7 @@ def test_a_proxy_that_does_not_help(
     """The trouble says nothing of the host, and none of our secrets."""
     with proxied(talk, transport, read_timeout=0.2) as (_, client):
         reply = client.get(f"{scheme}://shop.test/", HEADERS)
-    assert (reply.trouble, reply.status) == (end, None)
+    assert (reply.failure, reply.status) == (end, None)
     shown = repr(reply) + repr(client) + caplog.text
     assert not any(secret in shown for secret in (SECRET.split()[1], "w@rd", "w%40rd"))
 
@@ -112,7 +112,7 @@ def test_a_proxy_that_does_not_help(
 def test_a_proxy_that_refuses_a_host_says_so_with_a_status(transport: str) -> None:
     with proxied(says(sized(status=b"403 Not that one")), transport) as (_, client):
         reply = client.get("https://shop.test/", HEADERS)
-    assert (reply.trouble, reply.error) == (Outcome.CONNECT_ERROR, "the proxy refuses with status 403")
+    assert (reply.failure, reply.error) == (Outcome.CONNECT_ERROR, "the proxy refuses with status 403")
 
 
 def test_a_proxy_that_is_not_there(transport: str) -> None:
@@ -121,7 +121,7 @@ def test_a_proxy_that_is_not_there(transport: str) -> None:
     for proxy in (f"http://127.0.0.1:{port}", f"http://{'a' * 64}.test:{port}"):
         with contextlib.closing(opener(Fetch(proxy=proxy, client=transport), public=True)()) as client:
             reply = client.get("http://shop.test/", HEADERS)
-        assert reply.trouble is Outcome.CONNECT_ERROR  # whatever it is: the host's name is not at fault
+        assert reply.failure is Outcome.CONNECT_ERROR  # whatever it is: the host's name is not at fault
         assert (reply.error or "").startswith("the proxy cannot be reached: ")
 
 
@@ -149,7 +149,7 @@ def test_a_proxy_is_no_way_around_the_check_of_addresses(
     """As far as it can be made here: names are the proxy's. Its own address is on loopback, and not checked."""
     with proxied(says(sized(HTML)), transport, public, allow_addresses=allowed) as (server, client):
         reply = client.get(f"http://{host}/", HEADERS)
-        assert reply.trouble == (None if asked else Outcome.BLOCKED_ADDRESS)
+        assert reply.failure == (None if asked else Outcome.BLOCKED_ADDRESS)
         assert len(server.connections) == asked
 
 

@@ -62,8 +62,8 @@ def test_not_modified_is_an_answer_only_where_it_was_asked_for():
 
 @pytest.mark.parametrize("trouble", [Outcome.TIMEOUT, Outcome.DNS_ERROR, Outcome.TOO_LONG])
 def test_trouble_says_more_than_the_status_before_it(trouble):
-    assert outcome(AT, Reply(trouble=trouble), conditional=False) is trouble
-    assert outcome(AT, Reply(200, trouble=trouble), conditional=True) is trouble
+    assert outcome(AT, Reply(failure=trouble), conditional=False) is trouble
+    assert outcome(AT, Reply(200, failure=trouble), conditional=True) is trouble
 
 
 def test_an_unknown_redirect_counts_as_its_class():

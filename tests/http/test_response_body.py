@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.http.errors import Trouble
+from beamtrawl.transforms.http.errors import RequestError
 from beamtrawl.transforms.http.response_body import Body, Pace, Room, read_body
 from beamtrawl.transforms.outcomes import Outcome
 
@@ -18,13 +18,13 @@ LIMIT = 1000
 PAGE = b"<p>herring" * 10
 
 
-def reader(pieces: Iterable[bytes | Trouble]) -> Callable[[int], bytes]:
+def reader(pieces: Iterable[bytes | RequestError]) -> Callable[[int], bytes]:
     """Gives one piece at each call, and nothing after the last."""
     rest = iter(pieces)
 
     def read(n: int) -> bytes:
         piece = next(rest, b"")
-        if isinstance(piece, Trouble):
+        if isinstance(piece, RequestError):
             raise piece
         assert len(piece) <= n
         return piece
@@ -32,7 +32,7 @@ def reader(pieces: Iterable[bytes | Trouble]) -> Callable[[int], bytes]:
     return read
 
 
-def body(pieces: Iterable[bytes | Trouble], encoding: str = "", limit: int = LIMIT) -> Body:
+def body(pieces: Iterable[bytes | RequestError], encoding: str = "", limit: int = LIMIT) -> Body:
     return read(reader(pieces), encoding, limit)
 
 
@@ -108,17 +108,23 @@ CUT = {
         Outcome.BAD_RESPONSE,
     ),
     "gzip that does not add up": ("gzip", [gzip.compress(PAGE)[:-4], bytes(4)], PAGE, False, Outcome.BAD_RESPONSE),
-    "a line that breaks": ("", [PAGE, Trouble(Outcome.CONNECT_ERROR, "reset")], PAGE, False, Outcome.CONNECT_ERROR),
+    "a line that breaks": (
+        "",
+        [PAGE, RequestError(Outcome.CONNECT_ERROR, "reset")],
+        PAGE,
+        False,
+        Outcome.CONNECT_ERROR,
+    ),
 }
 
 
 @pytest.mark.parametrize(("encoding", "pieces", "data", "truncated", "end"), CUT.values(), ids=CUT)
 def test_what_is_kept_of_a_body_that_does_not_end_well(
-    encoding: str, pieces: list[bytes | Trouble], data: bytes, truncated: bool, end: Outcome | None
+    encoding: str, pieces: list[bytes | RequestError], data: bytes, truncated: bool, end: Outcome | None
 ) -> None:
     found = body(pieces, encoding)
     assert (found.data, found.truncated) == (data, truncated)
-    assert (found.trouble.outcome if found.trouble else None) == end
+    assert (found.failure.outcome if found.failure else None) == end
     assert found.ended == (end is None and not truncated)
 
 
@@ -160,7 +166,7 @@ def test_without_a_floor_nothing_is_too_slow() -> None:
 
 def test_a_slow_body_ends_with_what_came_of_it() -> None:
     found = read(reader([PAGE, b"x", b"y", b"z"]), "", pace=Pace(100, 4, 0))  # a piece in four seconds
-    assert (found.data, found.trouble.outcome if found.trouble else None) == (PAGE, Outcome.TIMEOUT)
+    assert (found.data, found.failure.outcome if found.failure else None) == (PAGE, Outcome.TIMEOUT)
 
 
 def test_who_finds_no_room_waits_for_it() -> None:
@@ -187,7 +193,7 @@ def test_who_finds_no_room_waits_for_it() -> None:
 def test_who_waits_for_too_long_gives_up() -> None:
     room = Room(100)
     room.take(60, 0)
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(RequestError) as caught:
         room.take(50, 0.01)
     assert caught.value.outcome is Outcome.TIMEOUT
     room.take(40, 0)  # what was not to be had was not taken
@@ -197,4 +203,4 @@ def test_a_body_that_finds_no_room_ends_with_what_came_of_it() -> None:
     room = Room(150)
     source = reader([PAGE, PAGE])
     found = read_body(source, "", LIMIT, Pace(0, 1, 0), lambda: 0, lambda count: room.take(count, 0), room.give_back)
-    assert (found.data, found.held, found.trouble.outcome if found.trouble else None) == (PAGE, 100, Outcome.TIMEOUT)
+    assert (found.data, found.held, found.failure.outcome if found.failure else None) == (PAGE, 100, Outcome.TIMEOUT)

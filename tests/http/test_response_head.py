@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from beamtrawl.transforms.http.errors import Trouble
+from beamtrawl.transforms.http.errors import RequestError
 from beamtrawl.transforms.http.response_head import Framing, Head, framing, read_head
 from beamtrawl.transforms.outcomes import Outcome
 
@@ -68,7 +68,7 @@ def test_a_head_begins_with_a_status_line(line: bytes, expected: tuple[int, int]
     found: tuple[int, int] | Outcome
     try:
         found = read_head(io.BytesIO(line + b"\r\n\r\n").readline, LIMIT)[:2]
-    except Trouble as trouble:
+    except RequestError as trouble:
         found = trouble.outcome
     assert found == expected
 
@@ -105,7 +105,7 @@ def test_a_head_ends_within_its_limits(data: bytes, expected: int | Outcome, lim
     found: int | Outcome
     try:
         found = read_head(io.BytesIO(data).readline, limit).status
-    except Trouble as trouble:
+    except RequestError as trouble:
         found = trouble.outcome
     assert found == expected
 
@@ -148,6 +148,6 @@ def test_where_a_body_ends(status: int, version: int, lines: list[str], expected
     found: Framing | Outcome
     try:
         found = framing(Head(status, version, fields))
-    except Trouble as trouble:
+    except RequestError as trouble:
         found = trouble.outcome
     assert found == expected

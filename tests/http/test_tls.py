@@ -12,7 +12,7 @@ import pytest
 from beamtrawl.transforms.http.client import HostClient, opener
 from beamtrawl.transforms.http.connect import tls_context
 from beamtrawl.transforms.http.deadline_socket import Exchange, Line
-from beamtrawl.transforms.http.errors import Trouble
+from beamtrawl.transforms.http.errors import RequestError
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Fetch
 from tests.support.hostile_host import certificate
@@ -37,7 +37,7 @@ def client(transport: str, **changes: Any) -> Iterator[HostClient]:
 def test_a_certificate_that_nobody_vouches_for(transport: str) -> None:
     with serve(says(sized(HTML)), certificate()) as server, client(transport) as asking:
         reply = asking.get(server.url(scheme="https"), HEADERS)
-        assert (reply.trouble, reply.status) == (Outcome.TLS_ERROR, None)
+        assert (reply.failure, reply.status) == (Outcome.TLS_ERROR, None)
         assert "certificate verify failed" in (reply.error or "")
         assert server.heads == []
 
@@ -74,7 +74,7 @@ def test_a_certificate_has_to_be_that_of_the_host(name: str, wrong: str | None) 
             if wrong is None:
                 line.secure(context, name, 10)
             else:
-                with pytest.raises(Trouble, match=wrong) as raised:
+                with pytest.raises(RequestError, match=wrong) as raised:
                     line.secure(context, name, 10)
                 assert raised.value.outcome is Outcome.TLS_ERROR
 
@@ -90,7 +90,7 @@ def test_a_server_that_does_not_speak_tls(transport: str) -> None:
         peer.send(sized(HTML))
 
     with serve(talk) as server, client(transport) as asking:
-        assert asking.get(server.url(scheme="https"), HEADERS).trouble == Outcome.TLS_ERROR
+        assert asking.get(server.url(scheme="https"), HEADERS).failure == Outcome.TLS_ERROR
 
 
 def drips(peer: Peer) -> None:
@@ -102,7 +102,7 @@ def drips(peer: Peer) -> None:
 def test_a_handshake_takes_no_longer_than_to_connect_may(transport: str, limits: dict[str, float]) -> None:
     with serve(drips) as server, client(transport, **limits) as asking:
         reply = asking.get(server.url(scheme="https"), HEADERS)
-    assert (reply.trouble, reply.error) == (Outcome.TIMEOUT, "the handshake of TLS took too long")
+    assert (reply.failure, reply.error) == (Outcome.TIMEOUT, "the handshake of TLS took too long")
 
 
 def test_a_handshake_is_cut_from_another_thread(transport: str) -> None:
@@ -121,7 +121,7 @@ def test_a_handshake_is_cut_from_another_thread(transport: str) -> None:
         while thread.is_alive():
             asking.abort()
             thread.join(0.05)
-    assert [(reply.trouble, reply.elapsed < 30) for reply in replies] == [(Outcome.TIMEOUT, True)]
+    assert [(reply.failure, reply.elapsed_s < 30) for reply in replies] == [(Outcome.TIMEOUT, True)]
 
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"], ids=["head", "body"])
@@ -134,7 +134,7 @@ def test_a_request_inside_tls_is_cut_from_another_thread(transport: str, start: 
         while thread.is_alive():
             asking.abort()
             thread.join(0.05)
-    assert [reply.trouble for reply in replies] == [Outcome.TIMEOUT]
+    assert [reply.failure for reply in replies] == [Outcome.TIMEOUT]
 
 
 def test_what_is_left_over_inside_tls_is_not_the_next_answer(transport: str) -> None:

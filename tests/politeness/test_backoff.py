@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.politeness.backoff import (
-    TROUBLE,
+    HOST_FAILURES,
+    HostState,
     Rest,
-    Standing,
     after,
     budget,
+    host_state,
     ready_at,
     rest,
     shared_rest,
-    standing_of,
     usual_rest,
 )
 from beamtrawl.transforms.settings import Limits, Politeness
@@ -31,45 +31,45 @@ POLITENESS = Politeness(
     dead_backoff=600.0,
     longest_backoff=10_000.0,
 )
-FAILING = Standing(failures=2, elapsed=0.2, crawl_delay=7.0)
+FAILING = HostState(failures=2, elapsed_s=0.2, crawl_delay=7.0)
 OUTCOMES = [outcome for outcome in Outcome if outcome is not Outcome.DENIED_META]
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_trouble_adds_up_and_any_other_answer_forgives_it(outcome):
     new = after(FAILING, outcome, 0.1)
-    if outcome in TROUBLE:
-        assert new == Standing(failures=3, elapsed=0.2, crawl_delay=7.0)
+    if outcome in HOST_FAILURES:
+        assert new == HostState(failures=3, elapsed_s=0.2, crawl_delay=7.0)
     else:
-        assert new == Standing(failures=0, elapsed=0.1, crawl_delay=7.0)
+        assert new == HostState(failures=0, elapsed_s=0.1, crawl_delay=7.0)
 
 
 def test_a_quick_error_speeds_nothing_up_and_a_slow_one_slows_down():
-    assert after(Standing(elapsed=5.0), Outcome.SERVER_ERROR, 0.01).elapsed == 5.0
-    assert after(Standing(elapsed=5.0), Outcome.TIMEOUT, 20.0).elapsed == 20.0
-    assert after(Standing(elapsed=5.0), Outcome.GONE, 0.01).elapsed == 0.01
+    assert after(HostState(elapsed_s=5.0), Outcome.SERVER_ERROR, 0.01).elapsed_s == 5.0
+    assert after(HostState(elapsed_s=5.0), Outcome.TIMEOUT, 20.0).elapsed_s == 20.0
+    assert after(HostState(elapsed_s=5.0), Outcome.GONE, 0.01).elapsed_s == 0.01
 
 
-# standing; the rest when all is well
+# state; the rest when all is well
 USUAL = {
-    "our delay": (Standing(elapsed=0.4), Rest(1.0, "delay")),
-    "the host's": (Standing(elapsed=0.4, crawl_delay=9.0), Rest(9.0, "crawl_delay")),
-    "a short one of the host's": (Standing(crawl_delay=0.5), Rest(1.0, "delay")),
-    "a slow answer": (Standing(elapsed=8.0, crawl_delay=9.0), Rest(16.0, "response_time")),
-    "a crawl delay of a week": (Standing(crawl_delay=604_800.0), Rest(604_800.0, "crawl_delay")),
+    "our delay": (HostState(elapsed_s=0.4), Rest(1.0, "delay")),
+    "the host's": (HostState(elapsed_s=0.4, crawl_delay=9.0), Rest(9.0, "crawl_delay")),
+    "a short one of the host's": (HostState(crawl_delay=0.5), Rest(1.0, "delay")),
+    "a slow answer": (HostState(elapsed_s=8.0, crawl_delay=9.0), Rest(16.0, "response_time")),
+    "a crawl delay of a week": (HostState(crawl_delay=604_800.0), Rest(604_800.0, "crawl_delay")),
 }
 
 
-@pytest.mark.parametrize(("standing", "expected"), USUAL.values(), ids=USUAL)
-def test_the_longest_of_three_delays_counts(standing, expected):
-    assert usual_rest(standing, POLITENESS) == expected
-    assert rest(standing, Outcome.FETCHED, None, POLITENESS, luck=0.5) == expected
+@pytest.mark.parametrize(("state", "expected"), USUAL.values(), ids=USUAL)
+def test_the_longest_of_three_delays_counts(state, expected):
+    assert usual_rest(state, POLITENESS) == expected
+    assert rest(state, Outcome.FETCHED, None, POLITENESS, jitter=0.5) == expected
 
 
-# failures in a row, outcome, Retry-After, luck; the rest
+# failures in a row, outcome, Retry-After, jitter; the rest
 RESTS = {
     "the first error": (1, Outcome.SERVER_ERROR, None, 0.0, Rest(4.0, "backoff")),
-    "with bad luck": (1, Outcome.SERVER_ERROR, None, 1.0, Rest(6.0, "backoff")),
+    "with bad jitter": (1, Outcome.SERVER_ERROR, None, 1.0, Rest(6.0, "backoff")),
     "each doubles it": (4, Outcome.SERVER_ERROR, None, 0.5, Rest(40.0, "backoff")),
     "up to a bound": (60, Outcome.SERVER_ERROR, None, 1.0, Rest(10_000.0, "backoff")),
     "beyond all counting": (10**9, Outcome.SERVER_ERROR, None, 1.0, Rest(10_000.0, "backoff")),
@@ -80,7 +80,7 @@ RESTS = {
     "robots.txt out of reach": (1, Outcome.UNREACHABLE_ROBOTS, None, 0.0, Rest(300.0, "robots")),
     "still out of reach": (3, Outcome.UNREACHABLE_ROBOTS, None, 0.0, Rest(1200.0, "robots")),
     "as long as the host says": (1, Outcome.SERVER_ERROR, 120.0, 0.0, Rest(120.0, "retry_after")),
-    "not sooner than it says, whatever the luck": (5, Outcome.SERVER_ERROR, 70.0, 0.0, Rest(70.0, "retry_after")),
+    "not sooner than it says, whatever the jitter": (5, Outcome.SERVER_ERROR, 70.0, 0.0, Rest(70.0, "retry_after")),
     "later than it says, after many errors": (5, Outcome.SERVER_ERROR, 1.0, 0.0, Rest(64.0, "backoff")),
     "within bounds": (1, Outcome.SERVER_ERROR, 1e9, 0.0, Rest(10_000.0, "retry_after")),
     "robots.txt, when the host says": (1, Outcome.UNREACHABLE_ROBOTS, 3600.0, 0.0, Rest(3600.0, "retry_after")),
@@ -88,32 +88,32 @@ RESTS = {
 }
 
 
-@pytest.mark.parametrize(("failures", "outcome", "asked", "luck", "expected"), RESTS.values(), ids=RESTS)
-def test_the_rest_after_an_answer(failures, outcome, asked, luck, expected):
-    assert rest(Standing(failures=failures), outcome, asked, POLITENESS, luck) == expected
+@pytest.mark.parametrize(("failures", "outcome", "asked", "jitter", "expected"), RESTS.values(), ids=RESTS)
+def test_the_rest_after_an_answer(failures, outcome, asked, jitter, expected):
+    assert rest(HostState(failures=failures), outcome, asked, POLITENESS, jitter) == expected
 
 
 @given(
-    st.builds(Standing, st.integers(0, 10**6), st.floats(0, 1e6), st.floats(0, 1e6)),
+    st.builds(HostState, st.integers(0, 10**6), st.floats(0, 1e6), st.floats(0, 1e6)),
     st.sampled_from(OUTCOMES),
     st.none() | st.floats(0, 1e9),
     st.floats(0, 1),
     st.floats(0, 60),
 )
-def test_no_answer_makes_the_next_request_come_sooner_than_all_that_was_promised(standing, outcome, asked, luck, took):
-    new = after(standing, outcome, took)
-    seconds = rest(new, outcome, asked, POLITENESS, luck).seconds
-    assert seconds >= max(POLITENESS.delay, new.crawl_delay, 2 * new.elapsed)
-    if outcome in TROUBLE:
-        assert new.elapsed >= standing.elapsed
+def test_no_answer_makes_the_next_request_come_sooner_than_all_that_was_promised(state, outcome, asked, jitter, took):
+    new = after(state, outcome, took)
+    seconds = rest(new, outcome, asked, POLITENESS, jitter).seconds
+    assert seconds >= max(POLITENESS.delay, new.crawl_delay, 2 * new.elapsed_s)
+    if outcome in HOST_FAILURES:
+        assert new.elapsed_s >= state.elapsed_s
         assert seconds >= min(asked or 0.0, POLITENESS.longest_backoff)
 
 
 def test_hosts_that_share_a_queue_rest_together():
-    slow = Standing(elapsed=3.0, crawl_delay=100.0)  # which is the one host's own business
-    assert shared_rest(Standing(), POLITENESS) == 1.0
+    slow = HostState(elapsed_s=3.0, crawl_delay=100.0)  # which is the one host's own business
+    assert shared_rest(HostState(), POLITENESS) == 1.0
     assert shared_rest(slow, POLITENESS) == 6.0
-    assert shared_rest(Standing(), dataclasses.replace(POLITENESS, shared_delay=0.5)) == 0.5
+    assert shared_rest(HostState(), dataclasses.replace(POLITENESS, shared_delay=0.5)) == 0.5
 
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -136,28 +136,28 @@ def test_what_earlier_rounds_have_promised_holds(row, delay, expected):
 
 def test_a_standing_is_kept_in_the_row_of_the_host():
     row = {"failures_in_row": 2, "last_elapsed_ms": 200.0, "crawl_delay": 7.0}
-    assert standing_of(row) == FAILING
-    assert standing_of(dict.fromkeys(row)) == standing_of(None) == Standing()
+    assert host_state(row) == FAILING
+    assert host_state(dict.fromkeys(row)) == host_state(None) == HostState()
 
 
-# pages per host, seconds per host, seconds that are left, standing; pages
+# pages per host, seconds per host, seconds that are left, state; pages
 BUDGETS = {
-    "no delay": (10, 0.0, 60.0, 0.0, Standing(), 10),
-    "pages are the limit": (10, 0.0, 60.0, 1.0, Standing(), 10),
-    "time is the limit": (100, 0.0, 60.0, 2.0, Standing(), 31),  # the first is asked at once
-    "time ends within a delay": (100, 0.0, 59.0, 2.0, Standing(), 30),
-    "answers take time, and rests after them more": (100, 0.0, 60.0, 2.0, Standing(elapsed=2.0), 11),
-    "the host's own share of a round": (100, 20.0, 60.0, 2.0, Standing(), 11),
-    "a crawl delay": (100, 0.0, 60.0, 2.0, Standing(crawl_delay=20.0), 4),
-    "a delay longer than the round": (100, 0.0, 60.0, 61.0, Standing(), 1),
-    "an enormous delay": (100, 0.0, 60.0, 1e9, Standing(crawl_delay=1e300), 1),
-    "a delay next to nothing": (10, 0.0, 60.0, 1e-320, Standing(), 10),
-    "no time left": (10, 0.0, -5.0, 1.0, Standing(), 1),
+    "no delay": (10, 0.0, 60.0, 0.0, HostState(), 10),
+    "pages are the limit": (10, 0.0, 60.0, 1.0, HostState(), 10),
+    "time is the limit": (100, 0.0, 60.0, 2.0, HostState(), 31),  # the first is asked at once
+    "time ends within a delay": (100, 0.0, 59.0, 2.0, HostState(), 30),
+    "answers take time, and rests after them more": (100, 0.0, 60.0, 2.0, HostState(elapsed_s=2.0), 11),
+    "the host's own share of a round": (100, 20.0, 60.0, 2.0, HostState(), 11),
+    "a crawl delay": (100, 0.0, 60.0, 2.0, HostState(crawl_delay=20.0), 4),
+    "a delay longer than the round": (100, 0.0, 60.0, 61.0, HostState(), 1),
+    "an enormous delay": (100, 0.0, 60.0, 1e9, HostState(crawl_delay=1e300), 1),
+    "a delay next to nothing": (10, 0.0, 60.0, 1e-320, HostState(), 10),
+    "no time left": (10, 0.0, -5.0, 1.0, HostState(), 1),
 }
 
 
-@pytest.mark.parametrize(("pages", "share", "left", "delay", "standing", "expected"), BUDGETS.values(), ids=BUDGETS)
-def test_a_host_is_given_what_fits_into_a_round(pages, share, left, delay, standing, expected):
+@pytest.mark.parametrize(("pages", "share", "left", "delay", "state", "expected"), BUDGETS.values(), ids=BUDGETS)
+def test_a_host_is_given_what_fits_into_a_round(pages, share, left, delay, state, expected):
     limits = Limits(max_pages_per_host=pages, max_seconds_per_host=share)
     politeness = dataclasses.replace(POLITENESS, delay=delay)
-    assert budget(limits, standing, politeness, left) == expected
+    assert budget(limits, state, politeness, left) == expected

@@ -4,7 +4,7 @@ import pytest
 
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.politeness.host_queue import Answer, AskRobots, Done, Visit, Wait, allows, next_action
+from beamtrawl.transforms.politeness.host_queue import Answer, Done, FetchRobots, Visit, Wait, is_allowed, next_action
 from beamtrawl.transforms.robots.lookup import Robots
 from beamtrawl.transforms.robots.rules import Verdict, parse
 
@@ -19,8 +19,8 @@ ABSENT = Robots(Verdict.ALLOW_ALL)
 CLOSED = Robots(Verdict.DENY_ALL)
 
 
-def unreachable(trouble=None):
-    return Robots(Verdict.UNREACHABLE, trouble=trouble)
+def unreachable(failure=None):
+    return Robots(Verdict.UNREACHABLE, failure=failure)
 
 
 EARLY, READY, LATE = 5.0, 10.0, 100.0  # a host that may be asked from 10 s on, in a turn that ends at 100 s
@@ -29,7 +29,7 @@ EARLY, READY, LATE = 5.0, 10.0, 100.0  # a host that may be asked from 10 s on, 
 SITUATIONS = {
     "nothing left": (None, READ, READY, Done()),
     "nothing left, late": (None, None, LATE, Done()),
-    "robots.txt comes first": (OPEN, None, READY, AskRobots(ORIGIN, 0)),
+    "robots.txt comes first": (OPEN, None, READY, FetchRobots(ORIGIN, 0)),
     "robots.txt waits as well": (OPEN, None, EARLY, Wait(READY)),
     "no request for robots.txt after the deadline": (OPEN, None, LATE, Answer(OPEN, Outcome.DEFERRED)),
     "allowed by a rule": (OPEN, READ, READY, Visit(OPEN, "Allow: /open/")),
@@ -78,6 +78,6 @@ def test_a_host_that_is_not_ready_before_the_deadline_is_not_waited_for(robots):
 
 
 def test_a_url_is_allowed_by_the_rules_or_by_the_verdict():
-    assert allows(READ, PRIVATE.url) == (False, "Disallow: /private/")
-    assert allows(ABSENT, PRIVATE.url) == (True, "")
-    assert allows(CLOSED, OPEN.url) == (False, "")
+    assert is_allowed(READ, PRIVATE.url) == (False, "Disallow: /private/")
+    assert is_allowed(ABSENT, PRIVATE.url) == (True, "")
+    assert is_allowed(CLOSED, OPEN.url) == (False, "")

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.politeness.backoff import Standing
-from beamtrawl.transforms.politeness.host_stats import Tally, add_turn, newest, turn_row
+from beamtrawl.transforms.politeness.backoff import HostState
+from beamtrawl.transforms.politeness.host_stats import Tally, add_turn, newest_row, turn_row
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -14,13 +14,13 @@ def turn(round_: int, *seconds: float, address: str = "192.0.2.1") -> dict:
     """A turn with pages that came after so many seconds each, then a timeout, then a page that is deferred."""
     tally = Tally()
     for second in seconds:
-        tally.request(Outcome.FETCHED, Reply(200, body=b"page", address=address, elapsed=second), NOW)
+        tally.request(Outcome.FETCHED, Reply(200, body=b"page", address=address, elapsed_s=second), NOW)
         tally.visit(Outcome.FETCHED)
-    tally.request(Outcome.TIMEOUT, Reply(trouble=Outcome.TIMEOUT, elapsed=1.0), NOW + timedelta(seconds=9))
+    tally.request(Outcome.TIMEOUT, Reply(failure=Outcome.TIMEOUT, elapsed_s=1.0), NOW + timedelta(seconds=9))
     tally.visit(Outcome.TIMEOUT)
     tally.visit(Outcome.DEFERRED)
-    standing = Standing(failures=1, elapsed=1.0, crawl_delay=5.0)
-    return turn_row("a.test", round_, tally, standing, NOW + timedelta(minutes=round_), "backoff")
+    state = HostState(failures=1, elapsed_s=1.0, crawl_delay=5.0)
+    return turn_row("a.test", round_, tally, state, NOW + timedelta(minutes=round_), "backoff")
 
 
 def test_a_turn_is_a_row():
@@ -65,7 +65,7 @@ def test_the_newest_addresses_are_kept():
 
 def test_a_turn_in_which_nothing_was_asked_keeps_the_last_answer():
     asked = turn(1, 0.003)
-    idle = turn_row("a.test", 2, Tally(), Standing(), None, None)
+    idle = turn_row("a.test", 2, Tally(), HostState(), None, None)
     assert idle["latency_p50_ms"] is None
     assert add_turn(asked, idle)["last_fetched_at"] == asked["last_fetched_at"]
 
@@ -73,16 +73,16 @@ def test_a_turn_in_which_nothing_was_asked_keeps_the_last_answer():
 def test_answer_times_of_any_length_are_counted():
     tally = Tally()
     for seconds in (0.0, 1e-9, 0.00099, 0.001, 59.0, 70.0, 1e6):
-        tally.request(Outcome.FETCHED, Reply(200, elapsed=seconds), NOW)
+        tally.request(Outcome.FETCHED, Reply(200, elapsed_s=seconds), NOW)
     assert (tally.latency[0], tally.latency[1], tally.latency[16], tally.latency[17]) == (3, 1, 1, 2)
 
 
 def test_a_look_up_that_fails_is_a_failure_and_no_request():
     tally = Tally()
-    tally.request(Outcome.DNS_ERROR, Reply(trouble=Outcome.DNS_ERROR), NOW)
+    tally.request(Outcome.DNS_ERROR, Reply(failure=Outcome.DNS_ERROR), NOW)
     assert (tally.requests, tally.failures, tally.last_answer) == (0, 1, None)
 
 
 def test_of_several_rows_the_newest_counts():
-    assert newest([]) is None
-    assert newest([turn(1), turn(3), turn(2)])["round"] == 3
+    assert newest_row([]) is None
+    assert newest_row([turn(1), turn(3), turn(2)])["round"] == 3

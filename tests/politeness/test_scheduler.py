@@ -52,7 +52,10 @@ class Round:
     ) -> None:
         chosen = settings(**changes)
         context = VisitContext(
-            settings=chosen,
+            politeness=chosen.politeness,
+            limits=chosen.limits,
+            fetch=chosen.fetch,
+            traps=chosen.traps,
             identity=Identity.of(chosen.robot),
             round=3,
             deadline=datetime.now(UTC) + timedelta(seconds=seconds),
@@ -161,9 +164,9 @@ def test_robots_known_from_an_earlier_round_are_not_asked_for() -> None:
 # the answer to robots.txt: how the pages' visits end
 ROBOTS = {
     "a server error": (Reply(503), "unreachable_robots"),
-    "no answer": (Reply(trouble=Outcome.TIMEOUT), "unreachable_robots"),
-    "no such name": (Reply(trouble=Outcome.DNS_ERROR, error="a.test: unknown"), "dns_error"),
-    "an address we must not ask": (Reply(trouble=Outcome.BLOCKED_ADDRESS), "blocked_address"),
+    "no answer": (Reply(failure=Outcome.TIMEOUT), "unreachable_robots"),
+    "no such name": (Reply(failure=Outcome.DNS_ERROR, error="a.test: unknown"), "dns_error"),
+    "an address we must not ask": (Reply(failure=Outcome.BLOCKED_ADDRESS), "blocked_address"),
     "forbidden": (Reply(403), "denied_robots"),
     "none": (Reply(410), "fetched"),
     "a redirect to another host": (Reply(301, [("Location", "http://b.test/robots.txt")]), "denied_robots"),
@@ -267,9 +270,9 @@ def test_what_earlier_rounds_know_of_robots_txt() -> None:
         "Beamtrawl",
         now,
     )
-    assert list(known.fresh) == ["http://a.test"]
-    assert list(known.stale) == ["http://b.test"]
-    assert known.fresh["http://a.test"].rules.allows("http://a.test/x")[0]
+    assert list(known.current) == ["http://a.test"]
+    assert list(known.expired) == ["http://b.test"]
+    assert known.current["http://a.test"].rules.allows("http://a.test/x")[0]
 
 
 def test_a_request_that_takes_too_long_is_cut() -> None:
@@ -316,7 +319,7 @@ def test_a_host_keeps_its_client_and_leaves_none_behind() -> None:
 def test_a_visit_is_a_row() -> None:
     def page(url: str, headers: Mapping[str, str]) -> Reply:
         known = headers.get("If-None-Match") == '"v1"' and headers.get("Referer") == "http://b.test/"
-        return Reply(304 if known else 200, [("ETag", '"v2"')], address="192.0.2.1", elapsed=0.25)
+        return Reply(304 if known else 200, [("ETag", '"v2"')], address="192.0.2.1", elapsed_s=0.25)
 
     url = "http://a.test/x"
     round_ = Round(Servers({url: page}))
@@ -357,7 +360,7 @@ def turns(events: list[Event]) -> dict[str, dict[str, Any]]:
 
 
 def test_a_turn_says_how_it_went_and_when_the_host_may_be_asked_again() -> None:
-    servers = Servers({"http://a.test/1": Reply(503, [("Retry-After", "3600")], b"busy", elapsed=0.5)})
+    servers = Servers({"http://a.test/1": Reply(503, [("Retry-After", "3600")], b"busy", elapsed_s=0.5)})
     events = Round(servers, pages("a.test", 4)).run()
     row = turns(events)["a.test"]
     assert (row["visits"], row["requests"], row["fetched"], row["failures"]) == (4, 3, 1, 1)
@@ -379,7 +382,7 @@ def test_a_host_that_asks_for_a_short_rest_gets_it_in_the_same_round() -> None:
 
 
 def test_a_host_that_never_answers_is_dead_after_some_tries() -> None:
-    servers = Servers({"*": Reply(trouble=Outcome.CONNECT_ERROR)})
+    servers = Servers({"*": Reply(failure=Outcome.CONNECT_ERROR)})
     events = Round(servers, pages("a.test", 9), politeness__dead_after=2, politeness__backoff=0.01).run()
     assert list(outcomes(events).values()) == ["connect_error"] * 2 + ["deferred"] * 7
     assert turns(events)["a.test"]["held_by"] == "dead"
@@ -403,7 +406,7 @@ def test_an_unreachable_robots_txt_holds_the_host() -> None:
 
 
 def test_a_host_rests_for_as_long_as_its_last_answer_took() -> None:
-    servers = Servers({"*": Reply(200, elapsed=0.2)})
+    servers = Servers({"*": Reply(200, elapsed_s=0.2)})
     Round(servers, pages("a.test", 3), politeness__response_factor=1.0).run()
     starts = [request.started for request in servers.requests[1:]]
     assert all(b - a >= 0.2 for a, b in itertools.pairwise(starts))
@@ -545,6 +548,6 @@ def test_servers_that_take_long_do_not_hold_up_the_others() -> None:
 
 
 def test_a_host_is_not_asked_when_its_answer_would_come_too_late() -> None:
-    servers = Servers({"*": Reply(200, elapsed=60.0)})
+    servers = Servers({"*": Reply(200, elapsed_s=60.0)})
     ends = outcomes(Round(servers, pages("a.test", 3), seconds=30.0).run())
     assert list(ends.values()) == ["fetched", "deferred", "deferred"]

@@ -13,7 +13,7 @@ import pytest
 
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.plugins import PluginError
-from beamtrawl.transforms.politeness.host_queue import Manners
+from beamtrawl.transforms.politeness.host_queue import BrowserRules
 from beamtrawl.transforms.rendering.chromium import MAX_REQUESTS, Scripts, render
 from beamtrawl.transforms.settings import Fetch, Settings
 from tests.support.command_line import failure
@@ -55,13 +55,13 @@ class Rendered:
     def __init__(self, pages: dict[str, Reply | Page], forbidden: str = "", rest: float = 0.0, **fetch) -> None:
         self.servers = Servers({"*": Reply(404), **{f"http://a.test{path}": reply for path, reply in pages.items()}})
         self.rests: list[float] = []
-        manners = Manners(lambda url: not forbidden or forbidden not in url, self._rest)
+        browser_rules = BrowserRules(lambda url: not forbidden or forbidden not in url, self._rest)
         self._seconds = rest
         settings = Settings(fetch=dataclasses.replace(Fetch(), **fetch))
-        self.client = render(settings)(self.servers.open_client(manners), manners)
+        self.client = render(settings)(self.servers.open_client(browser_rules), browser_rules)
 
-    def _rest(self, elapsed: float) -> float:
-        self.rests.append(elapsed)
+    def _rest(self, elapsed_s: float) -> float:
+        self.rests.append(elapsed_s)
         return self._seconds
 
     @property
@@ -111,7 +111,7 @@ MADE = {
 def test_what_scripts_make_is_in_the_page(pages, text, asked):
     reply, found = rendered(pages)
     assert text in reply.body.decode()
-    assert (reply.status, reply.error, reply.trouble) == (200, None, None)
+    assert (reply.status, reply.error, reply.failure) == (200, None, None)
     assert sorted(reply.headers) == sorted([("Content-Type", "text/html; charset=utf-8"), ("ETag", '"2"')])
     assert found == ["/", *asked]
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.politeness.host_queue import Manners
+from beamtrawl.transforms.politeness.host_queue import BrowserRules
 from tests.support.web import Request
 
 PAGE = Reply(200, [("Content-Type", "text/html")], b"<p>herring")
@@ -31,7 +31,7 @@ class Servers:
         self.requests: list[Request] = []
         self.clients: list[FakeClient] = []
 
-    def open_client(self, manners: Manners) -> "FakeClient":
+    def open_client(self, browser_rules: BrowserRules) -> "FakeClient":
         self.clients.append(FakeClient(self))
         return self.clients[-1]
 
@@ -57,7 +57,7 @@ class FakeClient:
         self._cut.clear()
         page = self._servers.page(url)
         if isinstance(page, Wait):
-            reply = Reply(trouble=Outcome.TIMEOUT) if self._cut.wait(page.seconds) else PAGE
+            reply = Reply(failure=Outcome.TIMEOUT) if self._cut.wait(page.seconds) else PAGE
         else:
             reply = page if isinstance(page, Reply) else page(url, headers)
         parts = urlsplit(url)

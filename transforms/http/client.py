@@ -17,7 +17,7 @@ from . import media_types
 from .address_guard import BlockedAddress, Resolver, connect, is_loopback
 from .connect import Dialer, OpenSocket, Proxy, refused, through
 from .deadline_socket import Exchange
-from .errors import TOO_SLOW, Trouble, trouble
+from .errors import TOO_SLOW, RequestError, request_error
 from .reply import Reply, wanted
 from .request_headers import own_headers
 from .requests_transport import ThroughRequests
@@ -31,7 +31,7 @@ _REDIRECT_BODY = 65_536  # nobody reads it; but a short one leaves the connectio
 
 
 class Client(Protocol):
-    """Asks one host. Never raises for what a server does: trouble is in the Reply."""
+    """Asks one host. Never raises for what a server does: failures are in the Reply."""
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
         """The reply; the body of an unwanted media type is not read, unless any will do."""
@@ -109,14 +109,14 @@ class HostClient:
             names = {name.lower() for name in own}
             headers = {name: value for name, value in headers.items() if name.lower() not in names} | own
         reply = self._ask(url, headers, any_type)
-        if (reply.trouble, reply.status, exchange.kept) == (Outcome.CONNECT_ERROR, None, True):
+        if (reply.failure, reply.status, exchange.kept) == (Outcome.CONNECT_ERROR, None, True):
             # The server closed a connection that was kept, as it may at any time (RFC 9112, 9.5).
             reply = self._ask(url, headers, any_type)
         if exchange.was_cut:  # an answer that was cut may look like a short one
-            reply = Reply(trouble=Outcome.TIMEOUT, error=TOO_SLOW)
+            reply = Reply(failure=Outcome.TIMEOUT, error=TOO_SLOW)
             self.close()
         address = exchange.line.address if exchange.line else None
-        return reply._replace(address=address, elapsed=exchange.elapsed())
+        return reply._replace(address=address, elapsed_s=exchange.elapsed_s())
 
     def abort(self) -> None:
         self._exchange.cut()
@@ -132,23 +132,23 @@ class HostClient:
     def _ask(self, url: str, headers: Mapping[str, str], any_type: bool) -> Reply:
         try:
             answer = self._transport.ask(url, headers)
-        except _TROUBLES as error:
+        except _ERRORS as error:
             self._transport.close()
-            return _failed(trouble(error))
+            return _failed(request_error(error))
         body = Body(b"")
         try:
             if answer.status == 407 and self._dialer.proxy:
                 return _failed(refused(answer.status))
             is_page = answer.status < 300 and answer.status != 206  # a part was never asked for
             if is_page and not any_type and not wanted(answer.fields, self._types):
-                return Reply(answer.status, answer.fields, trouble=Outcome.UNWANTED_TYPE, error=_UNWANTED)
+                return Reply(answer.status, answer.fields, failure=Outcome.UNWANTED_TYPE, error=_UNWANTED)
             body = self._read(answer)
             self._held = body.held
         finally:
             answer.close()
             if not body.ended:
                 self._transport.close()
-        reply = _failed(body.trouble) if body.trouble else Reply()
+        reply = _failed(body.failure) if body.failure else Reply()
         return reply._replace(status=answer.status, headers=answer.fields, body=body.data, truncated=body.truncated)
 
     def _read(self, answer: Answer) -> Body:
@@ -163,8 +163,8 @@ class HostClient:
         self._room.take(count, self._exchange.patience(self._fetch.total_timeout))
 
 
-_TROUBLES = (Trouble, OSError, http.client.HTTPException, urllib3.exceptions.HTTPError, requests.RequestException)
+_ERRORS = (RequestError, OSError, http.client.HTTPException, urllib3.exceptions.HTTPError, requests.RequestException)
 
 
-def _failed(trouble: Trouble) -> Reply:
-    return Reply(trouble=trouble.outcome, error=trouble.text)
+def _failed(error: RequestError) -> Reply:
+    return Reply(failure=error.outcome, error=error.text)

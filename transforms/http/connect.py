@@ -16,7 +16,7 @@ from ..settings import Fetch
 from ..urls.canonical import host
 from .address_guard import BlockedAddress, Network, blocked, connect, is_loopback, literal_loopback
 from .deadline_socket import Exchange, Line
-from .errors import Trouble, trouble
+from .errors import RequestError, request_error
 from .request_headers import basic
 from .response_head import read_head
 
@@ -78,7 +78,9 @@ def through(proxy: Proxy, allowed: Sequence[Network], public: bool) -> OpenSocke
         try:
             return connect(proxy.host, proxy.port, timeout, _ANYWHERE)[0], None
         except OSError as error:
-            raise Trouble(Outcome.CONNECT_ERROR, f"the proxy cannot be reached: {trouble(error).text}") from error
+            raise RequestError(
+                Outcome.CONNECT_ERROR, f"the proxy cannot be reached: {request_error(error).text}"
+            ) from error
 
     return open_socket
 
@@ -101,13 +103,13 @@ class Dialer:
         self.proxy = Proxy.of(fetch.proxy)
 
     def dial(self, origin: Origin) -> Line:
-        """A connection on which requests for the origin can be sent; any failure is a Trouble."""
+        """A connection on which requests for the origin can be sent; any failure is a RequestError."""
         limit = self._fetch.connect_timeout
         self._exchange.line, self._exchange.kept = None, False
         try:
             sock, address = self._open_socket(origin.host, origin.port, self._exchange.patience(limit))
         except OSError as error:
-            raise trouble(error) from error
+            raise request_error(error) from error
         self._exchange.connected()
         line = Line(sock, address, self._exchange)
         try:
@@ -115,7 +117,7 @@ class Dialer:
                 if self.proxy:
                     self._tunnel(line, self.proxy, origin)
                 line.secure(tls_context(self._fetch.verify_tls), origin.host, limit)
-        except Trouble:
+        except RequestError:
             line.close()
             raise
         return line
@@ -138,9 +140,9 @@ class Dialer:
             raise refused(status)
 
 
-def refused(status: int) -> Trouble:
+def refused(status: int) -> RequestError:
     """What it means that a proxy does not do as it is told: nothing is known of the host."""
-    return Trouble(Outcome.CONNECT_ERROR, f"the proxy refuses with status {status}")
+    return RequestError(Outcome.CONNECT_ERROR, f"the proxy refuses with status {status}")
 
 
 @functools.cache

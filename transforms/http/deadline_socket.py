@@ -11,7 +11,7 @@ from typing import Any
 from urllib3.util import wait_for_read
 
 from ..outcomes import Outcome
-from .errors import TOO_SLOW, Trouble, trouble
+from .errors import TOO_SLOW, RequestError, request_error
 
 
 class Exchange:
@@ -36,23 +36,23 @@ class Exchange:
         """The host is there: what the look-up of its name and the way to it took is no sign of how busy it is."""
         self._started = self._clock()
 
-    def elapsed(self) -> float:
+    def elapsed_s(self) -> float:
         """Seconds since the request could be sent, or since it began if it never could."""
         return self._clock() - self._started
 
     def patience(self, limit: float | None = None) -> float:
-        """Seconds to wait for the next byte, or for `limit` at most; Trouble if the time for all is over."""
+        """Seconds to wait for the next byte, or for `limit` at most; RequestError if the time for all is over."""
         remaining = self._deadline - self._clock()
         if remaining <= 0 or self.was_cut:
-            raise Trouble(Outcome.TIMEOUT, TOO_SLOW)
+            raise RequestError(Outcome.TIMEOUT, TOO_SLOW)
         return min(self._read_timeout if limit is None else limit, remaining)
 
-    def failure(self, error: OSError) -> Trouble:
+    def failure(self, error: OSError) -> RequestError:
         """What it means that a read or a write failed."""
         if not isinstance(error, TimeoutError):
-            return trouble(error)
+            return request_error(error)
         over = self._clock() >= self._deadline
-        return Trouble(Outcome.TIMEOUT, TOO_SLOW if over else f"nothing came for {self._read_timeout:g} seconds")
+        return RequestError(Outcome.TIMEOUT, TOO_SLOW if over else f"nothing came for {self._read_timeout:g} seconds")
 
     def cut(self) -> None:
         """End the request, from another thread."""
@@ -62,7 +62,7 @@ class Exchange:
 
 
 class Line:
-    """As much of a socket as HTTP libraries use. Whatever fails on it is a Trouble.
+    """As much of a socket as HTTP libraries use. Whatever fails on it is a RequestError.
 
     Each read and write waits no longer than the request under way may: requests' own limits are for single reads,
     and a server that sends a byte now and then never exceeds them (FINDINGS, "requests").
@@ -77,7 +77,7 @@ class Line:
     def secure(self, context: ssl.SSLContext, host: str, limit: float) -> None:
         """Speak TLS from here on, with a server that can prove to be `host` (a name, or an address without brackets).
 
-        Trouble if it cannot, or if that takes more than `limit` seconds.
+        RequestError if it cannot, or if that takes more than `limit` seconds.
         """
         try:
             host.encode("idna")  # what TLS does with it, too, but only after it has taken the socket over
@@ -85,11 +85,11 @@ class Line:
             self._sock = context.wrap_socket(self._sock, server_hostname=host, do_handshake_on_connect=False)
             self._sock.do_handshake()
         except TimeoutError as error:
-            raise Trouble(Outcome.TIMEOUT, "the handshake of TLS took too long") from error
+            raise RequestError(Outcome.TIMEOUT, "the handshake of TLS took too long") from error
         except OSError as error:
-            raise trouble(error) from error
+            raise request_error(error) from error
         except ValueError as error:  # a name that TLS cannot carry
-            raise Trouble(Outcome.TLS_ERROR, f"{host}: {error}") from error
+            raise RequestError(Outcome.TLS_ERROR, f"{host}: {error}") from error
 
     def sendall(self, data: bytes) -> None:
         self._exchange.line = self

@@ -23,7 +23,7 @@ _OUTCOMES: tuple[tuple[type[BaseException] | UnionType, Outcome], ...] = (
 )
 
 
-class Trouble(Exception):
+class RequestError(Exception):
     """A request that came to nothing, or to less than it should; the text is one line, and holds no secret.
 
     Neither an OSError nor an HTTPException, so that no library between us and the socket takes it for its own.
@@ -35,11 +35,11 @@ class Trouble(Exception):
         self.text = text
 
 
-def trouble(error: Exception) -> Trouble:
-    """The trouble that an exception of a socket, of TLS or of an HTTP library means; a Trouble is one already."""
-    if isinstance(error, Trouble):
+def request_error(error: Exception) -> RequestError:
+    """The trouble that an exception of a socket, of TLS or of an HTTP library means; a RequestError is one already."""
+    if isinstance(error, RequestError):
         return error
     if isinstance(error.__cause__, BlockedAddress):  # a resolver that refuses looks like one that fails
         error = error.__cause__
     outcome = next((end for kind, end in _OUTCOMES if isinstance(error, kind)), Outcome.BAD_RESPONSE)
-    return Trouble(outcome, (str(error) or type(error).__name__).splitlines()[0][:300])
+    return RequestError(outcome, (str(error) or type(error).__name__).splitlines()[0][:300])

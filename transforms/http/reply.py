@@ -18,15 +18,15 @@ _CLOCK_ERROR = timedelta(days=1)  # a time zone too many, but not another year
 
 
 class Reply(NamedTuple):
-    """What came of one request. `trouble` says why there is no answer (`status` is None), or none that is wanted."""
+    """What came of one request. `failure` says why there is no answer (`status` is None), or none that is wanted."""
 
     status: int | None = None
     headers: Headers = ()
     body: bytes = b""
     truncated: bool = False
     address: str | None = None
-    elapsed: float = 0.0  # seconds
-    trouble: Outcome | None = None
+    elapsed_s: float = 0.0  # seconds
+    failure: Outcome | None = None
     error: str | None = None
 
 
@@ -48,8 +48,8 @@ def wanted(headers: Headers, types: Collection[str]) -> bool:
 
 def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:
     """How a visit of a URL ended; a code that we do not know counts as its class says (RFC 9110, 15)."""
-    if reply.trouble:
-        return reply.trouble
+    if reply.failure:
+        return reply.failure
     status = reply.status or 0
     if status == 304:
         return Outcome.NOT_MODIFIED if conditional else Outcome.BAD_RESPONSE

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from ..outcomes import Outcome
-from .errors import Trouble
+from .errors import RequestError
 from .response_head import framing, read_head
 
 _CHUNK_LINE = 16_384  # the size of a chunk, and extensions that nobody uses
@@ -13,7 +13,7 @@ _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?\n")
 
 
 class Response(http.client.HTTPResponse):
-    """The response of a connection of http.client or urllib3. Its body is to be read by `read1`; raises Trouble."""
+    """A response on a connection of http.client or urllib3; `read1` reads its body. Raises RequestError."""
 
     def __init__(self, *args: Any, limit: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -39,7 +39,7 @@ class Response(http.client.HTTPResponse):
         else:
             data = self.fp.read1(min(n, left)) if left else b""
             if left and not data:
-                raise Trouble(Outcome.BAD_RESPONSE, "the body ends too early")
+                raise RequestError(Outcome.BAD_RESPONSE, "the body ends too early")
             left -= len(data)
             if self.chunked:
                 self.chunk_left = left
@@ -52,17 +52,17 @@ class Response(http.client.HTTPResponse):
     def _next_chunk(self) -> int:
         """The size of the next chunk; 0 after the last one."""
         if self.chunk_left == 0 and self.fp.readline(2) not in (b"\r\n", b"\n"):
-            raise Trouble(Outcome.BAD_RESPONSE, "a chunk does not end where it should")
+            raise RequestError(Outcome.BAD_RESPONSE, "a chunk does not end where it should")
         line = self.fp.readline(_CHUNK_LINE)
         if len(line) == _CHUNK_LINE:
-            raise Trouble(Outcome.TOO_LONG, "the size of a chunk is not to be found")
+            raise RequestError(Outcome.TOO_LONG, "the size of a chunk is not to be found")
         if not (match := _CHUNK_SIZE.fullmatch(line)):
-            raise Trouble(Outcome.BAD_RESPONSE, "a chunk of no size" if line else "the chunks end too early")
+            raise RequestError(Outcome.BAD_RESPONSE, "a chunk of no size" if line else "the chunks end too early")
         if size := int(match[1], 16):
             return size
         limit = self._limit
         while (line := self.fp.readline(limit + 1)) not in (b"\r\n", b"\n", b""):
             if len(line) > limit:
-                raise Trouble(Outcome.TOO_LONG, "what follows the last chunk is too long")
+                raise RequestError(Outcome.TOO_LONG, "what follows the last chunk is too long")
             limit -= len(line)
         return 0

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from urllib3.exceptions import HTTPError
 
 from ..outcomes import Outcome
-from .errors import Trouble, trouble
+from .errors import RequestError, request_error
 
 _CHUNK = 65_536
 _COMPRESSED_CHUNK = 16_384  # zlib copies what follows a member: with many of them in one piece, again and again
@@ -23,7 +23,7 @@ class Body(NamedTuple):
     data: bytes
     truncated: bool = False  # there was more than may be
     ended: bool = False  # nothing of it is left on the connection
-    trouble: Trouble | None = None
+    failure: RequestError | None = None
     held: int = 0  # bytes of the room that it takes
 
 
@@ -35,10 +35,10 @@ class Room:
         self._changed = threading.Condition()
 
     def take(self, count: int, patience: float) -> None:
-        """Take so many bytes, waiting at most so many seconds; Trouble if others have them for longer."""
+        """Take so many bytes, waiting at most so many seconds; RequestError if others have them for longer."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._free >= count, patience):
-                raise Trouble(Outcome.TIMEOUT, "other bodies took all the memory that there is for them")
+                raise RequestError(Outcome.TIMEOUT, "other bodies took all the memory that there is for them")
             self._free -= count
 
     def give_back(self, count: int) -> None:
@@ -84,22 +84,22 @@ def read_body(
     codings = [coding for part in encoding.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
     if len(codings) > 1 or not set(codings) <= {"gzip", "x-gzip", "deflate"}:
         text = f"content-encoding {encoding[:40]} was not asked for"
-        return Body(b"", trouble=Trouble(Outcome.BAD_RESPONSE, text))
+        return Body(b"", failure=RequestError(Outcome.BAD_RESPONSE, text))
     inflate = _Inflate() if codings else None
     data, came = bytearray(), 0  # not a list of parts: a byte each, they would take fifty times their size
-    failure: Trouble | None = None
+    failure: RequestError | None = None
     try:
         while len(data) <= limit and not (inflate and inflate.over):
             chunk = read(_COMPRESSED_CHUNK if inflate else _CHUNK)
             if not chunk:
                 if inflate and came and not inflate.complete:
-                    raise Trouble(Outcome.BAD_RESPONSE, "the compressed body ends too early")
+                    raise RequestError(Outcome.BAD_RESPONSE, "the compressed body ends too early")
                 return Body(bytes(data), ended=True, held=len(data))
             if pace.too_slow(len(chunk), clock()):
-                raise Trouble(Outcome.TIMEOUT, "the body came slower than fetch.min_rate")
+                raise RequestError(Outcome.TIMEOUT, "the body came slower than fetch.min_rate")
             came += len(chunk)
             if came > limit + _CHUNK and len(data) <= limit and inflate:  # nearly all of it is wrapping
-                raise Trouble(Outcome.TOO_LONG, "the compressed body is longer than fetch.max_body_bytes")
+                raise RequestError(Outcome.TOO_LONG, "the compressed body is longer than fetch.max_body_bytes")
             most = min(limit + 1 - len(data), _EXPANSION * len(chunk)) if inflate else len(chunk)
             before = len(data)
             take(most)
@@ -107,11 +107,11 @@ def read_body(
                 data += inflate(chunk, limit + 1 - before) if inflate else chunk
             finally:
                 give_back(most - (len(data) - before))
-    except (Trouble, HTTPException, HTTPError) as error:
-        failure = trouble(error)
+    except (RequestError, HTTPException, HTTPError) as error:
+        failure = request_error(error)
     except zlib.error as error:
-        failure = Trouble(Outcome.BAD_RESPONSE, str(error))
-    return Body(bytes(data[:limit]), truncated=len(data) > limit, trouble=failure, held=len(data))
+        failure = RequestError(Outcome.BAD_RESPONSE, str(error))
+    return Body(bytes(data[:limit]), truncated=len(data) > limit, failure=failure, held=len(data))
 
 
 def gunzip(data: bytes, limit: int) -> bytes:

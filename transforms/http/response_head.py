@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..outcomes import Outcome
-from .errors import Trouble
+from .errors import RequestError
 
 _MOST_LINES = 256
 _MOST_INTERIM = 100  # answers before the answer: 100 Continue, 102 Processing, 103 Early Hints
@@ -35,18 +35,18 @@ class Framing(NamedTuple):
 def read_head(readline: Callable[[int], bytes], limit: int) -> Head:
     """The head of an answer of at most `limit` bytes, with all interim answers before it (RFC 9110, 15.2).
 
-    Trouble: connect_error if nothing comes at all, too_long beyond the limit or 256 lines, else bad_response. Lines
-    that are no headers are passed over, as browsers do.
+    Raises RequestError: connect_error if nothing arrives, too_long beyond the limit or 256 lines, else bad_response.
+    Lines that are not headers are skipped, as browsers do.
     """
     for _ in range(1 + _MOST_INTERIM):
         line = readline(limit + 1)
         if not line:
-            raise Trouble(Outcome.CONNECT_ERROR, "the server hung up without an answer")
+            raise RequestError(Outcome.CONNECT_ERROR, "the server hung up without an answer")
         if not line.startswith(b"HTTP/"):
-            raise Trouble(Outcome.BAD_RESPONSE, "the answer does not begin as HTTP does")
+            raise RequestError(Outcome.BAD_RESPONSE, "the answer does not begin as HTTP does")
         limit -= _checked(line, limit)
         if not (match := _STATUS_LINE.fullmatch(line)):
-            raise Trouble(Outcome.BAD_RESPONSE, "the answer begins with a status line that is none")
+            raise RequestError(Outcome.BAD_RESPONSE, "the answer begins with a status line that is none")
         status = int(match[2])
         fields: list[tuple[str, str]] = []
         for _ in range(_MOST_LINES + 1):
@@ -56,10 +56,10 @@ def read_head(readline: Callable[[int], bytes], limit: int) -> Head:
                 break
             _add(fields, line.decode("latin-1"))
         else:
-            raise Trouble(Outcome.TOO_LONG, f"the head of the answer has more than {_MOST_LINES} lines")
+            raise RequestError(Outcome.TOO_LONG, f"the head of the answer has more than {_MOST_LINES} lines")
         if status >= 200 or status == 101:
             return Head(status, 10 if match[1] == b"0" else 11, fields)
-    raise Trouble(Outcome.BAD_RESPONSE, f"more than {_MOST_INTERIM} interim answers")
+    raise RequestError(Outcome.BAD_RESPONSE, f"more than {_MOST_INTERIM} interim answers")
 
 
 def framing(head: Head) -> Framing:
@@ -75,25 +75,25 @@ def framing(head: Head) -> Framing:
     lengths = set(found["content-length"])
     codings = [coding for coding in found["transfer-encoding"] if coding not in ("", "identity")]
     if codings not in ([], ["chunked"]):
-        raise Trouble(Outcome.BAD_RESPONSE, "a transfer-encoding that was not asked for")
+        raise RequestError(Outcome.BAD_RESPONSE, "a transfer-encoding that was not asked for")
     if codings:
         return Framing(True, None, closes or bool(lengths))  # the length is a lie, and maybe meant as one
     if len(lengths) > 1:
-        raise Trouble(Outcome.BAD_RESPONSE, "several values of content-length")
+        raise RequestError(Outcome.BAD_RESPONSE, "several values of content-length")
     if not lengths:
         return Framing(False, None, True)
     length = lengths.pop()
     if not _LENGTH.fullmatch(length):
-        raise Trouble(Outcome.BAD_RESPONSE, "a content-length that is no number")
+        raise RequestError(Outcome.BAD_RESPONSE, "a content-length that is no number")
     return Framing(False, int(length), closes)
 
 
 def _checked(line: bytes, limit: int) -> int:
     """The length of a line that is whole."""
     if len(line) > limit:
-        raise Trouble(Outcome.TOO_LONG, "the head of the answer is longer than fetch.max_header_bytes")
+        raise RequestError(Outcome.TOO_LONG, "the head of the answer is longer than fetch.max_header_bytes")
     if not line.endswith(b"\n"):
-        raise Trouble(Outcome.BAD_RESPONSE, "the head of the answer ends too early")
+        raise RequestError(Outcome.BAD_RESPONSE, "the head of the answer ends too early")
     return len(line)
 
 

@@ -21,7 +21,7 @@ class Answer(Protocol):
     fields: list[tuple[str, str]]  # the headers, in order
 
     def read1(self, n: int) -> bytes:
-        """What there is of the body, as it came, at most so many bytes; b"" at its end. Raises Trouble."""
+        """What there is of the body, as it came, at most so many bytes; b"" at its end. Raises RequestError."""
 
     def close(self) -> None: ...
 
@@ -30,7 +30,7 @@ class Transport(Protocol):
     """Keeps connections to the origins of a host."""
 
     def ask(self, url: str, headers: Mapping[str, str]) -> Answer:
-        """The answer to a GET of a canonical URL, with these headers and no others. Raises Trouble."""
+        """The answer to a GET of a canonical URL, with these headers and no others. Raises RequestError."""
 
     def close(self) -> None:
         """Hang up. After an answer that was not read to its end, this is needed."""

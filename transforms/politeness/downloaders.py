@@ -8,9 +8,9 @@ from ..http.client import Client, opener
 from ..http.reply import Reply
 from ..settings import Settings, downloader
 from ..urls.canonical import host
-from .host_queue import Manners
+from .host_queue import BrowserRules
 
-Open = Callable[[Client, Manners], Client]
+Open = Callable[[Client, BrowserRules], Client]
 """Makes a client for a host, on top of the one that fetches all the rest."""
 
 Downloader = Callable[[Settings], Open]
@@ -21,9 +21,9 @@ it, and once for each bundle of hosts."""
 class Through:
     """A Client that asks through another one; what a subclass does not do is the other's."""
 
-    def __init__(self, client: Client, manners: Manners) -> None:
+    def __init__(self, client: Client, browser_rules: BrowserRules) -> None:
         self.client = client
-        self.manners = manners
+        self.browser_rules = browser_rules
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
         return self.client.get(url, headers, any_type)
@@ -81,15 +81,15 @@ def open_downloaders(settings: Settings) -> list[tuple[str, Open]]:
 
 def client_opener(
     settings: Settings, public: bool, types: frozenset[str], resolver: Resolver
-) -> Callable[[Manners], Client]:
+) -> Callable[[BrowserRules], Client]:
     """What opens a client for a host: that of `client.opener`, below the downloaders of the crawl."""
     open_direct = opener(settings.fetch, public, types, resolver)
     opens = open_downloaders(settings)
 
-    def open_client(manners: Manners) -> Client:
+    def open_client(browser_rules: BrowserRules) -> Client:
         direct = open_direct()
         if not opens:
             return direct
-        return _Chosen([*((what, open_(direct, manners)) for what, open_ in opens), ("", direct)])
+        return _Chosen([*((what, open_(direct, browser_rules)) for what, open_ in opens), ("", direct)])
 
     return open_client

@@ -12,11 +12,11 @@ from ..robots.rules import Verdict
 from ..settings import Politeness
 from ..urls.canonical import domain, origin
 from ..urls.canonical import host as host_of
-from .backoff import Standing, usual_rest
+from .backoff import HostState, usual_rest
 from .host_stats import Tally
 
 
-class AskRobots(NamedTuple):
+class FetchRobots(NamedTuple):
     """Fetch robots.txt of the next URL's origin."""
 
     origin: str
@@ -56,13 +56,13 @@ class HostTurn:
     queue: deque[Due]
     robots: dict[str, Robots] = dataclasses.field(default_factory=dict)  # by origin
     last_good: dict[str, Robots] = dataclasses.field(default_factory=dict)  # expired: if a new one cannot be had
-    standing: Standing = dataclasses.field(default_factory=Standing)
+    state: HostState = dataclasses.field(default_factory=HostState)
     ready_at: float = 0.0
     held_by: str | None = None
     ends_at: float = float("inf")  # when its time in this round is over
     search: "RobotsSearch | None" = None  # while its robots.txt is sought
-    errands: "deque[Errand]" = dataclasses.field(default_factory=deque)
-    in_line: bool = False  # or being asked: either way it will come to its turn
+    delegated: "deque[DelegatedRobotsFetch]" = dataclasses.field(default_factory=deque)
+    is_scheduled: bool = False  # or being asked: either way it will come to its turn
     tally: Tally = dataclasses.field(default_factory=Tally)
 
     @property
@@ -71,34 +71,34 @@ class HostTurn:
         return self.search is not None and host_of(self.search.url) != self.host
 
 
-class Errand(NamedTuple):
+class DelegatedRobotsFetch(NamedTuple):
     """A robots.txt to be had from this host on behalf of another, whose own one was moved here."""
 
     search: RobotsSearch
     sender: HostTurn
 
 
-class Manners(NamedTuple):
+class BrowserRules(NamedTuple):
     """What has to be kept to by who asks a host for more than the visit of a page, as a browser does."""
 
     allows: Callable[[str], bool]  # whether robots.txt lets a canonical URL of the host be asked for
     rest: Callable[[float], float]  # seconds to wait after an answer that took so many
 
 
-def manners(turn: HostTurn, politeness: Politeness) -> Manners:
-    """The manners for a host, by what is known of it when they are called for."""
+def browser_rules(turn: HostTurn, politeness: Politeness) -> BrowserRules:
+    """The browser_rules for a host, by what is known of it when they are called for."""
 
     def allowed(url: str) -> bool:
         robots = turn.robots.get(origin(url))
-        return robots is not None and robots.verdict is not Verdict.UNREACHABLE and allows(robots, url)[0]
+        return robots is not None and robots.verdict is not Verdict.UNREACHABLE and is_allowed(robots, url)[0]
 
-    def rest(elapsed: float) -> float:
-        return usual_rest(dataclasses.replace(turn.standing, elapsed=elapsed), politeness).seconds
+    def rest(elapsed_s: float) -> float:
+        return usual_rest(dataclasses.replace(turn.state, elapsed_s=elapsed_s), politeness).seconds
 
-    return Manners(allowed, rest)
+    return BrowserRules(allowed, rest)
 
 
-def lane_name(host: str, scope: str, addresses: Sequence[str] = ()) -> str:
+def shared_queue_name(host: str, scope: str, addresses: Sequence[str] = ()) -> str:
     """The name of the queue that a host takes: its own, its registered domain's, or that of its least address."""
     if scope == "domain":
         return domain(host)
@@ -107,7 +107,7 @@ def lane_name(host: str, scope: str, addresses: Sequence[str] = ()) -> str:
 
 def next_action(
     head: Due | None, origin: str, robots: Robots | None, ready_at: float, now: float, deadline: float
-) -> AskRobots | Visit | Answer | Wait | Done:
+) -> FetchRobots | Visit | Answer | Wait | Done:
     """What a host's queue wants at this moment.
 
     `robots` is what is known of the first URL's origin. robots.txt comes before anything else on an origin
@@ -120,19 +120,19 @@ def next_action(
     if robots is not None:
         if robots.verdict is Verdict.UNREACHABLE:
             # A name that leads nowhere, or where we must not go, says so; all else may be robots.txt alone.
-            told = robots.trouble in (Outcome.DNS_ERROR, Outcome.BLOCKED_ADDRESS)
-            return Answer(head, robots.trouble if robots.trouble and told else Outcome.UNREACHABLE_ROBOTS)
-        allowed, rule = allows(robots, head.url)
+            is_reported = robots.failure in (Outcome.DNS_ERROR, Outcome.BLOCKED_ADDRESS)
+            return Answer(head, robots.failure if robots.failure and is_reported else Outcome.UNREACHABLE_ROBOTS)
+        allowed, rule = is_allowed(robots, head.url)
         if not allowed:
             return Answer(head, Outcome.DENIED_ROBOTS, rule)
     if ready_at >= deadline:
         return Answer(head, Outcome.DEFERRED)
     if ready_at > now:
         return Wait(ready_at)
-    return AskRobots(origin, head.depth) if robots is None else Visit(head, rule)
+    return FetchRobots(origin, head.depth) if robots is None else Visit(head, rule)
 
 
-def allows(robots: Robots, url: str) -> tuple[bool, str]:
+def is_allowed(robots: Robots, url: str) -> tuple[bool, str]:
     """Whether a URL may be fetched, and the rule that says so; not for an unreachable robots.txt."""
     if robots.rules is not None:
         return robots.rules.allows(url)

@@ -2,13 +2,14 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import cast
 
 from ..http.reply import Reply
 from ..outcomes import REQUESTED, Outcome
-from .backoff import TROUBLE, Standing
+from ..storage.schemas import HostRow
+from .backoff import HOST_FAILURES, HostState
 
 _BUCKETS = 18  # of answer times: below 1, 2, 4, … milliseconds; the last holds all beyond a minute
 _MOST_ADDRESSES = 8
@@ -23,7 +24,7 @@ class Tally:
     fetched: int = 0
     failures: int = 0
     bytes: int = 0
-    elapsed: float = 0.0  # seconds, summed over the requests
+    elapsed_s: float = 0.0  # seconds, summed over the requests
     latency: list[int] = dataclasses.field(default_factory=lambda: [0] * _BUCKETS)
     addresses: dict[str, None] = dataclasses.field(default_factory=dict)
     last_answer: datetime | None = None
@@ -37,10 +38,10 @@ class Tally:
         """Count what was asked of the host."""
         if outcome in REQUESTED:
             self.requests += 1
-            self.elapsed += reply.elapsed
-            self.latency[_bucket(reply.elapsed * 1000)] += 1
+            self.elapsed_s += reply.elapsed_s
+            self.latency[_bucket(reply.elapsed_s * 1000)] += 1
             self.last_answer = now
-        self.failures += outcome in TROUBLE
+        self.failures += outcome in HOST_FAILURES
         self.bytes += len(reply.body)
         if reply.address:
             self.addresses[reply.address] = None
@@ -51,10 +52,10 @@ def _bucket(milliseconds: float) -> int:
 
 
 def turn_row(
-    host: str, round_: int, tally: Tally, standing: Standing, not_before: datetime | None, held_by: str | None
-) -> dict[str, Any]:
+    host: str, round_: int, tally: Tally, state: HostState, not_before: datetime | None, held_by: str | None
+) -> HostRow:
     """The row of table turns for a host's turn: the columns of table hosts, for this round alone."""
-    return {
+    row = {
         "host": host,
         "round": round_,
         "visits": tally.visits,
@@ -62,44 +63,48 @@ def turn_row(
         "fetched": tally.fetched,
         "failures": tally.failures,
         "bytes": tally.bytes,
-        "elapsed_ms": tally.elapsed * 1000,
+        "elapsed_ms": tally.elapsed_s * 1000,
         "last_fetched_at": tally.last_answer,
         "latency": tally.latency,
         **_percentiles(tally.latency),
         "addresses": list(tally.addresses)[-_MOST_ADDRESSES:],
-        "failures_in_row": standing.failures,
-        "last_elapsed_ms": standing.elapsed * 1000,
-        "crawl_delay": standing.crawl_delay,
+        "failures_in_row": state.failures,
+        "last_elapsed_ms": state.elapsed_s * 1000,
+        "crawl_delay": state.crawl_delay,
         "not_before": not_before,
         "held_by": held_by,
     }
+    return cast(HostRow, row)
 
 
 _SUMS = ("visits", "requests", "fetched", "failures", "bytes", "elapsed_ms")
 _LATEST = ("failures_in_row", "last_elapsed_ms", "crawl_delay", "not_before", "held_by")
 
 
-def add_turn(earlier: Mapping[str, Any], turn: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of table hosts after a turn: sums, and the standing that the turn left. `earlier` may be empty."""
+def add_turn(earlier: HostRow, turn: HostRow) -> HostRow:
+    """The row of table hosts after a turn: sums, and the state that the turn left. `earlier` may be empty."""
     if not earlier:
-        return dict(turn)
+        return turn
     latency = [a + b for a, b in zip(earlier["latency"] or [0] * _BUCKETS, turn["latency"], strict=True)]
     addresses = dict.fromkeys(
         [*(a for a in earlier["addresses"] or () if a not in turn["addresses"]), *turn["addresses"]]
     )
-    return {
+    sums = {name: (earlier[name] or 0) + turn[name] for name in _SUMS}  # type: ignore[literal-required]
+    latest = {name: turn[name] for name in _LATEST}  # type: ignore[literal-required]
+    row = {
         "host": turn["host"],
         "round": turn["round"],
-        **{name: (earlier[name] or 0) + turn[name] for name in _SUMS},
+        **sums,
         "last_fetched_at": turn["last_fetched_at"] or earlier["last_fetched_at"],
         "latency": latency,
         **_percentiles(latency),
         "addresses": list(addresses)[-_MOST_ADDRESSES:],
-        **{name: turn[name] for name in _LATEST},
+        **latest,
     }
+    return cast(HostRow, row)
 
 
-def newest(rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def newest_row(rows: Sequence[HostRow]) -> HostRow | None:
     """The row that counts of a host's rows."""
     return max(rows, key=lambda row: row["round"], default=None)
 

@@ -1,4 +1,4 @@
-"""Requests under way: one to a lane, each in a thread that does nothing but wait for a server."""
+"""RequestPool under way: one to a shared, each in a thread that does nothing but wait for a server."""
 
 import queue
 import time
@@ -10,10 +10,10 @@ from ..http.client import Client
 from ..http.reply import Reply
 from ..robots.lookup import RobotsSearch
 from ..settings import Fetch
-from .host_queue import Errand, HostTurn, Visit
-from .shared_queues import Lane
+from .host_queue import DelegatedRobotsFetch, HostTurn, Visit
+from .shared_queues import SharedQueue
 
-Request = Visit | RobotsSearch | Errand
+Request = Visit | RobotsSearch | DelegatedRobotsFetch
 
 _IDLE_CONNECTIONS = 256  # beyond that many hosts, connections are not kept alive between requests
 _KEEP_ALIVE_WAIT = 5.0  # seconds: servers close an idle connection soon after, so a longer wait is not worth one
@@ -24,7 +24,7 @@ _WAITING_SHARE = 4
 class Answered(NamedTuple):
     """A request that has ended, at `ended` of the monotonic clock."""
 
-    lane: Lane
+    shared: SharedQueue
     turn: HostTurn
     request: Request
     reply: Reply
@@ -36,17 +36,17 @@ class _Running(NamedTuple):
     client: Client
 
 
-class Requests:
+class RequestPool:
     """Sends requests, keeps a client for each host, and gives answers as they come."""
 
     def __init__(self, fetch: Fetch, open_client: Callable[[HostTurn], Client]) -> None:
         self._fetch = fetch
         self._open_client = open_client
         self._pool = ThreadPoolExecutor(_WAITING_SHARE * fetch.connections, thread_name_prefix="fetch")
-        self._running: dict[str, _Running] = {}  # by lane
+        self._running: dict[str, _Running] = {}  # by shared
         self._clients: dict[str, Client] = {}  # by host
         # No SimpleQueue: CPython's waits for ever if the time to wait is over before it begins to.
-        self._ended: queue.Queue[tuple[Lane, HostTurn, Request, Any, float]] = queue.Queue()
+        self._ended: queue.Queue[tuple[SharedQueue, HostTurn, Request, Any, float]] = queue.Queue()
 
     def __len__(self) -> int:
         return len(self._running)
@@ -54,7 +54,7 @@ class Requests:
     def has_room(self) -> bool:
         """Whether a thread is free: the time of a request runs from its start, so none is started to stand in line.
 
-        Requests that wait for long count a quarter, so that slow servers do not hold the others up.
+        RequestPool that wait for long count a quarter, so that slow servers do not hold the others up.
         """
         if len(self._running) < self._fetch.connections:
             return True
@@ -63,26 +63,26 @@ class Requests:
         return len(self._running) - waiting + waiting / _WAITING_SHARE < self._fetch.connections
 
     def start(
-        self, lane: Lane, turn: HostTurn, request: Request, ask: Callable[[Client, Request], Reply], now: float
+        self, shared: SharedQueue, turn: HostTurn, request: Request, ask: Callable[[Client, Request], Reply], now: float
     ) -> None:
         client = self._clients.get(turn.host)
         if client is None:
             client = self._clients[turn.host] = self._open_client(turn)
-        self._running[lane.name] = _Running(now, client)
-        self._pool.submit(self._act, lane, turn, request, ask, client)
+        self._running[shared.name] = _Running(now, client)
+        self._pool.submit(self._act, shared, turn, request, ask, client)
 
     def take(self, timeout: float) -> Answered | None:
         """The next answer, waited for so many seconds; raises what a request raised, which a server never does."""
         try:
-            lane, turn, request, result, ended = (
+            shared, turn, request, result, ended = (
                 self._ended.get(timeout=timeout) if timeout else self._ended.get_nowait()
             )
         except queue.Empty:
             return None
-        del self._running[lane.name]
+        del self._running[shared.name]
         if isinstance(result, Exception):
             raise result
-        return Answered(lane, turn, request, result, ended)
+        return Answered(shared, turn, request, result, ended)
 
     def cut_late(self, now: float) -> None:
         """Cut the requests that take longer than a whole one may."""
@@ -98,9 +98,9 @@ class Requests:
     def rest(self, host: str, seconds: float) -> None:
         """The host is not asked for so long: its connection is given up, unless that is short."""
         if seconds > _KEEP_ALIVE_WAIT or len(self._clients) > _IDLE_CONNECTIONS:
-            self.hang_up(host)
+            self.close_client(host)
 
-    def hang_up(self, host: str) -> None:
+    def close_client(self, host: str) -> None:
         if client := self._clients.pop(host, None):
             client.close()
 
@@ -111,7 +111,7 @@ class Requests:
 
     def _act(
         self,
-        lane: Lane,
+        shared: SharedQueue,
         turn: HostTurn,
         request: Request,
         ask: Callable[[Client, Request], Reply],
@@ -123,4 +123,4 @@ class Requests:
             result = ask(client, request)
         except Exception as error:  # raised again in the bundle's thread, which fails the bundle
             result = error
-        self._ended.put((lane, turn, request, result, time.monotonic()))
+        self._ended.put((shared, turn, request, result, time.monotonic()))

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from apache_beam.io.filesystems import FileSystems
 
@@ -18,18 +18,19 @@ from ..http.request_headers import Identity
 from ..outcomes import Outcome
 from ..robots import lookup
 from ..robots.rules import Verdict
-from ..settings import Settings
+from ..settings import Fetch, Limits, Politeness, Traps
+from ..storage.schemas import HostRow, RobotsRow, VisitRow
 from ..storage.sitemap_terms import SITEMAP
 from ..urls.canonical import host as host_of
 from ..urls.canonical import origin as origin_of
 from . import backoff, host_queue
 from .host_stats import turn_row
 from .progress import Report
-from .request_pool import Answered, Request, Requests
-from .shared_queues import NOW, Lane, Lanes
+from .request_pool import Answered, Request, RequestPool
+from .shared_queues import NOW, SharedQueue, SharedQueues
 from .visit_rows import visit_row
 
-LOOK_EVERY = timedelta(seconds=0.5)
+CHECK_INTERVAL = timedelta(seconds=0.5)
 """How often a scheduler looks whether it is to stop."""
 
 _FOR_EVER = float("inf")
@@ -40,19 +41,24 @@ class Event(NamedTuple):
     """A row for one of the tables, as the scheduler emits it."""
 
     table: str  # visits, robots or turns
-    row: dict[str, Any]
+    row: VisitRow | RobotsRow | HostRow
 
 
 @dataclasses.dataclass(frozen=True)
 class VisitContext:
     """What all visits of a round share."""
 
-    settings: Settings
+    politeness: Politeness
+    limits: Limits
+    fetch: Fetch
+    traps: Traps
     identity: Identity
     round: int
     deadline: datetime
     asked_before: datetime | None  # an attempt that did not commit may have asked any host until then
-    opener: Callable[[Names], Callable[[host_queue.Manners], Client]]  # once a bundle: what opens a client for a host
+    opener: Callable[
+        [Names], Callable[[host_queue.BrowserRules], Client]
+    ]  # once a bundle: what opens a client for a host
     progress: str | None = None  # a file prefix for reports on the way, if anybody reads them
     stop_file: str | None = None  # when it appears, no further request starts
 
@@ -72,47 +78,47 @@ class HostScheduler:
     def __init__(self, context: VisitContext, held: Mapping[str, datetime]) -> None:
         self._context = context
         self._held = held
-        self._politeness = context.settings.politeness
-        self.names = Names(context.settings.fetch)
+        self._politeness = context.politeness
+        self.names = Names(context.fetch)
         open_client = context.opener(self.names)
-        self._requests = Requests(
-            context.settings.fetch, lambda turn: open_client(host_queue.manners(turn, self._politeness))
+        self._requests = RequestPool(
+            context.fetch, lambda turn: open_client(host_queue.browser_rules(turn, self._politeness))
         )
-        self._lanes = Lanes(lambda: self._deadline)
+        self._queues = SharedQueues(lambda: self._deadline)
         self._turns: dict[str, host_queue.HostTurn] = {}  # by host, also those whose turn is over
         self._deadline = monotonic(context.deadline)
         self._not_before = 0.0
         if context.asked_before:
             self._not_before = monotonic(context.asked_before) + self._politeness.delay
-        self._next_look = 0.0
-        self._luck = random.Random()
+        self._next_check = 0.0
+        self._random = random.Random()
         self.report = Report()
 
     def add(self, name: str, turns: Iterable[host_queue.HostTurn], ready_at: float = 0.0) -> None:
-        """Take a lane in, with its hosts; none of them is asked before `ready_at` (of the monotonic clock)."""
-        lane = self._lanes.open(name, ready_at)
+        """Take a shared in, with its hosts; none of them is asked before `ready_at` (of the monotonic clock)."""
+        shared = self._queues.open(name, ready_at)
         for turn in turns:
             known = self._turns.setdefault(turn.host, turn)
             if known is not turn:  # it was there for an errand
                 known.queue, known.robots, known.last_good = turn.queue, turn.robots, turn.last_good
-                known.standing, known.ready_at = turn.standing, max(known.ready_at, turn.ready_at)
+                known.state, known.ready_at = turn.state, max(known.ready_at, turn.ready_at)
             known.ready_at = max(known.ready_at, self._not_before)
-            self._lanes.join(lane, turn.host)
-            self._line_up(known)
+            self._queues.join(shared, turn.host)
+            self._schedule(known)
 
     def pump(self, wait: bool) -> Iterator[Event]:
         """What has happened so far; with `wait`, all that is still to happen, as it happens, and how it went."""
-        while self._lanes or self._requests:
+        while self._queues or self._requests:
             now = time.monotonic()
-            self._look_around(now)
+            self._check(now)
             yield from self._dispatch(now)
-            if not (self._lanes or self._requests):
+            if not (self._queues or self._requests):
                 break
             if answered := self._requests.take(self._pause(time.monotonic()) if wait else 0.0):
                 yield from self._take(answered)
             elif not wait:
                 return
-        self._tell()
+        self._report_progress()
         if wait:
             took_place = (turn for turn in self._turns.values() if turn.tally.visits or turn.tally.requests)
             yield from (Event("host_turns", self._turn_row(turn)) for turn in took_place)
@@ -122,52 +128,52 @@ class HostScheduler:
 
     def _dispatch(self, now: float) -> Iterator[Event]:
         """Start what may start now."""
-        # After the deadline every waiting lane is due: to be told that its turn is over.
+        # After the deadline every waiting shared is due: to be told that its turn is over.
         limit = float("inf") if now >= self._deadline else now
-        while (at := self._lanes.next_at()) is not None and at <= limit and self._requests.has_room():
-            if lane := self._lanes.pop():
-                yield from self._advance(lane, now)
+        while (at := self._queues.next_at()) is not None and at <= limit and self._requests.has_room():
+            if shared := self._queues.pop():
+                yield from self._advance(shared, now)
 
-    def _advance(self, lane: Lane, now: float) -> Iterator[Event]:
-        """Let the first host of a lane ask, if it is ready; the others wait for its answer."""
-        while turn := self._lanes.first(lane):
-            wish = yield from self._wish(lane, turn, now)
+    def _advance(self, shared: SharedQueue, now: float) -> Iterator[Event]:
+        """Let the first host of a shared ask, if it is ready; the others wait for its answer."""
+        while turn := self._queues.first(shared):
+            wish = yield from self._wish(shared, turn, now)
             if isinstance(wish, host_queue.Wait):
-                self._line_up(turn)
+                self._schedule(turn)
                 return
             if isinstance(wish, host_queue.Done):
-                self._requests.hang_up(turn.host)
+                self._requests.close_client(turn.host)
             else:
-                self._start(lane, turn, wish, now)
+                self._start(shared, turn, wish, now)
                 return
 
     def _wish(
-        self, lane: Lane, turn: host_queue.HostTurn, now: float
+        self, shared: SharedQueue, turn: host_queue.HostTurn, now: float
     ) -> Generator[Event, None, Request | host_queue.Wait | host_queue.Done]:
         """What a host wants now, once all is said that can be said without asking it."""
-        ready_at = max(turn.ready_at, lane.ready_at)
-        while turn.errands:
+        ready_at = max(turn.ready_at, shared.ready_at)
+        while turn.delegated:
             if now < self._deadline and ready_at < self._deadline:
-                return turn.errands[0] if ready_at <= now else host_queue.Wait(ready_at)
-            search, sender = turn.errands.popleft()
+                return turn.delegated[0] if ready_at <= now else host_queue.Wait(ready_at)
+            search, sender = turn.delegated.popleft()
             if now < self._deadline:
                 held = Reply(
-                    trouble=Outcome.TIMEOUT, error=f"it was moved to {turn.host}, which is not to be asked yet"
+                    failure=Outcome.TIMEOUT, error=f"it was moved to {turn.host}, which is not to be asked yet"
                 )
                 yield from self._arrive(sender, search, held, now)
             else:
                 sender.search = None
-                self._line_up(sender)
+                self._schedule(sender)
         while not turn.is_away:
             head = turn.queue[0] if turn.queue else None
             origin = origin_of(head.url) if head else ""
             deadline = min(self._deadline, turn.ends_at)
             if turn.tally.requests:
-                deadline -= turn.standing.elapsed  # its answer would come too late
+                deadline -= turn.state.elapsed_s  # its answer would come too late
             robots = turn.robots.get(origin)
             action = host_queue.next_action(head, origin, robots, ready_at, now, deadline)
-            if isinstance(action, host_queue.AskRobots):
-                turn.search = turn.search or lookup.search(origin, action.depth)
+            if isinstance(action, host_queue.FetchRobots):
+                turn.search = turn.search or lookup.start_search(origin, action.depth)
                 return turn.search
             if not isinstance(action, host_queue.Answer):
                 return action
@@ -177,12 +183,12 @@ class HostScheduler:
             )
         return host_queue.Done()
 
-    def _start(self, lane: Lane, turn: host_queue.HostTurn, request: Request, now: float) -> None:
+    def _start(self, shared: SharedQueue, turn: host_queue.HostTurn, request: Request, now: float) -> None:
         """Hand a request to the pool."""
-        if seconds := self._context.settings.limits.max_seconds_per_host:
+        if seconds := self._context.limits.max_seconds_per_host:
             turn.ends_at = min(turn.ends_at, now + seconds)
-        self._lanes.start(lane, turn)
-        self._requests.start(lane, turn, request, self._ask, now)
+        self._queues.start(shared, turn)
+        self._requests.start(shared, turn, request, self._ask, now)
 
     def _ask(self, client: Client, request: Request) -> Reply:
         identity = self._context.identity
@@ -190,40 +196,40 @@ class HostScheduler:
             due = request.due
             headers = identity.headers(due.url, due.referrer, due.etag, due.last_modified)
             return client.get(due.url, headers, any_type=due.kind == SITEMAP)
-        url = (request.search if isinstance(request, host_queue.Errand) else request).url
+        url = (request.search if isinstance(request, host_queue.DelegatedRobotsFetch) else request).url
         return client.get(url, identity.headers(url), any_type=True)
 
     def _take(self, answered: Answered) -> Iterator[Event]:
         """An answer has come: say what it was, and when the host may be asked again."""
-        lane, turn, request, reply, ended = answered
-        self._lanes.stop(lane, turn)
+        shared, turn, request, reply, ended = answered
+        self._queues.stop(shared, turn)
         if isinstance(request, host_queue.Visit):
             due = turn.queue.popleft()
             end = outcome(due.url, reply, bool(due.etag or due.last_modified))
             self._rest(turn, end, reply, ended)
             yield self._visit(turn, due, end, reply, request.rule)
-            self._line_up(turn, look=turn.ready_at - ended > _LONG_REST)
-        elif isinstance(request, host_queue.Errand):
-            turn.errands.popleft()
+            self._schedule(turn, look=turn.ready_at - ended > _LONG_REST)
+        elif isinstance(request, host_queue.DelegatedRobotsFetch):
+            turn.delegated.popleft()
             end = outcome(request.search.url, reply, conditional=False)
-            own = lookup.search(origin_of(request.search.url), request.search.depth)
+            own = lookup.start_search(origin_of(request.search.url), request.search.depth)
             if own.url == request.search.url and own.origin not in turn.robots and turn.search is None:
                 yield from self._arrive(turn, own, reply, ended)  # one answer for both
             else:
                 self._rest(turn, end, reply, ended)
-                self._line_up(turn)
+                self._schedule(turn)
             yield from self._arrive(request.sender, request.search, reply, ended)
         else:
             end = outcome(request.url, reply, conditional=False)
             yield from self._arrive(turn, request, reply, ended)
         turn.tally.request(end, reply, datetime.now(UTC))
         if self._politeness.scope != "host":
-            self._lanes.open(lane.name, ended + backoff.shared_rest(turn.standing, self._politeness))
+            self._queues.open(shared.name, ended + backoff.shared_rest(turn.state, self._politeness))
         self._requests.forget(turn.host)
         if turn.queue:
             self._requests.rest(turn.host, turn.ready_at - ended)
         else:
-            self._requests.hang_up(turn.host)
+            self._requests.close_client(turn.host)
 
     def _arrive(
         self, turn: host_queue.HostTurn, search: host_queue.RobotsSearch, reply: Reply, ended: float
@@ -231,7 +237,7 @@ class HostScheduler:
         """The search for a robots.txt has come to an answer: it goes on where that leads, or this is what counts."""
         context = self._context
         end = outcome(search.url, reply, conditional=False)
-        turn.search = lookup.redirected(search, reply)
+        turn.search = lookup.next_hop(search, reply)
         lasts = _FOR_EVER
         if turn.search is None:
             row, robots = lookup.robots_row(
@@ -242,19 +248,19 @@ class HostScheduler:
                 robots = turn.last_good.get(search.origin, robots)
             if robots.verdict is Verdict.UNREACHABLE:
                 if search.hops:  # the trouble is another host's
-                    robots = dataclasses.replace(robots, trouble=None)
-                if robots.trouble is not Outcome.BLOCKED_ADDRESS:
+                    robots = dataclasses.replace(robots, failure=None)
+                if robots.failure is not Outcome.BLOCKED_ADDRESS:
                     end = Outcome.UNREACHABLE_ROBOTS
             turn.robots[search.origin] = robots
             longest = max(known.crawl_delay for known in turn.robots.values())
-            turn.standing = dataclasses.replace(turn.standing, crawl_delay=longest)
+            turn.state = dataclasses.replace(turn.state, crawl_delay=longest)
             lasts = (row["expires_at"] - row["fetched_at"]).total_seconds()
         self._rest(turn, end, reply, ended, lasts)
         self._trim(turn)
         if turn.search and turn.is_away:
             self._send(turn, turn.search)
         else:
-            self._line_up(turn, look=True)
+            self._schedule(turn, look=True)
 
     def _send(self, sender: host_queue.HostTurn, search: host_queue.RobotsSearch) -> None:
         """Have a robots.txt from another host, in that host's own queue and at its pace."""
@@ -264,9 +270,9 @@ class HostScheduler:
             turn = host_queue.HostTurn(
                 host, deque(), ready_at=monotonic(self._held[host]) if host in self._held else 0.0
             )
-            self.add(host_queue.lane_name(host, self._politeness.scope, addresses), [turn])
-        self._turns[host].errands.append(host_queue.Errand(search, sender))
-        self._line_up(self._turns[host])
+            self.add(host_queue.shared_queue_name(host, self._politeness.scope, addresses), [turn])
+        self._turns[host].delegated.append(host_queue.DelegatedRobotsFetch(search, sender))
+        self._schedule(self._turns[host])
 
     def _rest(
         self, turn: host_queue.HostTurn, end: Outcome, reply: Reply, ended: float, robots_last: float = _FOR_EVER
@@ -277,29 +283,29 @@ class HostScheduler:
         itself: nothing else would ever be asked for.
         """
         answered_at = datetime.now(UTC) - timedelta(seconds=time.monotonic() - ended)
-        wanted = retry_after(reply.headers, answered_at) if end in backoff.TROUBLE else None
-        turn.standing = backoff.after(turn.standing, end, reply.elapsed)
-        counted = turn.standing
+        wanted = retry_after(reply.headers, answered_at) if end in backoff.HOST_FAILURES else None
+        turn.state = backoff.after(turn.state, end, reply.elapsed_s)
+        counted = turn.state
         if counted.crawl_delay > robots_last:
             counted = dataclasses.replace(counted, crawl_delay=0.0)
-        seconds, turn.held_by = backoff.rest(counted, end, wanted, self._politeness, self._luck.random())
+        seconds, turn.held_by = backoff.rest(counted, end, wanted, self._politeness, self._random.random())
         turn.ready_at = ended + seconds
 
     def _trim(self, turn: host_queue.HostTurn) -> None:
         """What the host's pace leaves no time for stays in the frontier, without a visit."""
         left = self._deadline - time.monotonic()
-        count = backoff.budget(self._context.settings.limits, turn.standing, self._politeness, left)
+        count = backoff.budget(self._context.limits, turn.state, self._politeness, left)
         while len(turn.queue) > count:
             turn.queue.pop()
 
-    def _line_up(self, turn: host_queue.HostTurn, look: bool = False) -> None:
+    def _schedule(self, turn: host_queue.HostTurn, look: bool = False) -> None:
         """Have a host come to its turn when it is ready.
 
         It comes at once if it will not be ready in this round, or if there may be something to say without asking it
         (`look`), so that nothing waits for a rest that it does not need.
         """
-        deadline = self._deadline if turn.errands else min(self._deadline, turn.ends_at)
-        self._lanes.line_up(turn, NOW if look or turn.ready_at >= deadline else turn.ready_at)
+        deadline = self._deadline if turn.delegated else min(self._deadline, turn.ends_at)
+        self._queues.schedule(turn, NOW if look or turn.ready_at >= deadline else turn.ready_at)
 
     def _visit(self, turn: host_queue.HostTurn, due: Due, end: Outcome, reply: Reply, rule: str) -> Event:
         self.report.count(end, reply)
@@ -311,35 +317,35 @@ class HostScheduler:
             reply,
             rule=rule,
             robots_at=robots.fetched_at if robots else None,
-            failures=turn.standing.failures,
+            failures=turn.state.failures,
             round_=self._context.round,
             now=datetime.now(UTC),
         )
         return Event("visits", row)
 
-    def _turn_row(self, turn: host_queue.HostTurn) -> dict[str, Any]:
+    def _turn_row(self, turn: host_queue.HostTurn) -> HostRow:
         rests = turn.ready_at - time.monotonic()
         not_before = datetime.now(UTC) + timedelta(seconds=rests) if turn.ready_at else None
-        return turn_row(turn.host, self._context.round, turn.tally, turn.standing, not_before, turn.held_by)
+        return turn_row(turn.host, self._context.round, turn.tally, turn.state, not_before, turn.held_by)
 
     def _pause(self, now: float) -> float:
         """Seconds until something may need doing even if no answer comes."""
-        until = self._next_look
-        if (at := self._lanes.next_at()) is not None and self._requests.has_room():
+        until = self._next_check
+        if (at := self._queues.next_at()) is not None and self._requests.has_room():
             until = min(until, at)
         return max(0.0005, until - now)
 
-    def _look_around(self, now: float) -> None:
-        """Every LOOK_EVERY: cut requests that take too long, tell how it goes, see whether to stop."""
-        if now < self._next_look:
+    def _check(self, now: float) -> None:
+        """Every CHECK_INTERVAL: cut requests that take too long, tell how it goes, see whether to stop."""
+        if now < self._next_check:
             return
-        self._next_look = now + LOOK_EVERY.total_seconds()
+        self._next_check = now + CHECK_INTERVAL.total_seconds()
         self._requests.cut_late(now)
         context = self._context
         if context.stop_file and FileSystems.exists(context.stop_file):
             self._deadline = min(self._deadline, now)
-        self._tell()
+        self._report_progress()
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self._context.progress:
-            self.report.write(self._context.progress, len(self._requests), len(self._lanes))
+            self.report.write(self._context.progress, len(self._requests), len(self._queues))

@@ -1,6 +1,6 @@
-"""Who may ask next: hosts in lanes, one request at a time in each (SPEC B3).
+"""Who may ask next: hosts in queues, one request at a time in each (SPEC B3).
 
-A lane is one host's own, or shared by the hosts of a domain or of an address. Times are those of the monotonic clock.
+A shared is one host's own, or shared by the hosts of a domain or of an address. Times are those of the monotonic clock.
 """
 
 import dataclasses
@@ -15,85 +15,85 @@ NOW = -1.0
 
 
 @dataclasses.dataclass
-class Lane:
+class SharedQueue:
     """Hosts that share a queue."""
 
     name: str
     ready_at: float = 0.0
     is_working: bool = False  # one of its hosts is being asked
     turns: list[tuple[float, int, HostTurn]] = dataclasses.field(default_factory=list)  # a heap, by readiness
-    wakes_at: float | None = None  # its entry in the heap of all lanes; one with another time is void
+    entry_at: float | None = None  # its entry in the heap of all queues; one with another time is void
 
 
-class Lanes:
-    """Hosts stand in their lane by the time each may be asked, and lanes in a heap by the time of their first host.
+class SharedQueues:
+    """Hosts stand in their shared by the time each may be asked, and queues in a heap by the time of their first host.
 
-    A lane at work is not in the heap, so it never has two requests under way. `deadline` tells when the round ends:
-    a lane that is not ready before then has nothing to wait for.
+    A shared at work is not in the heap, so it never has two requests under way. `deadline` tells when the round ends:
+    a shared that is not ready before then has nothing to wait for.
     """
 
     def __init__(self, deadline: Callable[[], float]) -> None:
         self._deadline = deadline
-        self._lanes: dict[str, Lane] = {}
-        self._of: dict[str, Lane] = {}  # by host
-        self._heap: list[tuple[float, int, Lane]] = []
+        self._queues: dict[str, SharedQueue] = {}
+        self._of: dict[str, SharedQueue] = {}  # by host
+        self._heap: list[tuple[float, int, SharedQueue]] = []
         self._count = itertools.count()  # of those that are ready at the same time, the first to come goes first
 
     def __len__(self) -> int:
         return len(self._heap)
 
-    def open(self, name: str, ready_at: float = 0.0) -> Lane:
-        """The lane of a name, old or new; it asks for nothing before `ready_at`."""
-        lane = self._lanes.setdefault(name, Lane(name))
-        lane.ready_at = max(lane.ready_at, ready_at)
-        return lane
+    def open(self, name: str, ready_at: float = 0.0) -> SharedQueue:
+        """The shared of a name, old or new; it asks for nothing before `ready_at`."""
+        shared = self._queues.setdefault(name, SharedQueue(name))
+        shared.ready_at = max(shared.ready_at, ready_at)
+        return shared
 
-    def join(self, lane: Lane, host: str) -> None:
-        """Give a host its lane, for good."""
-        self._of.setdefault(host, lane)
+    def join(self, shared: SharedQueue, host: str) -> None:
+        """Give a host its shared, for good."""
+        self._of.setdefault(host, shared)
 
-    def line_up(self, turn: HostTurn, at: float) -> None:
+    def schedule(self, turn: HostTurn, at: float) -> None:
         """Have a host come to its turn at a time, unless it stands in line already, or is being asked."""
-        if not turn.in_line:
-            turn.in_line = True
-            lane = self._of[turn.host]
-            heappush(lane.turns, (at, next(self._count), turn))
-            self._wake(lane)
+        if not turn.is_scheduled:
+            turn.is_scheduled = True
+            shared = self._of[turn.host]
+            heappush(shared.turns, (at, next(self._count), turn))
+            self._enter(shared)
 
     def next_at(self) -> float | None:
-        """When the next lane wants to be looked at."""
+        """When the next shared wants to be looked at."""
         return self._heap[0][0] if self._heap else None
 
-    def pop(self) -> Lane | None:
-        """The lane whose time comes first; None if that entry was void."""
-        wakes_at, _, lane = heappop(self._heap)
-        if wakes_at != lane.wakes_at:
+    def pop(self) -> SharedQueue | None:
+        """The shared whose time comes first; None if that entry was void."""
+        entry_at, _, shared = heappop(self._heap)
+        if entry_at != shared.entry_at:
             return None
-        lane.wakes_at = None
-        return lane
+        shared.entry_at = None
+        return shared
 
-    def first(self, lane: Lane) -> HostTurn | None:
-        """The host of a lane whose time comes first; it leaves the line."""
-        if not lane.turns:
+    def first(self, shared: SharedQueue) -> HostTurn | None:
+        """The host of a shared whose time comes first; it leaves the line."""
+        if not shared.turns:
             return None
-        _, _, turn = heappop(lane.turns)
-        turn.in_line = False
+        _, _, turn = heappop(shared.turns)
+        turn.is_scheduled = False
         return turn
 
-    def start(self, lane: Lane, turn: HostTurn) -> None:
-        """A host of a lane is being asked: nobody else of the lane is, until `stop`."""
-        lane.is_working, lane.wakes_at, turn.in_line = True, None, True
+    def start(self, shared: SharedQueue, turn: HostTurn) -> None:
+        """A host of a shared is being asked: nobody else of the shared is, until `stop`."""
+        shared.is_working, shared.entry_at, turn.is_scheduled = True, None, True
 
-    def stop(self, lane: Lane, turn: HostTurn) -> None:
+    def stop(self, shared: SharedQueue, turn: HostTurn) -> None:
         """It has answered; the others may go on."""
-        lane.is_working, turn.in_line = False, False
-        self._wake(lane)
+        shared.is_working, turn.is_scheduled = False, False
+        self._enter(shared)
 
-    def _wake(self, lane: Lane) -> None:
-        if lane.is_working or not lane.turns:
+    def _enter(self, shared: SharedQueue) -> None:
+        if shared.is_working or not shared.turns:
             return
-        first = lane.turns[0][0]
-        at = max(first, lane.ready_at) if first > NOW and lane.ready_at < self._deadline() else NOW
-        if at != lane.wakes_at:
-            lane.wakes_at = at
-            heappush(self._heap, (at, next(self._count), lane))
+        first = shared.turns[0][0]
+        at = max(first, shared.ready_at) if first > NOW and shared.ready_at < self._deadline() else NOW
+        if at != shared.entry_at:
+            shared.entry_at = at
+            heappush(self._heap, (at, next(self._count), shared))

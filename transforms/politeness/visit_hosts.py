@@ -13,10 +13,11 @@ from ..frontier.trap_budgets import Budgets
 from ..http.dns import Names
 from ..robots.lookup import known_robots
 from ..settings import Traps
+from ..storage.schemas import HostRow, RobotsRow
 from ..traps.judge import allows
 from ..traps.novelty import unpack
 from . import backoff, host_queue
-from .host_stats import newest
+from .host_stats import newest_row
 from .scheduler import HostScheduler, VisitContext, monotonic
 
 
@@ -25,8 +26,8 @@ class Work(NamedTuple):
 
     host: str
     due: list[tuple]  # rows of Due; none for a host that is here for its queue's sake only
-    robots: list[dict[str, Any]]  # rows of table robots
-    row: dict[str, Any] | None  # of table hosts
+    robots: list[RobotsRow]
+    row: HostRow | None
     addresses: list[str]  # if they were looked up already
 
 
@@ -35,15 +36,15 @@ def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext
 
     A host that is held stays with all its URLs in the frontier, and is not even given to the fetcher (SPEC B5, C7).
     """
-    settings, row = context.settings, newest(list(sides["hosts"]))
-    ready_at = backoff.ready_at(row, settings.politeness) or now
+    politeness, row = context.politeness, newest_row(list(sides["hosts"]))
+    ready_at = backoff.ready_at(row, politeness) or now
     if ready_at > now and ready_at >= context.deadline:
         return None
     left = (context.deadline - max(now, ready_at)).total_seconds()
-    count = backoff.budget(settings.limits, backoff.standing_of(row), settings.politeness, left)
-    admit = _budgets(sides["traps"], settings.traps).admit if settings.traps.detect else None
+    count = backoff.budget(context.limits, backoff.host_state(row), politeness, left)
+    admit = _budgets(sides["traps"], context.traps).admit if context.traps.detect else None
     due = choose((Due._make(row) for rows in sides["due"] for row in rows), count, admit)
-    if not due and (row is None or settings.politeness.scope == "host"):
+    if not due and (row is None or politeness.scope == "host"):
         return None
     return Work(host, [tuple(each) for each in due], list(sides["robots"]), row, [])
 
@@ -58,21 +59,21 @@ def _budgets(known: Iterable[dict[str, Any]], traps: Traps) -> Budgets:
 def turn_of(work: Work, context: VisitContext, now: datetime) -> host_queue.HostTurn:
     """A host's turn, from what earlier rounds know of it."""
     known = known_robots(work.robots, context.identity.token, now)
-    turn = host_queue.HostTurn(work.host, deque(map(Due._make, work.due)), known.fresh, known.stale)
-    turn.standing = backoff.standing_of(work.row)
+    turn = host_queue.HostTurn(work.host, deque(map(Due._make, work.due)), known.current, known.expired)
+    turn.state = backoff.host_state(work.row)
     if work.row:
         turn.held_by = work.row["held_by"]
-    if ready_at := backoff.ready_at(work.row, context.settings.politeness):
+    if ready_at := backoff.ready_at(work.row, context.politeness):
         turn.ready_at = monotonic(ready_at)
     return turn
 
 
 def shared_ready_at(works: Iterable[Work], context: VisitContext) -> float:
     """When a queue that hosts share may be asked next, by what they answered in earlier rounds (monotonic clock)."""
-    politeness = context.settings.politeness
+    politeness = context.politeness
     return max(
         (
-            monotonic(work.row["last_fetched_at"]) + backoff.shared_rest(backoff.standing_of(work.row), politeness)
+            monotonic(work.row["last_fetched_at"]) + backoff.shared_rest(backoff.host_state(work.row), politeness)
             for work in works
             if work.row and work.row["last_fetched_at"]
         ),
@@ -91,18 +92,18 @@ def works_of(sides: dict[str, Iterable[Any]], context: VisitContext, now: dateti
 
 
 class _WorkFn(beam.DoFn):
-    """From what is known of the hosts of a domain to lanes, with the works of each."""
+    """From what is known of the hosts of a domain to queues, with the works of each."""
 
     def __init__(self, context: VisitContext) -> None:
         self._context = context
 
     def start_bundle(self) -> None:
-        self._names = Names(self._context.settings.fetch)
+        self._names = Names(self._context.fetch)
 
     def process(self, pair: tuple[str, dict[str, Iterable[Any]]]) -> Iterator[tuple[str, list[tuple]]]:
         domain, sides = pair
         works = works_of(sides, self._context, datetime.now(UTC))
-        scope = self._context.settings.politeness.scope
+        scope = self._context.politeness.scope
         if scope == "domain" and works:
             yield domain, list(map(tuple, works))
         elif scope == "host":
@@ -110,11 +111,14 @@ class _WorkFn(beam.DoFn):
         else:
             for work in works:
                 addresses = self._names.addresses_of(work.host)
-                yield host_queue.lane_name(work.host, scope, addresses), [tuple(work._replace(addresses=addresses))]
+                yield (
+                    host_queue.shared_queue_name(work.host, scope, addresses),
+                    [tuple(work._replace(addresses=addresses))],
+                )
 
 
 class _VisitFn(beam.DoFn):
-    """Takes lanes in while the bundle runs, and finishes all of them at its end."""
+    """Takes queues in while the bundle runs, and finishes all of them at its end."""
 
     def __init__(self, context: VisitContext) -> None:
         self._context = context
@@ -124,19 +128,19 @@ class _VisitFn(beam.DoFn):
 
     def process(
         self,
-        lane_to_works: tuple[str, list[tuple]],
+        queue_to_works: tuple[str, list[tuple]],
         held: dict[str, datetime],
         window: Any = beam.DoFn.WindowParam,
         timestamp: Any = beam.DoFn.TimestampParam,
     ) -> Iterator[Any]:
         self._stamp = (timestamp, (window,))
         scheduler = self._scheduler = self._scheduler or HostScheduler(self._context, held)
-        lane, works = lane_to_works[0], [Work._make(work) for work in lane_to_works[1]]
+        shared, works = queue_to_works[0], [Work._make(work) for work in queue_to_works[1]]
         now = datetime.now(UTC)
         for work in works:
             scheduler.names.learn(work.host, work.addresses)
         turns = [turn_of(work, self._context, now) for work in works if work.due]
-        scheduler.add(lane, turns, shared_ready_at(works, self._context) if len(works) > 1 else 0.0)
+        scheduler.add(shared, turns, shared_ready_at(works, self._context) if len(works) > 1 else 0.0)
         for event in scheduler.pump(wait=False):
             yield beam.pvalue.TaggedOutput(event.table, event.row)
 
@@ -174,14 +178,14 @@ class VisitHosts(beam.PTransform):
         self._held = held
 
     def expand(self, domain_to_sides: beam.PCollection[tuple[str, dict[str, Any]]]) -> "Visited":
-        lane_to_works = domain_to_sides | "Work" >> beam.ParDo(_WorkFn(self._context))
-        if self._context.settings.politeness.scope == "address":
-            lane_to_works = (
-                lane_to_works
+        queue_to_works = domain_to_sides | "Work" >> beam.ParDo(_WorkFn(self._context))
+        if self._context.politeness.scope == "address":
+            queue_to_works = (
+                queue_to_works
                 | "Share" >> beam.GroupByKey()
-                | "Join" >> beam.MapTuple(lambda lane, works: (lane, [work for some in works for work in some]))
+                | "Join" >> beam.MapTuple(lambda shared, works: (shared, [work for some in works for work in some]))
             )
-        done = lane_to_works | "Visit" >> beam.ParDo(
+        done = queue_to_works | "Visit" >> beam.ParDo(
             _VisitFn(self._context), beam.pvalue.AsSingleton(self._held)
         ).with_outputs("visits", "robots", "host_turns")
         return Visited(done.visits, done.robots, done.host_turns)

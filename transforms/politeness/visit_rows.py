@@ -1,11 +1,11 @@
 """Rows of table visits."""
 
 from datetime import datetime
-from typing import Any
 
 from ..frontier.selection import Due
 from ..http.reply import Reply, content_type, redirect_target
 from ..outcomes import REQUESTED, Outcome
+from ..storage.schemas import VisitRow
 
 
 def visit_row(
@@ -17,7 +17,7 @@ def visit_row(
     failures: int,
     round_: int,
     now: datetime,
-) -> dict[str, Any]:
+) -> VisitRow:
     """The row of table visits for a visit, whatever its end.
 
     `robots_at` says which robots.txt counted, and `rule` which of its lines; `failures` are the host's in a row.
@@ -37,7 +37,7 @@ def visit_row(
         "body": reply.body if reply.status else None,
         "body_bytes": len(reply.body),
         "truncated": reply.truncated,
-        "elapsed_ms": reply.elapsed * 1000 if end in REQUESTED else None,
+        "elapsed_ms": reply.elapsed_s * 1000 if end in REQUESTED else None,
         "robots_rule": rule or None,
         "robots_at": robots_at,
         "host_failures": failures,

@@ -17,9 +17,9 @@ from ..http.client import Client
 from ..http.reply import Reply, header, outcome
 from ..outcomes import Outcome
 from ..plugins import PluginError
-from ..politeness.backoff import TROUBLE
+from ..politeness.backoff import HOST_FAILURES
 from ..politeness.downloaders import Open, Through
-from ..politeness.host_queue import Manners
+from ..politeness.host_queue import BrowserRules
 from ..settings import Fetch, Settings
 from ..urls.canonical import canonicalize, host
 from .devtools import Browser, BrowserError, Message
@@ -43,7 +43,7 @@ def render(settings: Settings) -> Open:
     if not (program := shutil.which(fetch.browser)):
         raise PluginError(f'fetch.browser = "{fetch.browser}": no such program; install Chromium, or name its path')
     scripts = Scripts(_KEPT_BYTES)
-    return lambda client, manners: Renderer(client, manners, fetch, program, scripts)
+    return lambda client, browser_rules: Renderer(client, browser_rules, fetch, program, scripts)
 
 
 class Scripts:
@@ -82,8 +82,10 @@ class _Visit:
 class Renderer(Through):
     """A client that renders the pages of a host, in a browser of its own from the first page on."""
 
-    def __init__(self, client: Client, manners: Manners, fetch: Fetch, program: str, scripts: Scripts) -> None:
-        super().__init__(client, manners)
+    def __init__(
+        self, client: Client, browser_rules: BrowserRules, fetch: Fetch, program: str, scripts: Scripts
+    ) -> None:
+        super().__init__(client, browser_rules)
         self._fetch, self._program, self._scripts = fetch, program, scripts
         self._browser: Browser | None = None
         self._aborted = threading.Event()
@@ -138,7 +140,7 @@ class Renderer(Through):
         browser.call(ends_at, "Emulation.setUserAgentOverride", session, userAgent=headers.get("User-Agent", ""))
         browser.call(ends_at, "Emulation.setVirtualTimePolicy", session, policy="pause")
         own = {name: value for name, value in headers.items() if name in _SENT_ON} | {"Accept": "*/*", "Referer": url}
-        visit = _Visit(url, page, own, session, ends_at, time.monotonic() + self.manners.rest(page.elapsed))
+        visit = _Visit(url, page, own, session, ends_at, time.monotonic() + self.browser_rules.rest(page.elapsed_s))
         browser.send("Page.navigate", session, url=url)
         while (event := browser.event(ends_at)) and not self._is_over(browser, visit, event):
             pass
@@ -173,17 +175,17 @@ class Renderer(Through):
             return None
         if kind == "Script" and (known := self._scripts.get(url)):
             return known
-        if not visit.left or visit.ready_at > visit.ends_at or not self.manners.allows(url):
+        if not visit.left or visit.ready_at > visit.ends_at or not self.browser_rules.allows(url):
             return None
         if self._aborted.wait(max(0.0, visit.ready_at - time.monotonic())):
             raise BrowserError("it took too long")
         reply = self.client.get(url, visit.headers, any_type=True)
-        visit.ready_at = time.monotonic() + self.manners.rest(reply.elapsed)
+        visit.ready_at = time.monotonic() + self.browser_rules.rest(reply.elapsed_s)
         end = outcome(url, reply, conditional=False)
-        visit.left = 0 if end in TROUBLE else visit.left - 1
-        if reply.trouble or end is Outcome.REDIRECTED:
+        visit.left = 0 if end in HOST_FAILURES else visit.left - 1
+        if reply.failure or end is Outcome.REDIRECTED:
             return None
-        if kind == "Script" and end not in TROUBLE:  # one that is missing will be missed by every page
+        if kind == "Script" and end not in HOST_FAILURES:  # one that is missing will be missed by every page
             self._scripts.put(url, reply)
         return reply
 

@@ -3,10 +3,11 @@
 import dataclasses
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..http.reply import Reply, redirect_target
 from ..outcomes import Outcome
+from ..storage.schemas import RobotsRow
 from .rules import Rules, Verdict, expires_at, judge, parse
 
 LAST_GOOD = timedelta(hours=24)
@@ -21,7 +22,7 @@ class Robots:
 
     verdict: Verdict
     rules: Rules | None = None  # when the verdict is RULES
-    trouble: Outcome | None = None  # why there was no answer, when it is UNREACHABLE
+    failure: Outcome | None = None  # why there was no answer, when it is UNREACHABLE
     fetched_at: datetime | None = None
     error: str | None = None  # in words
 
@@ -40,27 +41,27 @@ class RobotsSearch:
     hops: int = 0
 
 
-def search(origin: str, depth: int) -> RobotsSearch:
+def start_search(origin: str, depth: int) -> RobotsSearch:
     """Where the search for an origin's robots.txt starts, for the sake of a URL of some depth."""
     return RobotsSearch(origin, f"{origin}/robots.txt", depth)
 
 
-def redirected(asked: RobotsSearch, reply: Reply) -> RobotsSearch | None:
+def next_hop(search: RobotsSearch, reply: Reply) -> RobotsSearch | None:
     """Where an answer sends the search, also to other hosts; None if it ends here."""
-    if asked.hops == _HOPS or not (target := redirect_target(asked.url, reply)):
+    if search.hops == _HOPS or not (target := redirect_target(search.url, reply)):
         return None
-    return dataclasses.replace(asked, url=target, hops=asked.hops + 1)
+    return dataclasses.replace(search, url=target, hops=search.hops + 1)
 
 
 def robots_row(
-    asked: RobotsSearch, host: str, reply: Reply, round_: int, now: datetime, token: str
-) -> tuple[dict[str, Any], Robots]:
+    search: RobotsSearch, host: str, reply: Reply, round_: int, now: datetime, token: str
+) -> tuple[RobotsRow, Robots]:
     """The row of table robots for the answer that ends a search, and what it means for the turn."""
-    status = None if reply.trouble else reply.status
+    status = None if reply.failure else reply.status
     verdict = judge(status)
     rules = parse(reply.body, token) if verdict is Verdict.RULES else None
-    row = {
-        "origin": asked.origin,
+    row: RobotsRow = {
+        "origin": search.origin,
         "host": host,
         "round": round_,
         "fetched_at": now,
@@ -71,27 +72,27 @@ def robots_row(
         "sitemaps": rules.sitemaps if rules else [],
         "body": reply.body if rules else None,
         "error": reply.error,
-        "depth": asked.depth,
+        "depth": search.depth,
     }
-    return row, Robots(verdict, rules, reply.trouble, now, reply.error)
+    return row, Robots(verdict, rules, reply.failure, now, reply.error)
 
 
-class Known(NamedTuple):
+class KnownRobots(NamedTuple):
     """What earlier rounds know of robots.txt, by origin."""
 
-    fresh: dict[str, Robots]  # still holds
-    stale: dict[str, Robots]  # counts only if a new one cannot be had
+    current: dict[str, Robots]  # still holds
+    expired: dict[str, Robots]  # counts only if a new one cannot be had
 
 
-def known_robots(rows: Iterable[dict[str, Any]], token: str, now: datetime) -> Known:
+def known_robots(rows: Iterable[RobotsRow], token: str, now: datetime) -> KnownRobots:
     """The newest row of each origin, by whether it has expired."""
-    newest: dict[str, dict[str, Any]] = {}
+    newest: dict[str, RobotsRow] = {}
     for row in rows:
         if row["origin"] not in newest or row["fetched_at"] > newest[row["origin"]]["fetched_at"]:
             newest[row["origin"]] = row
-    known = Known({}, {})
+    known = KnownRobots({}, {})
     for origin, row in newest.items():
         rules = parse(row["body"] or b"", token) if row["verdict"] == Verdict.RULES else None
-        side = known.fresh if row["expires_at"] > now else known.stale
+        side = known.current if row["expires_at"] > now else known.expired
         side[origin] = Robots(Verdict(row["verdict"]), rules, fetched_at=row["fetched_at"])
     return known

@@ -11,7 +11,7 @@ import pyarrow as pa
 from .columns import KEY, SITEMAP, TIME
 from .documents import ALERTS, DOCUMENTS, LINKS
 from .duplicates import DIGESTS, NEAR
-from .fetching import FRONTIER, HOSTS, ROBOTS, SEEDS, VISITS
+from .fetching import FRONTIER, HOSTS, ROBOTS, SEEDS, VISITS, HostRow, RobotsRow, VisitRow
 from .index import HOST_RANKS, RANKS, TOMBSTONES
 from .urls import ALIASES, REJECTIONS, TRAP_SAMPLES, TRAPS, URLS
 
@@ -39,6 +39,9 @@ __all__ = [
     "TRAP_SAMPLES",
     "URLS",
     "VISITS",
+    "HostRow",
+    "RobotsRow",
+    "VisitRow",
 ]
 
 SCHEMA_VERSION = 1

@@ -1,5 +1,8 @@
 """The tables of fetching: what a round may fetch, its visits, robots.txt files and hosts."""
 
+from datetime import datetime
+from typing import Any, TypedDict
+
 import pyarrow as pa
 
 from .columns import KEY, SITEMAP, TIME
@@ -109,3 +112,77 @@ SEEDS = pa.schema(
         ("kind", pa.string()),  # sitemap; null: a page
     ]
 )
+
+
+class VisitRow(TypedDict, total=False):
+    """A row of table visits."""
+
+    url_key: bytes
+    url: str
+    host: str
+    round: int
+    fetched_at: datetime
+    outcome: str
+    status: int | None
+    redirect_to: str | None
+    address: str | None
+    media_type: str | None
+    headers: list[dict[str, str]]
+    body: bytes | None
+    body_bytes: int
+    truncated: bool
+    elapsed_ms: float | None
+    robots_rule: str | None
+    robots_at: datetime | None
+    host_failures: int
+    attempt: int
+    depth: int
+    referrer: str | None
+    error: str | None
+    priority: float
+    redirects: int
+    discovered_round: int
+    digest_before: bytes | None
+    kind: str | None
+    sitemap: dict[str, Any] | None
+    links_without_news: bool | None
+
+
+class RobotsRow(TypedDict, total=False):
+    """A row of table robots."""
+
+    origin: str
+    host: str
+    round: int
+    fetched_at: datetime
+    expires_at: datetime
+    status: int | None
+    verdict: str
+    crawl_delay: float | None
+    sitemaps: list[str]
+    body: bytes | None
+    error: str | None
+    depth: int
+
+
+class HostRow(TypedDict, total=False):
+    """A row of table hosts or host_turns."""
+
+    host: str
+    round: int
+    visits: int
+    requests: int
+    fetched: int
+    failures: int
+    bytes: int
+    elapsed_ms: float
+    last_fetched_at: datetime | None
+    latency: list[int]
+    latency_p50_ms: float | None
+    latency_p95_ms: float | None
+    addresses: list[str]
+    failures_in_row: int
+    last_elapsed_ms: float
+    crawl_delay: float
+    not_before: datetime | None
+    held_by: str | None
