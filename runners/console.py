@@ -12,7 +12,8 @@ from typing import Any, TextIO, TypeVar
 
 from apache_beam.io.filesystems import FileSystems
 
-from ..pipeline.crawl import StopSignal
+from ..pipeline.crawl import End, StopSignal
+from ..pipeline.seeds import Added
 from ..transforms.outcomes import Outcome
 from ..transforms.storage.crawl_dir import Manifest, Step
 
@@ -67,6 +68,26 @@ def describe_manifest(manifest: Manifest) -> str:
     )
 
 
+def describe_added(added: Added) -> str:
+    again = f", {added.again} to be asked for once more" if added.again else ""
+    known = f", {added.known} known already" if added.known else ""
+    return f"{added.new} seeds added{again}{known}"
+
+
+def describe_end(end: End, waiting: int) -> str:
+    """One line on why a crawl ended, with the number of URLs in its frontier."""
+    reasons = {
+        "frontier_empty": "the frontier is empty",
+        "rounds": f"{end.rounds} rounds done, {waiting} URLs in the frontier",
+        "max_pages": f"the limit of pages is reached, {waiting} URLs in the frontier",
+        "stopped": f"stopped, {waiting} URLs in the frontier; the same command goes on",
+        "not_due": f"{waiting} URLs wait until {end.due_at:%Y-%m-%d %H:%M:%S} UTC; the same command goes on then"
+        if end.due_at
+        else f"{waiting} URLs wait: the last round was too short to ask for any of them; limits.round_time is its time",
+    }
+    return reasons[end.reason]
+
+
 def size(count: float) -> str:
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
@@ -82,7 +103,7 @@ def duration(seconds: float) -> str:
 
 
 class Console:
-    """Tells of a crawl on a stream (an Observer of `beamtrawl.pipeline.crawl`)."""
+    """Tells of a crawl on a stream (an Observer of `runners.session`)."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -94,6 +115,11 @@ class Console:
     def say(self, line: str) -> None:
         with self._lock:
             print(("\r\x1b[K" if self._live else "") + line, file=self._stream, flush=True)
+
+    warn = say
+
+    def seeds_added(self, added: Added) -> None:
+        self.say(describe_added(added))
 
     def step_started(self, step: Step, progress: str, rows: int) -> None:
         self._told = time.monotonic()

@@ -1,9 +1,19 @@
-"""What a command may end with: one line on stderr, and an exit code."""
+"""Errors that end a command with one line on stderr and an exit code."""
+
+from ..transforms.errors import BeamtrawlError
 
 
-class Usage(Exception):
+class Usage(BeamtrawlError):
     """The command line cannot be understood: exit 2."""
 
 
-class Failure(Exception):
+class StartError(Usage):
+    """A crawl cannot start with what it was given: no URL to start from, no robot's name, unknown options of Beam."""
+
+
+class Failure(BeamtrawlError):
     """The command cannot do what was asked: exit 1."""
+
+
+class LockedError(Failure):
+    """Another process writes to the crawl directory."""

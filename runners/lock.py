@@ -12,7 +12,7 @@ from typing import Any
 from apache_beam.io.filesystems import FileSystems
 
 from ..transforms.storage.crawl_dir import CrawlDir, CrawlDirError
-from .errors import Failure
+from .errors import LockedError
 
 HEARTBEAT = 10.0  # seconds
 STALE = 60.0  # seconds without a heartbeat after which an owner counts as gone
@@ -37,14 +37,14 @@ class Lock:
     def __enter__(self) -> "Lock":
         owner = self._owner()
         if owner and not is_stale(owner, socket.gethostname(), time.time(), _is_alive(owner.get("pid"))):
-            raise Failure(
+            raise LockedError(
                 f"{self._directory.root} is in use by process {owner.get('pid')} on {owner.get('host')};"
                 " wait for it, or stop it"
             )
         if owner is not None:
             FileSystems.delete([self._directory.path("lock.json")])
         if not self._directory.write_new("lock.json", self._me()):
-            raise Failure(f"{self._directory.root} was taken by another process just now; wait for it, or stop it")
+            raise LockedError(f"{self._directory.root} was taken by another process just now; wait for it, or stop it")
         self._thread.start()
         return self
 

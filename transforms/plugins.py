@@ -3,12 +3,14 @@
 from importlib import metadata
 from typing import Any
 
+from .errors import BeamtrawlError
+
 PARSERS = "beamtrawl.parsers"
 OBSERVERS = "beamtrawl.observers"
 DOWNLOADERS = "beamtrawl.downloaders"
 
 
-class PluginError(ValueError):
+class PluginError(BeamtrawlError, ValueError):
     """A plug-in that cannot be used; the message names it, and what there is instead."""
 
 

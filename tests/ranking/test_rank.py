@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.rank import rank
-from beamtrawl.runners.commands.rank import rank_after_crawl
 from beamtrawl.runners.console import Console
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.session import rank_after_crawl
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from beamtrawl.transforms.settings import Ranking, Settings, render

@@ -7,10 +7,11 @@ import types
 import typing
 from typing import Any
 
+from ..errors import BeamtrawlError
 from .values import downloader, pin
 
 
-class SettingsError(ValueError):
+class SettingsError(BeamtrawlError, ValueError):
     """An invalid setting; the message names the key, the value and, for a file, the line."""
 
 

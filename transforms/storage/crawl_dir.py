@@ -17,13 +17,14 @@ from importlib import metadata
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
+from ..errors import BeamtrawlError
 from .schemas import SCHEMA_VERSION
 from .table_files import TableFile
 
 FORMAT = "beamtrawl-crawl"
 
 
-class CrawlDirError(Exception):
+class CrawlDirError(BeamtrawlError):
     """A crawl directory that cannot be read or written; the message is one line with the way out."""
 
 

@@ -1,0 +1,181 @@
+"""One run of a crawl: its settings and seeds, what is refused before it starts, the lock, the rounds and the ranking.
+
+The command line and the Python API both start crawls here; they differ in the words of their messages (`Words`) and in
+what they show (`Observer`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from ..pipeline import crawl as rounds_of
+from ..pipeline.attempt import Engine
+from ..pipeline.crawl import End, StopSignal, run_crawl, settings_digest
+from ..pipeline.rank import has_unranked_links, rank
+from ..pipeline.seeds import Added, Seed, add_seeds, parse_seeds
+from ..transforms.http.address_guard import blocked, literal_loopback
+from ..transforms.http.client import allowed_networks
+from ..transforms.http.request_headers import Identity
+from ..transforms.indexing import korean
+from ..transforms.observers.registry import open_observers
+from ..transforms.parsing.registry import kinds_of
+from ..transforms.plugins import PluginError
+from ..transforms.politeness.downloaders import open_downloaders
+from ..transforms.settings import Settings, parse, render
+from ..transforms.storage.crawl_dir import CrawlDir
+from ..transforms.storage.sitemap_terms import SITEMAP
+from .errors import StartError
+from .lock import Lock
+
+SETTINGS = {
+    "max_pages": "limits.max_pages",
+    "max_pages_per_host": "limits.max_pages_per_host",
+    "round_time": "limits.round_time",
+    "depth": "scope.depth",
+    "scope": "scope.mode",
+    "delay": "politeness.delay",
+    "robot": "robot.name",
+    "contact": "robot.contact",
+    "info_url": "robot.info_url",
+    "allow_address": "fetch.allow_addresses",
+}
+"""The settings that have a name of their own on the command line and in Python, each with its key in crawl.toml."""
+
+
+class Words(NamedTuple):
+    """How a user of the command line, or of Python, writes what a message asks for."""
+
+    seed: str  # the name of a list of seeds
+    sitemap: str
+    start: str  # what gives a URL to start from
+    robot: Mapping[str, str]  # by setting: what sets it; empty where only crawl.toml does
+    allow_address: str  # with {} for the range
+
+
+COMMAND_LINE = Words(
+    seed="--seed",
+    sitemap="--sitemap",
+    start="--seed URL, --sitemap URL or --seeds FILE",
+    robot={"name": "--robot NAME", "contact": "--contact MAIL", "info_url": "--info-url URL"},
+    allow_address="--allow-address {}",
+)
+
+
+class Observer(rounds_of.Observer, Protocol):
+    """Is told how a run goes."""
+
+    def seeds_added(self, added: Added) -> None: ...
+
+    def warn(self, line: str) -> None:
+        """Something that does not end the run, but that the user should know."""
+
+
+def stored_settings(directory: CrawlDir) -> Settings:
+    """The settings in crawl.toml; the defaults where there is none."""
+    return parse(directory.read_text("crawl.toml")) if directory.exists("crawl.toml") else Settings()
+
+
+def choose_seeds(
+    urls: Sequence[str], sitemaps: Sequence[str], file: str | None, words: Words, warn: Callable[[str], None]
+) -> list[Seed]:
+    """The seeds in lists of URLs and in a file, one a line; `warn` gets a line on each that cannot be used.
+
+    StartError if some are given and none can be used, or the file cannot be read.
+    """
+    seeds, bad = parse_seeds(urls, words.seed)
+    more, more_bad = parse_seeds(sitemaps, words.sitemap, SITEMAP)
+    seeds, bad = seeds + more, bad + more_bad
+    if file is not None:
+        try:
+            lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise StartError(f"cannot read the seeds in {file}: {reason}") from error
+        more, more_bad = parse_seeds(lines, file)
+        seeds, bad = seeds + more, bad + more_bad
+    for line in bad:
+        warn(str(line))
+    if not seeds and (urls or sitemaps or file is not None):
+        raise StartError("none of the seeds is a URL that can be crawled; give one such as https://example.org/")
+    return seeds
+
+
+def refuse_seedless(directory: CrawlDir, seeds: list[Seed], words: Words) -> None:
+    """StartError for a new crawl without a seed."""
+    if not directory.manifests() and not seeds:
+        raise StartError(f"{directory.root} is a new crawl and needs a URL to start from: {words.start}")
+
+
+def refuse_anonymous(settings: Settings, seeds: list[Seed], options: Mapping[str, str]) -> None:
+    """StartError when a seed is not on this machine and the robot has no name or contact (SPEC A3).
+
+    `options` say how the caller sets them beside crawl.toml; there may be none.
+    """
+    if Identity.of(settings.robot).complete:
+        return
+    missing = [name for name in ("name", "contact", "info_url") if not getattr(settings.robot, name)]
+    public = next((s.url for s in seeds if not literal_loopback(urlsplit(s.url).hostname or "")), None)
+    if public:
+        way_out = f"set {', '.join(missing)} under [robot] in crawl.toml"
+        if options:
+            way_out = f"add {' '.join(options[name] for name in missing)}, or set [robot] in crawl.toml"
+        raise StartError(f"{public} is somebody's server, and a robot must say who it is: {way_out}")
+
+
+def refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
+    """PluginError when a package or a file is missing that a worker would fail without."""
+    kinds_of(tuple(settings.documents.kinds))
+    open_observers(settings, directory.read_bytes)
+    open_downloaders(settings)
+    if settings.documents.korean_morphemes and not korean.is_available():
+        raise PluginError(f"documents.korean_morphemes = true needs kiwipiepy: {korean.HOW_TO_INSTALL}")
+
+
+def refused_address(settings: Settings, seeds: list[Seed], words: Words) -> str | None:
+    """One line on the first seed whose address is refused, with the way out; None if there is no such seed."""
+    allowed = allowed_networks(settings.fetch)
+    for seed in seeds:
+        name = (urlsplit(seed.url).hostname or "").replace("localhost", "127.0.0.1")
+        if (reason := blocked(name, allowed)) and reason != "not an address":
+            suffix = "127.0.0.0/8" if reason == "loopback" and ":" not in name else name
+            option = words.allow_address.format(suffix)
+            return f"{seed.url} has a {reason} address, which is refused; to allow it: {option}"
+    return None
+
+
+def run(
+    directory: CrawlDir,
+    settings: Settings,
+    seeds: list[Seed],
+    engine: Engine,
+    observer: Observer,
+    stop: StopSignal,
+    rounds: int | None,
+) -> End:
+    """Take the lock, write crawl.toml if there is none, add the seeds, run rounds, and rank what they have found.
+
+    LockedError if another process writes to the directory.
+    """
+    with Lock(directory):
+        if not directory.exists("crawl.toml"):
+            directory.write_text("crawl.toml", render(settings))
+        if seeds:
+            observer.seeds_added(add_seeds(directory, seeds, settings_digest(settings), datetime.now(UTC)))
+        end = run_crawl(directory, settings, engine, observer, stop, rounds)
+        if not stop.is_set():
+            rank_after_crawl(directory, settings, engine, observer)
+    return end
+
+
+def rank_after_crawl(directory: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
+    """Rank what a crawl has found, if the settings say so; a failure is a warning: the crawl is committed."""
+    if not settings.ranking.after_crawl or not has_unranked_links(directory.manifests()):
+        return
+    try:
+        limit = settings.ranking.max_links
+        observer.step_committed(rank(directory, settings_digest(settings), engine, limit, datetime.now(UTC)))
+    except Exception as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        observer.warn(f"the links could not be ranked: {reason}; try again with: beamtrawl rank {directory.root}")
