@@ -4,14 +4,13 @@ import contextlib
 import io
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from beamtrawl.runners.program import run
-from tests.support.command_line import LOOPBACK, beamtrawl, contents, failure
+from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, contents, failure
 from tests.support.web import Web, html
 
 
@@ -254,7 +253,7 @@ def test_a_search_before_there_is_an_index(planned: Path) -> None:
 
 def test_the_program_says_nothing_but_its_one_line(tmp_path: Path) -> None:
     """Not even what Beam has to say while it is imported."""
-    command = [sys.executable, "-m", "beamtrawl", "status", str(tmp_path)]
+    command = [*PROGRAM, "status", str(tmp_path)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     expected = f"beamtrawl: {tmp_path} holds no crawl; start one with: beamtrawl crawl {tmp_path} --seed URL\n"
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", expected)

@@ -8,7 +8,6 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.transforms.storage.schemas import TABLES
-from tests.support.command_line import LOOPBACK, Ran, beamtrawl, contents, failure
+from tests.support.command_line import LOOPBACK, PROGRAM, Ran, beamtrawl, contents, failure
 from tests.support.web import Web, html, redirect
 
 SITES = {
@@ -236,15 +235,7 @@ def test_the_demo_finds_what_it_should_within_a_minute(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_has_seen_enough_is_no_reason_for_a_traceback(crawled: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "beamtrawl",
-        "sql",
-        str(crawled),
-        "SELECT * FROM range(300000)",
-        "--csv",
-    ]
+    command = [*PROGRAM, "sql", str(crawled), "SELECT * FROM range(300000)", "--csv"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None

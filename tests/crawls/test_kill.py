@@ -4,13 +4,13 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
 from tests.support.web import Web, html, plain
 
@@ -27,7 +27,7 @@ def site(host: int, pages: int = 30) -> dict:
 
 
 def start(directory: Path, web: Web, hosts: list[str], *more: str) -> subprocess.Popen:
-    command = [sys.executable, "-m", "beamtrawl", "crawl", str(directory), "--delay", "0.02"]
+    command = [*PROGRAM, "crawl", str(directory), "--delay", "0.02"]
     command += ["--allow-address", "127.0.0.0/8", *more]
     for host in hosts:
         command += ["--seed", web.url(host, "/1")]

@@ -3,7 +3,6 @@
 import doctest
 import os
 import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from beamtrawl.transforms.parsing.source import Source
 from beamtrawl.transforms.politeness import downloaders
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support import plugins
-from tests.support.command_line import LOOPBACK, failure
+from tests.support.command_line import LOOPBACK, PROGRAM, failure
 from tests.support.crawls import rows
 from tests.support.files import pdf, png
 from tests.support.web import Answer, Request, Web, html
@@ -68,10 +67,9 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Reques
     (directory / "charter.txt").write_text(CHARTER)
     (directory / "crest.png").write_bytes(png(SHADES))
     with Web({"a.test": SITE}) as web:
-        words = ["-m", "beamtrawl", "crawl", str(directory), "--seed", web.url("a.test"), *LOOPBACK]
-        path = os.pathsep.join([str(packages), str(plugins.ROOT)])
+        command = [*PROGRAM, "crawl", str(directory), "--seed", web.url("a.test"), *LOOPBACK]
         ran = subprocess.run(
-            [sys.executable, *words], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False
+            command, env=os.environ | {"PYTHONPATH": str(packages)}, capture_output=True, text=True, check=False
         )
         assert ran.returncode == 0, ran.stderr
         return directory, web.requests

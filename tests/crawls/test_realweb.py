@@ -23,11 +23,12 @@ from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support import access_log
 from tests.support.content import content_words, score
 from tests.support.crawls import crawl, rows
+from tests.support.prerequisites import SHARED, lacks
 from tests.support.walk import walk
 
 pytestmark = pytest.mark.slow("real sites")
 
-SCRIPT = Path(__file__).resolve().parents[3] / "shared" / "realweb" / "realweb.sh"
+SCRIPT = SHARED / "realweb" / "realweb.sh"
 SITES = {"python": "127.0.1.1", "postgresql": "127.0.1.2", "debref": "127.0.1.7", "sqlite": "127.0.1.21"}
 ROBOT = {
     "robot__name": "reader/1.0",
@@ -64,9 +65,7 @@ class Crawled(NamedTuple):
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     if missing := _missing():
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
+        lacks(missing)
     # The sites are kept for the next run; the server, its port and its log are this run's own.
     sites = Path(tempfile.gettempdir()) / "beamtrawl-realweb"
     web = Path(tempfile.mkdtemp(prefix="beamtrawl-realweb-"))
@@ -98,7 +97,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
 
 def _missing() -> str | None:
     if not SCRIPT.exists():
-        return "the real sites are not here: no ../shared/realweb/realweb.sh"
+        return f"the real sites are not here: no {SCRIPT}"
     tools = [tool for tool in ("bash", "nginx", "apt-get", "dpkg") if not shutil.which(tool)]
     return f"the real sites need {', '.join(tools)}; on Debian: apt-get install nginx-light" if tools else None
 

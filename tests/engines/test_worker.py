@@ -128,8 +128,8 @@ def test_the_harness_is_told_where_to_report(given: dict, control: str, logging:
 def test_a_worker_ends_with_the_process_that_started_it() -> None:
     child = "from beamtrawl.runners.engines.parent_watch import end_with_parent as watch; import time"
     child += "; watch(); print(flush=True); time.sleep(60)"
-    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as process:
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-P', '-c', {child!r}])"
+    with subprocess.Popen([sys.executable, "-P", "-c", parent], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         assert process.stdout.readline() == "\n"  # the child watches now
         os.kill(process.pid, signal.SIGKILL)

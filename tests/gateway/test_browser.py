@@ -1,6 +1,5 @@
 """The gateway's pages as people have them: in a real Chromium, from `beamtrawl serve`."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from importlib.resources import files
@@ -12,11 +11,10 @@ from tests.gateway.test_submissions import planned
 from tests.support.browser import Window, axe
 from tests.support.corpus import commit
 from tests.support.gateways import serving
+from tests.support.prerequisites import lacks
 
 if not shutil.which("chromium"):
-    if os.environ.get("CI"):
-        pytest.fail("there is no chromium")
-    pytest.skip("there is no chromium", allow_module_level=True)
+    lacks("there is no chromium", whole_module=True)
 
 pytestmark = pytest.mark.slow("browser")
 

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import itertools
-import os
 import shutil
 import socket
 from collections.abc import Iterator
@@ -18,13 +17,12 @@ from beamtrawl.transforms.rendering.chromium import MAX_REQUESTS, Scripts, rende
 from beamtrawl.transforms.settings import Fetch, Settings
 from tests.support.command_line import failure
 from tests.support.crawls import crawl, rows
+from tests.support.prerequisites import lacks
 from tests.support.servers import Page, Servers
 from tests.support.web import Answer, Web, html, plain
 
 if not shutil.which("chromium"):
-    if os.environ.get("CI"):
-        pytest.fail("there is no chromium")
-    pytest.skip("there is no chromium", allow_module_level=True)
+    lacks("there is no chromium", whole_module=True)
 
 pytestmark = pytest.mark.slow("browser")
 

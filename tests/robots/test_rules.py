@@ -5,7 +5,6 @@ import json
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,8 +12,9 @@ from hypothesis import strategies as st
 
 from beamtrawl.transforms.robots import rules as rules_module
 from beamtrawl.transforms.robots.rules import Verdict, expires_at, fresh_seconds, judge, parse
+from tests.support.conformance import FOLDER, absent
+from tests.support.prerequisites import lacks
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "conformance"
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 NOT_AS_EXPECTED = {
@@ -30,9 +30,9 @@ NOT_AS_EXPECTED = {
 
 
 def conformance(name: str) -> list[dict]:
-    if not (SHARED / name).exists():
-        pytest.skip(f"{name} of the shared conformance cases is not here")
-    return [json.loads(line) for line in (SHARED / name).read_text(encoding="utf-8").splitlines()]
+    if not (file := FOLDER / name).is_file():
+        lacks(absent(file))
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def test_conformance_cases_are_met_but_for_the_named_exceptions():

@@ -1,7 +1,8 @@
-"""Run the program in this process, and catch what it says."""
+"""Run the program, in this process or in one of its own, and catch what it says."""
 
 import contextlib
 import io
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +10,9 @@ from beamtrawl.runners.program import run
 
 LOOPBACK = ["--allow-address", "127.0.0.0/8", "--delay", "0", "--workers", "1"]
 """Flags for a crawl of servers on this machine, fast and in this process."""
+
+PROGRAM = [sys.executable, "-P", "-m", "beamtrawl"]
+"""The program in a process of its own, whatever Python files the current folder holds."""
 
 
 class Ran(NamedTuple):
