@@ -1,16 +1,19 @@
 """The shape of the program: who may import whom, who sees the command line, and what is shipped."""
 
 import ast
+import doctest
+import re
 import tarfile
-from collections.abc import Iterator, Mapping
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Iterator
+from graphlib import CycleError
 from pathlib import Path
 
 import pytest
 
+from tests.support import rooms
+from tests.support.rooms import ROOT, imports
 from tests.support.workers import PACKAGES, make_sdist
 
-ROOT = Path(__file__).resolve().parents[1]
 MAY_IMPORT = {
     "beamtrawl": {"beamtrawl", "pipeline", "runners", "search", "transforms"},
     "transforms": {"transforms"},
@@ -18,20 +21,8 @@ MAY_IMPORT = {
     "search": {"search", "transforms"},
     "runners": {"runners", "pipeline", "search", "transforms"},
 }
-MODULES = [path.relative_to(ROOT) for package in MAY_IMPORT for path in sorted((ROOT / package).rglob("*.py"))]
-NAMES = {".".join(module.with_suffix("").parts).removesuffix(".__init__") for module in MODULES}
+SOURCES = rooms.sources()
 BUILD_GRAPHS = {"pipeline", "transforms"}
-
-
-def imports(module: Path, source: str) -> Iterator[str]:
-    """Every name that a module imports, with dots; ours by their path: `from ..a import b` in c/d/e.py gives c.a.b."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            folder = module.parts[: -node.level] if node.level else ()
-            path = [*folder, *filter(None, [node.module])]
-            yield from (".".join([*path, alias.name]) for alias in node.names)
 
 
 def attributes(tree: ast.AST, of: str) -> Iterator[str]:
@@ -62,39 +53,52 @@ def offences(module: Path, source: str) -> list[str]:
     return sorted(found)
 
 
-def room(name: str) -> str:
-    """The room of a module: its folder below `transforms/`, `search/` or `runners/`; otherwise the module itself."""
-    parts = name.split(".")
-    return "pipeline" if parts[0] == "pipeline" else ".".join(parts[:2])
-
-
-def rooms(sources: Mapping[Path, str]) -> dict[str, set[str]]:
-    """Each room with the rooms that it imports."""
-    found: dict[str, set[str]] = {}
-    for module, source in sources.items():
-        own = room(".".join(module.with_suffix("").parts).removesuffix(".__init__"))
-        targets = {name if name in NAMES else name.rpartition(".")[0] for name in imports(module, source)} & NAMES
-        found.setdefault(own, set()).update({room(target) for target in targets} - {own})
-    return found
-
-
-@pytest.mark.parametrize("module", MODULES, ids=str)
+@pytest.mark.parametrize("module", SOURCES, ids=str)
 def test_a_module_keeps_to_its_place(module: Path) -> None:
-    assert offences(module, (ROOT / module).read_text(encoding="utf-8")) == []
+    assert offences(module, SOURCES[module]) == []
 
 
-def test_no_room_imports_a_room_above_it() -> None:
-    sources = {module: (ROOT / module).read_text(encoding="utf-8") for module in MODULES}
-    assert set(TopologicalSorter(rooms(sources)).static_order())  # CycleError names the rooms
+def plan() -> dict[str, int]:
+    """The floor of each room, by the table in docs/architecture.md."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return {name: int(floor) for floor, name in re.findall(r"^\| (\d+) \| `([\w.]+)` \|", text, re.MULTILINE)}
+
+
+def test_every_room_is_in_the_plan() -> None:
+    assert rooms.graph(SOURCES).keys() == plan().keys()
+
+
+def test_rooms_import_only_rooms_of_lower_floors() -> None:
+    floor = plan()
+    arrows = [(a, b) for a, targets in rooms.graph(SOURCES).items() for b in targets]
+    assert [f"{a} imports {b}" for a, b in arrows if floor[a] <= floor[b]] == []
+
+
+def test_floors() -> None:
+    sources = {
+        Path("transforms/urls/canonical.py"): "from ..storage.table_files import KEY\nfrom . import dedup",
+        Path("transforms/urls/dedup.py"): "",
+        Path("transforms/storage/table_files.py"): "import os",
+        Path("pipeline/crawl.py"): "def f():\n from ..transforms.urls import canonical",
+    }
+    found = rooms.graph(sources)
+    assert rooms.floors(found) == [["transforms.storage"], ["transforms.urls"], ["pipeline"]]
+    assert rooms.figures(found, "rooms") == "3 rooms, 3 floors, 2 imports"
+    assert rooms.figures(rooms.graph(sources, str), "modules") == "4 modules, 3 floors, 3 imports"
 
 
 def test_a_circle_of_rooms_is_noticed() -> None:
     sources = {
         Path("transforms/urls/canonical.py"): "from ..storage.table_files import KEY",
         Path("transforms/storage/table_files.py"): "from ..urls import canonical",
+        Path("transforms/urls/dedup.py"): "",
     }
     with pytest.raises(CycleError):
-        TopologicalSorter(rooms(sources)).prepare()
+        rooms.floors(rooms.graph(sources))
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(rooms) == (0, 2)
 
 
 # module, source, what is wrong with it

@@ -1,5 +1,6 @@
 """What the documentation says stands in the code."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -37,6 +38,27 @@ def test_links_lead_somewhere() -> None:
     for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def definitions(module: Path) -> set[str]:
+    """The names that a module defines, methods as `Class.method`."""
+    found = set()
+    for node in ast.parse(module.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{each.name}" for each in node.body if isinstance(each, ast.FunctionDef)}
+    return found
+
+
+def test_names_in_the_architecture_exist() -> None:
+    page = ROOT / "docs" / "architecture.md"
+    named = re.findall(r"\[`([\w.]+)`\]\(([^)]+\.py)\)", page.read_text(encoding="utf-8"))
+    assert len(named) > 80
+    for name, target in named:
+        module = page.parent / target
+        assert name.partition(".")[0] == module.stem, name
+        assert name.partition(".")[2] in definitions(module), name
 
 
 def test_rules_have_the_names_that_the_documentation_gives() -> None:

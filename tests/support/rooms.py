@@ -1,0 +1,94 @@
+"""Count the rooms of the program, their floors and the imports between them: python -m tests.support.rooms [FOLDER]
+
+A room is a folder below `transforms/`, `search/` or `runners/`, a module that lies there directly, or all of
+`pipeline/`. Its floor is one above the highest room that it imports. FOLDER is a checkout; the default is this one.
+"""
+
+import ast
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("beamtrawl", "transforms", "pipeline", "search", "runners")
+
+Graph = Mapping[str, set[str]]
+
+
+def sources(root: Path = ROOT) -> dict[Path, str]:
+    """Each module's path below the checkout, with its text."""
+    paths = (path for package in PACKAGES for path in sorted((root / package).rglob("*.py")))
+    return {path.relative_to(root): path.read_text(encoding="utf-8") for path in paths}
+
+
+def module_name(path: Path) -> str:
+    """The name of a module below the checkout.
+
+    >>> module_name(Path("transforms/urls/__init__.py")), module_name(Path("runners/cli.py"))
+    ('transforms.urls', 'runners.cli')
+    """
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports(path: Path, source: str) -> Iterator[str]:
+    """Every name that a module imports, with dots; relative ones in full: `from ..a import b` in c/d/e.py is c.a.b."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            folder = path.parts[: -node.level] if node.level else ()
+            names = [*folder, *filter(None, [node.module])]
+            yield from (".".join([*names, alias.name]) for alias in node.names)
+
+
+def room(module: str) -> str:
+    """The room of a module.
+
+    >>> room("transforms.urls.canonical"), room("runners.cli"), room("pipeline.crawl")
+    ('transforms.urls', 'runners.cli', 'pipeline')
+    """
+    parts = module.split(".")
+    return "pipeline" if parts[0] == "pipeline" else ".".join(parts[:2])
+
+
+def graph(modules: Mapping[Path, str], part: Callable[[str], str] = room) -> dict[str, set[str]]:
+    """Each room with the rooms that it imports; with `part=str`, each module with the modules that it imports."""
+    names = {module_name(path) for path in modules}
+    found: dict[str, set[str]] = {}
+    for path, source in modules.items():
+        own = part(module_name(path))
+        targets = {name if name in names else name.rpartition(".")[0] for name in imports(path, source)} & names
+        found.setdefault(own, set()).update({part(target) for target in targets} - {own})
+    layers = {package for package in PACKAGES if package in found and not found[package]}  # an __init__ without imports
+    return {name: targets - layers for name, targets in found.items() if name not in layers}
+
+
+def floors(rooms: Graph) -> list[list[str]]:
+    """The rooms of each floor, the lowest first. Raises graphlib.CycleError, which names the rooms of a circle."""
+    sorter = TopologicalSorter(rooms)
+    sorter.prepare()
+    found = []
+    while sorter.is_active():
+        ready = sorter.get_ready()
+        sorter.done(*ready)
+        found.append(sorted(ready))
+    return found
+
+
+def figures(rooms: Graph, what: str) -> str:
+    """One line: how many there are, on how many floors, with how many imports between them."""
+    return f"{len(rooms)} {what}, {len(floors(rooms))} floors, {sum(map(len, rooms.values()))} imports"
+
+
+def main(root: Path) -> None:
+    modules = sources(root)
+    rooms = graph(modules)
+    for number, names in reversed(list(enumerate(floors(rooms), 1))):
+        print(number, " · ".join(names))
+    print(figures(rooms, "rooms"))
+    print(figures(graph(modules, str), "modules"))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT)
