@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 import apache_beam as beam
-from apache_beam.io.filesystems import FileSystems
 
 from ..transforms.indexing.link_folders import MERGED, links_folder
+from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso
-from ..transforms.storage.table_files import TableFile
-from ..transforms.storage.writers import parse_report
+from ..transforms.storage.table_files import TableFile, parse_report
 
 
 class Engine(Protocol):
@@ -46,7 +45,7 @@ class Attempt:
     def stop_earlier(self) -> None:
         """Tell the workers of earlier tries to stop: on a cluster, a job may outlive the driver that was killed."""
         for name in self._earlier:
-            FileSystems.create(self._crawl.path(f"attempts/{name}.stop")).close()
+            filesystem.write_bytes(self._crawl.path(f"attempts/{name}.stop"), b"")
 
     def files(self) -> list[TableFile]:
         """What the pipeline has written; once it has run."""
@@ -87,4 +86,4 @@ class Attempt:
     def clear(self) -> None:
         """Remove the traces of this try and of earlier ones."""
         names = self._crawl.names("attempts", f"{self._prefix}*")
-        FileSystems.delete([self._crawl.path(f"attempts/{name}") for name in names])
+        filesystem.delete(self._crawl.path(f"attempts/{name}") for name in names)

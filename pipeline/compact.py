@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from functools import partial
 
 import apache_beam as beam
-from apache_beam.io.filesystems import FileSystems
 
 from ..transforms.indexing.live_segments import LiveSegment, live_index
 from ..transforms.indexing.merge_policy import Policy, measure, merge_group
+from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
 from ..transforms.storage.writers import ReportFiles
 from .attempt import Attempt, Engine
@@ -71,7 +71,7 @@ def drop_history(crawl: CrawlDir, settings_digest: str) -> int:
         round_ = next_step(manifests).round - 1
         manifest = Manifest("compact", round_, settings_digest, (), {}, (), now, now, index_dropped=tuple(dropped))
         crawl.commit(manifest, _suffix())
-        FileSystems.delete([crawl.path(path) for folder in dropped for path in crawl.paths(folder)])
+        filesystem.delete(crawl.path(path) for folder in dropped for path in crawl.paths(folder))
     return len(dropped)
 
 

@@ -8,9 +8,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from apache_beam.io.filesystems import FileSystems
-
-from ..transforms.aliases.learn import known_rules
+from ..transforms.aliases.learned_rules import known_rules
 from ..transforms.frontier.recrawl import Ripe, count_due
 from ..transforms.frontier.selection import first_due
 from ..transforms.http.request_headers import Identity
@@ -22,6 +20,7 @@ from ..transforms.politeness.downloaders import client_opener
 from ..transforms.politeness.scheduler import CHECK_INTERVAL, VisitContext
 from ..transforms.settings import Settings, render, without_secrets
 from ..transforms.sitemaps.follow import count_entries
+from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, next_step
 from ..transforms.storage.schemas import HOSTS, HostRow
 from ..transforms.storage.table_files import open_parquet, read_table
@@ -90,8 +89,8 @@ class StopSignal:
 
     def _write(self) -> None:
         with self._lock:
-            if self._file and not FileSystems.exists(self._file):
-                FileSystems.create(self._file).close()
+            if self._file and not filesystem.exists(self._file):
+                filesystem.write_bytes(self._file, b"")
 
 
 def settings_digest(settings: Settings) -> str:

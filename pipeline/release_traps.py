@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from ..transforms.settings import Traps
 from ..transforms.storage.bloom import Bloom
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, iso, next_step
+from ..transforms.storage.key_scan import matching_rows
 from ..transforms.storage.schemas import FRONTIER, KEY, URLS
-from ..transforms.storage.semi_join import matching_rows
 from ..transforms.storage.table_files import TableWriter, open_parquet, read_table
 from ..transforms.traps.holds import newest_by_key
 from ..transforms.traps.judge import State, allows

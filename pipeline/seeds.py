@@ -10,8 +10,8 @@ import pyarrow as pa
 from ..transforms.frontier.url_states import TO_NO_AVAIL
 from ..transforms.storage.bloom import Bloom
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
+from ..transforms.storage.key_scan import matching_rows
 from ..transforms.storage.schemas import KEY, URLS
-from ..transforms.storage.semi_join import matching_rows
 from ..transforms.storage.table_files import TableFile, TableWriter
 from ..transforms.urls.canonical import canonicalize, host, neatness, url_key
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import apache_beam as beam
 
-from ..transforms.aliases.learn import Known, LearnAliases, ReadHeld, with_forms
+from ..transforms.aliases.learn import LearnAliases, ReadHeld, with_forms
+from ..transforms.aliases.learned_rules import Known
 from ..transforms.documents.finish_pages import FinishPages, add_rejections, dead_keys
 from ..transforms.documents.parse_visits import ParseVisits
 from ..transforms.duplicates.exact import JudgeContents, released_by_digest

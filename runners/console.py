@@ -10,11 +10,10 @@ from concurrent.futures import Future
 from datetime import datetime
 from typing import Any, TextIO, TypeVar
 
-from apache_beam.io.filesystems import FileSystems
-
 from ..pipeline.crawl import End, StopSignal
 from ..pipeline.seeds import Added
 from ..transforms.outcomes import Outcome
+from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import Manifest, Step
 
 T = TypeVar("T")
@@ -154,10 +153,10 @@ class Console:
 def _reports(prefix: str) -> list[dict[str, Any]]:
     """What the workers have written so far; a file that is just being written counts next time."""
     reports = []
-    for entry in FileSystems.match([prefix + "*"])[0].metadata_list:
+    folder, name = filesystem.split(prefix)
+    for path in filesystem.match(folder, name + "*"):
         try:
-            with FileSystems.open(entry.path) as file:
-                reports.append(json.loads(file.read()))
+            reports.append(json.loads(filesystem.read_bytes(path)))
         except (ValueError, OSError):
             continue
     return reports

@@ -9,8 +9,7 @@ import time
 from types import TracebackType
 from typing import Any
 
-from apache_beam.io.filesystems import FileSystems
-
+from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from .errors import LockedError
 
@@ -42,7 +41,7 @@ class Lock:
                 " wait for it, or stop it"
             )
         if owner is not None:
-            FileSystems.delete([self._directory.path("lock.json")])
+            filesystem.delete([self._directory.path("lock.json")])
         if not self._directory.write_new("lock.json", self._me()):
             raise LockedError(f"{self._directory.root} was taken by another process just now; wait for it, or stop it")
         self._thread.start()
@@ -53,7 +52,7 @@ class Lock:
     ) -> None:
         self._stop.set()
         self._thread.join()
-        FileSystems.delete([self._directory.path("lock.json")])
+        filesystem.delete([self._directory.path("lock.json")])
 
     def _owner(self) -> dict[str, Any] | None:
         if not self._directory.exists("lock.json"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...transforms import urls
-from ...transforms.aliases.learn import known_rules
+from ...transforms.aliases.learned_rules import known_rules
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.read_segment import count_documents
 from ...transforms.indexing.verify import index_faults

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 
-from apache_beam.io.filesystems import FileSystems
-
 from ...pipeline.crawl import StopSignal, settings_digest
 from ...pipeline.seeds import Seed, add_seeds
 from ...transforms.plugins import PluginError
 from ...transforms.settings import SettingsError, override, parse
+from ...transforms.storage import filesystem
 from ...transforms.storage.crawl_dir import CrawlDir, frontier_files, visible_files
 from ...transforms.storage.schemas import TABLES
 from .. import session
@@ -119,7 +118,7 @@ def clean(arguments: argparse.Namespace) -> int:
     with Lock(directory):
         visible = set(visible_files(directory.manifests()))
         garbage = [path for path in _data_files(directory) if not _is_visible(path, visible)]
-        FileSystems.delete([directory.path(path) for path in garbage]) if garbage else None
+        filesystem.delete(directory.path(path) for path in garbage)
     print(f"{len(garbage)} files removed")
     return 0
 

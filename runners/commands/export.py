@@ -6,11 +6,9 @@ import uuid
 from collections.abc import Iterator
 from typing import IO
 
-from apache_beam.io.filesystem import BeamIOError
-from apache_beam.io.filesystems import FileSystems
-
 from ...search.exports import write_ciff
 from ...search.searcher import Index
+from ...transforms.storage import filesystem
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Failure
 
@@ -33,17 +31,17 @@ def export(arguments: argparse.Namespace) -> None:
 @contextlib.contextmanager
 def _whole(path: str) -> Iterator[IO[bytes]]:
     """A file to write, on any file system; it has its name once it is complete."""
-    folder, name = FileSystems.split(path)
-    draft = FileSystems.join(folder, f"draft-{uuid.uuid4().hex[:8]}-{name}")  # Beam compresses by the end of a name
+    folder, name = filesystem.split(path)
+    draft = filesystem.join(folder, f"draft-{uuid.uuid4().hex[:8]}-{name}")
     try:
-        sink = FileSystems.create(draft)
+        sink = filesystem.create(draft)
         try:
             with sink:
                 yield sink
-            FileSystems.rename([draft], [path])
+            filesystem.rename(draft, path)
         except BaseException:
-            FileSystems.delete([draft])
+            filesystem.delete([draft])
             raise
-    except (OSError, BeamIOError) as error:
+    except OSError as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise Failure(f"cannot write {path}: {reason}; name a file in a folder that you may write") from error

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from ...transforms.aliases.learn import known_rules
+from ...transforms.aliases.learned_rules import known_rules
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.outcomes import Outcome
 from ...transforms.parsing.registry import PARSE_ERRORS

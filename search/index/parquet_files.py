@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from apache_beam.io.filesystems import FileSystems
 
 from ...transforms.indexing.read_segment import naming, require_version
 from ...transforms.indexing.segment_files import footers
 from ...transforms.indexing.write_segment import DOCS
+from ...transforms.storage import filesystem
 
 _REQUESTS = ThreadPoolExecutor(64, "read")
 """For what is asked of a store at the same time. What runs in it waits for nothing else in it."""
@@ -37,7 +37,7 @@ class Files:
 
     def __init__(self, root: str, folder: str) -> None:
         self._root, self._folder = root, folder
-        self._is_store = FileSystems.get_scheme(root) is not None
+        self._is_store = not filesystem.is_local(root)
         self._opened: dict[str, list[Any]] = {}
         self._lock = threading.Lock()
         with naming(f"{folder}/{DOCS}"):
@@ -87,9 +87,7 @@ class Files:
         with self._lock:
             idle = self._opened.setdefault(name, [])
             file = idle.pop() if idle else None
-        file = file or FileSystems.open(
-            FileSystems.join(self._root, *f"{self._folder}/{name}".split("/")), compression_type="uncompressed"
-        )
+        file = file or filesystem.open_file(filesystem.join(self._root, f"{self._folder}/{name}"))
         try:
             # Below the buffer, which would fetch 16 MB from S3 where some kilobytes are wanted.
             yield getattr(file, "raw", file)

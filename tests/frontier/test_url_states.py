@@ -10,7 +10,7 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.aliases.learn import InForce, Known
+from beamtrawl.transforms.aliases.learned_rules import InForce, Known
 from beamtrawl.transforms.duplicates.clusters import VERDICTS
 from beamtrawl.transforms.frontier.url_states import (
     AdvanceUrls,
@@ -22,9 +22,9 @@ from beamtrawl.transforms.frontier.url_states import (
 )
 from beamtrawl.transforms.outcomes import REQUESTED, Outcome
 from beamtrawl.transforms.settings import Limits, Settings
+from beamtrawl.transforms.storage.batches import split
 from beamtrawl.transforms.storage.exchange import CANDIDATES, FACTS
 from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
-from beamtrawl.transforms.storage.semi_join import split
 from beamtrawl.transforms.storage.table_files import read_table
 from beamtrawl.transforms.urls.canonical import url_key
 

@@ -7,9 +7,9 @@ import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that
 
-from beamtrawl.transforms.storage.batches import from_ipc
+from beamtrawl.transforms.storage.batches import from_ipc, split, split_by
 from beamtrawl.transforms.storage.schemas import URLS
-from beamtrawl.transforms.storage.semi_join import CollectKeys, ReadMatching, split, split_by
+from beamtrawl.transforms.storage.semi_join import CollectKeys, ReadMatching
 from beamtrawl.transforms.storage.table_files import TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
 

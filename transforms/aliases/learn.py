@@ -8,17 +8,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..duplicates.exact import PAIRS
-from ..storage.batches import from_ipc, to_ipc
+from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
 from ..storage.bloom import partitions, shard
-from ..storage.crawl_dir import CrawlDir, Manifest, files_of
 from ..storage.exchange import CANDIDATES
-from ..storage.schemas import ALIASES, KEY, URLS
-from ..storage.semi_join import Batch, CollectKeys, ReadMatching, split, split_by
-from ..storage.table_files import TableFile, conform, open_parquet, read_table, statistics
+from ..storage.schemas import KEY, URLS
+from ..storage.semi_join import CollectKeys, ReadMatching
+from ..storage.table_files import TableFile, conform, open_parquet, statistics
 from ..storage.writers import WriteRows
 from ..urls.canonical import host, url_key
 from .apply import ALIAS, rule_names, stands_for
 from .evidence import Member, Pair, Row, choose, judge, weigh
+from .learned_rules import InForce, Known, rule_of
 from .rules import Rule, Rules, explain_pair
 
 CONTENTS_OF_URLS = pa.schema([("url", pa.string()), ("host", pa.string()), ("digest", KEY), ("round", pa.int32())])
@@ -31,48 +31,6 @@ _MEMBERS = pa.schema(
         *(("url", pa.string()), ("rest", KEY), ("digest", KEY), ("round", pa.int32())),
     ]
 )
-
-
-class Known(NamedTuple):
-    """The rules as earlier rounds left them."""
-
-    rows: dict[Rule, Row]
-    used: Rules
-    live: Rules  # used, or proposed
-
-    @classmethod
-    def of(cls, rows: Iterable[Row]) -> "Known":
-        newest = {_rule(row): row for row in sorted(rows, key=lambda row: row["round"])}
-        return cls(newest, Rules(_in_state(newest, "used")), Rules(_in_state(newest, "used", "proposed")))
-
-
-class InForce(NamedTuple):
-    """The rules by which this round's URLs are held back, and the names of those that it has found wrong."""
-
-    rules: Rules
-    hosts: pa.Array
-    dropped: frozenset[str]
-
-    @classmethod
-    def of(cls, known: Known, judged: Iterable[Row]) -> "InForce":
-        now = Known.of([*known.rows.values(), *judged])
-        dropped = _in_state(known.rows, "used") - _in_state(now.rows, "used")
-        hosts = pa.array(sorted(now.used.hosts), pa.string())
-        return cls(now.used, hosts, frozenset(rule.name for rule in dropped))
-
-
-def known_rules(crawl: CrawlDir, manifests: Iterable[Manifest]) -> Known:
-    """What the committed steps of a crawl know."""
-    paths = [file.path for file in files_of(manifests, "aliases")]
-    return Known.of(read_table(crawl.root, paths, ALIASES).to_pylist())
-
-
-def _rule(row: Row) -> Rule:
-    return Rule(row["origin"], row["kind"], row["detail"])
-
-
-def _in_state(rows: dict[Rule, Row], *states: str) -> set[Rule]:
-    return {rule for rule, row in rows.items() if row["state"] in states}
 
 
 class Tracked(NamedTuple):
@@ -130,7 +88,7 @@ def judge_members(rows: Iterable[Row], known: Known, round_: int) -> Iterator[Ro
     """The new rows of table aliases for the rules whose members these are."""
     classes: dict[tuple[Rule, bytes], list[Member]] = {}
     for row in rows:
-        classes.setdefault((_rule(row), row["class_key"]), []).append(Member(*(row[name] for name in Member._fields)))
+        classes.setdefault((rule_of(row), row["class_key"]), []).append(Member(*(row[name] for name in Member._fields)))
     found: dict[Rule, list[Pair]] = {}
     for (rule, _), some in classes.items():
         if pair := weigh(some, round_):

@@ -17,10 +17,9 @@ from ..outcomes import Outcome
 from ..parsing import rel_canonical
 from ..parsing.registry import PARSE_ERROR, PARSE_ERRORS
 from ..parsing.spam import SOFT_404
-from ..storage.batches import from_ipc
+from ..storage.batches import Batch, from_ipc, split
 from ..storage.exchange import CANDIDATES, NOT_FOLLOWED, PAGES
 from ..storage.schemas import DOCUMENTS, KEY, LINKS
-from ..storage.semi_join import Batch, split
 from ..storage.table_files import TableFile, TableWriter, conform, new_path
 from ..traps.watch_yields import STALE
 

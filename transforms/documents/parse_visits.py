@@ -22,12 +22,11 @@ from ..parsing.registry import kinds_of
 from ..parsing.spam import SOFT_404, judge
 from ..settings import Settings
 from ..storage import sitemap_terms
-from ..storage.batches import to_ipc
+from ..storage.batches import Batch, split, split_by, to_ipc
 from ..storage.bloom import shard
 from ..storage.crawl_dir import CrawlDir
 from ..storage.exchange import CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS
 from ..storage.schemas import DOCUMENTS, VISITS
-from ..storage.semi_join import Batch, split, split_by
 from ..storage.table_files import conform, open_parquet
 from ..urls.filters import UrlFilter
 from .page_yield import yield_row

@@ -9,10 +9,9 @@ import pyarrow.compute as pc
 
 from ..indexing.tombstones import is_taken_back
 from ..outcomes import Outcome
-from ..storage.batches import from_ipc, to_ipc
+from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
 from ..storage.exchange import CONTENTS
 from ..storage.schemas import DIGESTS, KEY
-from ..storage.semi_join import Batch, split, split_by
 from ..storage.table_files import TableWriter
 
 DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY), ("shard", pa.int32())])

@@ -7,10 +7,11 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..storage.batches import from_ipc, to_ipc
+from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
 from ..storage.bloom import Bloom
+from ..storage.key_scan import matching_rows
 from ..storage.schemas import NEAR
-from ..storage.semi_join import Batch, CollectKeys, matching_rows, split, split_by
+from ..storage.semi_join import CollectKeys
 from ..storage.table_files import conform, open_parquet
 from .clusters import DOCUMENT, ENTRIES, PAIRS, VERDICTS, decide, entries, find_pairs
 from .exact import DUPLICATES, RELEASED

@@ -6,9 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..storage.batches import from_ipc
+from ..storage.batches import Batch, from_ipc
 from ..storage.schemas import DOCUMENTS, KEY, NEAR
-from ..storage.semi_join import Batch
 from ..storage.table_files import conform
 from .exact import RELEASED
 

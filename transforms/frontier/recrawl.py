@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..storage.batches import from_ipc
+from ..storage.batches import Batch, from_ipc, split
 from ..storage.schemas import FRONTIER, TIME, URLS
-from ..storage.semi_join import Batch, split
 from ..storage.sitemap_terms import SITEMAP
 from ..storage.table_files import TableFile, TableWriter, conform, open_parquet, statistics
 from .url_states import remembered

@@ -8,15 +8,15 @@ import apache_beam as beam
 import pyarrow as pa
 
 from ..aliases.apply import ALIAS, Classes, stand_ins
-from ..aliases.learn import InForce, by_class
+from ..aliases.learn import by_class
+from ..aliases.learned_rules import InForce
 from ..aliases.rules import NO_RULES, Rules
 from ..duplicates.clusters import VERDICTS
 from ..outcomes import REQUESTED, RETRIED, Outcome
 from ..settings import Limits, Settings, Traps
-from ..storage.batches import from_ipc
+from ..storage.batches import Batch, from_ipc, split
 from ..storage.exchange import CANDIDATES, FACTS
 from ..storage.schemas import FRONTIER, URLS
-from ..storage.semi_join import Batch, split
 from ..storage.sitemap_terms import unite, with_news
 from ..storage.table_files import TableFile, TableWriter, conform, open_parquet
 from ..traps.holds import Holds, hold

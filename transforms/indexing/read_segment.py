@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from apache_beam.io.filesystem import BeamIOError
 
 from ..storage.crawl_dir import CrawlDirError
 from ..storage.table_files import open_parquet
@@ -102,6 +101,6 @@ def naming(path: str) -> Iterator[None]:
     """Trouble while a file is read, as one line with its name: a CrawlDirError."""
     try:
         yield
-    except (OSError, BeamIOError, pa.ArrowInvalid) as error:
+    except (OSError, pa.ArrowInvalid) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise CrawlDirError(f"{path} cannot be read: {reason}; restore it from a copy") from error

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from apache_beam.io.filesystems import FileSystems
+
+from ..storage import filesystem
 
 INDEX_VERSION = 1
 """The version of this format. Programs read the versions that they know, and no other."""
@@ -114,7 +115,7 @@ def _write(
     root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table], **options: object
 ) -> pq.FileMetaData:
     schema = schema.with_metadata((schema.metadata or {}) | {VERSION_KEY: str(INDEX_VERSION)})
-    with FileSystems.create(FileSystems.join(root, *path.split("/"))) as sink:
+    with filesystem.create(filesystem.join(root, path)) as sink:
         with pq.ParquetWriter(sink, schema, **options) as writer:
             for rows in row_groups:
                 writer.write_table(rows.replace_schema_metadata(schema.metadata), row_group_size=rows.num_rows)

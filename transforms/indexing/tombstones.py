@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..outcomes import TAKEN_BACK, Outcome
-from ..storage.batches import from_ipc, to_ipc
+from ..storage.batches import Batch, from_ipc, split, to_ipc
 from ..storage.schemas import KEY, TOMBSTONES
-from ..storage.semi_join import Batch, split
 from ..storage.table_files import TableFile, TableWriter, read_table
 from .read_segment import naming
 

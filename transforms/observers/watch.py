@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from apache_beam.io.filesystem import BeamIOError
-
 from ..duplicates.shingles import WORDS, Texts, shingles
 from ..parsing.html_page import parse_page
 from ..plugins import PluginError
@@ -53,7 +51,7 @@ def _image_finder(
 def _body(key: str, name: str, read_file: Callable[[str], bytes]) -> bytes:
     try:
         return read_file(name)
-    except (OSError, BeamIOError) as error:
+    except OSError as error:
         raise PluginError(f'watch.{key}: "{name}" cannot be read in the crawl directory: {error}') from error
 
 

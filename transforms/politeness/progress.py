@@ -4,11 +4,11 @@ import json
 import time
 from typing import Any
 
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.metrics import Metrics
 
 from ..http.reply import Reply
 from ..outcomes import Outcome
+from ..storage import filesystem
 
 
 class Report:
@@ -29,5 +29,4 @@ class Report:
         line: dict[str, Any] = {
             "outcomes": self._outcomes, "bytes": self._bytes, "active": active, "waiting": waiting,
         }  # fmt: skip
-        with FileSystems.create(f"{prefix}-{self._name}.json") as file:
-            file.write(json.dumps(line).encode())
+        filesystem.write_bytes(f"{prefix}-{self._name}.json", json.dumps(line).encode())

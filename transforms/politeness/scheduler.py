@@ -8,8 +8,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from apache_beam.io.filesystems import FileSystems
-
 from ..frontier.selection import Due
 from ..http.client import Client
 from ..http.dns import Names
@@ -19,6 +17,7 @@ from ..outcomes import Outcome
 from ..robots import lookup
 from ..robots.rules import Verdict
 from ..settings import Fetch, Limits, Politeness, Traps
+from ..storage import filesystem
 from ..storage.schemas import HostRow, RobotsRow, VisitRow
 from ..storage.sitemap_terms import SITEMAP
 from ..urls.canonical import host as host_of
@@ -342,7 +341,7 @@ class HostScheduler:
         self._next_check = now + CHECK_INTERVAL.total_seconds()
         self._requests.cut_late(now)
         context = self._context
-        if context.stop_file and FileSystems.exists(context.stop_file):
+        if context.stop_file and filesystem.exists(context.stop_file):
             self._deadline = min(self._deadline, now)
         self._report_progress()
 

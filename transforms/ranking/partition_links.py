@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..storage.batches import from_ipc, to_ipc
+from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
 from ..storage.bloom import shard
 from ..storage.schemas import DOCUMENTS, KEY, LINKS
-from ..storage.semi_join import Batch, split, split_by
 from ..storage.table_files import read_table
 from . import endorsements
 from .endorsements import Pages

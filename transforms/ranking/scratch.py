@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import pyarrow as pa
-from apache_beam.io.filesystems import FileSystems
 
+from ..storage import filesystem
 from ..storage.batches import from_ipc, to_ipc
 
 
@@ -14,16 +14,14 @@ class Scratch(NamedTuple):
     prefix: str
 
     def write(self, name: str, partition: int, table: pa.Table) -> None:
-        with FileSystems.create(self._path(name, partition), compression_type="uncompressed") as file:
-            file.write(to_ipc(table))
+        filesystem.write_bytes(self._path(name, partition), to_ipc(table))
 
     def read(self, name: str, partition: int, schema: pa.Schema) -> pa.Table:
         """What was written; no rows if nothing was."""
         path = self._path(name, partition)
-        if not FileSystems.exists(path):
+        if not filesystem.exists(path):
             return schema.empty_table()
-        with FileSystems.open(path, compression_type="uncompressed") as file:
-            return from_ipc([file.read()], schema)
+        return from_ipc([filesystem.read_bytes(path)], schema)
 
     def _path(self, name: str, partition: int) -> str:
         return f"{self.prefix}-{name}-{partition:06d}"

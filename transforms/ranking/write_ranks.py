@@ -7,9 +7,8 @@ import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 
-from ..storage.batches import from_ipc, to_ipc
+from ..storage.batches import Batch, from_ipc, split, to_ipc
 from ..storage.schemas import KEY
-from ..storage.semi_join import Batch, split
 from ..storage.table_files import TableFile
 from .pagerank_partitioned import read_ranks
 from .partition_links import LINKED, TALLY, read_pages

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from ..outcomes import Outcome
 from ..parsing.registry import kinds_of
 from ..settings import Settings, Sitemaps
+from ..storage.batches import Batch, split
 from ..storage.exchange import CANDIDATES
 from ..storage.schemas import ROBOTS, VISITS
-from ..storage.semi_join import Batch, split
 from ..storage.sitemap_terms import MAX_LEVEL, SITEMAP, share, terms
 from ..storage.table_files import open_parquet, read_table, statistics
 from ..urls.canonical import canonicalize, host, url_key

@@ -1,8 +1,14 @@
 """Tables as elements of a PCollection: Arrow IPC bytes, so that rows travel in batches."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from .bloom import partitions
+
+Batch = tuple[int, bytes]
+"""(partition of the key space, rows as Arrow IPC)"""
 
 
 def to_ipc(table: pa.Table) -> bytes:
@@ -17,3 +23,16 @@ def from_ipc(batches: Iterable[bytes], schema: pa.Schema) -> pa.Table:
     """The tables of `to_ipc`, end to end; empty when there are none."""
     tables = [schema.empty_table(), *(pa.ipc.open_stream(batch).read_all() for batch in batches)]
     return pa.concat_tables(tables)
+
+
+def split(table: pa.Table, key: str, count: int) -> Iterator[Batch]:
+    """The rows of each partition, as elements."""
+    for number, rows in split_by(table, partitions(table[key], count)):
+        yield number, to_ipc(rows)
+
+
+def split_by(table: pa.Table, numbers: Iterable[int]) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of a table by the number that each one has; rows keep their order."""
+    column = pa.array(numbers, pa.int64())
+    for number in pc.unique(column).to_pylist():
+        yield number, table.filter(pc.equal(column, number))

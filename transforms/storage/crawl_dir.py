@@ -14,10 +14,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from importlib import metadata
 
-from apache_beam.io.filesystem import BeamIOError
-from apache_beam.io.filesystems import FileSystems
-
 from ..errors import BeamtrawlError
+from . import filesystem
 from .schemas import SCHEMA_VERSION
 from .table_files import TableFile
 
@@ -129,36 +127,31 @@ class CrawlDir:
         if not root:
             raise CrawlDirError("the crawl directory has no name; give a path such as ./crawl")
         self.root = root.rstrip("/") or "/"
-        if "://" not in self.root:
+        if filesystem.is_local(self.root):
             self.root = os.path.abspath(self.root)
 
     def path(self, relative: str) -> str:
-        return FileSystems.join(self.root, *relative.split("/"))
+        return filesystem.join(self.root, relative)
 
     def exists(self, relative: str) -> bool:
-        return bool(FileSystems.exists(self.path(relative)))
+        return filesystem.exists(self.path(relative))
 
     def read_text(self, relative: str) -> str:
         return self.read_bytes(relative).decode()
 
     def read_bytes(self, relative: str) -> bytes:
-        with FileSystems.open(self.path(relative), compression_type="uncompressed") as file:
-            return bytes(file.read())
+        return filesystem.read_bytes(self.path(relative))
 
     def write_text(self, relative: str, text: str) -> None:
         """Write a file as a whole: a reader sees the old text or the new one."""
         target = self.path(relative)
         with _naming(target):
-            draft = _write_draft(target, text)
-            if self._is_remote:
-                FileSystems.rename([draft], [target])
-            else:
-                os.replace(draft, target)
+            filesystem.rename(_write_draft(target, text), target)
 
     def write_new(self, relative: str, text: str) -> bool:
         """Write a file as a whole unless it exists; on a local disk one of several at once succeeds."""
         target = self.path(relative)
-        if self._is_remote:
+        if not filesystem.is_local(self.root):
             if self.exists(relative):
                 return False
             self.write_text(relative, text)
@@ -173,21 +166,14 @@ class CrawlDir:
                 os.unlink(draft)
         return True
 
-    @property
-    def _is_remote(self) -> bool:
-        return "://" in self.root
-
     def names(self, folder: str, pattern: str = "*") -> list[str]:
         """The names of the files in a folder, sorted."""
         return [path.rpartition("/")[2] for path in self.paths(folder, pattern)]
 
     def paths(self, folder: str, pattern: str = "**") -> list[str]:
         """The files below a folder that match a pattern of Beam's, as paths below the crawl directory, sorted."""
-        base = self.path(folder)
-        # What is a pattern's in the directory's own name matches any character, and then only the name itself counts.
-        (match,) = FileSystems.match([re.sub(r"[\[\]*?]", "?", base) + "/" + pattern])
-        found = [entry.path for entry in match.metadata_list if entry.path.startswith(base)]
-        return sorted(path[len(self.root) :].replace("\\", "/").lstrip("/") for path in found)
+        found = filesystem.match(self.path(folder), pattern)
+        return [path[len(self.root) :].replace("\\", "/").lstrip("/") for path in found]
 
     def manifests(self) -> list[Manifest]:
         """All committed steps, in the order of their rounds: seeds, revisits, fetch, update; then rank and compact."""
@@ -218,8 +204,7 @@ class CrawlDir:
 def _write_draft(target: str, text: str) -> str:
     """The path of a new file beside the one that is meant, with the text; nobody else uses its name."""
     draft = f"{target}.{uuid.uuid4().hex[:8]}.tmp"
-    with FileSystems.create(draft, compression_type="uncompressed") as file:
-        file.write(text.encode())
+    filesystem.write_bytes(draft, text.encode())
     return draft
 
 
@@ -228,7 +213,7 @@ def _naming(target: str) -> Iterator[None]:
     """Trouble while a file is written, as one line with its name."""
     try:
         yield
-    except (OSError, BeamIOError) as error:
+    except OSError as error:
         raise CrawlDirError(f"cannot write {target}: {_reason(error)}; name a directory that you may write") from error
 
 
@@ -236,8 +221,8 @@ def iso(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds")
 
 
-def _reason(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error).splitlines()[0]
 
 
 def visible_files(manifests: Iterable[Manifest]) -> Iterator[str]:

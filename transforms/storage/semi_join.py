@@ -9,26 +9,10 @@ from collections.abc import Iterable, Iterator
 
 import apache_beam as beam
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from .batches import to_ipc
-from .bloom import Bloom, partitions
-from .table_files import conform, open_parquet
-
-Batch = tuple[int, bytes]
-
-
-def split(table: pa.Table, key: str, count: int) -> Iterator[Batch]:
-    """The rows of each partition, as elements."""
-    for number, rows in split_by(table, partitions(table[key], count)):
-        yield number, to_ipc(rows)
-
-
-def split_by(table: pa.Table, numbers: Iterable[int]) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of a table by the number that each one has; rows keep their order."""
-    column = pa.array(numbers, pa.int64())
-    for number in pc.unique(column).to_pylist():
-        yield number, table.filter(pc.equal(column, number))
+from .batches import Batch, split
+from .bloom import Bloom
+from .key_scan import matching_rows
 
 
 class _CollectKeysFn(beam.CombineFn):
@@ -61,17 +45,6 @@ class CollectKeys(beam.PTransform):
 
     def expand(self, batches: beam.PCollection[Batch]) -> beam.PCollection[Bloom]:
         return batches | "CollectKeys" >> beam.CombineGlobally(self._fn)
-
-
-def matching_rows(root: str, path: str, schema: pa.Schema, key: str, bloom: Bloom) -> Iterator[pa.Table]:
-    """The rows of a file whose key may be in the filter; other columns are read only where there are any."""
-    if bloom.is_empty:
-        return
-    with open_parquet(root, path) as file:
-        for group in range(file.num_row_groups):
-            mask = bloom.mask(file.read_row_group(group, [key])[key])
-            if mask.any():
-                yield conform(file.read_row_group(group).filter(pa.array(mask)), schema)
 
 
 class _ReadMatchingFn(beam.DoFn):

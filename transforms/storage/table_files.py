@@ -1,14 +1,15 @@
-"""Writes and reads the Parquet files of tables, wherever Beam's FileSystems find them."""
+"""Writes and reads the Parquet files of tables, on any file system."""
 
 import contextlib
+import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from apache_beam.io.filesystems import FileSystems
 
+from . import filesystem
 from .schemas import TABLES
 
 
@@ -20,6 +21,16 @@ class TableFile(NamedTuple):
     rows: int
     bytes: int
     counts: dict[str, int]  # of what is in it, by name: outcomes of visits, reasons of frontier rows
+
+
+def render_report(files: Iterable[TableFile]) -> str:
+    """The files that a step has written, as JSON, for the driver that commits them."""
+    return json.dumps([file._asdict() for file in sorted(files)])
+
+
+def parse_report(text: str) -> list[TableFile]:
+    """The files in a text of `render_report`."""
+    return [TableFile(**fields) for fields in json.loads(text)]
 
 
 def new_path(table: str, round_: int, stem: str = "part", suffix: str = ".parquet") -> str:
@@ -48,7 +59,7 @@ class TableWriter:
         if not batch.num_rows:
             return
         if self._writer is None:
-            self._sink = FileSystems.create(FileSystems.join(self._root, *self.path.split("/")))
+            self._sink = filesystem.create(filesystem.join(self._root, self.path))
             self._writer = pq.ParquetWriter(self._sink, self.schema, compression="zstd")
         self._writer.write_table(batch, row_group_size=max(1, batch.num_rows))
         self._rows += batch.num_rows
@@ -70,11 +81,8 @@ class TableWriter:
 
 @contextlib.contextmanager
 def open_parquet(root: str, path: str) -> Iterator[pq.ParquetFile]:
-    """A Parquet file of the crawl directory, wherever Beam's FileSystems find it."""
-    with (
-        FileSystems.open(FileSystems.join(root, *path.split("/")), compression_type="uncompressed") as source,
-        pq.ParquetFile(source) as file,
-    ):
+    """A Parquet file of the crawl directory."""
+    with filesystem.open_file(filesystem.join(root, path)) as source, pq.ParquetFile(source) as file:
         yield file
 
 

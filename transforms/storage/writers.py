@@ -1,14 +1,13 @@
 """Write tables from a pipeline, and tell the driver which files came of it."""
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.utils.windowed_value import WindowedValue
 
-from .table_files import TableFile, TableWriter
+from . import filesystem
+from .table_files import TableFile, TableWriter, render_report
 
 _BATCH_ROWS = 256
 _BATCH_BYTES = 16 << 20
@@ -69,17 +68,8 @@ class WriteRows(beam.PTransform):
         return rows | "Write" >> beam.ParDo(self._fn).with_output_types(TableFile)
 
 
-def render_report(files: Iterable[TableFile]) -> str:
-    return json.dumps([file._asdict() for file in sorted(files)])
-
-
-def parse_report(text: str) -> list[TableFile]:
-    return [TableFile(**fields) for fields in json.loads(text)]
-
-
 def _write_text(text: str, path: str) -> None:
-    with FileSystems.create(path, compression_type="uncompressed") as file:
-        file.write(text.encode())
+    filesystem.write_bytes(path, text.encode())
 
 
 class ReportFiles(beam.PTransform):

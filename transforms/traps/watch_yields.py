@@ -9,11 +9,10 @@ import pyarrow as pa
 
 from ..duplicates.exact import DUPLICATES
 from ..settings import Traps
-from ..storage.batches import from_ipc, to_ipc
+from ..storage.batches import Batch, from_ipc, to_ipc
 from ..storage.bloom import shard
 from ..storage.exchange import STALE, YIELDS
 from ..storage.schemas import TRAP_SAMPLES, TRAPS
-from ..storage.semi_join import Batch
 from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table
 from .holds import Held
 from .judge import Allows, Name, Row, State, allows, judge, kind_of, look, names_of, new_row, newest, pages_seen

@@ -1,0 +1,54 @@
+"""The alias rules that the committed steps of a crawl have learned."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from ..storage.crawl_dir import CrawlDir, Manifest, files_of
+from ..storage.schemas import ALIASES
+from ..storage.table_files import read_table
+from .evidence import Row
+from .rules import Rule, Rules
+
+
+class Known(NamedTuple):
+    """The rules as earlier rounds left them."""
+
+    rows: dict[Rule, Row]
+    used: Rules
+    live: Rules  # used, or proposed
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> "Known":
+        newest = {rule_of(row): row for row in sorted(rows, key=lambda row: row["round"])}
+        return cls(newest, Rules(_in_state(newest, "used")), Rules(_in_state(newest, "used", "proposed")))
+
+
+class InForce(NamedTuple):
+    """The rules by which this round's URLs are held back, and the names of those that it has found wrong."""
+
+    rules: Rules
+    hosts: pa.Array
+    dropped: frozenset[str]
+
+    @classmethod
+    def of(cls, known: Known, judged: Iterable[Row]) -> "InForce":
+        now = Known.of([*known.rows.values(), *judged])
+        dropped = _in_state(known.rows, "used") - _in_state(now.rows, "used")
+        hosts = pa.array(sorted(now.used.hosts), pa.string())
+        return cls(now.used, hosts, frozenset(rule.name for rule in dropped))
+
+
+def known_rules(crawl: CrawlDir, manifests: Iterable[Manifest]) -> Known:
+    """What the committed steps of a crawl know."""
+    paths = [file.path for file in files_of(manifests, "aliases")]
+    return Known.of(read_table(crawl.root, paths, ALIASES).to_pylist())
+
+
+def rule_of(row: Row) -> Rule:
+    return Rule(row["origin"], row["kind"], row["detail"])
+
+
+def _in_state(rows: dict[Rule, Row], *states: str) -> set[Rule]:
+    return {rule for rule, row in rows.items() if row["state"] in states}

@@ -1,0 +1,124 @@
+"""Files on the local disk or on any file system that Beam knows: the only module that uses Beam's FileSystems.
+
+A path without a scheme is local and needs the standard library alone. A path with a scheme, such as s3://bucket/crawl,
+goes to Beam's FileSystems, which are imported on first use: importing Beam takes a second. Nothing is compressed,
+whatever a name ends in. Errors are OSErrors on both sides (Beam's BeamIOError is one).
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+_SCHEME = re.compile(r"[a-zA-Z][-a-zA-Z0-9+.]*://")
+_WILDCARD = re.compile(r"[\[\]*?]")
+
+
+def is_local(path: str) -> bool:
+    """Whether a path has no scheme.
+
+    >>> is_local("/tmp/crawl"), is_local("s3://bucket/crawl")
+    (True, False)
+    """
+    return not _SCHEME.match(path)
+
+
+def join(root: str, relative: str) -> str:
+    """The path of a file below a root; `relative` has forward slashes."""
+    parts = relative.split("/")
+    return os.path.join(root, *parts) if is_local(root) else str(_beam().join(root, *parts))
+
+
+def split(path: str) -> tuple[str, str]:
+    """(folder, name) of a path."""
+    if is_local(path):
+        return os.path.split(os.path.abspath(path))
+    folder, name = _beam().split(path)
+    return folder, name
+
+
+def exists(path: str) -> bool:
+    return os.path.exists(path) if is_local(path) else bool(_beam().exists(path))
+
+
+def open_file(path: str) -> BinaryIO:
+    """A file to read, which can seek."""
+    return open(path, "rb") if is_local(path) else _beam().open(path, compression_type="uncompressed")
+
+
+def read_bytes(path: str) -> bytes:
+    with open_file(path) as file:
+        return bytes(file.read())
+
+
+def create(path: str) -> BinaryIO:
+    """A file to write, new or in place of an older one, with the folders above it."""
+    if not is_local(path):
+        return _beam().create(path, compression_type="uncompressed")
+    if folder := os.path.dirname(path):
+        os.makedirs(folder, exist_ok=True)
+    return open(path, "wb")
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    with create(path) as file:
+        file.write(data)
+
+
+def rename(source: str, target: str) -> None:
+    """Rename a file. A local target that exists is replaced, in one atomic move."""
+    if is_local(target):
+        os.replace(source, target)
+    else:
+        _beam().rename([source], [target])
+
+
+def delete(paths: Iterable[str]) -> None:
+    """Remove files, and folders with all that is in them. OSError if one is missing or stays; the others are gone."""
+    paths = list(paths)
+    if remote := [path for path in paths if not is_local(path)]:
+        _beam().delete(remote)
+    failed = None
+    for path in filter(is_local, paths):
+        try:
+            shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+        except OSError as error:
+            failed = error
+    if failed:
+        raise failed
+
+
+def match(folder: str, pattern: str) -> list[str]:
+    """The paths of the files below a folder that match a pattern, sorted; none if there is no folder.
+
+    `*` stands for any characters of a name, `**` for any characters of a path. The folder is meant literally.
+    """
+    if is_local(folder):
+        wanted = _pattern(pattern)
+        deep = "/" in pattern or "**" in pattern
+        return sorted(path for path, name in _files(folder, deep) if wanted.fullmatch(name))
+    # A wildcard in the folder's own name matches any character; then only the name itself counts.
+    (found,) = _beam().match([_WILDCARD.sub("?", folder) + "/" + pattern])
+    return sorted(entry.path for entry in found.metadata_list if entry.path.startswith(folder))
+
+
+def _files(folder: str, deep: bool) -> Iterator[tuple[str, str]]:
+    """(path, path below the folder with forward slashes) of each file in a folder, with those below it if `deep`."""
+    for place, folders, names in os.walk(folder):
+        if not deep:
+            folders.clear()
+        for name in names:
+            path = os.path.join(place, name)
+            yield path, os.path.relpath(path, folder).replace(os.sep, "/") if deep else name
+
+
+def _pattern(pattern: str) -> re.Pattern[str]:
+    parts = {"**": ".*", "*": "[^/]*"}
+    return re.compile("".join(parts.get(part) or re.escape(part) for part in re.split(r"(\*\*|\*)", pattern)))
+
+
+def _beam() -> Any:
+    from apache_beam.io.filesystems import FileSystems  # noqa: PLC0415 - it costs a second, and local paths need none
+
+    return FileSystems
