@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from ..transforms.aliases.learned_rules import known_rules
-from ..transforms.frontier.recrawl import Ripe, count_due
+from ..transforms.frontier.recrawl import DueCriteria, count_due
 from ..transforms.frontier.selection import first_due
 from ..transforms.http.request_headers import Identity
 from ..transforms.indexing.merge_policy import BY_TIERS
@@ -27,7 +27,7 @@ from ..transforms.storage.table_files import open_parquet, read_table
 from . import fetch, revisits, update
 from .attempt import Attempt, Engine
 from .compact import merge
-from .release_traps import release
+from .release_traps import release_held_urls
 
 LONGEST_WAIT = timedelta(seconds=60)
 """A crawl waits this long for URLs that are due again soon; if it would take longer, it ends and says when."""
@@ -104,7 +104,7 @@ def run_crawl(
 
     A step that was not committed is done again, from what is committed. `rounds` counts fetch steps from now on.
     """
-    release(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
+    release_held_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
     done, idle, revisits_at = 0, False, datetime.min.replace(tzinfo=UTC)
     while True:
         manifests = crawl.manifests()
@@ -237,12 +237,12 @@ def _add_revisits(
 ) -> bool:
     """Put the pages that are due again into the frontier; whether there were any."""
     urls = [file.path for file in files_of(manifests, "urls")]
-    ripe = Ripe.at(now, settings.recrawl.after or 0, settings.sitemaps.after)
-    if not (expected := count_due(crawl.root, urls, ripe)):
+    criteria = DueCriteria.at(now, settings.recrawl.after or 0, settings.sitemaps.after)
+    if not (expected := count_due(crawl.root, urls, criteria)):
         return False
     attempt = Attempt(crawl, Step("revisits", round_))
     frontier = [file.path for file in frontier_files(manifests)]
-    plan = revisits.RevisitStep(crawl.root, round_, ripe, expected, urls, frontier, attempt.report)
+    plan = revisits.RevisitStep(crawl.root, round_, criteria, expected, urls, frontier, attempt.report)
     engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
     if attempt.files():
         attempt.commit(settings_digest(settings), suffix=f"-{uuid.uuid4().hex[:8]}")

@@ -15,16 +15,16 @@ from ..transforms.storage.key_scan import matching_rows
 from ..transforms.storage.schemas import FRONTIER, KEY, URLS
 from ..transforms.storage.table_files import TableWriter, open_parquet, read_table
 from ..transforms.traps.holds import newest_by_key
-from ..transforms.traps.judge import State, allows
+from ..transforms.traps.judge import State, compile_allow_list
 
 
-def release(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
+def release_held_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
     """Put the held URLs that are allowed by now into the frontier, committed at once; how many there were.
 
     They stay in state `trapped` until they have been visited. Memory is bounded by what is let go.
     """
     manifests = crawl.manifests()
-    is_free: Callable[[str], bool] = allows(settings.allow) if settings.detect else lambda url: True
+    is_free: Callable[[str], bool] = compile_allow_list(settings.allow) if settings.detect else lambda url: True
     files = [file for file in files_of(manifests, "urls") if file.counts.get(State.TRAPPED)]
     if not files or (settings.detect and not settings.allow):
         return 0

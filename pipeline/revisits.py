@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import apache_beam as beam
 
-from ..transforms.frontier.recrawl import Ripe, WriteRevisits, read_due_keys
+from ..transforms.frontier.recrawl import DueCriteria, WriteRevisits, read_due_keys
 from ..transforms.frontier.url_states import read_frontier
 from ..transforms.storage.schemas import URLS
 from ..transforms.storage.semi_join import CollectKeys, ReadMatching
@@ -20,7 +20,7 @@ class RevisitStep:
 
     root: str
     round: int
-    ripe: Ripe
+    criteria: DueCriteria
     expected: int  # pages that may be
     urls: Sequence[str]
     frontier: Sequence[str]
@@ -33,7 +33,7 @@ def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
     urls = pipeline | "UrlsFiles" >> beam.Create(step.urls)
     keys = (
         urls
-        | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.ripe, count)
+        | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.criteria, count)
         | "Keys" >> CollectKeys(step.expected, "url_key")
     )
     states = urls | "States" >> ReadMatching(step.root, URLS, "url_key", count, keys)
@@ -42,5 +42,5 @@ def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
         | "FrontierFiles" >> beam.Create(step.frontier)
         | "ReadFrontier" >> beam.FlatMap(read_frontier, step.root, count)
     )
-    files = {"states": states, "frontier": frontier} | "Revisits" >> WriteRevisits(step.root, step.round, step.ripe)
+    files = {"states": states, "frontier": frontier} | "Revisits" >> WriteRevisits(step.root, step.round, step.criteria)
     files | "Report" >> ReportFiles(step.report)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ..transforms.frontier.url_states import TO_NO_AVAIL
+from ..transforms.frontier.url_states import FAILED_STATES
 from ..transforms.storage.bloom import Bloom
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
 from ..transforms.storage.key_scan import matching_rows
@@ -71,7 +71,7 @@ def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now:
     for seed in sorted(seeds, key=lambda seed: neatness(seed.url)):
         unique.setdefault(url_key(seed.url), seed)
     states = _states(crawl, manifests, list(unique))
-    again = {key: unique[key] for key, state in sorted(states.items()) if state in TO_NO_AVAIL}
+    again = {key: unique[key] for key, state in sorted(states.items()) if state in FAILED_STATES}
     new = {key: seed for key, seed in sorted(unique.items()) if key not in states}
     if new or again:
         step = next_step(manifests)

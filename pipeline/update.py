@@ -9,8 +9,8 @@ from typing import Any
 
 import apache_beam as beam
 
-from ..transforms.aliases.learn import LearnAliases, ReadHeld, with_forms
-from ..transforms.aliases.learned_rules import Known
+from ..transforms.aliases.learn import LearnAliases, ReadHeldAliases, with_forms
+from ..transforms.aliases.learned_rules import KnownRules
 from ..transforms.documents.finish_pages import FinishPages, add_rejections, dead_keys
 from ..transforms.documents.parse_visits import ParseVisits
 from ..transforms.duplicates.exact import JudgeContents, released_by_digest
@@ -41,7 +41,7 @@ class UpdateStep:
     round: int
     settings: Settings
     robot: str  # the name that page directives may address
-    aliases: Known | None  # None: they are not looked for
+    aliases: KnownRules | None  # None: they are not looked for
     visits: Sequence[str]
     visit_rows: int
     sitemap_entries: int  # in the sitemaps that were visited, at most
@@ -85,7 +85,7 @@ def _share(rows: int, most: int, least: int) -> int:
 def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     """Parse; dedup content; write documents, links and index; dedup URLs; write their states and the next frontier."""
     root, round_, partitions = step.root, step.round, step.partitions
-    aliases = step.aliases or Known.of([])
+    aliases = step.aliases or KnownRules.of([])
     seed_hosts = (
         _files(pipeline, "Seeds", step.seeds)
         | "SeedHosts" >> beam.FlatMap(_hosts_of_seeds, root)
@@ -156,7 +156,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "earlier": earlier_urls,
     } | "LearnAliases" >> LearnAliases(root, round_, partitions, aliases)
     if aliases.used:
-        held = pipeline | "ReadHeld" >> ReadHeld(root, step.urls, partitions, step.links, learned.in_force)
+        held = pipeline | "ReadHeld" >> ReadHeldAliases(root, step.urls, partitions, step.links, learned.in_force)
         candidates = (candidates, held.candidates) | "FoundAndHeld" >> beam.Flatten()
         earlier_urls = (earlier_urls, held.earlier) | "EarlierAndHeld" >> beam.Flatten()
     frontier = _files(pipeline, "Frontier", step.frontier) | "ReadFrontier" >> beam.FlatMap(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.documents.finish_pages import (
-    PASSED_ON,
+    DAMPING,
     add_rejections,
     candidates_of,
     flatten_links,
@@ -73,18 +73,18 @@ def test_links_know_the_page_they_are_on():
 # pages, {target: score}
 SCORES = {
     "nothing": ([], {}),
-    "one link": ([page(HOME, [link("http://a.test/x")])], {"x": PASSED_ON}),
+    "one link": ([page(HOME, [link("http://a.test/x")])], {"x": DAMPING}),
     "equal shares": (
         [page(HOME, [link("http://a.test/x"), link("http://a.test/y")], score=2.0)],
-        {"x": PASSED_ON, "y": PASSED_ON},
+        {"x": DAMPING, "y": DAMPING},
     ),
     "a rejected link takes no share": (
         [page(HOME, [link("http://a.test/x"), link("http://a.test/y", rejected="depth")])],
-        {"x": PASSED_ON},
+        {"x": DAMPING},
     ),
     "shares from several pages add up": (
         [page(HOME, [link("http://a.test/x")]), page("http://a.test/b", [link("http://a.test/x")], score=2.0)],
-        {"x": 3 * PASSED_ON},
+        {"x": 3 * DAMPING},
     ),
     "a redirect passes all": (
         [page(HOME, [link("http://b.test/", 0, kind="redirect", redirects=1)], score=2.0)],

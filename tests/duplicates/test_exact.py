@@ -8,7 +8,14 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.duplicates.exact import DUPLICATES, PAIRS, RELEASED, JudgeContents, judge_contents, released
+from beamtrawl.transforms.duplicates.exact import (
+    DUPLICATES,
+    PAIRS,
+    RELEASED,
+    JudgeContents,
+    judge_contents,
+    released_contents,
+)
 from beamtrawl.transforms.storage.batches import from_ipc, to_ipc
 from beamtrawl.transforms.storage.exchange import CONTENTS, FACTS
 from beamtrawl.transforms.storage.schemas import DIGESTS
@@ -116,7 +123,11 @@ def test_which_visits_leave_a_content():
         "not modified": {"outcome": "not_modified", "digest_before": TEXT},
     }
     facts = pa.Table.from_pylist([{"url": url} | fact for url, fact in visits.items()], schema=FACTS)
-    assert [(row["url"], row["is_gone"]) for row in released(facts).to_pylist()] == [("another", False), ("gone", True)]
+    found = released_contents(facts).to_pylist()
+    assert [(row["url"], row["is_gone"]) for row in found] == [
+        ("another", False),
+        ("gone", True),
+    ]
 
 
 CONTENT = st.builds(content, st.text("ab", min_size=1, max_size=3), st.integers(0, 2), st.sampled_from([TEXT, OTHER]))

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamtrawl.search.searcher import Index
-from beamtrawl.transforms.frontier.recrawl import Ripe, revisits
+from beamtrawl.transforms.frontier.recrawl import DueCriteria, revisits
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from beamtrawl.transforms.storage.schemas import URLS
 from beamtrawl.transforms.storage.table_files import statistics
@@ -20,7 +20,7 @@ from tests.support.web import Answer, Page, Web, html, status
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 AGO, AHEAD, LATER, LATEST, NEVER = (NOW + timedelta(hours=hours) for hours in (-1, 1, 2, 3, 9))
-RIPE = Ripe(pages=NOW, sitemaps=AHEAD, now=LATEST)
+RIPE = DueCriteria(pages=NOW, sitemaps=AHEAD, now=LATEST)
 
 
 def state(name: str, round_: int, state: str = "fetched", seen: datetime = AGO, **more: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.aliases.learned_rules import InForce, Known
+from beamtrawl.transforms.aliases.learned_rules import InForce, KnownRules
 from beamtrawl.transforms.duplicates.clusters import VERDICTS
 from beamtrawl.transforms.frontier.url_states import (
     AdvanceUrls,
@@ -303,6 +303,6 @@ def test_a_round_writes_the_changed_urls_and_the_frontier_of_the_next(tmp_path):
             name: pipeline | name >> beam.Create(list(split(pa.Table.from_pylist(rows, schema=schema), "url_key", 4)))
             for name, (schema, rows) in sides.items()
         }
-        in_force = pipeline | "Rules" >> beam.Create([InForce.of(Known.of([]), [])])
+        in_force = pipeline | "Rules" >> beam.Create([InForce.of(KnownRules.of([]), [])])
         held = pipeline | "Held" >> beam.Create([])
         assert_that(collections | AdvanceUrls(root, 5, Settings(), 4, in_force, held), check)

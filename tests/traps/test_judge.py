@@ -10,7 +10,17 @@ from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps import judge as judge_module
 from beamtrawl.transforms.traps import templates
 from beamtrawl.transforms.traps.holds import Held, Holds, hold
-from beamtrawl.transforms.traps.judge import Kind, State, allows, budget, judge, kind_of, look, names_of, new_row
+from beamtrawl.transforms.traps.judge import (
+    Kind,
+    State,
+    budget,
+    compile_allow_list,
+    judge,
+    kind_of,
+    look,
+    names_of,
+    new_row,
+)
 from beamtrawl.transforms.traps.novelty import TrapSamples, page_words
 from beamtrawl.transforms.traps.templates import family, form, is_opaque, template
 from tests.politeness.test_scheduler import due
@@ -174,7 +184,7 @@ def queue(*paths: str, **fields: object) -> list:
 
 
 def admitted(rows: list, known: list = (), forms: set = frozenset(), allow: list = ()) -> list[str]:  # type: ignore[assignment]
-    budgets = Budgets(known, forms, allows(allow))
+    budgets = Budgets(known, forms, compile_allow_list(allow))
     return [each.url.removeprefix("http://a.test") for each in budgets.admit(rows)]
 
 
@@ -236,13 +246,13 @@ HOLDS = {
 @pytest.mark.parametrize("is_new", [True, False])
 def test_what_is_held_is_a_row_and_leaves_the_frontier(row: dict, url: dict, is_held: bool, is_new: bool) -> None:
     changed, earlier = ([URL | url], []) if is_new else ([], [URL | url, URL | url | {"round": 1, "state": "?"}])
-    urls, frontier = hold(changed, [DUE | row], earlier, Holds(TRAPPED, allows([])), 3)
+    urls, frontier = hold(changed, [DUE | row], earlier, Holds(TRAPPED, compile_allow_list([])), 3)
     expected = [URL | url | {"state": State.TRAPPED, "reason": "trap", "round": 3}]
     assert (urls, frontier) == ((expected, []) if is_held else (changed, [DUE | row]))
 
 
 def test_what_is_allowed_is_not_held() -> None:
-    assert not Holds(TRAPPED, allows(["a.test/a/*"]))(DUE)
+    assert not Holds(TRAPPED, compile_allow_list(["a.test/a/*"]))(DUE)
 
 
 def test_examples_in_docstrings() -> None:

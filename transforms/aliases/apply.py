@@ -1,7 +1,7 @@
-"""What rules of aliases mean for the URLs of a round: one of each class is fetched, the others are held back.
+"""Apply alias rules to the URLs of a round: one of each class is fetched, the others are held in state `alias`.
 
 A class is all URLs with one normal form. A URL that is held back is a row of urls in state `alias`, so that nothing is
-lost: it is due after all when its rule is dropped, or when the URL that stands for it gives nothing.
+lost: it becomes due when its rule is dropped, or when the visit of the URL that represents it gives no page.
 """
 
 from collections.abc import Iterable, Iterator

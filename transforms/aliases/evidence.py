@@ -1,4 +1,4 @@
-"""Evidence for and against rules of aliases, and what follows from it (SPEC E6; docs/aliases.md)."""
+"""Evidence for and against alias rules, and the state of a rule that follows from it (SPEC E6; docs/aliases.md)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ class Pair(NamedTuple):
 
 
 def weigh(members: Iterable[Member], round_: int) -> Pair | None:
-    """What the URLs that a rule says are one say about the rule; None if there is no news.
+    """What the URLs that a rule says are one say about the rule; None if they say nothing new.
 
     A page that was visited before and again in this round is no news: it may have changed since the others were
     visited.

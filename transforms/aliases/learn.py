@@ -18,7 +18,7 @@ from ..storage.writers import WriteRows
 from ..urls.canonical import host, url_key
 from .apply import ALIAS, rule_names, stands_for
 from .evidence import Member, Pair, Row, choose, judge, weigh
-from .learned_rules import InForce, Known, rule_of
+from .learned_rules import InForce, KnownRules, rule_of
 from .rules import Rule, Rules, explain_pair
 
 CONTENTS_OF_URLS = pa.schema([("url", pa.string()), ("host", pa.string()), ("digest", KEY), ("round", pa.int32())])
@@ -40,7 +40,7 @@ class Tracked(NamedTuple):
     used: Rules
 
     @classmethod
-    def of(cls, known: Known, suggested: Iterable[tuple[Rule, bytes]]) -> "Tracked":
+    def of(cls, known: KnownRules, suggested: Iterable[tuple[Rule, bytes]]) -> "Tracked":
         return cls(Rules(choose(known.rows, suggested)), known.used)
 
 
@@ -84,7 +84,7 @@ def members(contents: bytes, tracked: Tracked, count: int) -> Iterator[Batch]:
     yield from ((n, to_ipc(part)) for n, part in split_by(pa.Table.from_pylist(rows, schema=_MEMBERS), numbers))
 
 
-def judge_members(rows: Iterable[Row], known: Known, round_: int) -> Iterator[Row]:
+def judge_members(rows: Iterable[Row], known: KnownRules, round_: int) -> Iterator[Row]:
     """The new rows of table aliases for the rules whose members these are."""
     classes: dict[tuple[Rule, bytes], list[Member]] = {}
     for row in rows:
@@ -98,7 +98,7 @@ def judge_members(rows: Iterable[Row], known: Known, round_: int) -> Iterator[Ro
             yield changed
 
 
-def with_forms(batch: Batch, known: Known) -> Iterator[Batch]:
+def with_forms(batch: Batch, known: KnownRules) -> Iterator[Batch]:
     """The batch, and the keys of other URLs that may be one with those in it (columns url_key, url and host)."""
     yield batch
     if rows := _concerned(batch[1], known.live):
@@ -106,7 +106,7 @@ def with_forms(batch: Batch, known: Known) -> Iterator[Batch]:
         yield batch[0], to_ipc(pa.table({"url_key": pa.array(map(url_key, found), KEY)}))
 
 
-def suggest(batch: bytes, known: Known) -> Iterator[tuple[Rule, bytes]]:
+def suggest(batch: bytes, known: KnownRules) -> Iterator[tuple[Rule, bytes]]:
     """The rules that would explain pairs of URLs with one content, with its digest."""
     for row in from_ipc([batch], PAIRS).to_pylist():
         if rule := explain_pair(known.used.normal(row["url"]), known.used.normal(row["other_url"])):
@@ -153,7 +153,7 @@ def _concerned(batch: bytes, rules: Rules) -> list[Row]:
     return list(table.filter(pc.is_in(table["host"], pa.array(sorted(rules.hosts), pa.string()))).to_pylist())
 
 
-def _judge(shard_: tuple[int, Iterable[bytes]], known: Known, round_: int) -> Iterator[Row]:
+def _judge(shard_: tuple[int, Iterable[bytes]], known: KnownRules, round_: int) -> Iterator[Row]:
     yield from judge_members(from_ipc(shard_[1], _MEMBERS).to_pylist(), known, round_)
 
 
@@ -171,7 +171,7 @@ class LearnAliases(beam.PTransform):
     contents' URLs and of their forms are needed, more does no harm.
     """
 
-    def __init__(self, root: str, round_: int, partitions: int, known: Known) -> None:
+    def __init__(self, root: str, round_: int, partitions: int, known: KnownRules) -> None:
         super().__init__()
         self._root, self._round, self._partitions, self._known = root, round_, partitions, known
 
@@ -201,14 +201,14 @@ class LearnAliases(beam.PTransform):
         return Learned(in_force, judged | "WriteAliases" >> WriteRows(self._root, "aliases", self._round, "state"))
 
 
-class Held(NamedTuple):
-    """What `ReadHeld` gives."""
+class HeldAliases(NamedTuple):
+    """What `ReadHeldAliases` gives."""
 
     candidates: "beam.PCollection[Batch]"  # CANDIDATES
     earlier: "beam.PCollection[Batch]"  # all rows of the same URLs
 
 
-class ReadHeld(beam.PTransform):
+class ReadHeldAliases(beam.PTransform):
     """The URLs in files of urls that were held back by rules which this round has found wrong: candidates again.
 
     Without such rules no file is opened.
@@ -221,7 +221,7 @@ class ReadHeld(beam.PTransform):
         self._root, self._paths, self._partitions, self._expected = root, paths, partitions, expected
         self._in_force = beam.pvalue.AsSingleton(in_force)
 
-    def expand(self, pipeline: beam.Pipeline) -> "Held":
+    def expand(self, pipeline: beam.Pipeline) -> "HeldAliases":
         rows = (
             pipeline
             | "Files" >> beam.Create(self._paths)
@@ -237,7 +237,7 @@ class ReadHeld(beam.PTransform):
             | "FilesAgain" >> beam.Create(self._paths)
             | "Earlier" >> ReadMatching(self._root, URLS, "url_key", self._partitions, keys)
         )
-        return Held(rows | "Candidates" >> beam.FlatMap(_as_candidates, self._partitions), earlier)
+        return HeldAliases(rows | "Candidates" >> beam.FlatMap(_as_candidates, self._partitions), earlier)
 
 
 def _as_candidates(rows: pa.Table, count: int) -> Iterator[Batch]:

@@ -12,7 +12,7 @@ from .evidence import Row
 from .rules import Rule, Rules
 
 
-class Known(NamedTuple):
+class KnownRules(NamedTuple):
     """The rules as earlier rounds left them."""
 
     rows: dict[Rule, Row]
@@ -20,7 +20,7 @@ class Known(NamedTuple):
     live: Rules  # used, or proposed
 
     @classmethod
-    def of(cls, rows: Iterable[Row]) -> "Known":
+    def of(cls, rows: Iterable[Row]) -> "KnownRules":
         newest = {rule_of(row): row for row in sorted(rows, key=lambda row: row["round"])}
         return cls(newest, Rules(_in_state(newest, "used")), Rules(_in_state(newest, "used", "proposed")))
 
@@ -33,17 +33,17 @@ class InForce(NamedTuple):
     dropped: frozenset[str]
 
     @classmethod
-    def of(cls, known: Known, judged: Iterable[Row]) -> "InForce":
-        now = Known.of([*known.rows.values(), *judged])
+    def of(cls, known: KnownRules, judged: Iterable[Row]) -> "InForce":
+        now = KnownRules.of([*known.rows.values(), *judged])
         dropped = _in_state(known.rows, "used") - _in_state(now.rows, "used")
         hosts = pa.array(sorted(now.used.hosts), pa.string())
         return cls(now.used, hosts, frozenset(rule.name for rule in dropped))
 
 
-def known_rules(crawl: CrawlDir, manifests: Iterable[Manifest]) -> Known:
+def known_rules(crawl: CrawlDir, manifests: Iterable[Manifest]) -> KnownRules:
     """What the committed steps of a crawl know."""
     paths = [file.path for file in files_of(manifests, "aliases")]
-    return Known.of(read_table(crawl.root, paths, ALIASES).to_pylist())
+    return KnownRules.of(read_table(crawl.root, paths, ALIASES).to_pylist())
 
 
 def rule_of(row: Row) -> Rule:

@@ -1,4 +1,4 @@
-"""Rules by which URLs of one site are one resource, where no syntax can prove it: what they are and what they do.
+"""Alias rules: equivalences of URLs that are learned from content, and how each rewrites a URL.
 
 They are proposed from pairs of URLs that had one content, and used once there is enough evidence
 (`alias_evidence`, docs/aliases.md). What a rule makes of a URL is compared with others, and never fetched for that.

@@ -1,4 +1,4 @@
-"""Documents: what a round keeps of its pages, and where their links may lead next."""
+"""Write the documents, links and index segments of a round, and emit the targets of its links."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -23,8 +23,8 @@ from ..storage.schemas import DOCUMENTS, KEY, LINKS
 from ..storage.table_files import TableFile, TableWriter, conform, new_path
 from ..traps.watch_yields import STALE
 
-PASSED_ON = 0.85
-"""The part of a page's score that its links pass on, in equal shares (as in PageRank)."""
+DAMPING = 0.85
+"""The part of a page's score that is shared equally among its links (the damping factor of PageRank)."""
 
 _SAMPLES = 3
 _ROW_GROUP = 1000
@@ -89,7 +89,7 @@ def candidates_of(links: pa.Table) -> pa.Table:
     shares = links.group_by("parent").aggregate([([], "count_all")])
     count = dict(zip(shares["parent"].to_pylist(), shares["count_all"].to_pylist(), strict=True))
     passed = [
-        score if kind == "redirect" else PASSED_ON * score / count[parent]
+        score if kind == "redirect" else DAMPING * score / count[parent]
         for score, kind, parent in zip(
             links["source_score"].to_pylist(), links["kind"].to_pylist(), links["parent"].to_pylist(), strict=True
         )
@@ -137,7 +137,7 @@ def add_rejections(parts: Iterable[tuple[int, list[str]]]) -> tuple[int, list[st
 
 
 def dead_keys(facts: Batch) -> Iterator[bytes]:
-    """The keys of the URLs that were asked for, and gave no page."""
+    """The keys of the URLs that were requested without getting a page."""
     table = pa.ipc.open_stream(facts[1]).read_all()
     yield from table.filter(pc.invert(pc.is_in(table["outcome"], _OPEN)))["url_key"].to_pylist()
 
@@ -235,8 +235,8 @@ class FinishPages(beam.PTransform):
     """Write documents, links and an index segment for each shard, and give the URLs that its pages lead to.
 
     Takes {"pages": PAGES, "duplicates": DUPLICATES, "stale": STALE, "near": VERDICTS} by shard, and the keys of URLs
-    that gave nothing. Duplicates are written without text; their links are not followed, and they are not indexed. Near
-    duplicates are not indexed either.
+    whose visit gave no page. Duplicates are written without text; their links are not followed, and they are not
+    indexed. Near duplicates are not indexed either.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a page yields, as far as it tells a trap: a small row beside the page."""
+"""Rows of YIELDS: what trap detection needs of a page."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Parse the pages of a round: visits in, what they mean out, in batches."""
+"""Parse the visits of a round into pages, links, per-URL facts and alerts, in batches."""
 
 import functools
 from collections.abc import Iterator
@@ -231,7 +231,7 @@ class _ListRowGroupsFn(beam.DoFn):
 
 
 class ParseVisits(beam.PTransform):
-    """Parse every visit of the given files, by row group; bodies are read here and go no further."""
+    """Parse every visit of the given files, by row group; bodies are not passed on."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What makes two pages the same: a digest of their content, without what changes from one visit to the next.
+"""The content digest of a page: a hash of its text without what changes from one visit to the next.
 
 A page that is fetched twice, or under two URLs, is often not the same to the byte: it says when it was made, how many
 have read it, and what to buy. Words are content, always. A number is a notice's, and left out, only where it is a time

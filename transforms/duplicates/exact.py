@@ -1,4 +1,4 @@
-"""Content seen before: which documents of a round are duplicates, and of what."""
+"""Exact duplicates: documents whose content digest is that of another document, of this or an earlier round."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from ..storage.table_files import TableWriter
 
 DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY), ("shard", pa.int32())])
 PAIRS = pa.schema([("url", pa.string()), ("other_url", pa.string()), ("digest", KEY)])
-"""URLs with one content: a duplicate, and who keeps it."""
+"""Pairs of URLs with the same content: a duplicate, and the document that it duplicates."""
 
 
 RELEASED = pa.schema(
@@ -25,11 +25,11 @@ RELEASED = pa.schema(
         ("is_gone", pa.bool_()),  # it has no other content either
     ]
 )
-"""Contents that pages had before a visit, and have no longer."""
+"""Contents that pages had before a visit and no longer have."""
 
 
-def released(facts: pa.Table) -> pa.Table:
-    """RELEASED of visits (`parsing.FACTS`): whoever kept such a content leaves it to others."""
+def released_contents(facts: pa.Table) -> pa.Table:
+    """RELEASED of visits (`parsing.FACTS`): another document may then keep such a content."""
     is_other = pc.fill_null(pc.not_equal(facts["digest"], facts["digest_before"]), True)
     is_gone = is_taken_back(facts)
     is_left = pc.or_(is_gone, pc.and_(pc.equal(facts["outcome"], Outcome.FETCHED), is_other))
@@ -72,7 +72,7 @@ def judge_contents(
 
 def released_by_digest(facts: Batch, count: int) -> Iterator[Batch]:
     """The RELEASED of a batch of FACTS, by partition of the digest."""
-    yield from split(released(pa.ipc.open_stream(facts[1]).read_all()), "digest", count)
+    yield from split(released_contents(pa.ipc.open_stream(facts[1]).read_all()), "digest", count)
 
 
 class _JudgeFn(beam.DoFn):

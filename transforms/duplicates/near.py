@@ -1,4 +1,4 @@
-"""The way of a round's documents to their verdicts: bands, meeting earlier rounds, pairs, one decision."""
+"""Find near duplicates: group signatures by band with those of earlier rounds, pair them, decide once for all."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple

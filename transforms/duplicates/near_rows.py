@@ -1,4 +1,4 @@
-"""What a round keeps of its near duplicates: columns of documents, rows of table near."""
+"""Columns of documents and rows of table near that record near duplicates."""
 
 from collections.abc import Iterator
 from typing import Any

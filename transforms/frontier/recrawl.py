@@ -18,15 +18,15 @@ from .url_states import remembered
 _SEEN = pa.schema([URLS.field(name) for name in ("url_key", "state", "last_fetched_at", "kind", "sitemap_lastmod")])
 
 
-class Ripe(NamedTuple):
-    """What is due again."""
+class DueCriteria(NamedTuple):
+    """When a page or a sitemap that was visited before is due again."""
 
-    pages: datetime  # visited before
-    sitemaps: datetime  # visited before
+    pages: datetime  # due if last fetched at or before this time
+    sitemaps: datetime  # the same for sitemaps
     now: datetime  # a change after the last visit counts, unless it is yet to come
 
     @classmethod
-    def at(cls, now: datetime, after: float, sitemaps_after: float) -> "Ripe":
+    def at(cls, now: datetime, after: float, sitemaps_after: float) -> "DueCriteria":
         """By the days after which a page and a sitemap are due."""
         return cls(now - timedelta(days=after), now - timedelta(days=min(after, sitemaps_after)), now)
 
@@ -51,33 +51,33 @@ class Ripe(NamedTuple):
         """Whether a row group can have such rows, by the statistics of last_fetched_at and sitemap_lastmod."""
         if seen is None:
             return True
-        if not seen.has_min_max:  # nobody was visited
+        if not seen.has_min_max:  # no URL of the group was visited
             return False
         return seen.min <= self.sitemaps or bool(changed and changed.has_min_max and changed.max > seen.min)
 
 
-def count_due(root: str, paths: Iterable[str], ripe: Ripe) -> int:
-    """How many rows of urls files tell of a page that is due again; it may have been visited since."""
-    return sum(len(keys) for path in paths for keys in _due_keys(root, path, ripe))
+def count_due(root: str, paths: Iterable[str], criteria: DueCriteria) -> int:
+    """The number of rows of urls files whose page is due again; a newer row of the same URL may say otherwise."""
+    return sum(len(keys) for path in paths for keys in _due_keys(root, path, criteria))
 
 
-def _due_keys(root: str, path: str, ripe: Ripe) -> Iterator[pa.Table]:
-    """The keys of those rows, by row group; one that holds none is known by its statistics."""
+def _due_keys(root: str, path: str, criteria: DueCriteria) -> Iterator[pa.Table]:
+    """The keys of due rows, by row group; row groups without any are skipped by their statistics."""
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
-            if ripe.may_hold(*(statistics(file, group, name) for name in ("last_fetched_at", "sitemap_lastmod"))):
+            if criteria.may_hold(*(statistics(file, group, name) for name in ("last_fetched_at", "sitemap_lastmod"))):
                 rows = conform(file.read_row_group(group, _SEEN.names), _SEEN)
-                yield rows.select(["url_key"]).filter(ripe.mask(rows))
+                yield rows.select(["url_key"]).filter(criteria.mask(rows))
 
 
-def read_due_keys(path: str, root: str, ripe: Ripe, count: int) -> Iterator[Batch]:
+def read_due_keys(path: str, root: str, criteria: DueCriteria, count: int) -> Iterator[Batch]:
     """The keys of a urls file's rows that tell of a page that is due again, by partition."""
-    for keys in _due_keys(root, path, ripe):
+    for keys in _due_keys(root, path, criteria):
         yield from split(keys, "url_key", count)
 
 
 def revisits(
-    states: Iterable[dict[str, Any]], waiting: Iterable[dict[str, Any]], ripe: Ripe
+    states: Iterable[dict[str, Any]], waiting: Iterable[dict[str, Any]], criteria: DueCriteria
 ) -> Iterator[dict[str, Any]]:
     """Rows of the frontier for the pages that are due again, if they do not wait there already.
 
@@ -89,7 +89,7 @@ def revisits(
             newest[row["url_key"]] = row
     in_frontier = {row["url_key"] for row in waiting}
     for key, row in sorted(newest.items()):
-        if ripe.holds(row) and key not in in_frontier:
+        if criteria.holds(row) and key not in in_frontier:
             kept = (
                 "url_key",
                 "url",
@@ -111,8 +111,8 @@ def revisits(
 
 
 class _WriteRevisitsFn(beam.DoFn):
-    def __init__(self, root: str, round_: int, ripe: Ripe) -> None:
-        self._root, self._round, self._ripe = root, round_, ripe
+    def __init__(self, root: str, round_: int, criteria: DueCriteria) -> None:
+        self._root, self._round, self._ripe = root, round_, criteria
 
     def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[TableFile]:
         _, sides = partition
@@ -130,9 +130,9 @@ class WriteRevisits(beam.PTransform):
     Takes {"states": URLS, "frontier": FRONTIER} by partition of url_key.
     """
 
-    def __init__(self, root: str, round_: int, ripe: Ripe) -> None:
+    def __init__(self, root: str, round_: int, criteria: DueCriteria) -> None:
         super().__init__()
-        self._fn = _WriteRevisitsFn(root, round_, ripe)
+        self._fn = _WriteRevisitsFn(root, round_, criteria)
 
     def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[TableFile]:
         return sides | "WithFrontier" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)

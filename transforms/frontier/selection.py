@@ -1,4 +1,4 @@
-"""The frontier: what a round may fetch, and what it chooses."""
+"""Read the due rows of the frontier, and select the URLs that a round fetches."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -70,13 +70,13 @@ def group_by_host(rows: Iterable[Due]) -> dict[str, list[tuple]]:
 def due_rows(batch: pa.Table, now: datetime) -> Iterator[Due]:
     """The rows of a frontier batch whose time has come."""
     columns = conform(batch, FRONTIER)
-    ripe = columns.filter(
+    rows = columns.filter(
         pc.or_kleene(
             pc.is_null(columns["due_at"]),
             pc.less_equal(columns["due_at"], pa.scalar(now, FRONTIER.field("due_at").type)),
         )
     )
-    return map(Due._make, zip(*(ripe[name].to_pylist() for name in Due._fields), strict=True))
+    return map(Due._make, zip(*(rows[name].to_pylist() for name in Due._fields), strict=True))
 
 
 def first_due(batch: pa.Table, held: Mapping[str, datetime], now: datetime) -> datetime:

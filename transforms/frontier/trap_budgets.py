@@ -15,7 +15,7 @@ from ..traps.judge import (
     kind_of,
     look,
     names_of,
-    newest,
+    newest_by_template,
     pages_seen,
 )
 from .selection import Due
@@ -25,7 +25,7 @@ class Budgets:
     """The budgets of a host's templates in a round. `rows` are of table traps, `forms` those that were visited."""
 
     def __init__(self, rows: Iterable[Row], forms: Iterable[int], is_allowed: Allows) -> None:
-        self._known = newest(rows)
+        self._known = newest_by_template(rows)
         self._seen = pages_seen(self._known.values())
         self._forms = set(forms)
         self._is_allowed = is_allowed

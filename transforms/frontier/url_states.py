@@ -1,4 +1,4 @@
-"""The state of every URL, and the next frontier: what a round's visits and links mean for them."""
+"""Update the state of each URL from a round's visits and links, and write the next frontier."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ from ..storage.schemas import FRONTIER, URLS
 from ..storage.sitemap_terms import unite, with_news
 from ..storage.table_files import TableFile, TableWriter, conform, open_parquet
 from ..traps.holds import Holds, hold
-from ..traps.judge import State, allows
+from ..traps.judge import State, compile_allow_list
 from ..urls.canonical import neatness, url_key
 
 Row = dict[str, Any]
@@ -32,8 +32,8 @@ _STATES = {
     Outcome.GONE: "gone",
     Outcome.DENIED_ROBOTS: "denied",
 }
-TO_NO_AVAIL = ("failed", "gone", "denied")
-"""States of URLs that gave nothing."""
+FAILED_STATES = ("failed", "gone", "denied")
+"""States of URLs whose last visit gave no page."""
 
 DEAD_HOST = "dead_host"
 """Why a URL has failed that was never asked for: too many failures of its host in a row."""
@@ -45,7 +45,7 @@ _LONGEST_WAIT = timedelta(days=1)
 
 
 def retry_at(failures: int, visited_at: datetime) -> datetime:
-    """When a URL is due again after trouble; the wait doubles with each failure, up to a day. Its host's is apart."""
+    """When a URL is due again after a failure: the wait doubles with each, up to a day. Host backoff is separate."""
     return visited_at + min(_FIRST_WAIT * 2 ** min(failures - 1, 30), _LONGEST_WAIT)
 
 
@@ -93,10 +93,10 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
 
 
 def remembered(url: Row) -> Row:
-    """What the next visit of a URL is told of earlier ones: nothing of a near duplicate, or of a page that is NOINDEX.
+    """The validators and the digest that the next visit of a URL uses; none for a near duplicate or a NOINDEX page.
 
-    So it is fetched and judged as if for the first time: it takes the place of its representative if that has changed,
-    and is indexed if it may be by now, though its content is the same.
+    Without them the page is fetched and judged as if for the first time, so it can replace a representative that has
+    changed, and is indexed once it may be, even if its content is the same.
     """
     is_unindexed = url.get("near_duplicate_of") is not None or url.get("reason") == Outcome.DENIED_META
     return {name: None if is_unindexed else url.get(name) for name in ("etag", "last_modified", "digest")}
@@ -155,17 +155,17 @@ def _precedence(row: Row) -> tuple[int, tuple[int, str]]:
 
 
 def found_again(candidate: Row, url: Row, due: Row | None) -> tuple[Row, Row] | None:
-    """(the URL's new row, its new row in the next frontier) if a link to a known URL tells something new; else None.
+    """(the URL's new row, its new row in the next frontier) if a link to a known URL changes either; else None.
 
     `due` is its row in the next frontier so far. A URL that was asked for keeps its spelling while it is due, because
-    a redirect may have led there; one that was visited to no avail gets another chance in a neater spelling, because
-    robots.txt may shut out, or the site forget, what a session or a counter added. A link from a page with news frees
-    what a trap holds because there was none.
+    a redirect may have led there; one whose visits failed is tried again in a neater spelling, because
+    robots.txt may forbid, or the site may no longer know, what a session or a counter added. A link from a
+    page with news releases a URL that is held as a trap's.
     """
     way: Row = {}
     if due is None:
         is_freed = url["state"] == State.TRAPPED and not candidate["links_without_news"]
-        is_neater = url["state"] in TO_NO_AVAIL and neatness(candidate["url"]) < neatness(url["url"])
+        is_neater = url["state"] in FAILED_STATES and neatness(candidate["url"]) < neatness(url["url"])
         if not is_freed and not is_neater:
             return None
         changed, row = discovered(candidate, url["discovered_round"])
@@ -246,7 +246,9 @@ class _AdvanceFn(beam.DoFn):
         schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS}
         rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
         urls, frontier = advance(**rows, round_=self._round, limits=self._limits, rules=in_force.rules)
-        urls, frontier = hold(urls, frontier, rows["earlier"], Holds(held, allows(self._traps.allow)), self._round)
+        urls, frontier = hold(
+            urls, frontier, rows["earlier"], Holds(held, compile_allow_list(self._traps.allow)), self._round
+        )
         for table, round_, part in (("urls", self._round, urls), ("frontier", self._round + 1, frontier)):
             writer = TableWriter(self._root, table, round_)
             writer.write_rows(part, _count(part, "reason" if table == "frontier" else "state"))
@@ -312,7 +314,7 @@ def read_frontier(path: str, root: str, count: int) -> Iterator[Batch]:
 
 def read_held(path: str, held: list[tuple], root: str, count: int, traps: Traps) -> Iterator[Batch]:
     """The rows of a frontier file that traps hold back, by partition."""
-    holds = Holds(held, allows(traps.allow))
+    holds = Holds(held, compile_allow_list(traps.allow))
     if not holds:
         return
     with open_parquet(root, path) as file:

@@ -14,7 +14,7 @@ from ..http.dns import Names
 from ..robots.lookup import known_robots
 from ..settings import Traps
 from ..storage.schemas import HostRow, RobotsRow
-from ..traps.judge import allows
+from ..traps.judge import compile_allow_list
 from ..traps.novelty import unpack
 from . import backoff, host_queue
 from .host_stats import newest_row
@@ -53,7 +53,7 @@ def _budgets(known: Iterable[dict[str, Any]], traps: Traps) -> Budgets:
     """The budgets of a host's templates; `known` are rows of traps and of trap_samples."""
     rows = list(known)
     forms = (form for row in rows if "forms" in row for form in unpack(row["forms"]))
-    return Budgets((row for row in rows if "template" in row), forms, allows(traps.allow))
+    return Budgets((row for row in rows if "template" in row), forms, compile_allow_list(traps.allow))
 
 
 def turn_of(work: Work, context: VisitContext, now: datetime) -> host_queue.HostTurn:

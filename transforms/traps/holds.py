@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .judge import Allows, Row, State, is_exempt, kind_of, look, names_of, newest
+from .judge import Allows, Row, State, is_exempt, kind_of, look, names_of, newest_by_template
 
 TRAP = "trap"
 """Why a URL is in state `trapped`."""
@@ -21,7 +21,7 @@ class Holds:
     """Which rows of the frontier are to be held back; takes `Held` as tuples."""
 
     def __init__(self, held: Iterable[tuple], is_allowed: Allows) -> None:
-        self._hosts = {one.host: (newest(one.rows), frozenset(one.forms)) for one in map(Held._make, held)}
+        self._hosts = {one.host: (newest_by_template(one.rows), frozenset(one.forms)) for one in map(Held._make, held)}
         self._is_allowed = is_allowed
 
     def __bool__(self) -> bool:

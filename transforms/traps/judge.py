@@ -98,7 +98,7 @@ def budget(name: Name, row: Row | None, seen: int) -> int:
     return max(first, pages * _GROWTH if row["recent_fresh"] >= _PAYS * row["recent_pages"] else pages)
 
 
-def newest(rows: Iterable[Row]) -> dict[Name, Row]:
+def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
     """The row that counts of each template."""
     found: dict[Name, Row] = {}
     for row in rows:
@@ -108,10 +108,10 @@ def newest(rows: Iterable[Row]) -> dict[Name, Row]:
     return found
 
 
-def allows(patterns: Iterable[str]) -> Allows:
+def compile_allow_list(patterns: Iterable[str]) -> Allows:
     """Whether a URL is one of those that an operator wants, trap or not (setting traps.allow).
 
-    >>> allows(["a.org/calendar/*"])("http://a.org/calendar/2099/1")
+    >>> compile_allow_list(["a.org/calendar/*"])("http://a.org/calendar/2099/1")
     True
     """
     expressions = [fnmatch.translate(pattern) for pattern in patterns]

@@ -15,7 +15,20 @@ from ..storage.exchange import STALE, YIELDS
 from ..storage.schemas import TRAP_SAMPLES, TRAPS
 from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table
 from .holds import Held
-from .judge import Allows, Name, Row, State, allows, judge, kind_of, look, names_of, new_row, newest, pages_seen
+from .judge import (
+    Allows,
+    Name,
+    Row,
+    State,
+    compile_allow_list,
+    judge,
+    kind_of,
+    look,
+    names_of,
+    new_row,
+    newest_by_template,
+    pages_seen,
+)
 from .novelty import TrapSamples, pack, unpack
 from .templates import family
 
@@ -41,7 +54,7 @@ def watch(
 
     `traps` and `trap_samples` are the host's rows before this round. A copy is never news.
     """
-    known = newest(traps)
+    known = newest_by_template(traps)
     families = {
         row["template"]: TrapSamples(row["words"]) for row in sorted(trap_samples, key=lambda row: row["round"])
     }
@@ -100,7 +113,7 @@ class _WatchFn(beam.DoFn):
 
     def process(self, shard_: tuple[int, dict[str, Iterable[Any]]]) -> Iterator[Any]:
         number, sides = shard_
-        is_allowed = allows(self._allow)
+        is_allowed = compile_allow_list(self._allow)
         duplicates = frozenset(from_ipc(sides["duplicates"], DUPLICATES)["url_key"].to_pylist())
         pages = _by_host(from_ipc(sides["yields"], YIELDS).to_pylist())
         traps, trap_samples = _by_host(sides["traps"]), _by_host(sides["trap_samples"])
