@@ -11,9 +11,9 @@ from typing import Any
 from ...search.results.hits import Explanation, as_json
 from ...search.searcher import Index
 from ...transforms.storage.crawl_dir import CrawlDir
+from ...transforms.storage.sql import QueryError, query
 from ..errors import Failure, Usage
 from . import status as crawl_status
-from .sql import QueryError, query
 
 
 def status_arguments(parser: argparse.ArgumentParser) -> None:

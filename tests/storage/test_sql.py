@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamtrawl.runners.commands.sql import SNAPSHOTS, QueryError, query
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.storage.schemas import TABLES
+from beamtrawl.transforms.storage.sql import SNAPSHOTS, QueryError, query, query_arrow
 from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
 
@@ -118,6 +118,20 @@ def test_a_column_that_an_older_file_lacks_is_null(tmp_path):
     assert query(crawl, "SELECT url, host FROM documents WHERE host IS NULL")[1] == [("http://old.test/", None)]
 
 
+def test_a_column_that_every_file_lacks_is_null(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    pq.write_table(pa.table({"url": ["http://old.test/"]}), tmp_path / "old.parquet")
+    commit(crawl, "update", 1, TableFile("documents", "old.parquet", 1, 0, {}))
+    assert query(crawl, "SELECT url, host, year(fetched_at) FROM documents")[1] == [("http://old.test/", None, None)]
+    assert query(crawl, "SELECT * FROM documents")[0] == TABLES["documents"].names
+
+
+def test_a_query_as_an_arrow_table_with_parameters(crawl):
+    text = "SELECT url, round FROM documents WHERE host = ? AND round < ? ORDER BY url DESC"
+    found = query_arrow(crawl, text, ["a.test", 2])
+    assert found.to_pydict() == {"url": ["http://a.test/x", "http://a.test/"], "round": [1, 1]}
+
+
 @pytest.mark.parametrize("table", [*TABLES, *(f"{name}_history" for name in SNAPSHOTS)])
 def test_every_table_can_be_asked_before_it_has_rows(tmp_path, table):
     crawl = CrawlDir(str(tmp_path))
@@ -135,8 +149,10 @@ def test_a_table_without_rows_has_the_types_of_its_columns(tmp_path, text):
 
 BAD = {
     "no SQL": ("SELEC 1", 'syntax error at or near "SELEC"'),
+    "a variable of the program": ("SELECT * FROM text", "Table with name text does not exist"),
     "no such table": ("SELECT * FROM pages", "Table with name pages does not exist"),
     "no such column": ("SELECT colour FROM documents", '"colour" not found'),
+    "two values for one": ("SELECT * FROM documents WHERE host = ?", "parameter"),
     "a value that cannot be": ("SELECT 'x'::INT", "Could not convert string 'x'"),
 }
 

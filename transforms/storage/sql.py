@@ -1,0 +1,109 @@
+"""The tables of a crawl in SQL, with DuckDB inside this process (SPEC J6)."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from ..errors import BeamtrawlError
+from .crawl_dir import CrawlDir, Manifest, files_of
+from .schemas import TABLES
+
+SNAPSHOTS = {
+    "urls": "url_key",
+    "hosts": "host",
+    "robots": "origin",
+    "digests": "digest",
+    "near": "url_key",
+    "aliases": "origin, kind, detail",
+    "ranks": "url_key",
+    "host_ranks": "host",
+}
+"""Tables of which the newest row of a key counts, with their keys; `NAME_history` has every row."""
+
+
+class QueryError(BeamtrawlError):
+    """A query that DuckDB refuses; the message is one line."""
+
+
+def query(crawl: CrawlDir, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """(column names, rows) of a query over the committed files of a crawl, each table a view."""
+    manifests = crawl.require_manifests()
+    with connect(crawl, manifests) as connection:
+        found = _relation(connection, text)
+        try:
+            return list(found.columns), found.fetchall()
+        except duckdb.Error as error:
+            raise _failed(error) from error
+
+
+def query_arrow(crawl: CrawlDir, text: str, parameters: Sequence[Any] | None = None) -> pa.Table:
+    """The same as an Arrow table; `parameters` are the values of the ? in the query."""
+    manifests = crawl.require_manifests()
+    with connect(crawl, manifests) as connection:
+        found = _relation(connection, text, parameters)
+        try:
+            return found.to_arrow_table()
+        except duckdb.Error as error:
+            raise _failed(error) from error
+
+
+def connect(
+    crawl: CrawlDir, manifests: Iterable[Manifest], tables: Iterable[str] = tuple(TABLES)
+) -> duckdb.DuckDBPyConnection:
+    """A connection to a database in memory with a view for each table, and one for the history of each snapshot."""
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    for name in tables:
+        connection.register(f"empty_{name}", TABLES[name].empty_table())
+        connection.execute(view(crawl, manifests, name))
+        if name in SNAPSHOTS:
+            connection.execute(newest(name))
+    return connection
+
+
+def view(crawl: CrawlDir, manifests: Iterable[Manifest], name: str) -> str:
+    """SQL that makes a table's files a view, snapshots under `NAME_history`; columns that files lack are null."""
+    paths = [_literal(crawl.path(file.path)) for file in files_of(manifests, name)]
+    source = f"SELECT * FROM empty_{name}"
+    if paths:
+        files = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+        source += (
+            f" UNION ALL BY NAME SELECT * FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
+        )
+    return f"CREATE VIEW {name}{'_history' if name in SNAPSHOTS else ''} AS {source}"
+
+
+def newest(name: str) -> str:
+    """SQL that makes the newest row of each key of a snapshot a view."""
+    key = SNAPSHOTS[name]
+    order = "round DESC" + (", fetched_at DESC" if name == "robots" else "")
+    return (
+        f"CREATE VIEW {name} AS SELECT * FROM {name}_history"
+        f" QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {order}) = 1"
+    )
+
+
+def _literal(path: str) -> str:
+    """A pattern of DuckDB that matches this path alone."""
+    return re.sub(r"([\[*?])", r"[\1]", path)
+
+
+def _relation(
+    connection: duckdb.DuckDBPyConnection, text: str, parameters: Sequence[Any] | None = None
+) -> duckdb.DuckDBPyRelation:
+    """The query, bound and not run yet. Names stand for tables alone, not for variables of the calling program."""
+    connection.execute("SET python_enable_replacements = false")
+    try:
+        found = connection.sql(text, params=parameters)
+    except duckdb.Error as error:
+        raise _failed(error) from error
+    if found is None:
+        raise QueryError("the query is empty; ask for example: SELECT host, count(*) FROM documents GROUP BY 1")
+    return found
+
+
+def _failed(error: duckdb.Error) -> QueryError:
+    return QueryError(f"the query failed: {' '.join(str(error).split())[:500]}")
