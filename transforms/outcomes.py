@@ -1,43 +1,43 @@
-"""What can come of a visit to a URL."""
+"""Outcomes of visits to URLs."""
 
 from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """The one word for how a visit ended: a column value and a counter name at once."""
+    """How a visit ended: a value of column `outcome`, and the name of a counter."""
 
     FETCHED = "fetched"
-    """A 2xx answer with a body we keep."""
+    """A 2xx response whose body is kept."""
     NOT_MODIFIED = "not_modified"
     """A 304 to a conditional request."""
     REDIRECTED = "redirected"
-    """A 3xx answer with a usable target; the target is a link of kind redirect."""
+    """A 3xx response with a usable target, which becomes a link of kind redirect."""
     GONE = "gone"
     """404 or 410."""
     CLIENT_ERROR = "client_error"
     """Any other 4xx, except 429."""
     SERVER_ERROR = "server_error"
-    """5xx, and 429: the server asks us to come back later."""
+    """5xx or 429: the server asks for a later retry."""
     DENIED_ROBOTS = "denied_robots"
-    """robots.txt forbids the URL; nothing was asked of the server."""
+    """robots.txt forbids the URL; no request was sent."""
     DENIED_META = "denied_meta"
-    """The page's own directives keep it out of the index (counted by the update step)."""
+    """The page's own directives exclude it from the index (counted by the update step)."""
     UNREACHABLE_ROBOTS = "unreachable_robots"
-    """robots.txt could not be had (429, 5xx, network): the host waits."""
+    """robots.txt could not be fetched (429, 5xx, network error): the host is deferred."""
     DEFERRED = "deferred"
-    """The turn ended (deadline, stop) before this URL's time came."""
+    """The host's turn ended (deadline, shutdown) before the URL was requested."""
     TIMEOUT = "timeout"
     DNS_ERROR = "dns_error"
     CONNECT_ERROR = "connect_error"
     TLS_ERROR = "tls_error"
     BLOCKED_ADDRESS = "blocked_address"
-    """The name leads to a private or special address that the settings do not allow."""
+    """The host resolves to a private or special-purpose address that the settings do not permit."""
     UNWANTED_TYPE = "unwanted_type"
-    """A media type that is not asked for; the body was not read."""
+    """A media type that no kind of document has; the body was not read."""
     TOO_LONG = "too_long"
-    """The answer's head, or its decompressed body, is beyond all bounds."""
+    """The response header, or the decompressed body, exceeds its bound."""
     BAD_RESPONSE = "bad_response"
-    """Not HTTP, or HTTP that contradicts itself."""
+    """Not HTTP, or contradictory HTTP."""
 
 
 RETRIED = frozenset(
@@ -50,7 +50,7 @@ RETRIED = frozenset(
         Outcome.BAD_RESPONSE,
     }
 )
-"""Trouble that may pass: the URL is tried again in a later round, a bounded number of times."""
+"""Temporary failures: the URL is retried in later rounds, a bounded number of times."""
 
 TAKEN_BACK = frozenset(
     {
@@ -63,7 +63,7 @@ TAKEN_BACK = frozenset(
         Outcome.TOO_LONG,
     }
 )
-"""After these an indexed page is no longer found: it is not there any more, or may not be asked for."""
+"""Outcomes that remove a page from the index: it is gone, or must not be requested any more."""
 
 REQUESTED = frozenset(Outcome) - {
     Outcome.DENIED_ROBOTS,
@@ -72,4 +72,4 @@ REQUESTED = frozenset(Outcome) - {
     Outcome.BLOCKED_ADDRESS,
     Outcome.DNS_ERROR,
 }
-"""Outcomes for which a request for the URL itself went out, or was tried."""
+"""Outcomes for which a request for the URL itself was sent, or attempted."""

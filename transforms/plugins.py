@@ -1,4 +1,4 @@
-"""Plug-ins: what installed packages offer under the entry points of ours, and what we offer there ourselves."""
+"""Loads plug-ins, which installed packages declare as entry points. The built-in ones are declared in setup.py."""
 
 from importlib import metadata
 from typing import Any
@@ -11,11 +11,11 @@ DOWNLOADERS = "beamtrawl.downloaders"
 
 
 class PluginError(BeamtrawlError, ValueError):
-    """A plug-in that cannot be used; the message names it, and what there is instead."""
+    """A plug-in that cannot be loaded or configured; the message names it and the installed alternatives."""
 
 
 def load(group: str, name: str) -> Any:
-    """What the entry point of a group and a name stands for; PluginError if there is none, or it cannot be had."""
+    """The object that the entry point of a group and a name refers to; PluginError if it cannot be loaded."""
     found = next(iter(metadata.entry_points(group=group, name=name)), None)
     if found is None:
         installed = ", ".join(sorted(metadata.entry_points(group=group).names)) or "none; was this version installed?"

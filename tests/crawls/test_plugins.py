@@ -178,11 +178,11 @@ REFUSED = {
     ),
     "images without the kind": (
         'watch.images = ["a.png"]',
-        'watch.images needs "image" in documents.kinds, or no image is ever seen',
+        'watch.images needs "image" in documents.kinds, or no image is fetched',
     ),
     "an image that is none": (
         'documents.kinds = ["html", "image"]\nwatch.images = ["crawl.toml"]',
-        'watch.images: "crawl.toml" is no image that can be read',
+        'watch.images: "crawl.toml" cannot be read as an image',
     ),
     "a plain image": (
         'documents.kinds = ["html", "image"]\nwatch.images = ["plain.png"]',
@@ -190,7 +190,7 @@ REFUSED = {
     ),
     "a short text": (
         'watch.texts = ["short.txt"]',
-        'watch.texts: "short.txt" has less than 8 words of text; watch.phrases takes such',
+        'watch.texts: "short.txt" has less than 8 words of text; use watch.phrases instead',
     ),
 }
 

@@ -62,6 +62,6 @@ def test_what_there_is_of_a_pdf_that_loops_is_read_once(parser, loop, capfd):
 
 
 def test_a_form_that_draws_itself_twice_is_a_failed_document_and_the_next_is_read(parser):
-    with pytest.raises(ValueError, match="the process that read it "):
+    with pytest.raises(ValueError, match="the PDF process "):
         parse(parser, {12: stream("/X Do /X Do", _FORM)})
     assert parse(parser, {}).text == "Page\nform"

@@ -206,7 +206,7 @@ def test_what_is_asked_for_in_any_type_stays_as_it_is():
 
 def test_a_page_that_never_ends_is_taken_as_it_came():
     reply, _ = rendered({"/": page("for (;;) {}")}, total_timeout=4.0)
-    assert reply == page("for (;;) {}")._replace(error="not rendered: the browser takes too long")
+    assert reply == page("for (;;) {}")._replace(error="not rendered: the browser timed out")
 
 
 def test_what_there_is_no_time_for_is_left_out():
@@ -223,7 +223,7 @@ def test_a_request_can_be_cut():
     there = Rendered({"/": page("fetch('/x')"), "/x": cut})
     with contextlib.closing(there.client):
         assert there.client.get(HOME, AGENT) == page("fetch('/x')")._replace(
-            error="not rendered: the browser has ended"
+            error="not rendered: the browser has exited"
         )
         assert there.client.get(HOME, AGENT).error is not None  # and the next one has a new browser, which ends as well
 

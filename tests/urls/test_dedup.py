@@ -69,7 +69,7 @@ def test_the_dedup_form_is_a_canonical_url_and_final(reference: str) -> None:
 @given(URLS)
 def test_a_url_that_no_rule_concerns_is_changed_by_none(reference: str) -> None:
     url = urls.canonicalize(reference) or ""
-    if not dedup.concerned(url):
+    if not dedup.may_change(url):
         assert [rule(url) for rule in dedup.RULES] == [url] * len(dedup.RULES)
 
 
@@ -114,7 +114,7 @@ ENTRIES = [
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.names[:40])
 def test_an_entry_of_the_list_says_what_it_is_and_where_that_is_said(entry) -> None:
-    assert entry.maker
+    assert entry.vendor
     for name in entry.names.split():
         assert re.fullmatch(r"[a-z0-9_.-]*\*?", name)
     for host in getattr(entry, "hosts", "a.test").split():

@@ -1,1 +1,1 @@
-"""The kinds of content that we read ourselves, a parser each; setup.py names them as any other package would."""
+"""Built-in parsers, one per kind of content; setup.py declares them as entry points."""

@@ -1,4 +1,4 @@
-"""Feeds: RSS 0.9 to 2.0 and Atom, as people write them."""
+"""Parses feeds: RSS 0.9 to 2.0 and Atom, also malformed ones."""
 
 import itertools
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _MAX_ENTRIES = 1_000
 
 
 class Feed:
-    """A feed is a page that lists its entries: their titles are headings and anchors, their contents are its text."""
+    """Parses a feed into a page: titles of entries become headings and anchors, their contents the text."""
 
     media_types = frozenset(
         {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/xml", "text/xml"}
@@ -61,7 +61,7 @@ def _read(element: Any) -> _Entry:
 
 
 def _links(element: Any) -> Iterator[str]:
-    """The links to pages: that of RSS is text; Atom has an attribute, and links to other things beside."""
+    """The references to pages: text of a link element in RSS, `href` of an alternate link in Atom."""
     for child in element:
         if xml_tree.local_name(child) == "link" and child.get("rel", "alternate") == "alternate":
             yield child.get("href") or child.text or ""
@@ -74,5 +74,5 @@ def _text(element: Any, name: str) -> str:
 
 
 def _plain(markup: str) -> str:
-    """The text of HTML, which is how most feeds write theirs."""
+    """The text of a field, which may hold HTML."""
     return main_text.main_text(html_tree.parse(markup).root).text if "<" in markup or "&" in markup else markup

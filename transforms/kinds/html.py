@@ -1,4 +1,4 @@
-"""HTML and XHTML."""
+"""Parses HTML and XHTML."""
 
 from ..http import media_types
 from ..parsing.html_page import html_page
@@ -6,7 +6,7 @@ from ..parsing.source import Page, Source
 
 
 class Html:
-    """Pages."""
+    """Parses HTML pages."""
 
     media_types = media_types.HTML
     extensions = frozenset({"htm", "html", "shtml", "xht", "xhtml"})

@@ -1,4 +1,4 @@
-"""Images: their format and size, from their headers alone."""
+"""Reads format and size of images from their headers."""
 
 import re
 import struct
@@ -10,11 +10,11 @@ _PNG = re.compile(rb"\x89PNG\r\n\x1a\n.{4}IHDR(.{8})", re.DOTALL)
 _GIF = re.compile(rb"GIF8[79]a(.{4})", re.DOTALL)
 _BMP = re.compile(rb"BM.{12}(?:\x0c\0{3}(.{4})|.{4}(.{8}))", re.DOTALL)
 _WEBP = re.compile(rb"RIFF.{4}WEBP(?:VP8 .{10}(.{4})|VP8L.{4}/(.{4})|VP8X.{8}(.{6}))", re.DOTALL)
-_NO_FRAME = frozenset({0xC4, 0xC8, 0xCC})  # among C0 to CF, those that begin no frame (ITU T.81, table B.1)
+_NO_FRAME = frozenset({0xC4, 0xC8, 0xCC})  # markers from C0 to CF that begin no frame (ITU T.81, table B.1)
 
 
 class Size(NamedTuple):
-    """What an image's header says."""
+    """Format and size of an image."""
 
     format: str  # png, gif, jpeg, bmp, webp
     width: int  # pixels
@@ -22,7 +22,7 @@ class Size(NamedTuple):
 
 
 class Image:
-    """Images have no text of their own: what is said about them are the anchors in table links."""
+    """Parses an image into a page without text; alternative texts are anchors in table links."""
 
     media_types = frozenset({"image/bmp", "image/gif", "image/jpeg", "image/png", "image/webp", "image/x-ms-bmp"})
     extensions = frozenset({"bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp"})
@@ -31,19 +31,19 @@ class Image:
     def parse(self, source: Source) -> Page | None:
         size = read_size(source.body)
         if size is None:
-            raise ValueError("no image that we know by its first bytes")
+            raise ValueError("not an image of a supported format")
         return source.page("", facts={name: str(value) for name, value in size._asdict().items()})
 
 
 def read_size(body: bytes) -> Size | None:
-    """The format and size of an image; None if it is of none that we know, or its header says nothing."""
+    """The format and size of an image; None for an unsupported format or an incomplete header."""
     if match := _PNG.match(body):
         return Size("png", *struct.unpack(">II", match[1]))
     if match := _GIF.match(body):
         return Size("gif", *struct.unpack("<HH", match[1]))
     if match := _BMP.match(body):
         width, height = struct.unpack("<HH" if match[1] else "<Ii", match[1] or match[2])
-        return Size("bmp", width, abs(height))  # it is below 0 where rows go from top to bottom
+        return Size("bmp", width, abs(height))  # negative if rows are stored from top to bottom
     if match := _WEBP.match(body):
         return _webp(*match.groups())
     return _jpeg(body) if body.startswith(b"\xff\xd8\xff") else None
@@ -62,7 +62,7 @@ def _webp(lossy: bytes | None, lossless: bytes | None, extended: bytes | None) -
 
 
 def _jpeg(body: bytes) -> Size | None:
-    """The frame header comes after any number of segments, each of which says how long it is (ITU T.81, B.2.2)."""
+    """The size in the frame header, which follows any number of segments with a length field (ITU T.81, B.2.2)."""
     position = 2
     while position + 9 <= len(body) and body[position] == 0xFF:
         marker, length = body[position + 1], int.from_bytes(body[position + 2 : position + 4], "big")

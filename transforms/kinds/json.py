@@ -1,4 +1,4 @@
-"""JSON: the text of its strings."""
+"""Parses JSON: its strings become text."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _TITLES = ("title", "name", "headline")
 
 
 class Json:
-    """All strings are text, in their order; names of members are not, and URLs lead nowhere."""
+    """All string values become text, in document order. Member names are dropped, and URLs are not links."""
 
     media_types = frozenset(
         {"application/json", "text/json", "application/ld+json", "application/geo+json", "application/feed+json"}
@@ -26,7 +26,7 @@ class Json:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """The strings in a value, in their order; a document's depth is no depth of calls."""
+    """The strings in a value, in document order; iterative, because documents may be nested deeply."""
     left = [value]
     while left:
         value = left.pop()

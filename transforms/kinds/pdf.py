@@ -1,4 +1,4 @@
-"""PDF."""
+"""Parses PDF in a separate process."""
 
 import json
 import re
@@ -17,17 +17,17 @@ from ..parsing.feed_dates import feed_date
 from ..parsing.source import MAX_BYTES, Page, Source
 
 _PROGRAM = Path(__file__).with_name("pdf_process.py")
-_BOUNDS, _LENGTH = struct.Struct(">QdQ"), struct.Struct(">Q")  # as the program has them
-_SECONDS = 20.0  # for reading pages; what was read by then counts
-_PATIENCE = 10.0  # seconds more, for what a page cannot be interrupted in
+_BOUNDS, _LENGTH = struct.Struct(">QdQ"), struct.Struct(">Q")  # the formats of pdf_process.py
+_SECONDS = 20.0  # for reading pages; pages read by then are kept
+_PATIENCE = 10.0  # additional seconds, because reading a single page cannot be interrupted
 _FACTS = {"Author": "author", "Creator": "creator", "Producer": "producer"}
 
-# D:20260305193000+09'00', and less of it (ISO 32000-1, 7.9.4).
+# D:20260305193000+09'00' or a prefix of it (ISO 32000-1, 7.9.4).
 _DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?([Zz]|[+-]\d\d)?'?(\d\d)?.*", re.ASCII | re.DOTALL)
 
 
 class Pdf:
-    """PDFs are read by PDFium in a process of its own, which may crash, hang or swell without harm to others."""
+    """Parses PDF with PDFium in a separate process, so that a crash, a hang or high memory use affects one document."""
 
     media_types = frozenset({"application/pdf", "application/x-pdf"})
     extensions = frozenset({"pdf"})
@@ -39,7 +39,7 @@ class Pdf:
 
     def parse(self, source: Source) -> Page | None:
         with self._lock:
-            found = self._ask(source.body)
+            found = self._read_pdf(source.body)
         if "error" in found:
             raise ValueError(found["error"])
         metadata = found["metadata"]
@@ -57,8 +57,8 @@ class Pdf:
             facts=facts,
         )
 
-    def _ask(self, body: bytes) -> dict[str, Any]:
-        """What the process finds in a PDF; a process that fails on it is replaced."""
+    def _read_pdf(self, body: bytes) -> dict[str, Any]:
+        """The result of the process for a PDF. A process that fails is replaced, and ValueError raised."""
         process = self._process = self._process or self._start()
         ends_at = time.monotonic() + self._patience
         assert process.stdin and process.stdout
@@ -72,8 +72,8 @@ class Pdf:
             self._process = None
             process.kill()
             process.communicate()
-            told = "took too long" if isinstance(error, TimeoutError) else f"ended with {process.returncode}"
-            raise ValueError(f"the process that read it {told}") from error
+            reason = "timed out" if isinstance(error, TimeoutError) else f"ended with {process.returncode}"
+            raise ValueError(f"the PDF process {reason}") from error
 
     def _start(self) -> "subprocess.Popen[bytes]":
         process = subprocess.Popen([sys.executable, "-P", str(_PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -82,7 +82,7 @@ class Pdf:
 
 
 def pdf_date(text: str) -> datetime | None:
-    """A date as PDF has it, in UTC; without a zone it counts as UTC. None for anything else.
+    """The UTC time of a PDF date; a date without zone is in UTC. None for anything else.
 
     >>> str(pdf_date("D:20260305193000+09'00'"))
     '2026-03-05 10:30:00+00:00'
@@ -95,7 +95,7 @@ def pdf_date(text: str) -> datetime | None:
 
 
 def _read(source: IO[bytes], length: int, ends_at: float) -> bytes:
-    """So many bytes of a pipe; TimeoutError if they are not there in time, EOFError if they never will be."""
+    """Read exactly `length` bytes of a pipe; TimeoutError after the deadline, EOFError at the end of the pipe."""
     data = b""
     while len(data) < length:
         if not select.select([source], [], [], max(0.0, ends_at - time.monotonic()))[0]:

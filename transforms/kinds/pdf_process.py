@@ -1,6 +1,6 @@
-"""Reads PDFs in a process of its own: each comes on stdin after its bounds; JSON goes to stdout after its length.
+"""Program that reads PDFs: bounds and a PDF on stdin, length and JSON on stdout, repeatedly.
 
-A program, started by `pdf.py`, which it does not import: what a hostile file can reach is this process.
+`pdf.py` starts it, so that a hostile file can harm only this process.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _MAX_URI = 4_096
 
 
 def read_pdf(body: bytes, seconds: float, max_text: int) -> dict[str, Any]:
-    """What is in a PDF, as far as it can be read within so many seconds and characters."""
+    """The content of a PDF, as far as it can be read within `seconds` and `max_text` characters."""
     ends_at = time.monotonic() + seconds
     with contextlib.closing(pypdfium2.PdfDocument(body)) as document:
         texts: list[str] = []
@@ -52,7 +52,7 @@ def read_pdf(body: bytes, seconds: float, max_text: int) -> dict[str, Any]:
 
 
 def _uris(document: Any, page: Any) -> Iterator[str]:
-    """The URIs that areas of a page lead to."""
+    """The URIs of the links of a page."""
     position, link = ctypes.c_int(0), raw.FPDF_LINK()
     while raw.FPDFLink_Enumerate(page, position, link):
         action = raw.FPDFLink_GetAction(link)
@@ -63,7 +63,7 @@ def _uris(document: Any, page: Any) -> Iterator[str]:
 
 
 def main(source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer one PDF after another until there are no more; what cannot be read is answered with an `error`."""
+    """Process PDFs until stdin ends; the result for an unreadable one is an `error`."""
     while head := source.read(_BOUNDS.size):
         length, seconds, max_text = _BOUNDS.unpack(head)
         body = source.read(length)
@@ -77,7 +77,7 @@ def main(source: BinaryIO, sink: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(ValueError, OSError):  # systems that know no such limit
+    with contextlib.suppress(ValueError, OSError):  # systems without this limit
         resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
-    logging.disable()  # pypdfium2 tells the terminal of files that go in circles
+    logging.disable()  # pypdfium2 logs cyclic bookmarks to the terminal
     main(sys.stdin.buffer, sys.stdout.buffer)

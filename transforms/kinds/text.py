@@ -1,11 +1,11 @@
-"""Plain text."""
+"""Parses plain text."""
 
 from ..http import media_types
 from ..parsing.source import Page, Source
 
 
 class Text:
-    """Text as it is, line by line."""
+    """Parses plain text; each line is a block."""
 
     media_types = media_types.TEXT
     extensions = frozenset({"txt"})

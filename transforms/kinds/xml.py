@@ -1,4 +1,4 @@
-"""XML of any vocabulary: its text."""
+"""Parses XML of any vocabulary: its text nodes become text."""
 
 from lxml import etree
 
@@ -7,7 +7,7 @@ from ..parsing.source import Page, Source
 
 
 class Xml:
-    """The text of each element is a line of its own; attributes say nothing, and nothing is a link."""
+    """Each text node becomes a line. Attributes are ignored, and there are no links."""
 
     media_types = frozenset({"application/xml", "text/xml"})
     extensions = frozenset({"xml"})
@@ -16,7 +16,7 @@ class Xml:
         text, charset = source.decode(is_markup=True)
         root = xml_tree.tree(text)
         if root is None:
-            raise ValueError("no element")
+            raise ValueError("no XML element")
         titles = (element.text or "" for element in root.iter() if xml_tree.local_name(element) == "title")
         return source.page(
             "\n".join(root.itertext(etree.Element)),

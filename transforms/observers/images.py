@@ -1,8 +1,8 @@
-"""Find known images among others, also resized, recompressed or with other colours: by a difference hash.
+"""Finds copies of known images by difference hash, also if resized, recompressed or recoloured.
 
-128 bits say where a picture of 8 by 8 points gets darker to the right and downwards. Of 1,261 images of real
-documentation, nine in ten were within 13 bits of themselves at two thirds of the size and JPEG quality 60; most
-pairs within 12 bits were versions of one image, a few different diagrams of one style.
+128 bits say where the image, scaled to 8 by 8 pixels, gets darker to the right and downwards. Of 1,261 images of real
+documentation, 90 % were within 13 bits of themselves at two thirds of the size and JPEG quality 60; most pairs within
+12 bits were versions of one image, a few were different diagrams of one style.
 """
 
 import io
@@ -14,30 +14,30 @@ from PIL import Image
 from ..plugins import PluginError
 
 _SIDE = 8
-_ALIKE = 12  # bits that may differ
-_LEAST = 16  # bits that are set: plainer images are alike whatever they show
+_ALIKE = 12  # maximum Hamming distance of copies, in bits
+_LEAST = 16  # minimum number of set bits: plainer images are all alike
 _MAX_PIXELS = 50_000_000
 
 
 class Alike(NamedTuple):
-    """A known image that another one is like."""
+    """A known image that matches, with the distance of the hashes."""
 
     name: str
-    distance: int  # bits of 128
+    distance: int  # differing bits of 128
 
 
 class Pictures:
-    """Known images by name; PluginError for one that cannot be recognised."""
+    """Known images by name; PluginError for one that is unreadable or too plain."""
 
     def __init__(self, images: Mapping[str, bytes]) -> None:
         self._hashes = {name: difference_hash(body) for name, body in images.items()}
         for name, value in self._hashes.items():
             if value is None or value.bit_count() < _LEAST:
-                problem = "is no image that can be read" if value is None else "is too plain to be recognised"
+                problem = "cannot be read as an image" if value is None else "is too plain to be recognised"
                 raise PluginError(f'watch.images: "{name}" {problem}')
 
     def find(self, body: bytes) -> Iterator[Alike]:
-        """The known images that this one is like; an image that cannot be read is like none."""
+        """The known images that match; none for an unreadable image."""
         if (value := difference_hash(body)) is None:
             return
         for name, known in self._hashes.items():
@@ -46,15 +46,15 @@ class Pictures:
 
 
 def difference_hash(body: bytes) -> int | None:
-    """The hash of an image, on white where it is transparent; None if it cannot be read, or is too large."""
+    """The hash of an image, on a white background; None if it cannot be read or is too large."""
     try:
         with Image.open(io.BytesIO(body)) as image:
             if image.width * image.height > _MAX_PIXELS:
                 return None
-            image.draft("RGB", (8 * _SIDE, 8 * _SIDE))  # a large JPEG need not be decoded in full
+            image.draft("RGB", (8 * _SIDE, 8 * _SIDE))  # decodes a large JPEG at reduced size
             opaque = image.convert("RGBA")
             grey = Image.alpha_composite(Image.new("RGBA", opaque.size, "white"), opaque).convert("L")
-    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError):  # as Pillow's plug-ins do
+    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError):  # what Pillow's plug-ins raise
         return None
     return _bits(grey, right=1, down=0) << _SIDE * _SIDE | _bits(grey, right=0, down=1)
 

@@ -1,4 +1,4 @@
-"""Find phrases in texts, whatever their case, width and white space."""
+"""Finds phrases in texts, ignoring letter case, character width and white space."""
 
 import re
 import unicodedata
@@ -9,29 +9,29 @@ from ..indexing.analysis import CJK
 
 _CONTEXT = 60  # characters before and after a phrase
 
-# Where writing has no spaces, a phrase may start and end within a run of letters.
+# Scripts without spaces (CJK) have no word boundaries: a phrase may start and end within a run of letters.
 _LETTER = rf"[^\W{CJK}]"
 
 
 class Found(NamedTuple):
-    """A phrase in a text."""
+    """A phrase found in a text."""
 
-    phrase: str  # as it was given
+    phrase: str  # as configured
     times: int
-    context: str  # what stands around the first one, folded
+    context: str  # text around the first occurrence, folded
 
 
 class Phrases:
-    """Phrases to be looked for, as whole words."""
+    """Phrases to find, as whole words."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
         self._phrases = [(phrase, key, _pattern(key)) for phrase in phrases if (key := fold(phrase))]
 
     def find(self, text: str) -> Iterator[Found]:
-        """The phrases in a text, in the order in which they were given."""
+        """The phrases in a text, in configured order."""
         folded = fold(text) if self._phrases else ""
         for phrase, key, pattern in self._phrases:
-            # Most phrases are in most texts not at all: to see that takes a hundredth of the pattern's time.
+            # Most texts hold none of the phrases; the substring test takes a hundredth of the time of the pattern.
             if key in folded and (matches := list(pattern.finditer(folded))):
                 start, end = matches[0].span()
                 yield Found(phrase, len(matches), folded[max(0, start - _CONTEXT) : end + _CONTEXT].strip())

@@ -1,4 +1,4 @@
-"""Observers: each new document passes by them once, in the process that has parsed it."""
+"""Observers: plug-ins that are called once for each new document, in the process that parsed it."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
@@ -8,11 +8,11 @@ from ..parsing.source import Page
 from ..settings import Settings
 
 ERROR = "error"
-"""The kind of an alert that says how an observer has failed on a document."""
+"""The kind of an alert that reports an exception of an observer."""
 
 
 class Document(NamedTuple):
-    """A document whose content is new to its URL; that it may be a copy of another one's is not known here."""
+    """A document whose content is new for its URL. Whether it duplicates another document is not known yet."""
 
     url: str
     host: str
@@ -21,28 +21,28 @@ class Document(NamedTuple):
 
 
 class Alert(NamedTuple):
-    """What an observer has to say about a document."""
+    """A finding of an observer about a document."""
 
-    kind: str  # a short word for what was looked for; counted in the status
-    matched: str  # what of that kind was found
+    kind: str  # what kind of pattern matched; `status` counts alerts by kind
+    matched: str  # the pattern that matched
     detail: str = ""
 
 
 class Observer(Protocol):
-    """Looks at documents; an entry point of `beamtrawl.observers` leads to a class of such.
+    """Inspects documents; an entry point of `beamtrawl.observers` names the class.
 
-    It is made at the start of a crawl and once a worker, with the settings and with a function that gives the bytes of
-    a file in the crawl directory, and raises OSError. PluginError from there ends a crawl before it starts.
+    Instantiated at the start of a crawl and once per worker, with the settings and a function that returns the bytes
+    of a file in the crawl directory, or raises OSError. A PluginError ends the crawl before it starts.
     """
 
     def __init__(self, settings: Settings, read_file: Callable[[str], bytes]) -> None: ...
 
     def observe(self, document: Document) -> Iterable[Alert]:
-        """The alerts for a document. What it raises becomes an alert of kind ERROR."""
+        """The alerts for a document. An exception becomes an alert of kind ERROR."""
 
 
 def open_observers(settings: Settings, read_file: Callable[[str], bytes]) -> dict[str, Observer]:
-    """The observers of a crawl by name; PluginError says what is missing."""
+    """The observers of a crawl by name; PluginError if one cannot be loaded or configured."""
     names = settings.documents.observers
     return {name: plugins.load(plugins.OBSERVERS, name)(settings, read_file) for name in names}
 

@@ -1,4 +1,4 @@
-"""Watch for phrases, for parts of texts, and for images: an observer."""
+"""Observer that finds phrases, excerpts of texts, and images."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -9,11 +9,11 @@ from ..settings import Settings
 from .phrases import Phrases
 from .registry import Alert, Document
 
-_KINDS = ("html", "text", "pdf")  # of the texts that are watched for
+_KINDS = ("html", "text", "pdf")  # of the watched texts
 
 
 class Watch:
-    """Looks for what [watch] of crawl.toml names."""
+    """Finds what [watch] of crawl.toml names."""
 
     def __init__(self, settings: Settings, read_file: Callable[[str], bytes]) -> None:
         watch = settings.watch
@@ -36,11 +36,11 @@ class Watch:
 def _image_finder(
     settings: Settings, read_file: Callable[[str], bytes]
 ) -> Callable[[bytes], Iterable[tuple[str, int]]]:
-    """What gives (name, distance) of the images that one is like."""
+    """A function from the bytes of an image to the (name, distance) of the known images that it matches."""
     if not settings.watch.images:
         return lambda body: ()
     if "image" not in settings.documents.kinds:
-        raise PluginError('watch.images needs "image" in documents.kinds, or no image is ever seen')
+        raise PluginError('watch.images needs "image" in documents.kinds, or no image is fetched')
     try:
         from .images import Pictures
     except ImportError as error:
@@ -59,5 +59,5 @@ def _text(name: str, body: bytes) -> str:
     page = parse_page(body, "http://localhost/", None, [], "", _KINDS)
     text = page.text if page else ""
     if not shingles(text):
-        raise PluginError(f'watch.texts: "{name}" has less than {WORDS} words of text; watch.phrases takes such')
+        raise PluginError(f'watch.texts: "{name}" has less than {WORDS} words of text; use watch.phrases instead')
     return text

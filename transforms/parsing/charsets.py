@@ -1,4 +1,4 @@
-"""The text of a body: which charset it is in, by declaration first and by guessing last."""
+"""Decodes a body to text. The charset is the declared one; without a declaration it is detected."""
 
 import codecs
 import re
@@ -10,7 +10,7 @@ _PRESCAN_BYTES = 65_536  # browsers read 1,024; pages in the wild declare later
 _DETECT_BYTES = 16_384
 
 _WS = rb"\t\n\x0c\r "
-# What the prescan stops at: a comment, a tag, or another markup declaration.
+# Where the prescan stops: at a comment, a tag, or another markup declaration.
 _MARKUP = re.compile(rb"<(?:(!--)|(/?[A-Za-z])|[!/?])")
 _META = re.compile(rb"<meta[\t\n\x0c\r /]", re.IGNORECASE)
 _TAG_NAME = re.compile(rb"[^\t\n\x0c\r >]*")
@@ -31,14 +31,14 @@ _WHATWG_NAMES = {
     "utf-16-be": "utf-16be",
     "utf-16-le": "utf-16le",
 }
-"""What the detector's names are called on the web, where the two differ."""
+"""WHATWG names of charsets that the detector names differently."""
 
 
 def decode(body: bytes, http_charset: str | None, is_html: bool) -> tuple[str, str]:
     """The text of a body and the name of its charset, a name of the WHATWG Encoding standard in lower case.
 
-    Bytes that the charset does not allow become U+FFFD; U+0000 is left out, as browsers do in HTML, so that text in
-    an undeclared UTF-16 can mostly be read. Never raises; the text holds no lone surrogates.
+    Invalid bytes become U+FFFD. U+0000 is removed, as browsers do in HTML, so that most text in undeclared UTF-16 is
+    readable. Never raises; the text holds no lone surrogates.
     """
     text, name = _decode(body, http_charset, is_html)
     return text.replace("\0", ""), name
@@ -48,7 +48,7 @@ def _decode(body: bytes, http_charset: str | None, is_html: bool) -> tuple[str, 
     charset = declared(body, http_charset, is_html)
     if charset is None:
         try:
-            # Not final: a body that was cut at a size limit may end within a character.
+            # Not final: a body that was truncated at a size limit may end within a character.
             return codecs.utf_8_decode(body)[0], "utf-8"
         except UnicodeDecodeError:
             charset = _detected(body)
@@ -56,7 +56,7 @@ def _decode(body: bytes, http_charset: str | None, is_html: bool) -> tuple[str, 
 
 
 def declared(body: bytes, http_charset: str | None, is_html: bool) -> webencodings.Encoding | None:
-    """What the byte order mark says, else the HTTP charset, else (in HTML) the page itself; or None."""
+    """The charset of the byte order mark, else of HTTP, else (in HTML) the one that the page declares; or None."""
     for mark, name in ((codecs.BOM_UTF8, "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le")):
         if body.startswith(mark):
             return webencodings.lookup(name)
@@ -64,7 +64,7 @@ def declared(body: bytes, http_charset: str | None, is_html: bool) -> webencodin
 
 
 def prescan(body: bytes) -> webencodings.Encoding | None:
-    """The encoding that an HTML page declares about itself.
+    """The encoding that an HTML page declares.
 
     "Prescan a byte stream to determine its encoding" of the HTML standard, on the first 64 kB, then an XML
     declaration.
@@ -94,7 +94,7 @@ def prescan(body: bytes) -> webencodings.Encoding | None:
 
 
 def _attributes(head: bytes, position: int) -> tuple[dict[bytes, bytes], int]:
-    """A tag's attributes by lower-case name, the first of a name, and where they end."""
+    """The attributes of a tag by lower-case name (the first of each name), and the offset of their end."""
     attributes: dict[bytes, bytes] = {}
     while match := _ATTRIBUTE.match(head, position):
         position = match.end()
@@ -112,13 +112,13 @@ def _meta_encoding(attributes: dict[bytes, bytes]) -> webencodings.Encoding | No
 
 
 def _usable(encoding: webencodings.Encoding) -> webencodings.Encoding:
-    """A page whose declaration could be read as ASCII is not in UTF-16, whatever it says."""
+    """The encoding to use for a declared one: a declaration that is readable as ASCII rules out UTF-16."""
     override = {"utf-16be": "utf-8", "utf-16le": "utf-8", "x-user-defined": "windows-1252"}
     return webencodings.lookup(override.get(encoding.name, encoding.name))
 
 
 def _detected(body: bytes) -> webencodings.Encoding:
-    # Supersets, because what is decoded is more than what was looked at.
+    # A superset, because more bytes are decoded than the detector has read.
     found = chardet.detect(body[:_DETECT_BYTES], prefer_superset=True, encoding_era=chardet.EncodingEra.MODERN_WEB)
     name = str(found["encoding"]).lower()
     return webencodings.lookup(_WHATWG_NAMES.get(name, name)) or webencodings.lookup("windows-1252")

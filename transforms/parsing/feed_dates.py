@@ -1,13 +1,13 @@
-"""Dates as sitemaps and feeds write them."""
+"""Parses dates of sitemaps and feeds."""
 
 import email.utils
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
 _LONGEST = 64
-_EARLIEST_YEAR, _LATEST_YEAR = 1970, 2100  # anything else is a slip of the pen
-# Month and day need no leading zero, T may be a space, and a zone may follow a space and lack its colon: all of
-# this is common, and none of it can mean anything else.
+_EARLIEST_YEAR, _LATEST_YEAR = 1970, 2100  # other years are typing errors
+# Accepted beyond the standard, because they are common and unambiguous: month and day without leading zero, a space
+# instead of T or before the zone, a zone without colon.
 _ISO = re.compile(
     r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2})(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d*))?)?"
     r" ?(Z|UTC|GMT|[+-]\d{2}:?(?:\d{2})?)?)?)?)?",
@@ -17,10 +17,10 @@ _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})", re.ASCII)
 
 
 def feed_date(text: str) -> datetime | None:
-    """A moment in UTC: of a sitemap (W3C datetime in each of its precisions), of Atom, or of RSS.
+    """The UTC time in a date of a sitemap (W3C datetime, any precision), of Atom, or of RSS.
 
-    What is left out of a W3C datetime is the least that it can be, and its zone is UTC. A date of RSS needs its zone,
-    as RFC 822 has it. None for all else, and for years before 1970 and after 2100.
+    Missing parts of a W3C datetime take their smallest value, and a missing zone is UTC. A date of RSS requires a zone
+    (RFC 822). None for anything else, and for years before 1970 and after 2100.
     Source: https://www.w3.org/TR/NOTE-datetime.
 
     >>> str(feed_date("2026-03-05T19:30+09:00")), str(feed_date("2026-03")), feed_date("yesterday")
@@ -51,7 +51,7 @@ def _iso(text: str) -> datetime | None:
 
 
 def _zone(text: str | None) -> timezone:
-    """A zone such as +0900; UTC for none."""
+    """The time zone of an offset such as +0900; UTC for anything else."""
     if not text or text[0] not in "+-":
         return UTC
     digits = text[1:].replace(":", "").ljust(4, "0")

@@ -1,4 +1,4 @@
-"""The links of a parsed page."""
+"""Extracts the links of a parsed page."""
 
 import functools
 import itertools
@@ -10,32 +10,32 @@ from .. import urls
 from .main_text import collapse
 
 MAX_LINKS = 20_000
-"""Links of a page that are kept; the largest indexes have 8,000."""
+"""Maximum number of links kept per page; the largest index pages have 8,000."""
 
 MAX_ANCHOR = 200
-"""Characters of an anchor text, and of a rel, that are kept."""
+"""Maximum number of characters kept of an anchor text, and of a rel."""
 
 
 class Link(NamedTuple):
-    """One target of a page; once per page, target and kind."""
+    """A link of a page; one per target and kind."""
 
     url: str  # canonical
-    anchor: str  # its text, or what stands for an image; at most MAX_ANCHOR characters
-    rel: str  # as the page has it
+    anchor: str  # its text, or the alternative text of an image; at most MAX_ANCHOR characters
+    rel: str  # as written in the page
     kind: str  # a area frame iframe link alternate img form srcset object embed redirect canonical
 
 
 FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect", "canonical"})
-"""Kinds that lead to pages; `link` does for some relations only, `alternate` is a feed or another format."""
+"""Kinds whose targets are pages; `link` for some relations only. `alternate` is a feed or another format."""
 
 _PAGE_RELATIONS = frozenset({"alternate", "next", "prev"})
 _UNENDORSED = frozenset({"nofollow", "sponsored", "ugc"})
 
-_MAX_REFERENCES = 200_000  # that are looked at; the largest pages have 40,000
-_MAX_PIECES = 64  # of text, and elements, that are looked at for an anchor
-_MAX_CANDIDATES = 100  # of a srcset; real ones have ten
-_MAX_REFERENCE = 16_384  # a longer one is data, not an address
-_REMEMBERED = 1_024  # characters; what the cache holds is bounded by it
+_MAX_REFERENCES = 200_000  # read per page; the largest pages have 40,000
+_MAX_PIECES = 64  # of text, and elements, read per anchor
+_MAX_CANDIDATES = 100  # read per srcset; real ones have ten
+_MAX_REFERENCE = 16_384  # characters; a longer reference is a data: URL
+_REMEMBERED = 1_024  # characters; longer references are not cached, which bounds the memory of the cache
 _remembered = functools.lru_cache(maxsize=2**14)(urls.canonicalize)
 
 _URL_ATTRIBUTES = {
@@ -51,7 +51,7 @@ _URL_ATTRIBUTES = {
 }
 _LINKING = (*_URL_ATTRIBUTES, "source", "meta")
 
-_BLANK = "".join(map(chr, range(33)))  # what the URL standard strips
+_BLANK = "".join(map(chr, range(33)))  # stripped by the URL standard
 _WS = r"\t\n\x0c\r "
 _REFRESH = re.compile(
     rf"[{_WS}]*(?=[0-9.])(?P<seconds>[0-9]*)[0-9.]*(?:$|(?=[;,{_WS}])[{_WS}]*[;,]?[{_WS}]*(?P<url>.*))",
@@ -75,7 +75,7 @@ def followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWED_KINDS)
 
 
 def base_url(root: Any, url: str) -> str:
-    """The URL that a page's references are relative to: the first `<base href>`, unless it is unusable."""
+    """The URL that relative references resolve against: the first usable `<base href>`, else the page's URL."""
     for element in root.iter("base"):
         if (href := element.get("href")) is not None:
             base = urls.resolve(href, url)
@@ -86,7 +86,7 @@ def base_url(root: Any, url: str) -> str:
 def refresh(content: str) -> tuple[int, str] | None:
     """(seconds, URL as given) of a meta refresh, as the HTML standard's "shared declarative refresh steps".
 
-    An empty URL reloads the page. None if it is no refresh.
+    An empty URL means the page itself. None if the content is no refresh.
 
     >>> refresh("5; URL='next.html'")
     (5, 'next.html')
@@ -94,13 +94,13 @@ def refresh(content: str) -> tuple[int, str] | None:
     match = _REFRESH.match(content)
     if match is None:
         return None
-    seconds = int(match["seconds"][:9] or "0")  # nine digits are thirty years; more could take forever to convert
+    seconds = int(match["seconds"][:9] or "0")  # nine digits are thirty years; converting more may take long
     target = _REFRESH_URL.match(match["url"] or "")
     return seconds, "".join(target.groups("")) if target else ""
 
 
 def srcset(value: str) -> Iterator[str]:
-    """The URLs of a srcset attribute, as given."""
+    """The URLs of a srcset attribute, as written."""
     position = 0
     while start := _SRCSET_URL.match(value, position):
         url, position = start[1], start.end()
@@ -140,11 +140,11 @@ def links(root: Any, url: str, base: str) -> list[Link]:
 
 
 def _target(as_given: str, url: str, base: str, directory: str) -> str | None:
-    """The canonical URL that a reference leads to; None if that is no other page."""
+    """The canonical URL of a reference; None if it is unusable or the page itself."""
     if (as_given[0] == "#" and base == url) or len(as_given) > _MAX_REFERENCE:
         return None
     reference = _without_fragment(as_given)
-    # A path depends on nothing but the base's directory, so all pages of a directory share the cache.
+    # A relative path depends only on the directory of the base, so all pages of a directory share cache entries.
     nearest = base if not reference or reference[0] == "?" else directory
     canonical = _remembered if len(reference) <= _REMEMBERED else urls.canonicalize
     target = canonical(reference, nearest)
@@ -152,12 +152,12 @@ def _target(as_given: str, url: str, base: str, directory: str) -> str | None:
 
 
 def _followed_rather(earlier: Link, later: Link) -> Link:
-    """A page that endorses a target once does endorse it, whatever it says of it elsewhere."""
+    """The later of two links to one target if only it is followed; else the earlier."""
     return later if followed(later, False) and not followed(earlier, False) else earlier
 
 
 def _references(root: Any) -> Iterator[tuple[Any, str, str]]:
-    """Every (element, kind, reference as given) in document order."""
+    """Each (element, kind, reference as written) in document order."""
     for element in root.iter(*_LINKING):
         tag = element.tag
         get = element.get
@@ -192,7 +192,7 @@ def _link_kind(element: Any) -> str:
 def _without_fragment(reference: str) -> str:
     reference = reference.strip(_BLANK)
     path = reference.partition("#")[0]
-    # A blank before the fragment belongs to the URL; it is rare, so such a reference stays as it is.
+    # A blank before the fragment is part of the URL. This is rare, so such a reference is left unchanged.
     return path if not path or path[-1] > " " else reference
 
 
@@ -206,7 +206,7 @@ def _anchor(element: Any, kind: str) -> str:
         return _label(element)
     if not len(element):
         return collapse(element.text or "")[:MAX_ANCHOR] or _label(element)
-    # Bounded, because a broken page nests its links, and each would be read to the end of the page.
+    # Bounded, because a broken page nests its links: the text of each would extend to the end of the page.
     text = collapse("".join(itertools.islice(_pieces(element), _MAX_PIECES)))[:MAX_ANCHOR]
     if text:
         return text
@@ -215,7 +215,7 @@ def _anchor(element: Any, kind: str) -> str:
 
 
 def _pieces(element: Any) -> Iterator[str]:
-    """The text of an element piece by piece; at least one for each element."""
+    """The text of an element in pieces; at least one piece per element."""
     yield element.text or ""
     for child in element:
         yield from _pieces(child)
@@ -223,5 +223,5 @@ def _pieces(element: Any) -> Iterator[str]:
 
 
 def _label(element: Any) -> str:
-    """What is shown in place of an image, or beside a link."""
+    """The alternative text or title of an image or a link."""
     return collapse(element.get("alt") or element.get("title") or "")[:MAX_ANCHOR]

@@ -1,4 +1,4 @@
-"""Facts that a page states about itself: title, description, keywords, date, directives, canonical URL."""
+"""Extracts the metadata of a page: meta tags, title, description, keywords, publication date, canonical URL."""
 
 import email.utils
 import itertools
@@ -12,15 +12,15 @@ from .. import urls
 from .main_text import collapse
 
 MAX_FACT = 2_000
-"""Characters of a title, a description or keywords that are kept."""
+"""Maximum number of characters kept of a title, a description or keywords."""
 
-_MAX_TAGS = 1_000  # meta tags that are looked at
-_MAX_TITLES = 10  # looked at for one that is the page's
+_MAX_TAGS = 1_000  # meta tags read per page
+_MAX_TITLES = 10  # title elements read per page, to skip those of SVG images
 
 _TITLES = ("og:title", "twitter:title", "dc.title", "dcterms.title")
 _DESCRIPTIONS = ("description", "og:description", "twitter:description", "dc.description", "dcterms.description")
 _KEYWORDS = ("keywords", "news_keywords", "dc.subject", "dcterms.subject")
-_TAG = "article:tag"  # one keyword of several
+_TAG = "article:tag"  # holds one keyword; repeated
 
 _DATE_NAMES = (
     "article:published_time",
@@ -40,13 +40,13 @@ _DATE_NAMES = (
     "pubdate",
     "date",
 )
-"""Meta tags with a publication date, the most certain first."""
+"""Names of meta tags with a publication date, the most reliable first."""
 
 _JSON_LD = "application/ld+json"
 _JSON_DATE = re.compile(r'"datePublished"\s*:\s*("[^"]{1,100}")')
 _PUBLISHED_CLASSES = frozenset({"dt-published", "published", "entry-date"})  # of microformats, and WordPress
-_MAX_TIMES = 1_000  # elements that are looked at
-_EARLIEST_YEAR, _LATEST_YEAR = 1900, 2100  # anything else is a slip of the pen
+_MAX_TIMES = 1_000  # time elements read per page
+_EARLIEST_YEAR, _LATEST_YEAR = 1900, 2100  # other years are typing errors
 _MAX_DATE = 64
 _SLASHES = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(.*)", re.DOTALL)
 _DAY_FIRST = re.compile(r"(\d{1,2})\.? ([A-Za-z]{3})[a-z]*\.?,? (\d{4})")
@@ -60,7 +60,7 @@ class Meta(NamedTuple):
     language: str  # http-equiv content-language
 
     def first(self, *names: str) -> str:
-        """The first content that is not empty, by the names in order; "" if there is none."""
+        """The first non-empty content, in the order of the names; "" if there is none."""
         return next((c for name in names for n, c in self.tags if n == name and c), "")
 
 
@@ -79,9 +79,9 @@ def meta(root: Any) -> Meta:
 
 
 def title(root: Any, tags: Meta) -> str:
-    """The page's title element, else what it is to be called when it is shared; "" if there is neither.
+    """The text of the page's title element, else its title for social media; "" if there is neither.
 
-    Pictures in SVG have titles of their own.
+    Title elements within SVG images are ignored.
     """
     for element in itertools.islice(root.iter("title"), _MAX_TITLES):
         text = collapse(element.text or "")[:MAX_FACT]
@@ -91,18 +91,19 @@ def title(root: Any, tags: Meta) -> str:
 
 
 def description(tags: Meta) -> str:
+    """The description in the meta tags; "" if there is none."""
     return tags.first(*_DESCRIPTIONS)
 
 
 def keywords(tags: Meta) -> str:
-    """As the page has them, which mostly is between commas."""
+    """The keywords in the meta tags as written, mostly separated by commas; "" if there are none."""
     return tags.first(*_KEYWORDS) or ", ".join(content for name, content in tags.tags if name == _TAG)[:MAX_FACT]
 
 
 def published_at(root: Any, tags: Meta) -> datetime | None:
-    """When the page says it was published, in UTC; None if it does not, or not so that it makes sense.
+    """The publication date that the page states, in UTC; None if there is no valid one.
 
-    By meta tags, else JSON-LD, else what the page marks as the time of its publication, else its only time.
+    Taken from meta tags, else JSON-LD, else a `time` element marked as publication date, else the only `time` element.
     """
     return next((moment for text in _stated_dates(root, tags) if (moment := parse_date(text))), None)
 
@@ -133,7 +134,7 @@ def _unquoted(string: str) -> str:
 
 
 def parse_date(text: str) -> datetime | None:
-    """A date in ISO 8601, as in mail, or in English words, in UTC, which is also taken for what names no zone.
+    """The UTC time of a date in ISO 8601, RFC 5322 or English words; a date without zone is in UTC. None if invalid.
 
     >>> parse_date("March 5, 2024").isoformat()
     '2024-03-05T00:00:00+00:00'
@@ -160,7 +161,7 @@ def parse_date(text: str) -> datetime | None:
 
 
 def canonical_url(root: Any, base: str) -> str | None:
-    """The first usable `<link rel=canonical>`."""
+    """The canonical form of the first usable `<link rel=canonical>`; None if there is none."""
     for element in root.iter("link"):
         is_canonical = "canonical" in (element.get("rel") or "").lower().split()
         if is_canonical and (url := urls.canonicalize(element.get("href") or "", base)):

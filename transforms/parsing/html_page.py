@@ -1,4 +1,4 @@
-"""A page: what a body says, whatever its bytes are."""
+"""Parses a body into a page; never raises, whatever the bytes are."""
 
 from collections.abc import Sequence
 
@@ -21,10 +21,10 @@ def parse_page(
     robot_name: str,
     kinds: tuple[str, ...] = ("html", "text"),
 ) -> Page | None:
-    """The page in a body that came from a canonical URL; None for a kind that is not among these.
+    """The page in a body fetched from a canonical URL; None if the body is of none of the kinds.
 
-    The kind is told by the Content-Type or, without one, by the first bytes. Never raises for anything that a server
-    may send.
+    The kind follows from the Content-Type or, without one, from the first bytes. Never raises for anything that a
+    server may send.
     """
     language = next((value for name, value in headers if name.lower() == "content-language"), "")
     source = Source(
@@ -41,7 +41,7 @@ def parse_page(
 
 
 def html_page(source: Source) -> Page:
-    """The page in a body of HTML."""
+    """The page in an HTML body."""
     text, charset = source.decode(is_markup=True)
     root, truncated = html_tree.parse(text)
     base = html_links.base_url(root, source.url)
@@ -53,7 +53,7 @@ def html_page(source: Source) -> Page:
     title = html_metadata.title(root, meta)
     stated = (root.get("lang") or "", root.get("xml:lang") or "", meta.language, source.language)
     traits = spam.traits(root, text)
-    main = main_text.main_text(root)  # the last to see the tree, which it changes
+    main = main_text.main_text(root)  # the last reader of the tree, because it changes it
     title = title or next(iter(main.headings), "")
     truncated = truncated or source.truncated(len(source.body) > MAX_MARKUP, main.truncated, links)
     return Page(

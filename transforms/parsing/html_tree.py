@@ -1,6 +1,6 @@
-"""The tree of an HTML page, within bounds that keep any page from costing much time or memory.
+"""Parses HTML text into a tree, with bounds on time and memory.
 
-lxml cannot be interrupted, so what it is given is bounded instead.
+lxml cannot be interrupted, so its input is bounded instead.
 """
 
 import itertools
@@ -10,36 +10,36 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 MAX_TAGS = 500_000
-"""Beginnings of tags, and other `<`, of a page that are read. A tree takes about 150 bytes for each."""
+"""Maximum number of `<` read per page. A tree takes about 150 bytes for each."""
 
 MAX_ATTRIBUTES = 100
-"""Attributes of a tag. One with more is read as text, unless the page is small."""
+"""Maximum number of attributes of a tag. A tag with more is read as text, unless the page is small."""
 
 MAX_DEPTH = 2_040
-"""Elements within elements. At 2,047 lxml stops reading, without a word."""
+"""Maximum nesting depth. At 2,047 lxml stops reading without an error."""
 
 # Without huge_tree lxml stops at a depth of 254.
 _PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, collect_ids=False)
 
-# The time that libxml2 takes for a tag grows with the square of its attributes: 40,000 take four seconds.
+# The time of libxml2 for a tag is quadratic in its attributes: 40,000 take four seconds.
 _OVERLOADED = re.compile(
     rb"<(?=[A-Za-z][^\s/>]*+(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?+)?+){%d})"
     % (MAX_ATTRIBUTES + 1)
 )
-_MAX_OVERLOADED = 20  # such tags of a page; to find one can take 60 ms
-_SMALL = 65_536  # bytes; if all of them are one tag's attributes, they take half a second
+_MAX_OVERLOADED = 20  # such tags per page; finding one takes up to 60 ms
+_SMALL = 65_536  # bytes; a single tag of this size takes half a second
 
 
 class Tree(NamedTuple):
     """A parsed page."""
 
     root: Any
-    truncated: str  # the bound that kept the rest from being read: "nodes" or "depth"; "" if none did
+    truncated: str  # the bound that was exceeded: "nodes" or "depth"; "" if none
 
 
 def parse(text: str) -> Tree:
-    """The tree of an HTML text; an empty element if there is nothing in it."""
-    data = text.encode()  # lxml refuses a str with an encoding declaration, which XHTML has
+    """The tree of an HTML text; an empty `html` element for an empty text."""
+    data = text.encode()  # lxml rejects a str with an encoding declaration, which XHTML has
     whole = len(data)
     if data.count(b"<") > MAX_TAGS:
         data = data[: _nth(b"<", data, MAX_TAGS)]

@@ -1,4 +1,4 @@
-"""The language of a page: the one that its text shows, else the one that it states."""
+"""Determines the language of a page from its text and from what it declares."""
 
 import functools
 import re
@@ -7,27 +7,27 @@ from collections.abc import Iterable
 import py3langid.langid
 
 _TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_][\w-]*)?")
-_NO_LANGUAGE = frozenset({"mis", "mul", "und", "zxx"})  # ISO 639's words for "none" and "several"
+_NO_LANGUAGE = frozenset({"mis", "mul", "und", "zxx"})  # ISO 639 codes for no, several and unknown languages
 
-# Of the 140 that the model knows: those that a guess may name. The others are mostly found where they are not. To
-# `zxx` go numbers and program text.
+# Languages, of the 140 in the model, that detection may return. The others are mostly false positives. `zxx` collects
+# numbers and program text.
 _GUESSED = (
     "af am ar as az be bg bn bs ca cs cy da de el en es et eu fa fi fr ga gl gu ha he hi hr hu hy id is it ja ka"
     " kk km kn ko ku ky lo lt lv mg mk ml mn mr ms mt my ne nl nn no or pa pl ps pt ro ru si sk sl so sq sr sv sw"
     " ta te tg th tk tl tr tt ug uk ur uz vi xh yo zh zu zxx"
 )
 _RELATED = (frozenset({"bs", "hr", "sr"}), frozenset({"id", "ms"}), frozenset({"nn", "no"}))
-_FROM_START, _FROM_MIDDLE = 100, 300  # characters that are looked at; a page often starts with words in English
-_LEAST, _LEAST_PROBABILITY = 50, 0.5  # characters of a text that is guessed at
-_ENOUGH, _CERTAIN = 200, 0.9  # characters, and a probability, that outweigh what the page states
+_FROM_START, _FROM_MIDDLE = 100, 300  # characters of the sample; many pages start with English words
+_LEAST, _LEAST_PROBABILITY = 50, 0.5  # minimum characters and probability of a detection
+_ENOUGH, _CERTAIN = 200, 0.9  # the same of a detection that overrides a declaration
 
 
 def choose_language(stated: Iterable[str], text: str) -> str:
-    """The primary language subtag, lower-case; "" if there is nothing to tell it by.
+    """The primary language subtag, in lower case; "" if it is unknown.
 
-    A guess that is certain goes before the first statement that is one: pages state what their template did. Of
-    languages that are hard to tell apart, or that are never guessed, the page knows best. A list of languages states
-    none.
+    `stated` are declared language tags, in order; the first single language counts, and a list of languages declares
+    none. A certain detection overrides the declaration, because many pages keep the declaration of their template. For
+    languages that are easily confused, or that are never detected, the declaration wins.
 
     >>> choose_language(["de, fr", "pt-BR"], "")
     'pt'

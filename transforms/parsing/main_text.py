@@ -1,4 +1,4 @@
-"""The text of a parsed page: what its author wrote there, without what surrounds it on every page."""
+"""Extracts the main text of a parsed page, without navigation and other boilerplate."""
 
 import functools
 import re
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 MAX_TEXT = 2_000_000
-"""Characters of a page's text that are kept. A long novel has 1,500,000."""
+"""Maximum number of characters kept of a page's text. A long novel has 1,500,000."""
 
 MAX_HEADINGS = 500
 MAX_HEADING = 500
-"""Headings of a page, and characters of one, that are kept."""
+"""Maximum number of headings kept per page, and of characters per heading."""
 
 _INVISIBLE = "head title script style template noscript"
 _SURROUNDINGS = "nav footer aside dialog button select datalist"
@@ -22,9 +22,9 @@ _SURROUNDING_NAMES = (
     " cookie cookies consent newsletter social share ad ads advert advertisement popup"
 )
 _NAMED = re.compile(rf"(?:^|[\s_-])(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE)
-_LONGEST_NAME = 500  # characters of a class or id that is looked at
+_LONGEST_NAME = 500  # characters; a longer class or id is ignored
 _NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form")
-_CORES = ("main", "article", "h1")  # elements that are, or begin, what the page is about
+_CORES = ("main", "article", "h1")  # elements that are, or begin, the main content
 _MAX_CORES = 10
 _SHORT = 60  # characters
 _SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
@@ -36,8 +36,8 @@ _BLOCKS = (
     " table tbody td tfoot th thead tr ul"
 )
 
-# In the stylesheets' output these two stand between blocks and before a heading. str.split takes both for
-# white space, so that none of them stays in the text, be it ours or the page's.
+# The stylesheets write these between blocks and before headings. str.split treats both as white space, so that
+# neither remains in the text, even if the page contains them.
 _BLOCK = "\u2029"
 _HEADING = "\u2028"
 
@@ -50,7 +50,7 @@ _XSLT = """
   {more}
 </xsl:stylesheet>
 """
-# A header is the place of the page's own title as well as of the site's banner.
+# A header element may hold the title of the page as well as the banner of the site.
 _HEADER = '<xsl:template match="header" priority="1"><xsl:apply-templates select=".//h1"/></xsl:template>'
 
 
@@ -58,24 +58,24 @@ _ROLES_AND_HIDDEN = etree.XPath("//@role|//@hidden")
 
 
 class Text(NamedTuple):
-    """Blocks of a page as lines, white space collapsed, and the headings among them."""
+    """The blocks of a page, one per line with white space collapsed, and its headings."""
 
     text: str
     headings: list[str]
-    truncated: bool  # there is more than MAX_TEXT characters
+    truncated: bool  # the page has more than MAX_TEXT characters
 
 
 def main_text(root: Any) -> Text:
-    """The main text of a page; all of its text if that leaves nothing.
+    """The main text of a page; its whole text if the main text is empty.
 
-    What surrounds it is known by its element, its role, or the last word of a class or id (`navbar`, `site-footer`),
-    unless it holds the page's core: such a name may stand for the whole layout. So is what stands before the first
-    heading, if it is short lines without a sentence and no more than the rest. benchmarks/main_text.py compares this
-    with extractors that were made for articles. Changes the tree: elements that are left out get renamed.
+    Boilerplate is recognised by its element, its role, or the last word of a class or id (`navbar`, `site-footer`),
+    unless it contains a core element: such a name may apply to the whole layout. The lines before the first heading
+    are boilerplate too if they are short, hold no sentence, and are at most half of the text. benchmarks/main_text.py
+    compares this with article extractors. Changes the tree: elements that are left out are renamed.
     """
     for attribute in _ROLES_AND_HIDDEN(root):
         if attribute.attrname == "hidden" or attribute.strip().lower() in _SURROUNDING_ROLES:
-            # A pattern in the stylesheet would look for each role on each element: five times slower.
+            # Patterns in the stylesheet would test each role on each element: five times slower.
             attribute.getparent().tag = "nav"
     cores, named = [], []
     for element in root.iter(*_CORES, *_NAMED_TAGS):
@@ -101,7 +101,7 @@ def collapse(text: str) -> str:
 
 
 def _around(cores: list[Any]) -> set[Any]:
-    """The elements that these stand in."""
+    """All ancestors of the elements."""
     found: set[Any] = set()
     for core in cores:
         for ancestor in core.iterancestors():
@@ -117,7 +117,7 @@ def _is_named(element: Any) -> bool:
         return True
     if not identifier or len(identifier) > _LONGEST_NAME or not _is_surrounding(identifier):
         return False
-    return element.tag != "section" and "section" not in (classes or "").split()  # there it repeats the heading
+    return element.tag != "section" and "section" not in (classes or "").split()  # that id repeats the heading
 
 
 @functools.lru_cache(maxsize=2**13)
@@ -147,17 +147,17 @@ def _stylesheet(dropped: list[str], more: str) -> etree.XSLT:
     )
 
 
-# A stylesheet reads the tree in C: four times faster than a walk in Python.
+# A stylesheet walks the tree in C: four times faster than Python.
 _WHOLE = _stylesheet(_INVISIBLE.split(), "")
 _MAIN = _stylesheet([*_INVISIBLE.split(), *_SURROUNDINGS.split()], _HEADER)
 
 
 def _read(stylesheet: etree.XSLT, root: Any) -> tuple[list[str], list[tuple[int, str]]]:
-    """The lines, and the headings with the number of the line that each is."""
+    """The lines, and the headings with their line numbers."""
     lines: list[str] = []
     headings: list[tuple[int, str]] = []
     for block in str(stylesheet(root)).split(_BLOCK):
-        if line := " ".join(block.split()).rstrip(" ¶"):  # Sphinx ends what can be linked to with a link to it
+        if line := " ".join(block.split()).rstrip(" ¶"):  # Sphinx appends this permalink to headings
             if block[0] == _HEADING:
                 headings.append((len(lines), line[:MAX_HEADING]))
             lines.append(line)

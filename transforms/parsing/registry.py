@@ -1,4 +1,4 @@
-"""Parsers: which kinds of content become documents, and what reads each of them."""
+"""Registry of parsers, one for each kind of content that becomes documents."""
 
 import functools
 from collections.abc import Iterable
@@ -9,33 +9,33 @@ from ..http import media_types
 from .source import Page, Source
 
 PARSE_ERROR = "parse_error"
-"""The fact of a page that its parser has failed on: how."""
+"""Name of the fact that holds the error of a parser that failed on the document."""
 
 PARSE_ERRORS = "parse_errors"
-"""What such documents are counted as."""
+"""Name of the counter of such documents."""
 
 
 class Parser(Protocol):
-    """Reads a kind of content; an entry point of `beamtrawl.parsers` leads to a class of such.
+    """Parses a kind of content; an entry point of `beamtrawl.parsers` names the class.
 
-    It is made once a process, without arguments, and may be asked by several threads.
+    Instantiated once per process, without arguments. `parse` is called from several threads.
     """
 
     media_types: frozenset[str]
-    """Lower-case essences; a type may be claimed by several kinds, which are then asked in turn."""
+    """Lower-case essences. Several kinds may claim a type; their parsers are tried in order."""
 
     extensions: frozenset[str]
-    """Lower-case, without the dot: of URLs that lead to such content."""
+    """Extensions, lower-case and without the dot, of URLs with such content."""
 
     def parse(self, source: Source) -> Page | None:
-        """The page in a body; None if it is not of this kind after all. What it raises is a failed document."""
+        """The page in a body; None if it is not of this kind. An exception marks the document as failed."""
 
 
 class Kinds:
     """The kinds of content that become documents, by the names of their parsers.
 
-    `link_kinds` are kinds of links that lead to one, beside those that lead to pages: a parser may have an attribute
-    of that name.
+    `link_kinds` are kinds of links to such content that are followed in addition to links to pages; a parser may
+    define an attribute of that name.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -46,15 +46,15 @@ class Kinds:
 
     @property
     def accept(self) -> str:
-        """The value of an Accept header: these types, HTML rather than others, and anything if need be."""
+        """The value of an Accept header: HTML first, then the other types of these kinds, then any type."""
         html = sorted(media_types.HTML & self.media_types, reverse=True)
         others = sorted(f"{name};q=0.8" for name in self.media_types - media_types.HTML)
         return ",".join([*html, *others, "*/*;q=0.1"])
 
     def parse(self, source: Source) -> Page | None:
-        """The page in a body, by the first parser that knows it; None if none does.
+        """The page in a body, by the first parser that accepts it; None if none does.
 
-        A parser that raises has failed on this one document, which then holds nothing but the fact PARSE_ERROR.
+        If a parser raises, the document is empty except for the fact PARSE_ERROR.
         """
         for parser in self._parsers:
             if source.media_type not in parser.media_types:
@@ -69,10 +69,10 @@ class Kinds:
 
 
 def _checked(page: Page | None) -> Page | None:
-    """What a parser has given, if it can be stored: it may be anybody's."""
+    """The result of a parser, which may be a plug-in; raises if it is not a Page, or cannot be stored as UTF-8."""
     if page is not None:
         if not isinstance(page, Page):
-            raise TypeError(f"the parser gave {type(page).__name__}, not a Page")
+            raise TypeError(f"the parser returned {type(page).__name__}, not a Page")
         for text in (page.title, page.description, page.keywords, page.text, *page.headings, *page.facts.values()):
             text.encode()
     return page
@@ -80,5 +80,5 @@ def _checked(page: Page | None) -> Page | None:
 
 @functools.cache
 def kinds_of(names: tuple[str, ...]) -> Kinds:
-    """The kinds of these names, looked up once a process; PluginError names one that there is not."""
+    """The kinds of these names, loaded once per process; PluginError names one that is not installed."""
     return Kinds(names)

@@ -1,7 +1,7 @@
-"""Canonical links: which page a page says it is a copy of, and whether that is believed (SPEC E7, RFC 6596).
+"""Canonical links: which page a page declares itself a copy of, and whether to accept that (SPEC E7, RFC 6596).
 
-Only contents join pages. A page whose canonical link is believed yields to the page that it names, where both have one
-content or nearly so; a page with a content of its own stays a document whatever it says.
+Only equal or nearly equal contents join pages. A page whose canonical link is accepted is joined to the page that the
+link names; a page with different content stays a document of its own.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,35 +15,35 @@ from ..http.reply import Headers
 from .html_links import Link
 
 CROWD = 5
-"""Pages with contents of their own that name one other page: a slip of a template, often to the front page."""
+"""Number of pages with different contents that name one page from which on the links are a template error."""
 
 NEARLY = 0.8
-"""The share of runs of words that two texts must have in common to count as nearly one (resemblance, Broder 1997)."""
+"""Minimum resemblance (Broder 1997) of two texts that count as nearly equal: the share of common shingles."""
 
 Row = dict[str, Any]
 
 
 class Ignored(StrEnum):
-    """Why a canonical link is not believed."""
+    """Why a canonical link is ignored."""
 
     ITSELF = "itself"
-    """It is the page's own URL."""
+    """It names the page itself."""
     AMBIGUOUS = "ambiguous"
-    """The page and its headers name different ones."""
+    """The page and its headers name different URLs."""
     OTHER_DOMAIN = "other_domain"
-    """It lies under another registered domain."""
+    """It names a page of another registered domain."""
     DEAD = "dead"
-    """Its visit in this round gave no page: an error, a refusal, a redirect."""
+    """The visit to its target in this round returned no page: an error, a refusal, a redirect."""
     CHAIN = "chain"
-    """The page that it names, names a third one, or this one."""
+    """Its target has a canonical link of its own."""
     CROWD = "crowd"
-    """Many different pages of the host name it."""
+    """At least CROWD different pages of the host name the same target."""
     DIFFERENT = "different"
-    """The page that it names has another content."""
+    """Its target has different content."""
 
 
 def header_links(url: str, headers: Headers) -> list[Link]:
-    """The canonical links in the headers of a page."""
+    """The canonical links in the HTTP headers of a page."""
     links = (link for name, value in headers if name.lower() == "link" for link in parse_link(value))
     targets = (
         urls.canonicalize(link.target, url) for link in links if "canonical" in link.relations and not link.anchor
@@ -52,7 +52,7 @@ def header_links(url: str, headers: Headers) -> list[Link]:
 
 
 def declared(url: str, in_page: str | None, headers: Headers) -> tuple[str | None, str | None]:
-    """(the canonical URL of a page, why it is not believed whatever else is known)."""
+    """(the canonical URL of a page, why it is ignored regardless of its target); None for what does not apply."""
     named = list(dict.fromkeys([*([in_page] if in_page else []), *(link.url for link in header_links(url, headers))]))
     if not named:
         return None, None
@@ -65,10 +65,10 @@ def declared(url: str, in_page: str | None, headers: Headers) -> tuple[str | Non
 
 
 def judge(pages: Iterable[Row], dead: Iterable[bytes]) -> tuple[dict[bytes, str], dict[bytes, bytes]]:
-    """({url_key: why its canonical link is not believed}, {url_key: the key of the page that it yields to}).
+    """({url_key: why its canonical link is ignored}, {url_key: the key of the page that it is joined to}).
 
-    `pages` are the documents of some hosts in one round, `dead` keys of URLs that gave none. Where nothing is known of
-    the page that is named, neither has the key: the link is followed, and contents will tell.
+    `pages` are the documents of some hosts in one round, `dead` the keys of URLs whose visit returned no document. A
+    page whose target is not among them is in neither result: the link is followed, and the target is compared later.
     """
     known = {page["url_key"]: page for page in pages}
     naming = {key: urls.url_key(page["canonical_url"]) for key, page in known.items() if _is_open(page)}

@@ -1,4 +1,4 @@
-"""What a page asks of robots: robots meta tags and X-Robots-Tag headers."""
+"""Directives of a page for robots: robots meta tags and X-Robots-Tag headers."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Directives(NamedTuple):
-    """What a robot must not do with a page; where sources differ, the stricter holds."""
+    """What a robot must not do with a page. Of several sources, the strictest applies."""
 
     noindex: bool = False
     nofollow: bool = False
@@ -17,7 +17,7 @@ class Directives(NamedTuple):
         return Directives(*(mine or theirs for mine, theirs in zip(self, other, strict=True)))
 
 
-# A name before a colon is a robot's, unless it is a directive that takes a value.
+# A name before a colon is that of a robot, unless it is a directive with a value.
 _AGENT = re.compile(r"\s*([\w*-]+)\s*:")
 _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 
@@ -39,22 +39,22 @@ def parse(content: str) -> Directives:
 
 
 def from_meta(tags: Iterable[tuple[str, str]], robot_name: str) -> Directives:
-    """The directives of (name, content) meta tags that speak to all robots or to ours."""
+    """The directives of (name, content) meta tags for all robots or for ours."""
     names = ("robots", product_token(robot_name))
     return _merge(parse(content) for name, content in tags if name.strip().lower() in names)
 
 
 def from_headers(headers: Iterable[tuple[str, str]], robot_name: str) -> Directives:
-    """The directives of X-Robots-Tag headers that speak to all robots or to ours.
+    """The directives of X-Robots-Tag headers for all robots or for ours.
 
-    `noindex, otherbot: nofollow` names a robot for what comes after it.
+    In `noindex, otherbot: nofollow` the name applies to all directives after it.
     """
     values = (value for name, value in headers if name.lower() == "x-robots-tag")
     return _merge(_tag(value, product_token(robot_name)) for value in values)
 
 
 def product_token(robot_name: str) -> str:
-    """A robot's name as webmasters write it: lower-case, without its version."""
+    """The product token of a robot name: lower-case, without the version."""
     return robot_name.partition("/")[0].strip().lower()
 
 

@@ -1,4 +1,4 @@
-"""What a parser gets, a `Source`, and what it gives, a `Page`."""
+"""Input and output of parsers: a `Source` is parsed into a `Page`."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,18 +14,18 @@ from .main_text import MAX_HEADING, MAX_HEADINGS, MAX_TEXT, collapse
 from .spam import Traits
 
 MAX_BYTES = 10_485_760
-"""Bytes of a body that are looked at."""
+"""Maximum number of bytes read of a body."""
 
 MAX_MARKUP = 5_242_880
-"""Bytes of HTML or XML that are read: a tree takes many times its text."""
+"""Maximum number of bytes read of HTML or XML: a tree takes many times the memory of its text."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Page:
-    """What a body was found to say. Text that is not there is ""; all text can be encoded as UTF-8."""
+    """The content of a body. Missing text is ""; all text can be encoded as UTF-8."""
 
     media_type: str
-    charset: str  # a name of the WHATWG Encoding standard, lower-case; "" for what is no text
+    charset: str  # a name of the WHATWG Encoding standard, lower-case; "" for binary formats
     language: str  # primary subtag, lower-case
     title: str = ""
     description: str = ""
@@ -33,31 +33,31 @@ class Page:
     headings: list[str] = dataclasses.field(default_factory=list)
     text: str  # the main text; blocks on lines of their own
     published_at: datetime | None = None  # UTC
-    truncated: str = ""  # the bound that kept the rest from being read: bytes, nodes, depth, text or links
+    truncated: str = ""  # the bound that was exceeded: bytes, nodes, depth, text or links
     digest: bytes  # 16 bytes, equal for equal content
-    canonical_url: str | None = None  # what the page says of itself
+    canonical_url: str | None = None  # declared by the page
     noindex: bool
     nofollow: bool
     noarchive: bool
     links: list[Link] = dataclasses.field(default_factory=list)
-    facts: Mapping[str, str] = dataclasses.field(default_factory=dict)  # what only pages of its kind have
-    traits: Traits = dataclasses.field(default_factory=Traits)  # that tell of its quality
+    facts: Mapping[str, str] = dataclasses.field(default_factory=dict)  # specific to its kind
+    traits: Traits = dataclasses.field(default_factory=Traits)  # input of the spam score
 
 
 class Source(NamedTuple):
-    """A body that came from a canonical URL, at most MAX_BYTES of it, and what is known about it from outside."""
+    """At most MAX_BYTES of a body fetched from a canonical URL, with what HTTP says about it."""
 
     body: bytes
-    media_type: str  # declared, or found where nothing is
-    charset: str | None  # as HTTP declares it
+    media_type: str  # declared, else detected
+    charset: str | None  # declared by HTTP
     url: str
     robot_name: str
     asked: robots_meta.Directives  # by headers
     language: str  # by header
-    is_truncated: bool = False  # there was more of it
+    is_truncated: bool = False  # the body is longer than MAX_BYTES
 
     def decode(self, is_markup: bool = False) -> tuple[str, str]:
-        """The text and its charset, by declaration first; what `is_markup` may declare its charset itself."""
+        """The text and its charset. With `is_markup`, the text may declare its charset, and MAX_MARKUP applies."""
         return charsets.decode(self.body[:MAX_MARKUP] if is_markup else self.body, self.charset, is_markup)
 
     def truncated(self, by_bytes: bool, by_text: bool, links: Sequence[Link]) -> str:
@@ -80,10 +80,10 @@ class Source(NamedTuple):
         links: Iterable[tuple[str, str]] = (),
         facts: Mapping[str, str] | None = None,
     ) -> Page:
-        """A page that says this; robots directives are those of the headers.
+        """A page with this content, and with the robots directives of the headers.
 
-        `links` are (reference, anchor text): references may be relative, and those that lead nowhere are dropped.
-        Blocks of the text are its lines. Everything is cleaned of what cannot be stored, and cut to its bounds.
+        `links` are (reference, anchor text); references may be relative, and unusable ones are dropped. Each line of
+        the text is a block. Text is cleaned of what UTF-8 cannot encode, and cut to its bounds.
         """
         lines = (collapse(line) for line in _storable(text).splitlines())
         text = "\n".join(filter(None, lines))
@@ -126,5 +126,5 @@ def _fact(text: str) -> str:
 
 
 def _storable(text: str) -> str:
-    """The text without lone surrogates, which UTF-8 has no bytes for."""
+    """The text without lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()

@@ -1,8 +1,8 @@
-"""How far a page can be trusted to be about something: a spam score, and the reasons for it, from measurable signals.
+"""Spam score of a page, with reasons, from measurable signals.
 
-Each signal has a range: below it is what normal pages have, also technical reference, which repeats itself more than
-prose does; from its end on the signal counts in full. Several signals add up as independent evidence does. A score
-weighs a page down in ranking and never drops it; but a page that only says that there is no page is not indexed.
+Each signal has a range. Values of normal pages are below it, including those of technical reference, which is more
+repetitive than prose; above it the signal has its full weight. Several signals combine as independent evidence. A score
+lowers the rank of a page and never removes it; a soft 404, however, is not indexed.
 """
 
 import itertools
@@ -19,46 +19,46 @@ from ..indexing.analysis import STOP_WORDS
 from .html_links import Link
 
 SOFT_404 = "soft_404"
-"""The reason of a page that was answered with 200, and says that there is no such page."""
+"""The reason for a page with status 200 that says that the page does not exist."""
 
-_LOOKED_AT = 4_000  # characters of a text
-_THIN, _THIN_TEXT = 150, 1_500  # words and characters; a page about something has more
-_ENOUGH_WORDS, _ENOUGH_BYTES = 50, 2_000  # for shares and ratios to mean something
-_RUNNING = 40  # characters; shorter lines are those of lists and tables, which may well repeat a word
+_LOOKED_AT = 4_000  # characters read of a text
+_THIN, _THIN_TEXT = 150, 1_500  # words and characters; pages with less are thin
+_ENOUGH_WORDS, _ENOUGH_BYTES = 50, 2_000  # minimum sizes for shares and compression ratios
+_RUNNING = 40  # characters; shorter lines are ignored: those of lists and tables repeat words
 _MANY_LINKS, _MANY_HOSTS = 50, 20
-_TEXT_PER_LINK = 40  # characters; a list of links that somebody has made says more of each
-_ANCHOR = 6  # characters; shorter ones are signs, as of a paragraph
+_TEXT_PER_LINK = 40  # characters; hand-made link lists have more text per link
+_ANCHOR = 6  # characters; shorter anchors are symbols, such as ¶
 
 
 class Traits(NamedTuple):
-    """What is seen only in the source of a page."""
+    """Properties that only the source of a page shows."""
 
-    hidden_words: int = 0  # in the largest block that its own style hides
-    leads_away: bool = False  # a script takes the reader to another page
+    hidden_words: int = 0  # in the largest block hidden by its inline style
+    leads_away: bool = False  # a script redirects to another page
 
 
 class Quality(NamedTuple):
-    """A judgement on a page."""
+    """The spam score of a page."""
 
-    score: float  # from 0, nothing speaks against it, to 1
-    reasons: list[str]  # the signals that count, the strongest first
+    score: float  # from 0 (no signal) to 1
+    reasons: list[str]  # the signals with a weight above 0, the strongest first
 
 
 class _Signal(NamedTuple):
-    above: float  # normal up to here
-    full: float  # counts in full from here on
-    weight: float  # the score that it gives by itself
+    above: float  # values up to here are normal
+    full: float  # full weight from here on
+    weight: float  # the score of the signal alone, at full weight
 
 
 _SIGNALS = {
-    "keyword_stuffing": _Signal(0.25, 0.45, 0.8),  # the share of the commonest word in running text
-    "repetition": _Signal(10, 25, 0.7),  # how many times smaller zlib makes the text
-    "gibberish": _Signal(0.62, 0.72, 0.6),  # compressed size by size; random letters
-    "hidden_text": _Signal(1, 4, 0.7),  # hidden words by words that are shown
-    "link_farm": _Signal(0.7, 0.95, 0.8),  # the share of links to other sites, where there are many and little text
-    "repeated_anchor": _Signal(0.5, 0.9, 0.6),  # the share of links with the commonest anchor, where there are many
+    "keyword_stuffing": _Signal(0.25, 0.45, 0.8),  # share of the most frequent word in running text
+    "repetition": _Signal(10, 25, 0.7),  # zlib compression ratio
+    "gibberish": _Signal(0.62, 0.72, 0.6),  # inverse compression ratio; random letters
+    "hidden_text": _Signal(1, 4, 0.7),  # hidden words / visible words
+    "link_farm": _Signal(0.7, 0.95, 0.8),  # share of links to other sites, if there are many and little text
+    "repeated_anchor": _Signal(0.5, 0.9, 0.6),  # share of links with the most frequent anchor, if there are many
     "parked": _Signal(0, 1, 0.9),
-    "doorway": _Signal(0, 1, 0.5),  # pages that have moved to another site look like it
+    "doorway": _Signal(0, 1, 0.5),  # pages that have moved to another site look the same
     SOFT_404: _Signal(0, 1, 0.8),
 }
 
@@ -69,7 +69,7 @@ _HIDES = (
 _HIDING = re.compile(_HIDES, re.IGNORECASE)
 _MAY_HIDE = re.compile(rf"style=[\"'][^<>\"']{{,300}}?(?i:{_HIDES})")
 _STYLES = etree.XPath("//@style")
-_MOST_HIDDEN = 20  # blocks that are looked at
+_MOST_HIDDEN = 20  # blocks read per page
 _SOURCE_LOOKED_AT = 50_000
 _LEADING_AWAY = re.compile(r"location(?:(?:\.href)?\s*=\s*|\.(?:replace|assign)\(\s*)[\"']https?://")
 
@@ -98,7 +98,7 @@ _BETWEEN = re.compile(r"\s+[|·•–—-]+\s+|\s*::\s*")
 def traits(root: Any, source: str) -> Traits:
     """The traits of a parsed page (lxml) and its source."""
     hidden = [0]
-    if _MAY_HIDE.search(source):  # to go through all elements takes longer
+    if _MAY_HIDE.search(source):  # a cheap test before the walk over all elements
         hiding = (style.getparent() for style in _STYLES(root) if _HIDING.search(style))
         hidden += [len("".join(block.itertext()).split()) for block in itertools.islice(hiding, _MOST_HIDDEN)]
     leads_away = _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
@@ -106,7 +106,7 @@ def traits(root: Any, source: str) -> Traits:
 
 
 def judge(url: str, title: str, headings: Sequence[str], text: str, links: Sequence[Link], seen: Traits) -> Quality:
-    """What speaks against a page that was answered with status 200.
+    """The spam score of a page with status 200.
 
     >>> judge("http://a.test/x", "404 Not Found - A shop", [], "Sorry!", [], Traits()).reasons
     ['soft_404']
@@ -130,7 +130,7 @@ def judge(url: str, title: str, headings: Sequence[str], text: str, links: Seque
 
 
 def _says_not_found(name: str) -> bool:
-    """Whether a title or a heading does; many titles name the site as well."""
+    """Whether a title or a heading says so; titles often contain the site name as well."""
     parts = (name, *_BETWEEN.split(name))
     return bool(_NOT_FOUND.search(name)) or any(_ONLY_NOT_FOUND.fullmatch(part.strip()) for part in parts)
 

@@ -1,7 +1,7 @@
-"""Render: have a browser run the scripts of pages, so that what they make is found (SPEC C12). A downloader.
+"""Downloader that runs the scripts of pages in a browser, so that generated text and links are found (SPEC C12).
 
-The page itself is fetched as any other, and the browser gets it from us. So it does all that scripts ask for: the
-browser has no network, and our own client asks the page's host, as robots.txt allows and at the pace of all requests.
+The browser has no network access. Our client fetches the page as any other, and fetches what its scripts request from
+the page's host, within robots.txt and at the delay of all requests.
 """
 
 import base64
@@ -25,32 +25,32 @@ from ..urls.canonical import canonicalize, host
 from .devtools import Browser, BrowserError, Message
 
 MAX_REQUESTS = 64
-"""What the scripts of one page may ask its host for."""
+"""Maximum number of requests by the scripts of one page."""
 
-_SCRIPTED = 5_000  # milliseconds of a page's own clock, which leaps while it waits for nothing and stands while for us
-_SETTLED, _READ = 0.8, 0.9  # of fetch.total_timeout: what there is of the page then counts, and has to be had
-_NEEDED = frozenset({"Script", "XHR"})  # fetch() is an XHR here; images, styles, fonts, frames and beacons are not
-_KEPT_BYTES = 32 << 20
-_SENT_ON = ("User-Agent", "From", "Accept-Encoding", "Accept-Language")
+_SCRIPT_TIME_MS = 5_000  # of virtual time, which skips idle time and stops during requests
+_RENDERED_BY, _READ_BY = 0.8, 0.9  # shares of fetch.total_timeout: end of rendering, and of reading the result
+_NEEDED = frozenset({"Script", "XHR"})  # includes fetch(); not images, styles, fonts, frames, beacons
+_CACHE_BYTES = 32 << 20
+_FORWARDED_HEADERS = ("User-Agent", "From", "Accept-Encoding", "Accept-Language")
 
-# A dialogue would wait for a person; the others send what does not pass by us.
+# Dialogs would block; the other APIs bypass the interception of requests.
 _QUIET = "alert = confirm = prompt = () => null; delete window.RTCPeerConnection; delete window.WebTransport;"
 
 
 def render(settings: Settings) -> Open:
-    """What opens clients that render; PluginError without a browser."""
+    """A function that opens rendering clients; PluginError if the browser is not installed."""
     fetch = settings.fetch
     if not (program := shutil.which(fetch.browser)):
-        raise PluginError(f'fetch.browser = "{fetch.browser}": no such program; install Chromium, or name its path')
-    scripts = Scripts(_KEPT_BYTES)
+        raise PluginError(f'fetch.browser = "{fetch.browser}": no such program; install Chromium, or set its path')
+    scripts = Scripts(_CACHE_BYTES)
     return lambda client, browser_rules: Renderer(client, browser_rules, fetch, program, scripts)
 
 
 class Scripts:
-    """Scripts that several pages have, as many as there is room for."""
+    """Cache of scripts that pages share, at most `max_bytes`; the oldest is evicted first."""
 
-    def __init__(self, room: int) -> None:
-        self._room = room
+    def __init__(self, max_bytes: int) -> None:
+        self._free_bytes = max_bytes
         self._replies: OrderedDict[str, Reply] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -60,9 +60,9 @@ class Scripts:
     def put(self, url: str, reply: Reply) -> None:
         with self._lock:
             self._replies[url] = reply
-            self._room -= len(reply.body)
-            while self._room < 0:
-                self._room += len(self._replies.popitem(last=False)[1].body)
+            self._free_bytes -= len(reply.body)
+            while self._free_bytes < 0:
+                self._free_bytes += len(self._replies.popitem(last=False)[1].body)
 
 
 @dataclasses.dataclass
@@ -71,16 +71,16 @@ class _Visit:
 
     url: str
     page: Reply
-    headers: Mapping[str, str]  # for what its scripts ask for
+    headers: Mapping[str, str]  # for the requests of its scripts
     session: str
     ends_at: float
-    ready_at: float  # when its host may be asked again
-    is_given: bool = False  # whether the browser has the page
-    left: int = MAX_REQUESTS
+    ready_at: float  # earliest time of the next request to the host
+    is_given: bool = False  # whether the browser has received the page
+    requests_left: int = MAX_REQUESTS
 
 
 class Renderer(Through):
-    """A client that renders the pages of a host, in a browser of its own from the first page on."""
+    """A client that renders the pages of a host; starts a browser with the first page."""
 
     def __init__(
         self, client: Client, browser_rules: BrowserRules, fetch: Fetch, program: str, scripts: Scripts
@@ -91,7 +91,7 @@ class Renderer(Through):
         self._aborted = threading.Event()
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
-        """The reply, with a page as it is once its scripts have run; as it came, and an `error`, if that fails."""
+        """The reply, with the page after its scripts have run; if that fails, the original page and an `error`."""
         self._aborted.clear()
         started = time.monotonic()
         reply = self.client.get(url, headers, any_type)
@@ -127,9 +127,9 @@ class Renderer(Through):
             self._browser = None
 
     def _render(self, url: str, headers: Mapping[str, str], page: Reply, started: float) -> str:
-        """The HTML of a page after its scripts."""
+        """The HTML of a page after its scripts have run."""
         seconds = self._fetch.total_timeout
-        ends_at, read_by = started + _SETTLED * seconds, started + _READ * seconds
+        ends_at, read_by = started + _RENDERED_BY * seconds, started + _READ_BY * seconds
         browser = self._browser = self._browser or Browser(self._program)
         context = browser.call(ends_at, "Target.createBrowserContext", disposeOnDetach=True)["browserContextId"]
         target = browser.call(ends_at, "Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
@@ -139,7 +139,8 @@ class Renderer(Through):
         browser.call(ends_at, "Fetch.enable", session, patterns=[{"urlPattern": "*"}])
         browser.call(ends_at, "Emulation.setUserAgentOverride", session, userAgent=headers.get("User-Agent", ""))
         browser.call(ends_at, "Emulation.setVirtualTimePolicy", session, policy="pause")
-        own = {name: value for name, value in headers.items() if name in _SENT_ON} | {"Accept": "*/*", "Referer": url}
+        own = {name: value for name, value in headers.items() if name in _FORWARDED_HEADERS}
+        own |= {"Accept": "*/*", "Referer": url}
         visit = _Visit(url, page, own, session, ends_at, time.monotonic() + self.browser_rules.rest(page.elapsed_s))
         browser.send("Page.navigate", session, url=url)
         while (event := browser.event(ends_at)) and not self._is_over(browser, visit, event):
@@ -150,7 +151,7 @@ class Renderer(Through):
         return str(found["result"].get("value", ""))
 
     def _is_over(self, browser: Browser, visit: _Visit, event: Message) -> bool:
-        """Whether the page has done all that it does, once this event is dealt with."""
+        """Handle an event; whether rendering is finished."""
         method, parameters = event.get("method"), event.get("params", {})
         if event.get("sessionId") != visit.session:
             return False
@@ -158,14 +159,14 @@ class Renderer(Through):
             command, answer = _answer(self._reply(visit, parameters))
             browser.send(command, visit.session, requestId=parameters["requestId"], **answer)
         elif method == "Page.frameNavigated" and "parentId" not in parameters["frame"]:
-            policy = {"policy": "pauseIfNetworkFetchesPending", "budget": _SCRIPTED}
+            policy = {"policy": "pauseIfNetworkFetchesPending", "budget": _SCRIPT_TIME_MS}
             browser.send("Emulation.setVirtualTimePolicy", visit.session, **policy)
         elif method == "Inspector.targetCrashed":
             raise BrowserError("the page has crashed")
         return method == "Emulation.virtualTimeBudgetExpired"
 
     def _reply(self, visit: _Visit, paused: Message) -> Reply | None:
-        """The reply to a request of a page; None: it gets none."""
+        """The reply to a request of a page; None if the request is refused or has failed."""
         kind, request = paused["resourceType"], paused["request"]
         if kind == "Document" and not visit.is_given:
             visit.is_given = True
@@ -175,25 +176,25 @@ class Renderer(Through):
             return None
         if kind == "Script" and (known := self._scripts.get(url)):
             return known
-        if not visit.left or visit.ready_at > visit.ends_at or not self.browser_rules.allows(url):
+        if not visit.requests_left or visit.ready_at > visit.ends_at or not self.browser_rules.allows(url):
             return None
         if self._aborted.wait(max(0.0, visit.ready_at - time.monotonic())):
             raise BrowserError("it took too long")
         reply = self.client.get(url, visit.headers, any_type=True)
         visit.ready_at = time.monotonic() + self.browser_rules.rest(reply.elapsed_s)
         end = outcome(url, reply, conditional=False)
-        visit.left = 0 if end in HOST_FAILURES else visit.left - 1
-        if reply.failure or end is Outcome.REDIRECTED:
+        visit.requests_left = 0 if end in TROUBLE else visit.requests_left - 1
+        if reply.trouble or end is Outcome.REDIRECTED:
             return None
-        if kind == "Script" and end not in HOST_FAILURES:  # one that is missing will be missed by every page
+        if kind == "Script" and end not in TROUBLE:  # also one that does not exist: other pages will request it too
             self._scripts.put(url, reply)
         return reply
 
 
 def _answer(reply: Reply | None) -> tuple[str, Message]:
-    """The command that hands a reply to the browser; of its headers the media type alone matters there."""
+    """The command that passes a reply to the browser, with the media type as its only header."""
     if reply is None:
-        return "Fetch.failRequest", {"errorReason": "Aborted"}  # by which the page it is on stays
+        return "Fetch.failRequest", {"errorReason": "Aborted"}  # after which the current page stays loaded
     fields = [{"name": "Content-Type", "value": header(reply.headers, "content-type") or _media_type(reply)}]
     body = base64.b64encode(reply.body).decode()
     return "Fetch.fulfillRequest", {"responseCode": reply.status, "responseHeaders": fields, "body": body}

@@ -1,1 +1,1 @@
-"""Sitemaps: their formats, and the links that they give to a crawl."""
+"""Sitemaps: parsing, and the candidates of the crawl that they name."""

@@ -1,7 +1,7 @@
-"""Where sitemaps lead: from what robots.txt and sitemaps say to URLs that may be visited (SPEC D5).
+"""Turns the sitemaps in robots.txt and the entries of sitemaps into candidates of the crawl (SPEC D5).
 
-Every host answers for itself: a sitemap may name the pages of its own host, and of those hosts whose robots.txt names
-the sitemap or an index above it (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
+A sitemap may name pages of its own host, and of hosts whose robots.txt names the sitemap or an index above it
+(https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
 """
 
 from collections import Counter
@@ -25,11 +25,11 @@ from ..urls.filters import UrlFilter
 from .parse import INDEX, Entry, parse_sitemap
 
 WEIGHT = 0.1
-"""A sitemap adds this times its priority to a page's score: about what a link among eight on a seed passes on."""
+"""An entry adds this times its priority to the score of a page: about as much as one of eight links on a seed."""
 
-_PRIORITY = 0.5  # of an entry that says none, by the protocol
-_ENTRY_BYTES = 10  # in gzip; six times as many otherwise
-_SCORE = 1.0  # of a sitemap itself: as much as a seed's, for many pages depend on it
+_PRIORITY = 0.5  # the protocol's default
+_ENTRY_BYTES = 10  # minimum bytes per entry in gzip; six times as many otherwise
+_SCORE = 1.0  # of a sitemap itself: that of a seed, because many pages depend on it
 
 FOREIGN = "sitemap_foreign"
 INVALID = "sitemap_invalid"
@@ -41,16 +41,16 @@ Row = dict[str, Any]
 
 
 class Leads(NamedTuple):
-    """What a robots.txt or a sitemap leads to."""
+    """The result of a robots.txt or a sitemap."""
 
     candidates: list[Row]  # rows of CANDIDATES
-    rejected: Counter[tuple[str, str]]  # by (reason, URL); where an entry has none, the URL that it stands in
+    rejected: Counter[tuple[str, str]]  # by (reason, URL); for an entry without a URL, the URL of its sitemap
 
 
 def from_robots(row: Row, url_filter: UrlFilter, settings: Sitemaps) -> Leads:
-    """The sitemaps that a row of table robots names. Their pages are one link away from what robots.txt was asked for.
+    """The sitemaps named in a row of table robots. The depth of their pages is one more than the row's depth.
 
-    A name may be relative to the origin, also when its robots.txt came from elsewhere.
+    References are relative to the origin, also if its robots.txt was redirected elsewhere.
     """
     leads = Leads([], Counter())
     if not settings.follow or row["depth"] is None:
@@ -65,13 +65,13 @@ def from_robots(row: Row, url_filter: UrlFilter, settings: Sitemaps) -> Leads:
 
 
 def from_visit(visit: Row, url_filter: UrlFilter, settings: Sitemaps) -> Leads:
-    """Where a visited sitemap leads: to pages, to further sitemaps if it is an index, or to where it has moved."""
+    """The pages in a visited sitemap; the sitemaps in an index; or the target of a redirect."""
     leads = Leads([], Counter())
     known = visit["sitemap"] or terms(0, settings.max_per_host, ())  # a seed
     hosts = sorted({visit["host"], *known["hosts"]})
     url = visit["url"]
     if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
-        # A host that moves its sitemap elsewhere vouches for it there.
+        # A host that redirects its sitemap elsewhere vouches for the target.
         moved = known | {"hosts": hosts}
         _add_sitemap(leads, visit["redirect_to"], url, visit["depth"], visit["redirects"] + 1, moved, url_filter)
     if visit["outcome"] != Outcome.FETCHED:
@@ -96,17 +96,17 @@ def from_visit(visit: Row, url_filter: UrlFilter, settings: Sitemaps) -> Leads:
 
 
 class _Source(NamedTuple):
-    """What names sitemaps: a robots.txt, or an index."""
+    """A robots.txt or a sitemap index that names sitemaps."""
 
     url: str
     depth: int  # of the pages in the sitemaps
     level: int  # of the sitemaps
-    hosts: list[str]  # that vouch for them
+    hosts: list[str]  # hosts that vouch for the sitemaps
     budget: int  # of sitemaps
 
 
 def _add_sitemaps(leads: Leads, found: Iterable[str], source: _Source, url_filter: UrlFilter) -> None:
-    """The first sitemaps of a source, as many as may be; what its budget leaves is shared among them."""
+    """Add the first sitemaps of a source, within its budget; the rest of the budget is divided among them."""
     names = list(dict.fromkeys(found))
     taken = names[: source.budget]
     leads.rejected.update((TOO_MANY, url) for url in names[source.budget :])
@@ -148,12 +148,12 @@ def _candidate(url: str, referrer: str, depth: int, score: float) -> Row:
 
 
 def robots_rows(path: str, root: str) -> Iterator[Row]:
-    """The rows of a robots file, as far as they speak of sitemaps."""
+    """The columns of the rows of a robots file that concern sitemaps."""
     yield from read_table(root, [path], ROBOTS, ["origin", "host", "sitemaps", "depth"]).to_pylist()
 
 
 def sitemap_visits(path: str, root: str, columns: Sequence[str] = VISITS.names) -> Iterator[Row]:
-    """The visits of sitemaps in a visits file; few row groups hold any, and their statistics say so."""
+    """The visits to sitemaps in a visits file; row groups without any are skipped by their statistics."""
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
             kinds = statistics(file, group, "kind")
@@ -163,7 +163,7 @@ def sitemap_visits(path: str, root: str, columns: Sequence[str] = VISITS.names) 
 
 
 def count_entries(root: str, paths: Iterable[str], max_urls: int) -> int:
-    """How many entries the sitemaps in visits files may hold, from their sizes: rather too many than too few."""
+    """An upper estimate of the number of entries of the sitemaps in visits files, from their sizes."""
     visits = (visit for path in paths for visit in sitemap_visits(path, root, ["body_bytes"]))
     return sum(min(max_urls, visit["body_bytes"] // _ENTRY_BYTES) for visit in visits)
 
@@ -175,7 +175,7 @@ _READERS: Mapping[str, tuple[Callable[[str, str], Iterator[Row]], Callable[[Row,
 
 
 class _FollowFn(beam.DoFn):
-    """Gives batches of candidates, and rejections apart."""
+    """Emits batches of candidates; rejections as a tagged output."""
 
     def __init__(self, root: str, settings: Settings, partitions: int) -> None:
         self._root, self._settings, self._partitions = root, settings, partitions
@@ -194,16 +194,16 @@ class _FollowFn(beam.DoFn):
 
 
 class Followed(NamedTuple):
-    """What `FollowSitemaps` gives."""
+    """The outputs of `FollowSitemaps`."""
 
     candidates: "beam.PCollection[Batch]"  # CANDIDATES, by partition of url_key
     rejections: "beam.PCollection"  # ((reason, host), (count, samples))
 
 
 class FollowSitemaps(beam.PTransform):
-    """What the robots.txt files and the sitemaps of a round lead to.
+    """Candidates and rejections from the robots.txt files and the sitemaps of a round.
 
-    Takes ("robots" or "visits", path) of each file of these tables that the round has fetched.
+    The input is ("robots" or "visits", path) for each file of these tables that the round has fetched.
     """
 
     def __init__(self, root: str, settings: Settings, partitions: int, seed_hosts: beam.PCollection[str]) -> None:

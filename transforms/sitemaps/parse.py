@@ -1,7 +1,7 @@
-"""Sitemaps in all their forms: XML, an index of others, plain text, RSS and Atom; plain or in gzip.
+"""Parses sitemaps: XML, sitemap index, plain text, RSS and Atom; plain or in gzip.
 
-A pure parser (sitemaps.org/protocol.html) that takes what people really write: any namespace or none, broken XML,
-any bytes. Entities of a document's own are never looked at, so there is none that could grow or reach outside.
+A pure function of the bytes (sitemaps.org/protocol.html). Accepts any namespace or none, malformed XML and arbitrary
+bytes. Entities that a document defines are removed unread, so that none can expand or access the network.
 """
 
 import re
@@ -18,19 +18,19 @@ from ..parsing.feed_dates import feed_date
 from ..urls.canonical import canonicalize, host
 
 MAX_BYTES = 50 * 1024 * 1024
-"""What is read of a sitemap, decompressed: as much as the protocol allows."""
+"""Maximum number of bytes read of a sitemap, decompressed: the limit of the protocol."""
 
 MAX_ENTRIES = 50_000
-"""The entries that are taken of a sitemap: as many as the protocol allows."""
+"""Maximum number of entries read of a sitemap: the limit of the protocol."""
 
 INDEX = "index"
 CHANGEFREQ = frozenset({"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"})
 
-_MAX_ELEMENTS = 4_000_000  # 50 MB hold as many only if they say nothing
-_MAX_FIELD = 4096  # characters; longer ones are no URL
+_MAX_ELEMENTS = 4_000_000  # only meaningless files of 50 MB have more
+_MAX_FIELD = 4096  # characters; longer values are not URLs
 _PIECE = 1 << 16
 
-# What stands around an element's fields, and which of them say where, when and how.
+# By root element: the form, and the name of the elements that are entries. By field: its meaning.
 _FORMS: Mapping[str, tuple[str, str]] = {
     "urlset": ("xml", "url"),
     "sitemapindex": (INDEX, "sitemap"),
@@ -52,28 +52,28 @@ _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 
 
 class Entry(NamedTuple):
-    """A page, or in an index a further sitemap; what is not said, or not so that it makes sense, is None."""
+    """A page or, in an index, a sitemap; missing and invalid values are None."""
 
     url: str  # canonical
     lastmod: datetime | None = None  # in UTC
     changefreq: str | None = None  # one of CHANGEFREQ
-    priority: float | None = None  # 0.0 to 1.0; by the protocol 0.5 if it is not said
+    priority: float | None = None  # 0.0 to 1.0; the protocol's default is 0.5
 
 
 class Sitemap(NamedTuple):
-    """What a sitemap says, in its order."""
+    """The content of a sitemap, in document order."""
 
     form: str  # xml, index, text, rss or atom
     entries: list[Entry]
-    invalid: int  # entries without a usable URL, among those looked at
-    beyond: int  # entries after the first so many, not looked at
+    invalid: int  # entries without a usable URL, among those read
+    beyond: int  # entries after the maximum, not read
 
 
 def parse_sitemap(body: bytes, url: str, max_entries: int = MAX_ENTRIES) -> Sitemap | None:
-    """The sitemap in a body that came from a canonical URL; None if it is none.
+    """The sitemap in a body fetched from a canonical URL; None if it is no sitemap.
 
-    Any bytes are taken, gzip or not, up to MAX_BYTES of their content. Relative URLs are resolved against `url`, and a
-    name of its host without a scheme is that host, as it was meant. Never raises.
+    Reads up to MAX_BYTES of the content, gzip or not. Relative URLs are resolved against `url`; a reference that
+    starts with the host of `url` lacks its scheme, and is completed. Never raises.
     """
     text = decode(gunzip(body, MAX_BYTES), None, is_html=True)[0]
     collected = _Collector(url, max_entries)
@@ -85,7 +85,7 @@ def parse_sitemap(body: bytes, url: str, max_entries: int = MAX_ENTRIES) -> Site
 
 
 def _read_lines(text: str, collected: "_Collector") -> None:
-    """One URL a line; text that starts with anything else is no sitemap, and has no end that matters."""
+    """Collect one URL per line; a text whose first line is no URL is no sitemap, and is not read further."""
     for match in re.finditer(r"[^\r\n]+", text):
         line = match[0][:_MAX_FIELD].strip(_BLANKS)
         if collected.is_absolute(line):
@@ -107,13 +107,13 @@ def _read_xml(text: str, collected: "_Collector") -> None:
                 break
             parser.feed(data[start : start + _PIECE])
         parser.close()
-    except etree.XMLSyntaxError:  # beyond recovery: what came before counts
+    except etree.XMLSyntaxError:  # unrecoverable: entries before the error are kept
         pass
     reader.close()
 
 
 class _Collector:
-    """Entries, as many as may be."""
+    """Collects at most `max_entries` entries."""
 
     def __init__(self, url: str, max_entries: int) -> None:
         self._base, self._host, self._most = url, host(url), max_entries
@@ -122,11 +122,11 @@ class _Collector:
         self.invalid = self.beyond = 0
 
     def is_absolute(self, reference: str) -> bool:
-        """Whether it starts with a scheme, or with the name of this host where one was forgotten."""
+        """Whether a reference starts with http: or https:, or with the name of this host."""
         return bool(_ABSOLUTE.match(reference)) or reference.lower().startswith(f"{self._host}/")
 
     def add(self, fields: Mapping[str, str]) -> None:
-        """An entry, from its fields as they were written."""
+        """Add an entry with these fields, as written."""
         reference = fields.get("loc", "")
         if not reference and self.is_absolute(guid := fields.get("guid", "")):
             reference = guid
@@ -157,25 +157,25 @@ def _facts(fields: Mapping[str, str]) -> tuple[datetime | None, str | None, floa
 
 
 class _Reader:
-    """Takes the events of a parser, so that no tree is ever built; names count without their namespace.
+    """Target of the XML parser's events, so that no tree is built; namespaces are ignored.
 
-    A field is a child of a record, and of nothing deeper: images and videos have a `loc` of their own. A record that
-    was never closed, and each `loc` of several in one record, is an entry all the same.
+    Only direct children of a record are fields, because images and videos have a `loc` as well. A record that is not
+    closed is an entry, and so is each `loc` of several in one record.
     """
 
     def __init__(self, collected: _Collector) -> None:
         self._collected = collected
-        self._record = ""  # the name of the elements that are entries
+        self._record = ""  # name of the elements that are entries
         self._depth = self._elements = 0
         self._record_depth = self._field_depth = 0  # 0: not within one
         self._field = ""
         self._text: list[str] = []  # of the field
-        self._own_text: list[str] = []  # of the record: some write its URL there
+        self._own_text: list[str] = []  # directly in the record: some sitemaps have the URL there
         self._fields: dict[str, str] = {}
 
     @property
     def is_over(self) -> bool:
-        """Whether what follows can say nothing."""
+        """Whether the rest of the document need not be read."""
         return self._elements > _MAX_ELEMENTS or (self._elements > 0 and self._collected.form is None)
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -185,13 +185,13 @@ class _Reader:
         if self._elements == 1 and name in _FORMS:
             self._collected.form, self._record = _FORMS[name]
         elif self._field_depth:
-            return  # markup within a field: its text counts
+            return  # markup within a field: only its text is used
         elif name == self._record:
             self._end_record()
             self._record_depth, self._own_text = self._depth, []
         elif self._record_depth and self._depth == self._record_depth + 1 and name in _FIELDS:
             self._field, self._field_depth, self._text = _FIELDS[name], self._depth, []
-            if "href" in attributes and attributes.get("rel", "alternate") == "alternate":  # a link of Atom
+            if "href" in attributes and attributes.get("rel", "alternate") == "alternate":  # an Atom link
                 self._text.append(attributes["href"] if self._collected.form == "atom" else "")
 
     def data(self, text: str) -> None:
@@ -208,7 +208,7 @@ class _Reader:
         self._depth -= 1
 
     def close(self) -> None:
-        """What was left open ends here."""
+        """End the elements that are still open."""
         if self._field_depth:
             self._end_field()
         self._end_record()

@@ -1,8 +1,8 @@
-"""URLs: resolving references as browsers do, the one spelling in which a URL is fetched, and the key it is known by.
+"""Resolves references, and computes the canonical form in which a URL is fetched and the key that identifies it.
 
-Resolution is the WHATWG URL standard (by ada). Two spellings get one canonical form only where RFC 3986
-section 6 says that they are surely the same resource, so the canonical form is always safe to fetch. The key is of a
-bolder form, which is compared and never fetched. docs/urls.md has every rule.
+References are resolved by the WHATWG URL standard (ada). Two spellings have the same canonical form only if they are
+equivalent by RFC 3986 section 6, so the canonical form is always safe to fetch. The key is the hash of the dedup form,
+which is only compared and never fetched. docs/urls.md lists every rule.
 """
 
 import functools
@@ -19,8 +19,9 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 _ESCAPE_OR_UNSAFE = re.compile(r"%([0-9A-Fa-f]{2})?|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?]")
 _USER_INFO = re.compile(r"(?<=://)[^/?#]*@")
 _FINAL_DOT = re.compile(r"(?<=[^/:?#.])\.(?=[/:])")
-# WHATWG hosts may hold more (`*`, `$`, empty labels), but no such name can be looked up; nobody listens on port 0, and
-# requests would drop it. RFC 3986 sections 3.3 and 3.4 have what may follow; requests and urllib3 escape all else.
+# WHATWG allows further characters in hosts (`*`, `$`, empty labels), but such names cannot be resolved. Port 0 is
+# reserved, and requests would drop it. RFC 3986 sections 3.3 and 3.4 list the characters of path and query; requests
+# and urllib3 escape all others.
 _FETCHABLE = re.compile(
     r"https?://(?:(?![^/:]{254})(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}|\[[0-9a-f:]+\])(?::[1-9][0-9]*)?"
     r"/[A-Za-z0-9\-._~!$&'()*+,;=:@/?%]*"
@@ -29,9 +30,9 @@ _IPV4 = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 
 
 def resolve(reference: str, base: str | None = None) -> str | None:
-    """The absolute URL that a reference means on a page at `base`, by the WHATWG URL standard.
+    """The absolute URL of a reference on a page at `base`, by the WHATWG URL standard.
 
-    Any scheme; the fragment is kept. None if the standard rejects it; never raises.
+    Any scheme; the fragment is kept. None if the reference is invalid; never raises.
 
     >>> resolve("../b?x#y", "http://Example.org/a/c/")
     'http://example.org/a/b?x#y'
@@ -43,9 +44,9 @@ def resolve(reference: str, base: str | None = None) -> str | None:
 
 
 def canonicalize(reference: str, base: str | None = None) -> str | None:
-    """The form of an http or https URL that is stored and fetched; None for anything else.
+    """The form of an http or https URL that is stored and fetched; None for other schemes and invalid URLs.
 
-    On top of `resolve`, what `CANONICAL_RULES` do. Idempotent, and requests sends the very same bytes.
+    `resolve`, followed by `CANONICAL_RULES`. Idempotent; requests sends exactly these bytes.
 
     >>> canonicalize("HTTP://me@Example.org.:80/%7ea%2fb/../[x]?#top")
     'http://example.org/%5Bx%5D'
@@ -53,7 +54,7 @@ def canonicalize(reference: str, base: str | None = None) -> str | None:
     url = resolve(reference, base)
     if url is None or not url.startswith(("http://", "https://")):
         return None
-    if "%" in url or url[-1] == "?" or not _FETCHABLE.fullmatch(url):  # else no rule would change it
+    if "%" in url or url[-1] == "?" or not _FETCHABLE.fullmatch(url):  # otherwise no rule applies
         for rule in CANONICAL_RULES:
             url = rule(url)
         return url if _FETCHABLE.fullmatch(url) else None
@@ -61,29 +62,29 @@ def canonicalize(reference: str, base: str | None = None) -> str | None:
 
 
 def drop_fragment(url: str) -> str:
-    """A fragment is for the reader and is not sent (RFC 3986 section 3.5)."""
+    """Without the fragment, which is not sent to the server (RFC 3986 section 3.5)."""
     return url.partition("#")[0]
 
 
 def drop_user_info(url: str) -> str:
-    """Without a name and password, which a link must not choose for us."""
+    """Without user name and password, which a link must not choose for the crawler."""
     return _USER_INFO.sub("", url, 1) if "@" in url else url
 
 
 def drop_final_dot(url: str) -> str:
-    """Without the dot that makes a host's name absolute (RFC 1034 section 3.1)."""
+    """Without the final dot of an absolute host name (RFC 1034 section 3.1)."""
     start = url.find("/", 8)
     return _FINAL_DOT.sub("", url[: start + 1], 1) + url[start + 1 :] if "./" in url or ".:" in url else url
 
 
 def normalise_escapes(url: str) -> str:
-    """With escapes in capitals, exactly where RFC 3986 needs them (section 6.2.2)."""
+    """With upper-case escapes, and only where RFC 3986 section 6.2.2 requires them."""
     start = url.find("/", 8)
     return url[:start] + _ESCAPE_OR_UNSAFE.sub(_escaped, url[start:])
 
 
 def drop_empty_query(url: str) -> str:
-    """Without a question mark that nothing follows."""
+    """Without the question mark of an empty query."""
     return url[:-1] if url.find("?") == len(url) - 1 else url
 
 
@@ -94,18 +95,18 @@ CANONICAL_RULES: tuple[Callable[[str], str], ...] = (
     normalise_escapes,
     drop_empty_query,
 )
-"""What makes a resolved http or https URL canonical, in this order."""
+"""The rules that make a resolved http or https URL canonical, in order."""
 
 
 def dedup_form(url: str) -> str:
-    """The form of a canonical URL by which it is compared with others: most probably the same resource.
+    """The form of a canonical URL that is compared: URLs with equal forms are almost certainly one resource.
 
-    `dedup_rules.RULES`. Itself a canonical URL, and final.
+    Applies `dedup.RULES`. The result is a canonical URL; idempotent.
 
     >>> dedup_form("http://a.org/b;jsessionid=1F?y=2&utm_source=c&x=1")
     'http://a.org/b?x=1&y=2'
     """
-    if dedup.concerned(url):
+    if dedup.may_change(url):
         for rule in dedup.RULES:
             url = rule(url)
     return url
@@ -117,7 +118,7 @@ def url_key(url: str) -> bytes:
 
 
 def neatness(url: str) -> tuple[int, str]:
-    """Of several spellings with one key, the smallest is fetched: the shortest, then the first of the alphabet."""
+    """Sort key of spellings with the same URL key; the smallest is fetched: the shortest, then alphabetical."""
     return (len(url), url)
 
 
@@ -127,13 +128,13 @@ def host(url: str) -> str:
 
 
 def origin(url: str) -> str:
-    """`scheme://host[:port]` of a canonical URL: what a robots.txt speaks for."""
+    """`scheme://host[:port]` of a canonical URL: the scope of a robots.txt."""
     return "/".join(url.split("/", 3)[:3])
 
 
 @functools.lru_cache(maxsize=2**16)
 def domain(host: str) -> str:
-    """The registered domain of a host (public suffix list); an address or a bare suffix is its own.
+    """The registered domain of a host (public suffix list); an IP address or a public suffix is returned unchanged.
 
     >>> domain("www.Example.co.uk:8080"), domain("127.0.0.1:80"), domain("localhost")
     ('example.co.uk', '127.0.0.1', 'localhost')
@@ -152,6 +153,6 @@ def _public_suffixes() -> PublicSuffixList:
 def _escaped(match: re.Match[str]) -> str:
     digits = match[1]
     if digits is None:
-        return f"%{ord(match[0]):02X}"  # ada has escaped all but ASCII
+        return f"%{ord(match[0]):02X}"  # ada has escaped all non-ASCII characters
     byte = int(digits, 16)
     return chr(byte) if byte in _UNRESERVED else f"%{digits.upper()}"

@@ -1,8 +1,8 @@
-"""The rules by which URLs that differ are most probably one resource: from the canonical form to the dedup form.
+"""Rules from the canonical form to the dedup form: different URLs that are almost certainly one resource.
 
-Each takes a canonical URL and gives one. The dedup form is compared and never fetched, so a rule may be bolder than
-RFC 3986: it must be right nearly always. What no syntax can prove (index pages, letter case, a trailing slash, www)
-is no rule here.
+Each rule maps a canonical URL to a canonical URL. The dedup form is compared and never fetched, so a rule may go beyond
+RFC 3986; it must be right with very few exceptions. Equivalences that syntax cannot show (index pages, letter case,
+trailing slash, www) are learned from contents instead (transforms/aliases).
 """
 
 import functools
@@ -13,21 +13,21 @@ from typing import NamedTuple
 
 from .tracking_parameters import KEPT_ON_HOSTS, SESSIONS, TRACKING, TRACKING_ON_HOSTS, OnHosts
 
-# What servers read alike, escaped or not: delimiters of RFC 3986 section 2.2, but for those that divide paths (/ ;) or
-# queries (& = + ;). ada escapes ' in a query.
+# Characters that servers treat alike whether escaped or not: the delimiters of RFC 3986 section 2.2, except those that
+# separate parts of paths (/ ;) or queries (& = + ;). ada escapes ' in a query.
 _PLAIN_IN_PATH = {f"%{ord(character):02X}": character for character in "!$'()*,:@"}
 _PLAIN_IN_QUERY = {f"%{ord(character):02X}": character for character in "!$()*,:@/"} | {"%20": "+"}
 _ESCAPE = re.compile("%[0-9A-F]{2}")
-# Not where a dot segment would be left.
+# Not where removal would leave a dot segment.
 _PATH_PARAMETER = re.compile(r"(?<!/\.)(?<!/\.\.);([^/;=]+)=([^/;]*)")
-# learn.microsoft.com, "ASP.NET Session State Overview": session, ticket, anonymous user, and whether cookies work.
-# Version 1 had the session alone.
+# learn.microsoft.com, "ASP.NET Session State Overview": session, forms ticket, anonymous user, cookie support.
+# Version 1 has the session alone.
 _ASP_NET = re.compile(r"/\((?:X\(1\)|[AFS]\([0-9A-Za-z_-]{16,}\))+\)(?=/)|/\([0-9a-z]{24}\)(?=/.*\.as[hmp]x$)")
 _NAMED_VALUES = re.compile(r"[^=&?/:]+=[^&?]*(?:&[^=&?/:]+=[^&?]*)*")
 
 
 class _Names(NamedTuple):
-    """The names of a list's entries, compiled."""
+    """Parameter names and prefixes of a list, compiled."""
 
     exact: frozenset[str]
     prefixes: tuple[str, ...]
@@ -54,7 +54,7 @@ _SESSION_NAMES = _Names.of(entry.names for entry in SESSIONS)
 
 
 def unescape_plain(url: str) -> str:
-    """Characters that mean the same escaped or not, unescaped; a blank in a parameter is a plus sign."""
+    """With characters unescaped that mean the same escaped or not, and `%20` in parameters as a plus sign."""
     if "%" not in url:
         return url
     origin, path, query = _split(url)
@@ -79,7 +79,7 @@ def drop_path_sessions(url: str) -> str:
 
 
 def drop_tracking(url: str) -> str:
-    """Without the parameters of the query that only count visitors."""
+    """Without tracking parameters in the query."""
     origin, path, query = _split(url)
     host = _host(origin)
     here, kept = _tracking(host), _kept(host)
@@ -109,16 +109,16 @@ def drop_sessions(url: str) -> str:
 
 
 def drop_empty_parameters(url: str) -> str:
-    """Without the nothing between two `&`."""
+    """Without empty parameters (`a=1&&b=2`)."""
     start, _, query = url.partition("?")
     return _join(start, "", "&".join(filter(None, query.split("&")))) if "&" in query else url
 
 
 def sort_parameters(url: str) -> str:
-    """With the parameters by name; those of one name keep their order.
+    """With the parameters sorted by name; those with the same name keep their order.
 
-    Only where all have a name and `=`, none may belong to a URL inside (`?u=http://a.org/?b=c&d=e`), and the parameters
-    of one name stand together: `f=a&v=1&f=b&v=2` may be read as pairs.
+    Applies only if all parameters have a name and `=`, none can belong to a nested URL (`?u=http://a.org/?b=c&d=e`),
+    and parameters with the same name are adjacent: `f=a&v=1&f=b&v=2` may be pairs.
     """
     start, _, query = url.partition("?")
     if "&" not in query or not _NAMED_VALUES.fullmatch(query):
@@ -136,10 +136,10 @@ RULES: tuple[Callable[[str], str], ...] = (
     drop_empty_parameters,
     sort_parameters,
 )
-"""In their order: each finds what the ones before it leave."""
+"""The rules, in the order of application."""
 
-concerned = re.compile(r"[?;(%]").search
-"""Whether any rule may change a URL; most have nothing of the kind."""
+may_change = re.compile(r"[?;(%]").search
+"""Whether any rule can change a URL; a fast test that excludes most URLs."""
 
 
 def _split(url: str) -> tuple[str, str, str]:
@@ -154,7 +154,7 @@ def _join(origin: str, path: str, query: str) -> str:
 
 
 def _host(origin: str) -> str:
-    """The host's name, without its port; of an IPv6 address only a part, which is on no list."""
+    """The host name without port; for an IPv6 address a part of it, which is in no list."""
     return origin.rpartition("/")[2].partition(":")[0]
 
 
@@ -163,7 +163,7 @@ def _name(piece: str) -> str:
 
 
 def _runs(pieces: list[str]) -> int:
-    """How often a parameter has another name than the one before it."""
+    """The number of adjacent pairs of parameters with different names."""
     return sum(a != b for a, b in itertools.pairwise(map(_name, pieces)))
 
 
@@ -172,7 +172,7 @@ def _unescape(text: str, plain: dict[str, str]) -> str:
 
 
 def _holds_a_url(path: str, query: str) -> bool:
-    """Whether it names something by another URL, every character of which may count: proxies, archives."""
+    """Whether path or query contain another URL, whose characters must not change: proxies, archives."""
     return ":/" in path or "://" in query.partition("=")[0]
 
 
@@ -197,7 +197,7 @@ def _kept(host: str) -> _Names:
 
 
 def _of_host(host: str, table: dict[str, _Names]) -> _Names:
-    """What a table says of a host, or of a name above it."""
+    """The entry of a table for a host or the nearest parent domain."""
     while host and host not in table:
         host = host.partition(".")[2]
     return table.get(host, _NONE)

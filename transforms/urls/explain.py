@@ -1,4 +1,4 @@
-"""How a reference became the URL that is fetched, and its key: the rules that changed it, step by step."""
+"""Explains how a reference became the fetched URL and its dedup form: the rules that changed it, step by step."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _SPLIT = re.compile(
 
 
 class Step(NamedTuple):
-    """A rule, and what it changed."""
+    """A change made by a rule."""
 
     rule: str
     before: str
@@ -24,10 +24,10 @@ class Step(NamedTuple):
 
 
 def explain(reference: str, base: str | None = None) -> list[Step]:
-    """The rules that changed a reference on its way to `urls.canonical` and on to `urls.dedup_form`, in order.
+    """The rules that changed a reference on its way to `urls.canonicalize` and `urls.dedup_form`, in order.
 
-    First the steps of the URL standard, by the part that each concerns; then, unless the reference is nothing to fetch,
-    the rules of `urls.CANONICAL_RULES` and `dedup_rules.RULES`, by name.
+    First the steps of the URL standard, named by the part of the URL; then, if the URL can be fetched, the rules of
+    `urls.CANONICAL_RULES` and `dedup.RULES`, by name.
 
     >>> [step.rule for step in explain("HTTP://a.org/./b?utm_source=c#d")]
     ['scheme', 'path', 'drop_fragment', 'drop_tracking']
@@ -44,7 +44,7 @@ def explain(reference: str, base: str | None = None) -> list[Step]:
 
 
 def _resolving(reference: str, base: str | None, url: str) -> Iterator[Step]:
-    """What the URL standard changed, part by part; what cannot be told apart is one step, `standard`."""
+    """The changes of the URL standard, by part of the URL; inseparable changes are one step, `standard`."""
     text = re.sub(r"[\t\n\r]", "", reference.strip("".join(map(chr, range(33)))))
     if urls.resolve(text, base) == url:
         yield Step("trim", reference, text)

@@ -1,4 +1,4 @@
-"""Which URLs belong to the crawl: rules in order, and the name of the first that rejects."""
+"""Decides which URLs belong to the crawl: ordered rules, and the name of the first that rejects a URL."""
 
 import functools
 import re
@@ -10,7 +10,7 @@ from .. import urls
 from ..settings import Scope
 
 MAX_REDIRECTS = 10
-"""Redirects followed in a row. Browsers allow twenty; what is worth indexing needs few."""
+"""Maximum number of consecutive redirects. Browsers allow twenty; pages worth indexing need few."""
 
 _EXTENSIONS = """
     avif bmp gif heic heif ico jpe jpeg jpg jxl png psd svg svgz tif tiff webp
@@ -25,15 +25,15 @@ _EXTENSIONS = """
     atom rss xml
 """
 NEVER_TEXT = frozenset(_EXTENSIONS.split())
-"""Extensions, without the dot, of what is neither HTML nor plain text: images, styles and scripts, fonts,
-audio, video, archives and programs, office documents, print, data, feeds."""
+"""Extensions, without the dot, of neither HTML nor plain text: images, styles and scripts, fonts, audio, video,
+archives and programs, office documents, print formats, data, feeds."""
 
 
 MAX_QUERY_LENGTH = 512
-"""Characters of a query. Real sites stay below 300; beyond are states of programs, not pages."""
+"""Maximum length of a query. Queries of real sites are below 300; longer ones encode the state of a program."""
 
 REPETITIONS = 3
-"""How often in a row a path may not have the same components: `/a/b/a/b` may be, `/a/b/a/b/a/b` is a loop of links."""
+"""Number of consecutive repetitions of path segments that is rejected: `/a/b/a/b` is accepted, `/a/b/a/b/a/b` not."""
 
 _REPEATED = re.compile(rf"(/.+?)\1{{{REPETITIONS - 1}}}(?=/|$)")
 
@@ -42,7 +42,7 @@ UrlRule = Callable[[str], bool]
 
 
 def deny_hosts(names: Iterable[str]) -> UrlRule:
-    """A denied name stands for all ports and all hosts below it; one with a port for that port."""
+    """Rejects hosts with these names, and their subdomains, on all ports; a name with a port on that port only."""
     denied = frozenset(name.lower().strip(".") for name in names)
 
     def is_denied(url: str) -> bool:
@@ -63,7 +63,7 @@ def matches(patterns: Iterable[str]) -> UrlRule:
 
 
 def is_too_deep(most: int) -> UrlRule:
-    """More path segments than anybody arranges pages in: a relative link that leads into itself."""
+    """Rejects paths with too many segments, as made by relative links that append to their own path."""
     slashes = most + 3  # the scheme's two, the first of the path, and one at its end
     return lambda url: url.count("/") > slashes - 1 and len(path_segments(url)) > most
 
@@ -79,7 +79,7 @@ def path_segments(url: str) -> list[str]:
 
 
 def repeats(url: str) -> bool:
-    """Whether components of the path repeat three times in a row, with any period.
+    """Whether segments of the path repeat three times in a row, with any period.
 
     >>> [repeats("http://a.org" + path) for path in ("/a/a/b", "/a/a/a", "/x/a/b/a/b/a/b/c.html", "/a/b/a/b/a/c")]
     [False, True, True, False]
@@ -93,7 +93,7 @@ def repeats(url: str) -> bool:
 
 
 def has_query_of_a_program(most: int) -> UrlRule:
-    """More parameters than a person chooses, or a longer query: a listing that combines its filters without end."""
+    """Rejects queries with too many parameters or characters, as made by listings that combine filters."""
 
     def is_one(url: str) -> bool:
         start = url.find("?")
@@ -103,7 +103,7 @@ def has_query_of_a_program(most: int) -> UrlRule:
 
 
 def repeats_parameter(most: int) -> UrlRule:
-    """One parameter again and again: a link that adds itself to the query that it stands on."""
+    """Rejects queries that repeat a parameter, as made by links that append to their own query."""
 
     def is_one(url: str) -> bool:
         if url.count("&") < most:
@@ -124,9 +124,9 @@ def is_out_of_scope(mode: str, seed_hosts: frozenset[str]) -> UrlRule:
 
 
 def url_rules(scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[str]) -> dict[str, UrlRule]:
-    """The rules that look at nothing but the URL, by name, in their order; those that can reject nothing are left out.
+    """The rules that depend on the URL alone, by name, in order; rules that can reject nothing are left out.
 
-    What an operator has said comes first, then what the URL itself says, then whose it is.
+    Rules of the operator come first, then the extension, patterns, the host, and the shape of the URL.
     """
     rules: dict[str, UrlRule | None] = {
         "deny_host": deny_hosts(scope.deny_hosts) if scope.deny_hosts else None,
@@ -149,8 +149,8 @@ def _unless(rule: UrlRule) -> UrlRule:
 class UrlFilter:
     """The rules of a crawl's scope, for canonical URLs.
 
-    `seed_hosts` are the seeds' politeness keys (`urls.host`), `extensions` those of what is read although it is not
-    text. Immutable, and pickles.
+    `seed_hosts` are the politeness keys (`urls.host`) of the seeds, `extensions` those of the kinds that are parsed
+    although they are not text. Immutable; can be pickled.
     """
 
     def __init__(self, scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[str] = frozenset()) -> None:
@@ -172,14 +172,14 @@ class UrlFilter:
         return _reject_url(self, url) or self._reject_path(depth, redirects)
 
     def reject_url(self, url: str) -> str | None:
-        """What the rules say that look at nothing but the URL, but for its length."""
+        """The name of the first rule that rejects the URL, regardless of length, depth and redirects; or None."""
         for name, rejects in self._rules.items():
             if rejects(url):
                 return name
         return None
 
     def reject_sitemap(self, url: str, depth: int, redirects: int) -> str | None:
-        """The same for a sitemap whose pages have a depth: it need be no text, and match no pattern to be included."""
+        """`reject` for a sitemap with pages at this depth; `extension` and `include` do not apply."""
         if len(url) > self._scope.max_url_length:
             return "too_long"
         found = next((name for name, rejects in self._sitemap_rules.items() if rejects(url)), None)
@@ -196,7 +196,7 @@ _FOR_SITEMAPS = ("deny_host", "exclude", "scope")
 
 @functools.lru_cache(maxsize=2**15)
 def _reject_url(url_filter: UrlFilter, url: str) -> str | None:
-    """Pages of a site share most of their links."""
+    """`UrlFilter.reject_url`, cached: pages of a site share most of their links."""
     return url_filter.reject_url(url)
 
 

@@ -1,13 +1,13 @@
-"""Noise in URLs: the parameters that count visitors instead of naming a page. Data only; `dedup_rules` applies it.
+"""Tracking parameters and session identifiers: query parameters that do not identify a page. Data for `dedup`.
 
-A name belongs here if dropping it leads to the same page nearly always, on every site; a name that some sites use for
-their own pages (`cid`, `ref`, `source`, `id`, `s`) does not, unless it stands under the hosts that it is noise on.
+A name belongs here if a URL without it leads to the same page on nearly every site. A name that some sites use for
+pages of their own (`cid`, `ref`, `source`, `id`, `s`) is listed only under the hosts where it is a tracking parameter.
 docs/urls.md says how to change this list, and what a change costs.
 
-Facts were compared with what the makers say, and with four lists kept for browsers: AdGuard's TrackParamFilter
-(github.com/AdguardTeam/AdguardFilters), ClearURLs (github.com/ClearURLs/Rules), Brave's query filter
+Entries were compared with the vendors' documentation, and with four lists maintained for browsers: AdGuard's
+TrackParamFilter (github.com/AdguardTeam/AdguardFilters), ClearURLs (github.com/ClearURLs/Rules), Brave's query filter
 (github.com/brave/brave-core, components/query_filter) and Firefox's StripOnShare.json. Session identifiers are those of
-the Internet Archive's Heritrix (StripSessionIDs, IAURLCanonicalizer), with the makers' documentation.
+the Internet Archive's Heritrix (StripSessionIDs, IAURLCanonicalizer), with the vendors' documentation.
 """
 
 from typing import NamedTuple
@@ -17,27 +17,27 @@ REVIEWED = "2026-11-20"
 
 
 class Tracking(NamedTuple):
-    """Parameters whose name alone says that they are noise."""
+    """Parameters that are recognised by name alone."""
 
-    names: str  # lower case, separated by blanks; a final * stands for any end
-    maker: str  # who sets them, and where that is said
+    names: str  # lower case, separated by blanks; a final * matches any suffix
+    vendor: str  # who sets them, and the source
 
 
 class OnHosts(NamedTuple):
-    """Parameters that mean something else on some hosts than elsewhere."""
+    """Parameters with a different meaning on some hosts."""
 
-    hosts: str  # separated by blanks; each stands for all hosts below it too
-    names: str  # as above; * alone: all
-    maker: str
+    hosts: str  # separated by blanks; each includes its subdomains
+    names: str  # as above; * alone: all names
+    vendor: str
 
 
 class Session(NamedTuple):
-    """Parameters that hold a session identifier if their value looks like one."""
+    """Parameters that hold a session identifier if their value has the right form."""
 
     names: str
-    value: str  # regular expression for the whole value, in any letter case
-    maker: str
-    beside: str = ""  # noise only if this parameter is there too
+    value: str  # regular expression for the whole value, ignoring case
+    vendor: str
+    beside: str = ""  # applies only if this parameter is present too
 
 
 TRACKING = (
@@ -92,7 +92,7 @@ TRACKING = (
     Tracking("guccounter guce_referrer guce_referrer_sig", "Yahoo consent: AdGuard, Brave"),
     Tracking("_cldee", "Dynamics 365 mail: AdGuard"),
 )
-"""Noise on every site."""
+"""Tracking parameters on every site."""
 
 TRACKING_ON_HOSTS = (
     OnHosts("youtube.com youtu.be", "si feature", "Brave, ClearURLs"),
@@ -110,23 +110,21 @@ TRACKING_ON_HOSTS = (
         "ClearURLs, Firefox",
     ),
 )
-"""Noise on these sites."""
+"""Tracking parameters on these sites."""
 
 KEPT_ON_HOSTS = (
-    OnHosts(
-        "urldefense.com urldefense.proofpoint.com", "*", "the query is the address that it leads to: AdGuard, Brave"
-    ),
-    OnHosts("web.archive.org archive.today archive.ph", "*", "each address of another site has its own captures"),
-    OnHosts("tix.axs.com", "*", "tickets cannot be reached without: AdGuard, ClearURLs"),
-    OnHosts("ga-dev-tools.google", "utm_*", "Google's campaign URL builder shows what it is asked with"),
+    OnHosts("urldefense.com urldefense.proofpoint.com", "*", "the query is the target URL: AdGuard, Brave"),
+    OnHosts("web.archive.org archive.today archive.ph", "*", "each URL of another site has its own captures"),
+    OnHosts("tix.axs.com", "*", "required to reach tickets: AdGuard, ClearURLs"),
+    OnHosts("ga-dev-tools.google", "utm_*", "Google's campaign URL builder displays them"),
     OnHosts("tradedoubler.com", "tduid utm_*", "redirects by them: AdGuard"),
     OnHosts("kommersant.ru", "erid", "AdGuard"),
-    OnHosts("snrpage.com transfernow.net sendgb.com lanacion.com.ar onet.pl", "utm_*", "pages differ by them: AdGuard"),
+    OnHosts("snrpage.com transfernow.net sendgb.com lanacion.com.ar onet.pl", "utm_*", "pages depend on them: AdGuard"),
 )
-"""What is noise elsewhere and no noise here; stronger than the other lists, sessions included."""
+"""Parameters that these sites need; overrides the other lists, including SESSIONS."""
 
 _HASH = r"(?=.*[0-9])(?=.*[a-z])(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-z]{26})"
-# MD5, SHA-1 and PHP's five bits a character; not 24 digits (MongoDB's ids of pages) and no UUIDs.
+# MD5, SHA-1, and PHP with five bits per character; not 24 digits (MongoDB object ids) and not UUIDs.
 
 SESSIONS = (
     Session("jsessionid", ".+", "Jakarta Servlet 6.0, section 7.1.3: the name is fixed"),
@@ -135,8 +133,8 @@ SESSIONS = (
     Session("aspxautodetectcookiesupport", "1", "ASP.NET: learn.microsoft.com, HttpCookieMode.AutoDetect"),
     Session("cfid", "[0-9a-f-]+", "ColdFusion: Heritrix; helpx.adobe.com/coldfusion, client and session", "cftoken"),
     Session("cftoken", "[0-9a-f-]+", "ColdFusion", "cfid"),
-    Session("oscsid zenid xtcsid", _HASH, "osCommerce, Zen Cart, xt:Commerce: their session names"),
+    Session("oscsid zenid xtcsid", _HASH, "osCommerce, Zen Cart, xt:Commerce: default session names"),
     Session("sid", _HASH, "phpBB and many others: Heritrix"),
-    Session("session sessionid session_id sessid sess_id sess phpsessionid", _HASH, "names of many sites' own"),
+    Session("session sessionid session_id sessid sess_id sess phpsessionid", _HASH, "names chosen by many sites"),
 )
 """Session identifiers, in the query and as parameters of a path (`/a;jsessionid=…`)."""
