@@ -184,11 +184,11 @@ class Renderer(Through):
         visit.ready_at = time.monotonic() + self.browser_rules.rest(reply.elapsed_s)
         end = outcome(url, reply, conditional=False)
         visit.requests_left = 0 if end in HOST_FAILURES else visit.requests_left - 1
-        if reply.trouble or end is Outcome.REDIRECTED:
+        if reply.failure or end is Outcome.REDIRECTED:
             return None
         if (
             kind == "Script" and end not in HOST_FAILURES
-        ):  # also one that does not exist: other pages will request it too
+        ):  # also a 404: other pages will request it too
             self._scripts.put(url, reply)
         return reply
 
