@@ -186,9 +186,7 @@ class Renderer(Through):
         visit.requests_left = 0 if end in HOST_FAILURES else visit.requests_left - 1
         if reply.failure or end is Outcome.REDIRECTED:
             return None
-        if (
-            kind == "Script" and end not in HOST_FAILURES
-        ):  # also a 404: other pages will request it too
+        if kind == "Script" and end not in HOST_FAILURES:  # also a 404: other pages will request it too
             self._scripts.put(url, reply)
         return reply
 
