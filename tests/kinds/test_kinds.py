@@ -165,7 +165,7 @@ def test_other_kinds(body, content_type, title, text, facts):
 FAILURES = {
     "no JSON": ("{", "application/json", "JSONDecodeError: Expecting property name"),
     "JSON beyond all depth": ("[" * 100_000, "application/json", "RecursionError: "),
-    "no XML": ("", "application/xml", "ValueError: no element"),
+    "no XML": ("", "application/xml", "ValueError: no XML element"),
     "no image": (b"GIF87", "image/gif", "ValueError: not an image of a supported format"),
     "no PDF": ("x", "application/pdf", "ValueError: PdfiumError: "),
 }
