@@ -1,15 +1,14 @@
 """RequestPool under way: one to a shared, each in a thread that does nothing but wait for a server."""
 
-import queue
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from ..http.client import Client
 from ..http.reply import Reply
 from ..robots.lookup import RobotsSearch
 from ..settings import Fetch
+from .clock import SYSTEM_CLOCK, Calls, Clock, ThreadCalls
 from .host_queue import DelegatedRobotsFetch, HostTurn, Visit
 from .shared_queues import SharedQueue
 
@@ -31,22 +30,40 @@ class Answered(NamedTuple):
     ended: float
 
 
+class Ended(NamedTuple):
+    """A call that has ended: a reply, or what it raised."""
+
+    shared: SharedQueue
+    turn: HostTurn
+    request: Request
+    result: Reply | Exception
+    ended: float
+
+
 class _Running(NamedTuple):
     since: float
     client: Client
 
 
 class RequestPool:
-    """Sends requests, keeps a client for each host, and gives answers as they come."""
+    """Sends requests, keeps a client for each host, and gives answers as they come.
 
-    def __init__(self, fetch: Fetch, open_client: Callable[[HostTurn], Client]) -> None:
+    Without `calls`, each request has a thread of its own.
+    """
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        open_client: Callable[[HostTurn], Client],
+        clock: Clock = SYSTEM_CLOCK,
+        calls: Calls[Ended] | None = None,
+    ) -> None:
         self._fetch = fetch
         self._open_client = open_client
-        self._pool = ThreadPoolExecutor(_WAITING_SHARE * fetch.connections, thread_name_prefix="fetch")
+        self._clock = clock
+        self._calls = calls or ThreadCalls(_WAITING_SHARE * fetch.connections)
         self._running: dict[str, _Running] = {}  # by shared
         self._clients: dict[str, Client] = {}  # by host
-        # No SimpleQueue: CPython's waits for ever if the time to wait is over before it begins to.
-        self._ended: queue.Queue[tuple[SharedQueue, HostTurn, Request, Any, float]] = queue.Queue()
 
     def __len__(self) -> int:
         return len(self._running)
@@ -58,7 +75,7 @@ class RequestPool:
         """
         if len(self._running) < self._fetch.connections:
             return True
-        late = time.monotonic() - _LONG_ANSWER
+        late = self._clock.monotonic() - _LONG_ANSWER
         waiting = sum(running.since < late for running in self._running.values())
         return len(self._running) - waiting + waiting / _WAITING_SHARE < self._fetch.connections
 
@@ -69,16 +86,13 @@ class RequestPool:
         if client is None:
             client = self._clients[turn.host] = self._open_client(turn)
         self._running[shared.name] = _Running(now, client)
-        self._pool.submit(self._act, shared, turn, request, ask, client)
+        self._calls.start(partial(self._act, shared, turn, request, ask, client))
 
     def take(self, timeout: float) -> Answered | None:
         """The next answer, waited for so many seconds; raises what a request raised, which a server never does."""
-        try:
-            shared, turn, request, result, ended = (
-                self._ended.get(timeout=timeout) if timeout else self._ended.get_nowait()
-            )
-        except queue.Empty:
+        if (call := self._calls.take(timeout)) is None:
             return None
+        shared, turn, request, result, ended = call
         del self._running[shared.name]
         if isinstance(result, Exception):
             raise result
@@ -105,7 +119,7 @@ class RequestPool:
             client.close()
 
     def close(self) -> None:
-        self._pool.shutdown()
+        self._calls.close()
         for client in self._clients.values():
             client.close()
 
@@ -116,11 +130,9 @@ class RequestPool:
         request: Request,
         ask: Callable[[Client, Request], Reply],
         client: Client,
-    ) -> None:
-        """In a thread of the pool: one request; whatever happens, the host comes back."""
-        result: Any
+    ) -> Ended:
+        """One request; whatever happens, the host comes back."""
         try:
-            result = ask(client, request)
+            return Ended(shared, turn, request, ask(client, request), self._clock.monotonic())
         except Exception as error:  # raised again in the bundle's thread, which fails the bundle
-            result = error
-        self._ended.put((shared, turn, request, result, time.monotonic()))
+            return Ended(shared, turn, request, error, self._clock.monotonic())

@@ -2,10 +2,9 @@
 
 import dataclasses
 import random
-import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ..frontier.selection import Due
@@ -23,9 +22,10 @@ from ..storage.sitemap_terms import SITEMAP
 from ..urls.canonical import host as host_of
 from ..urls.canonical import origin as origin_of
 from . import backoff, host_queue
+from .clock import SYSTEM_CLOCK, Calls, Clock, monotonic
 from .host_stats import turn_row
 from .progress import Report
-from .request_pool import Answered, Request, RequestPool
+from .request_pool import Answered, Ended, Request, RequestPool
 from .shared_queues import NOW, SharedQueue, SharedQueues
 from .visit_rows import visit_row
 
@@ -62,11 +62,6 @@ class VisitContext:
     stop_file: str | None = None  # when it appears, no further request starts
 
 
-def monotonic(moment: datetime) -> float:
-    """A moment on the monotonic clock of this process, which nobody sets."""
-    return time.monotonic() + (moment - datetime.now(UTC)).total_seconds()
-
-
 class HostScheduler:
     """Runs the turns of many hosts in one thread, with a pool of threads that do nothing but wait for servers.
 
@@ -74,21 +69,28 @@ class HostScheduler:
     that may not be asked yet, and until when: another host's robots.txt may have been moved there.
     """
 
-    def __init__(self, context: VisitContext, held: Mapping[str, datetime]) -> None:
+    def __init__(
+        self,
+        context: VisitContext,
+        held: Mapping[str, datetime],
+        clock: Clock = SYSTEM_CLOCK,
+        calls: Calls[Ended] | None = None,
+    ) -> None:
         self._context = context
+        self._clock = clock
         self._held = held
         self._politeness = context.politeness
         self.names = Names(context.fetch)
         open_client = context.opener(self.names)
         self._requests = RequestPool(
-            context.fetch, lambda turn: open_client(host_queue.browser_rules(turn, self._politeness))
+            context.fetch, lambda turn: open_client(host_queue.browser_rules(turn, self._politeness)), clock, calls
         )
         self._queues = SharedQueues(lambda: self._deadline)
         self._turns: dict[str, host_queue.HostTurn] = {}  # by host, also those whose turn is over
-        self._deadline = monotonic(context.deadline)
+        self._deadline = monotonic(context.deadline, self._clock)
         self._not_before = 0.0
         if context.asked_before:
-            self._not_before = monotonic(context.asked_before) + self._politeness.delay
+            self._not_before = monotonic(context.asked_before, self._clock) + self._politeness.delay
         self._next_check = 0.0
         self._random = random.Random()
         self.report = Report()
@@ -108,12 +110,12 @@ class HostScheduler:
     def pump(self, wait: bool) -> Iterator[Event]:
         """What has happened so far; with `wait`, all that is still to happen, as it happens, and how it went."""
         while self._queues or self._requests:
-            now = time.monotonic()
+            now = self._clock.monotonic()
             self._check(now)
             yield from self._dispatch(now)
             if not (self._queues or self._requests):
                 break
-            if answered := self._requests.take(self._pause(time.monotonic()) if wait else 0.0):
+            if answered := self._requests.take(self._pause(self._clock.monotonic()) if wait else 0.0):
                 yield from self._take(answered)
             elif not wait:
                 return
@@ -221,7 +223,7 @@ class HostScheduler:
         else:
             end = outcome(request.url, reply, conditional=False)
             yield from self._arrive(turn, request, reply, ended)
-        turn.tally.request(end, reply, datetime.now(UTC))
+        turn.tally.request(end, reply, self._clock.utc())
         if self._politeness.scope != "host":
             self._queues.open(shared.name, ended + backoff.shared_rest(turn.state, self._politeness))
         self._requests.forget(turn.host)
@@ -240,7 +242,7 @@ class HostScheduler:
         lasts = _FOR_EVER
         if turn.search is None:
             row, robots = lookup.robots_row(
-                search, turn.host, reply, context.round, datetime.now(UTC), context.identity.token
+                search, turn.host, reply, context.round, self._clock.utc(), context.identity.token
             )
             yield Event("robots", row)
             if robots.verdict is Verdict.UNREACHABLE:
@@ -267,7 +269,7 @@ class HostScheduler:
         if host not in self._turns:
             addresses = self.names.addresses_of(host) if self._politeness.scope == "address" else ()
             turn = host_queue.HostTurn(
-                host, deque(), ready_at=monotonic(self._held[host]) if host in self._held else 0.0
+                host, deque(), ready_at=monotonic(self._held[host], self._clock) if host in self._held else 0.0
             )
             self.add(host_queue.shared_queue_name(host, self._politeness.scope, addresses), [turn])
         self._turns[host].delegated.append(host_queue.DelegatedRobotsFetch(search, sender))
@@ -281,7 +283,7 @@ class HostScheduler:
         A Crawl-delay during which its robots.txt expires (`robots_last`, seconds) does not count after robots.txt
         itself: nothing else would ever be asked for.
         """
-        answered_at = datetime.now(UTC) - timedelta(seconds=time.monotonic() - ended)
+        answered_at = self._clock.utc() - timedelta(seconds=self._clock.monotonic() - ended)
         wanted = retry_after(reply.headers, answered_at) if end in backoff.HOST_FAILURES else None
         turn.state = backoff.after(turn.state, end, reply.elapsed_s)
         counted = turn.state
@@ -292,7 +294,7 @@ class HostScheduler:
 
     def _trim(self, turn: host_queue.HostTurn) -> None:
         """What the host's pace leaves no time for stays in the frontier, without a visit."""
-        left = self._deadline - time.monotonic()
+        left = self._deadline - self._clock.monotonic()
         count = backoff.budget(self._context.limits, turn.state, self._politeness, left)
         while len(turn.queue) > count:
             turn.queue.pop()
@@ -318,13 +320,13 @@ class HostScheduler:
             robots_at=robots.fetched_at if robots else None,
             failures=turn.state.failures,
             round_=self._context.round,
-            now=datetime.now(UTC),
+            now=self._clock.utc(),
         )
         return Event("visits", row)
 
     def _turn_row(self, turn: host_queue.HostTurn) -> HostRow:
-        rests = turn.ready_at - time.monotonic()
-        not_before = datetime.now(UTC) + timedelta(seconds=rests) if turn.ready_at else None
+        rests = turn.ready_at - self._clock.monotonic()
+        not_before = self._clock.utc() + timedelta(seconds=rests) if turn.ready_at else None
         return turn_row(turn.host, self._context.round, turn.tally, turn.state, not_before, turn.held_by)
 
     def _pause(self, now: float) -> float:

@@ -17,8 +17,9 @@ from ..storage.schemas import HostRow, RobotsRow
 from ..traps.judge import compile_allow_list
 from ..traps.novelty import unpack
 from . import backoff, host_queue
+from .clock import monotonic
 from .host_stats import newest_row
-from .scheduler import HostScheduler, VisitContext, monotonic
+from .scheduler import HostScheduler, VisitContext
 
 
 class Work(NamedTuple):
