@@ -4,12 +4,12 @@ import argparse
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from ..transforms.settings import SettingsError
-from ..transforms.storage.crawl_dir import CrawlDirError
-from .commands.registry import COMMANDS
-from .errors import Failure, Usage
+from .. import __version__
+from ..transforms.errors import BeamtrawlError
+from .commands.registry import COMMANDS, Command
+from .errors import Usage
 
 
 class _Parser(argparse.ArgumentParser):
@@ -19,17 +19,31 @@ class _Parser(argparse.ArgumentParser):
         raise Usage(f"{message}; see: {self.prog} --help")
 
 
+class _CommandParser(_Parser):
+    """Imports the module of its command when the command is chosen, and adds the arguments then."""
+
+    command: Command | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self.command:
+            module = self.command.load()
+            module.add_arguments(self)
+            self.set_defaults(run=module.run)
+            self.command = None
+        return super().parse_known_args(args, namespace)
+
+
 def parser() -> argparse.ArgumentParser:
     top = _Parser(
         prog="beamtrawl", description="A polite, breadth-first web crawler and full-text indexer.", allow_abbrev=False
     )
+    top.add_argument("--version", action="version", version=f"beamtrawl {__version__}")
     top.add_argument("--debug", action="store_true", help="show a traceback when something fails")
-    subparsers = top.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    subparsers = top.add_subparsers(metavar="COMMAND", required=True, parser_class=_CommandParser)
     for command in COMMANDS:
         sub = subparsers.add_parser(command.name, help=command.summary, description=command.summary, allow_abbrev=False)
         sub.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-        command.add_arguments(sub)
-        sub.set_defaults(run=command.run)
+        sub.command = command
     return top
 
 
@@ -45,7 +59,7 @@ def run(words: Sequence[str]) -> int:
         return int(arguments.run(arguments) or 0)
     except Usage as error:
         return _fail(str(error), 2, debug)
-    except (Failure, CrawlDirError, SettingsError) as error:
+    except BeamtrawlError as error:
         return _fail(str(error), 1, debug)
     except KeyboardInterrupt:
         return _fail("stopped", 130, debug)

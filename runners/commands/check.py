@@ -22,7 +22,7 @@ from ...transforms.urls.filters import UrlFilter
 from ..errors import Usage
 
 
-def check_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(metavar="WHAT", required=True)
     url = kinds.add_parser("url", help="how a URL is understood, rule by rule", allow_abbrev=False)
     url.add_argument("url", metavar="URL", help="as it may stand in a page")
@@ -37,7 +37,7 @@ def check_arguments(parser: argparse.ArgumentParser) -> None:
     index.set_defaults(check=check_index)
 
 
-def check(arguments: argparse.Namespace) -> int | None:
+def run(arguments: argparse.Namespace) -> int | None:
     """Say what would happen to something, or whether it holds together."""
     found: int | None = arguments.check(arguments)
     return found

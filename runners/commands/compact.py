@@ -13,7 +13,7 @@ from ..errors import Usage
 from ..lock import Lock
 
 
-def compact_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
     parser.add_argument(
         "--drop-history", action="store_true", help="remove what only searches with --as-of of earlier rounds need"

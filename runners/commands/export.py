@@ -13,14 +13,14 @@ from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Failure
 
 
-def export_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     formats = parser.add_subparsers(metavar="FORMAT", required=True)
     ciff = formats.add_parser("ciff", help="the index, as other search engines read it", allow_abbrev=False)
     ciff.add_argument("dir", metavar="DIR")
     ciff.add_argument("out", metavar="OUT", help="the file to write; compressed if its name ends in .gz")
 
 
-def export(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Write the index as a CIFF file."""
     index = Index.open(CrawlDir(arguments.dir))
     with _whole(arguments.out) as sink:

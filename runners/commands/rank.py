@@ -13,7 +13,7 @@ from ..errors import Failure, Usage
 from ..lock import Lock
 
 
-def rank_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
     parser.add_argument("--runner", choices=RUNNERS, default="direct", help="where links beyond memory are counted")
     parser.add_argument("--workers", type=int, metavar="N", help="parallel workers; else one a core")

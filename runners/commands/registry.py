@@ -1,10 +1,16 @@
-"""The commands of `beamtrawl`, each with its arguments."""
+"""The commands of `beamtrawl`: names, summaries and modules. A module is imported when its command is chosen."""
 
 import argparse
-from collections.abc import Callable
-from typing import NamedTuple
+import importlib
+from typing import NamedTuple, Protocol, cast
 
-from . import check, compact, crawl, demo, export, rank, read, serve
+
+class CommandModule(Protocol):
+    """What the module of a command defines."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser, /) -> None: ...
+
+    def run(self, arguments: argparse.Namespace, /) -> int | None: ...
 
 
 class Command(NamedTuple):
@@ -12,21 +18,24 @@ class Command(NamedTuple):
 
     name: str
     summary: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int | None]
+    module: str  # below this package
+
+    def load(self) -> CommandModule:
+        """The module, imported."""
+        return cast(CommandModule, importlib.import_module(f".{self.module}", __package__))
 
 
 COMMANDS = (
-    Command("crawl", "Crawl: start in a new directory, or go on in one.", crawl.crawl_arguments, crawl.crawl),
-    Command("seeds", "Add URLs to a crawl.", crawl.seeds_arguments, crawl.seeds),
-    Command("status", "Say how a crawl stands.", read.status_arguments, read.status),
-    Command("rank", "Rank pages and hosts by the links to them.", rank.rank_arguments, rank.run),
-    Command("compact", "Merge the segments of the index.", compact.compact_arguments, compact.run),
-    Command("search", "Search the index of a crawl.", read.search_arguments, read.search),
-    Command("serve", "Serve a search page and a JSON API.", serve.serve_arguments, serve.serve),
-    Command("sql", "Ask the tables of a crawl in SQL.", read.sql_arguments, read.sql),
-    Command("check", "Look into a URL, without a crawl, or into an index.", check.check_arguments, check.check),
-    Command("export", "Write the index for other engines.", export.export_arguments, export.export),
-    Command("clean", "Remove files that failed attempts left behind.", crawl.clean_arguments, crawl.clean),
-    Command("demo", "Crawl and search a small bundled web.", demo.arguments, demo.run),
+    Command("crawl", "Crawl: start in a new directory, or go on in one.", "crawl"),
+    Command("seeds", "Add URLs to a crawl.", "seeds"),
+    Command("status", "Show the state of a crawl.", "status"),
+    Command("rank", "Rank pages and hosts by the links to them.", "rank"),
+    Command("compact", "Merge the segments of the index.", "compact"),
+    Command("search", "Search the index of a crawl.", "search"),
+    Command("serve", "Serve a search page and a JSON API.", "serve"),
+    Command("sql", "Query the tables of a crawl in SQL.", "sql"),
+    Command("check", "Check a URL, without a crawl, or an index.", "check"),
+    Command("export", "Write the index for other engines.", "export"),
+    Command("clean", "Remove files that failed attempts left behind.", "clean"),
+    Command("demo", "Crawl and search a small bundled web.", "demo"),
 )

@@ -20,7 +20,7 @@ IDLE = 60
 """Seconds after which a connection without a request is closed."""
 
 
-def serve_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
     parser.add_argument("--port", type=int, default=8000, metavar="N")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
@@ -33,7 +33,7 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def serve(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Serve a search page at / and JSON, until Ctrl-C."""
     import waitress  # only a server pays for importing these
 

@@ -1,7 +1,9 @@
-"""How a crawl stands, from its manifests."""
+"""`beamtrawl status`: the state of a crawl, from its manifests."""
 
+import argparse
+import json
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from ...transforms.aliases.learned_rules import known_rules
@@ -12,6 +14,17 @@ from ...transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, fronti
 from ...transforms.storage.schemas import TABLES
 from ...transforms.storage.table_files import read_table
 from ...transforms.traps.judge import State
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Say how a crawl stands."""
+    found = summarize(CrawlDir(arguments.dir), datetime.now(UTC))
+    print(json.dumps(found, indent=2, ensure_ascii=False) if arguments.json else render(found))
 
 
 def summarize(crawl: CrawlDir, now: datetime) -> dict[str, Any]:

@@ -1,0 +1,55 @@
+"""`beamtrawl search`: search the index of a crawl."""
+
+import argparse
+import json
+from collections.abc import Iterator
+
+from ...search.results.hits import Explanation, as_json
+from ...search.searcher import Index
+from ...transforms.storage.crawl_dir import CrawlDir
+from ..errors import Usage
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument("query", metavar="QUERY", nargs="+")
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="hits to show (10)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--as-of", type=int, metavar="ROUND", help="the index as it was after this round")
+    parser.add_argument("--per-host", type=int, metavar="N", help="after N hits of a host, those of others come first")
+    parser.add_argument("--explain", action="store_true", help="say how each score comes about")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Search the index of a crawl."""
+    if arguments.limit < 1:
+        raise Usage(f"--limit {arguments.limit}: must be at least 1")
+    if arguments.per_host is not None and arguments.per_host < 1:
+        raise Usage(f"--per-host {arguments.per_host}: must be at least 1")
+    results = Index.open(CrawlDir(arguments.dir), arguments.as_of).search(
+        " ".join(arguments.query), arguments.limit, per_host=arguments.per_host, explain=arguments.explain
+    )
+    if arguments.json:
+        print(json.dumps(as_json(results), indent=2, ensure_ascii=False))
+        return
+    print(f"{results.total} documents")
+    if results.suggestion:
+        print(f"did you mean: {results.suggestion}")
+    for number, (hit, shown) in enumerate(zip(results.hits, as_json(results)["hits"], strict=True), 1):
+        print(f"\n{number}. {hit.title or hit.url}\n   {hit.url}")
+        if hit.snippet:
+            print(f"   {shown['snippet']}")
+        if hit.explanation:
+            print("\n".join(f"   {line}" for line in explain(hit.score, hit.explanation)))
+
+
+def explain(score: float, explanation: Explanation) -> Iterator[str]:
+    """How a score comes about, in lines."""
+    yield f"score {score:.3f} = sum of"
+    for part in explanation.parts:
+        places = ", ".join(f"{field} {count}" for field, count in part.frequencies.items())
+        yield f"  {part.score:.3f} {part.text} ({places}; in {part.documents} documents)"
+    yield (
+        f"  times {explanation.links:.3f} for links, {explanation.quality:.3f} for quality,"
+        f" {explanation.freshness:.3f} for freshness"
+    )

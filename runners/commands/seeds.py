@@ -1,0 +1,43 @@
+"""`beamtrawl seeds add`: put URLs into the next round of a crawl."""
+
+import argparse
+import sys
+from datetime import UTC, datetime
+
+from ...pipeline.crawl import settings_digest
+from ...pipeline.seeds import add_seeds
+from ...transforms.settings import parse
+from ...transforms.storage.crawl_dir import CrawlDir
+from .. import session
+from ..console import Console
+from ..errors import Usage
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    add = actions.add_parser("add", help="put URLs into the next round", allow_abbrev=False)
+    add.add_argument("dir", metavar="DIR")
+    add.add_argument("seed", nargs="*", metavar="URL")
+    add.add_argument(
+        "--sitemap",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="start at the pages in this sitemap (may be repeated)",
+    )
+    add.add_argument("--seeds", metavar="FILE", help="the URLs in this file, one a line")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Add seeds to a crawl that may be running."""
+    directory = CrawlDir(arguments.dir)
+    directory.require_manifests()
+    console = Console(sys.stderr)
+    words = session.COMMAND_LINE
+    found = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
+    if not found:
+        raise Usage("seeds add needs a URL, --sitemap URL or --seeds FILE")
+    settings = parse(directory.read_text("crawl.toml"))
+    session.refuse_anonymous(settings, found, options={})
+    console.seeds_added(add_seeds(directory, found, settings_digest(settings), datetime.now(UTC)))
+    return 0

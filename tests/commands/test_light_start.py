@@ -1,0 +1,84 @@
+"""What the program imports: the module of one command only, and Beam only where pipelines run."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from beamtrawl import __version__
+from beamtrawl.runners.commands.registry import COMMANDS
+from beamtrawl.runners.program import parser
+from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl
+from tests.support.web import Web, html
+
+REPORT = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+COMMAND_MODULES = {f"beamtrawl.runners.commands.{command.module}" for command in COMMANDS}
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl of one page."""
+    directory = tmp_path_factory.mktemp("light") / "crawl"
+    with Web({"/": html("<title>Fish</title><p>Some words about fish.")}) as web:
+        words = ["crawl", directory, "--seed", web.url("/"), "--rounds", 1, *LOOPBACK]
+        assert beamtrawl(*words).code == 0
+    return directory
+
+
+def modules(*words: object) -> set[str]:
+    """The modules that the program has imported when it ends."""
+    program = [PROGRAM[0], "-P", "-c", REPORT + "from beamtrawl.runners.cli import main; sys.exit(main())"]
+    ran = subprocess.run([*program, *map(str, words)], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return set(ran.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("flag", ["--help", "--version"])
+def test_help_and_version_import_no_command(flag: str) -> None:
+    imported = modules(flag)
+    assert "beamtrawl.runners.commands.registry" in imported
+    assert not imported & {*COMMAND_MODULES, "apache_beam", "pyarrow", "numpy", "importlib.metadata"}
+
+
+# the words, with DIR for the crawl; the command modules that are imported
+LIGHT = {
+    "sql": (["sql", "DIR", "SELECT count(*) FROM documents"], {"sql"}),
+    "status": (["status", "DIR"], {"status"}),
+    "help of a command": (["status", "--help"], {"status"}),
+}
+
+
+@pytest.mark.parametrize(("words", "loaded"), LIGHT.values(), ids=LIGHT)
+def test_reading_commands_import_themselves_and_no_beam(crawled: Path, words: list[str], loaded: set[str]) -> None:
+    imported = modules(*(crawled if word == "DIR" else word for word in words))
+    assert imported & COMMAND_MODULES == {f"beamtrawl.runners.commands.{name}" for name in loaded}
+    assert "apache_beam" not in imported
+
+
+def test_help_costs_no_more_than_a_quarter_of_a_second_of_computing() -> None:
+    assert min(cpu_seconds("--help") for _ in range(3)) < 0.25
+
+
+def cpu_seconds(*words: str) -> float:
+    """What the program spends in user and system mode."""
+    process = subprocess.Popen([*PROGRAM, *words], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_utime + usage.ru_stime
+
+
+def test_version() -> None:
+    ran = subprocess.run([*PROGRAM, "--version"], capture_output=True, text=True, check=True)
+    assert (ran.stdout, ran.stderr) == (f"beamtrawl {__version__}\n", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_has_its_arguments(command, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args([command.name, "--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"usage: beamtrawl {command.name} ")
+    assert command.summary in shown
