@@ -97,7 +97,15 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     sitemaps = (
         pipeline
         | "RobotsAndVisits" >> beam.Create([("robots", p) for p in step.robots] + [("visits", p) for p in step.visits])
-        | "FollowSitemaps" >> FollowSitemaps(root, step.settings, partitions, seed_hosts)
+        | "FollowSitemaps"
+        >> FollowSitemaps(
+            root,
+            step.settings.scope,
+            step.settings.sitemaps,
+            tuple(step.settings.documents.kinds),
+            partitions,
+            seed_hosts,
+        )
     )
 
     released = parsed.facts | "Released" >> beam.FlatMap(released_by_digest, partitions)

@@ -52,7 +52,7 @@ RETRIED = frozenset(
 )
 """Temporary failures: the URL is retried in later rounds, a bounded number of times."""
 
-TAKEN_BACK = frozenset(
+REMOVES_PAGE = frozenset(
     {
         Outcome.REDIRECTED,
         Outcome.GONE,

@@ -10,7 +10,7 @@ from PIL import Image
 
 from beamtrawl.transforms.duplicates.shingles import Texts, shingles
 from beamtrawl.transforms.observers import phrases
-from beamtrawl.transforms.observers.images import Pictures
+from beamtrawl.transforms.observers.images import KnownImages
 from beamtrawl.transforms.observers.phrases import Phrases
 from tests.support.files import png
 
@@ -81,7 +81,7 @@ def picture(size: tuple[int, int], form: str = "PNG", mode: str = "RGB") -> byte
     return body.getvalue()
 
 
-KNOWN = Pictures({"it": picture((300, 200))})
+KNOWN = KnownImages({"it": picture((300, 200))})
 ALIKE = {
     "itself": picture((300, 200)),
     "smaller": picture((90, 60)),

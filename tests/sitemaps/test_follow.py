@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope, Sitemaps
-from beamtrawl.transforms.sitemaps.follow import WEIGHT, Leads, count_entries, from_robots, from_visit
+from beamtrawl.transforms.sitemaps.follow import WEIGHT, SitemapLinks, count_entries, from_robots, from_visit
 from beamtrawl.transforms.storage.schemas import ROBOTS, URLS, VISITS
 from beamtrawl.transforms.storage.sitemap_terms import MAX_HOSTS, MAX_LEVEL, share, terms, unite, with_news
 from beamtrawl.transforms.storage.table_files import TableWriter
@@ -37,12 +37,12 @@ def index(*urls: str) -> str:
     return "<sitemapindex>" + "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in urls) + "</sitemapindex>"
 
 
-def found(leads: Leads) -> list[str]:
-    return [row["url"].removeprefix(A) for row in leads.candidates]
+def found(links: SitemapLinks) -> list[str]:
+    return [row["url"].removeprefix(A) for row in links.candidates]
 
 
-def rejected(leads: Leads) -> dict[tuple[str, str], int]:
-    return {(reason, url.removeprefix(A)): count for (reason, url), count in leads.rejected.items() if count}
+def rejected(links: SitemapLinks) -> dict[tuple[str, str], int]:
+    return {(reason, url.removeprefix(A)): count for (reason, url), count in links.rejected.items() if count}
 
 
 # a row of table robots: sitemaps that are candidates, rejections
@@ -68,8 +68,8 @@ NAMED = {
 
 @pytest.mark.parametrize(("row", "urls", "rejections"), NAMED.values(), ids=NAMED)
 def test_sitemaps_that_robots_txt_names(row: dict, urls: list[str], rejections: dict) -> None:
-    leads = from_robots(row, ANYWHERE, SETTINGS)
-    assert (found(leads), rejected(leads)) == (urls, rejections)
+    links = from_robots(row, ANYWHERE, SETTINGS)
+    assert (found(links), rejected(links)) == (urls, rejections)
 
 
 def test_a_sitemap_of_another_host_is_vouched_for_by_the_robots_txt_that_names_it() -> None:
@@ -81,8 +81,8 @@ def test_a_sitemap_of_another_host_is_vouched_for_by_the_robots_txt_that_names_i
 
 def test_a_sitemap_is_within_the_scope() -> None:
     url_filter = UrlFilter(Scope(depth=1), frozenset({"a.test"}))
-    leads = from_robots(robots("/a.xml", f"{B}/a.xml"), url_filter, SETTINGS)
-    assert (found(leads), rejected(leads)) == (["/a.xml"], {("scope", f"{B}/a.xml"): 1})
+    links = from_robots(robots("/a.xml", f"{B}/a.xml"), url_filter, SETTINGS)
+    assert (found(links), rejected(links)) == (["/a.xml"], {("scope", f"{B}/a.xml"): 1})
     assert rejected(from_robots(robots("/a.xml", depth=1), url_filter, SETTINGS)) == {("depth", "/a.xml"): 1}
 
 
@@ -128,8 +128,8 @@ READ = {
 
 @pytest.mark.parametrize(("row", "urls", "rejections"), READ.values(), ids=READ)
 def test_where_a_visited_sitemap_leads(row: dict, urls: list[str], rejections: dict) -> None:
-    leads = from_visit(row, ANYWHERE, SETTINGS)
-    assert (found(leads), rejected(leads)) == (urls, rejections)
+    links = from_visit(row, ANYWHERE, SETTINGS)
+    assert (found(links), rejected(links)) == (urls, rejections)
 
 
 def test_a_page_is_worth_more_the_higher_its_sitemap_puts_it() -> None:

@@ -3,10 +3,29 @@
 import pyarrow as pa
 import pytest
 
-from beamtrawl.transforms.storage.schemas import HOSTS, ROBOTS, VISITS, HostRow, RobotsRow, VisitRow
+from beamtrawl.transforms.storage.exchange import CANDIDATES, CandidateRow
+from beamtrawl.transforms.storage.schemas import (
+    ALERTS,
+    DOCUMENTS,
+    HOSTS,
+    ROBOTS,
+    VISITS,
+    AlertRow,
+    DocumentRow,
+    HostRow,
+    RobotsRow,
+    VisitRow,
+)
 
 # (row type, Arrow schema)
-ROWS = [(VisitRow, VISITS), (RobotsRow, ROBOTS), (HostRow, HOSTS)]
+ROWS = [
+    (VisitRow, VISITS),
+    (RobotsRow, ROBOTS),
+    (HostRow, HOSTS),
+    (DocumentRow, DOCUMENTS),
+    (AlertRow, ALERTS),
+    (CandidateRow, CANDIDATES),
+]
 
 
 @pytest.mark.parametrize(("row", "schema"), ROWS, ids=lambda value: getattr(value, "__name__", ""))

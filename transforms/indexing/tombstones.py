@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..outcomes import TAKEN_BACK, Outcome
+from ..outcomes import REMOVES_PAGE, Outcome
 from ..storage.batches import Batch, from_ipc, split, to_ipc
 from ..storage.schemas import KEY, TOMBSTONES
 from ..storage.table_files import TableFile, TableWriter, read_table
@@ -50,7 +50,7 @@ def withdrawn(facts: pa.Table) -> pa.Table:
 def is_taken_back(facts: pa.Table) -> pa.ChunkedArray:
     """Whether the answers to visits say that there is no page any more, or none that may be asked for."""
     return pc.and_(
-        pc.is_in(facts["outcome"], pa.array(sorted(TAKEN_BACK), pa.string())), pc.is_null(facts["respelled"])
+        pc.is_in(facts["outcome"], pa.array(sorted(REMOVES_PAGE), pa.string())), pc.is_null(facts["respelled"])
     )
 
 

@@ -14,35 +14,35 @@ from PIL import Image
 from ..plugins import PluginError
 
 _SIDE = 8
-_ALIKE = 12  # maximum Hamming distance of copies, in bits
-_LEAST = 16  # minimum number of set bits: plainer images are all alike
+_MAX_DISTANCE = 12  # maximum Hamming distance of copies, in bits
+_MIN_BITS = 16  # minimum number of set bits: plainer images are all alike
 _MAX_PIXELS = 50_000_000
 
 
-class Alike(NamedTuple):
+class ImageMatch(NamedTuple):
     """A known image that matches, with the distance of the hashes."""
 
     name: str
     distance: int  # differing bits of 128
 
 
-class Pictures:
+class KnownImages:
     """Known images by name; PluginError for one that is unreadable or too plain."""
 
     def __init__(self, images: Mapping[str, bytes]) -> None:
         self._hashes = {name: difference_hash(body) for name, body in images.items()}
         for name, value in self._hashes.items():
-            if value is None or value.bit_count() < _LEAST:
+            if value is None or value.bit_count() < _MIN_BITS:
                 problem = "cannot be read as an image" if value is None else "is too plain to be recognised"
                 raise PluginError(f'watch.images: "{name}" {problem}')
 
-    def find(self, body: bytes) -> Iterator[Alike]:
+    def find(self, body: bytes) -> Iterator[ImageMatch]:
         """The known images that match; none for an unreadable image."""
         if (value := difference_hash(body)) is None:
             return
         for name, known in self._hashes.items():
-            if known is not None and (distance := (value ^ known).bit_count()) <= _ALIKE:
-                yield Alike(name, distance)
+            if known is not None and (distance := (value ^ known).bit_count()) <= _MAX_DISTANCE:
+                yield ImageMatch(name, distance)
 
 
 def difference_hash(body: bytes) -> int | None:

@@ -13,7 +13,7 @@ _CONTEXT = 60  # characters before and after a phrase
 _LETTER = rf"[^\W{CJK}]"
 
 
-class Found(NamedTuple):
+class PhraseMatch(NamedTuple):
     """A phrase found in a text."""
 
     phrase: str  # as configured
@@ -27,14 +27,14 @@ class Phrases:
     def __init__(self, phrases: Iterable[str]) -> None:
         self._phrases = [(phrase, key, _pattern(key)) for phrase in phrases if (key := fold(phrase))]
 
-    def find(self, text: str) -> Iterator[Found]:
+    def find(self, text: str) -> Iterator[PhraseMatch]:
         """The phrases in a text, in configured order."""
         folded = fold(text) if self._phrases else ""
         for phrase, key, pattern in self._phrases:
             # Most texts hold none of the phrases; the substring test takes a hundredth of the time of the pattern.
             if key in folded and (matches := list(pattern.finditer(folded))):
                 start, end = matches[0].span()
-                yield Found(phrase, len(matches), folded[max(0, start - _CONTEXT) : end + _CONTEXT].strip())
+                yield PhraseMatch(phrase, len(matches), folded[max(0, start - _CONTEXT) : end + _CONTEXT].strip())
 
 
 def fold(text: str) -> str:

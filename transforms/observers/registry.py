@@ -1,11 +1,12 @@
 """Observers: plug-ins that are called once for each new document, in the process that parsed it."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from .. import plugins
 from ..parsing.source import Page
 from ..settings import Settings
+from ..storage.schemas import AlertRow, VisitRow
 
 ERROR = "error"
 """The kind of an alert that reports an exception of an observer."""
@@ -47,13 +48,23 @@ def open_observers(settings: Settings, read_file: Callable[[str], bytes]) -> dic
     return {name: plugins.load(plugins.OBSERVERS, name)(settings, read_file) for name in names}
 
 
-def alert_rows(observers: dict[str, Observer], visit: dict[str, Any], page: Page) -> Iterator[dict[str, Any]]:
+def alert_rows(observers: dict[str, Observer], visit: VisitRow, page: Page) -> Iterator[AlertRow]:
     """The rows of table alerts for the page of a visit."""
     document = Document(visit["url"], visit["host"], page, visit["body"] or b"")
-    known = {name: visit[name] for name in ("url_key", "url", "host", "round", "fetched_at")}
     for name, observer in observers.items():
         try:
             alerts = list(observer.observe(document))
         except Exception as error:
             alerts = [Alert(ERROR, type(error).__name__, str(error))]
-        yield from (known | {"observer": name} | alert._asdict() for alert in alerts)
+        for kind, matched, detail in alerts:
+            yield AlertRow(
+                url_key=visit["url_key"],
+                url=visit["url"],
+                host=visit["host"],
+                round=visit["round"],
+                fetched_at=visit["fetched_at"],
+                observer=name,
+                kind=kind,
+                matched=matched,
+                detail=detail,
+            )

@@ -6,6 +6,7 @@ from ..duplicates.shingles import WORDS, Texts, shingles
 from ..parsing.html_page import parse_page
 from ..plugins import PluginError
 from ..settings import Settings
+from ..settings import Watch as WatchSettings
 from .phrases import Phrases
 from .registry import Alert, Document
 
@@ -19,7 +20,7 @@ class Watch:
         watch = settings.watch
         self._phrases = Phrases(watch.phrases)
         self._texts = Texts({name: _text(name, _body("texts", name, read_file)) for name in watch.texts})
-        self._find_images = _image_finder(settings, read_file)
+        self._find_images = _image_finder(watch, settings.documents.kinds, read_file)
 
     def observe(self, document: Document) -> Iterator[Alert]:
         page = document.page
@@ -34,18 +35,18 @@ class Watch:
 
 
 def _image_finder(
-    settings: Settings, read_file: Callable[[str], bytes]
+    watch: WatchSettings, kinds: list[str], read_file: Callable[[str], bytes]
 ) -> Callable[[bytes], Iterable[tuple[str, int]]]:
     """A function from the bytes of an image to the (name, distance) of the known images that it matches."""
-    if not settings.watch.images:
+    if not watch.images:
         return lambda body: ()
-    if "image" not in settings.documents.kinds:
+    if "image" not in kinds:
         raise PluginError('watch.images needs "image" in documents.kinds, or no image is fetched')
     try:
-        from .images import Pictures
+        from .images import KnownImages
     except ImportError as error:
         raise PluginError(f"watch.images needs Pillow: pip install 'beamtrawl[images]' ({error})") from error
-    return Pictures({name: _body("images", name, read_file) for name in settings.watch.images}).find
+    return KnownImages({name: _body("images", name, read_file) for name in watch.images}).find
 
 
 def _body(key: str, name: str, read_file: Callable[[str], bytes]) -> bytes:

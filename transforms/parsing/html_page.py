@@ -33,7 +33,7 @@ def parse_page(
         charset=media_types.parse(content_type)[1],
         url=url,
         robot_name=robot_name,
-        asked=robots_meta.from_headers(headers, robot_name),
+        directives=robots_meta.from_headers(headers, robot_name),
         language=language,
         is_truncated=len(body) > MAX_BYTES,
     )
@@ -46,7 +46,7 @@ def html_page(source: Source) -> Page:
     root, truncated = html_tree.parse(text)
     base = html_links.base_url(root, source.url)
     meta = html_metadata.meta(root)
-    asked = source.asked | robots_meta.from_meta(meta.tags, source.robot_name)
+    directives = source.directives | robots_meta.from_meta(meta.tags, source.robot_name)
     links = html_links.links(root, source.url, base)
     canonical_url = html_metadata.canonical_url(root, base)
     published_at = html_metadata.published_at(root, meta)
@@ -69,9 +69,9 @@ def html_page(source: Source) -> Page:
         truncated=truncated,
         digest=content_digest(title, main.text, source.body, truncated),
         canonical_url=canonical_url,
-        noindex=asked.noindex,
-        nofollow=asked.nofollow,
-        noarchive=asked.noarchive,
+        noindex=directives.noindex,
+        nofollow=directives.nofollow,
+        noarchive=directives.noarchive,
         links=links,
         traits=traits,
     )

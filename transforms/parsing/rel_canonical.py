@@ -4,14 +4,14 @@ Only equal or nearly equal contents join pages. A page whose canonical link is a
 link names; a page with different content stays a document of its own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
 
 from .. import urls
 from ..duplicates.shingles import shingles
 from ..http.link_header import parse_link
 from ..http.reply import Headers
+from ..storage.schemas import DocumentRow
 from .html_links import Link
 
 CROWD = 5
@@ -19,8 +19,6 @@ CROWD = 5
 
 NEARLY = 0.8
 """Minimum resemblance (Broder 1997) of two texts that count as nearly equal: the share of common shingles."""
-
-Row = dict[str, Any]
 
 
 class Ignored(StrEnum):
@@ -64,14 +62,18 @@ def declared(url: str, in_page: str | None, headers: Headers) -> tuple[str | Non
     return named[0], None if is_near else Ignored.OTHER_DOMAIN
 
 
-def judge(pages: Iterable[Row], dead: Iterable[bytes]) -> tuple[dict[bytes, str], dict[bytes, bytes]]:
+def judge(pages: Iterable[DocumentRow], dead: Iterable[bytes]) -> tuple[dict[bytes, str], dict[bytes, bytes]]:
     """({url_key: why its canonical link is ignored}, {url_key: the key of the page that it is joined to}).
 
     `pages` are the documents of some hosts in one round, `dead` the keys of URLs whose visit returned no document. A
     page whose target is not among them is in neither result: the link is followed, and the target is compared later.
     """
     known = {page["url_key"]: page for page in pages}
-    naming = {key: urls.url_key(page["canonical_url"]) for key, page in known.items() if _is_open(page)}
+    naming = {
+        key: urls.url_key(page["canonical_url"])
+        for key, page in known.items()
+        if page["canonical_url"] is not None and page["canonical_ignored"] is None
+    }
     gone, ignored, joined = set(dead), dict[bytes, str](), dict[bytes, bytes]()
     different: dict[bytes, set[bytes]] = {}
     for key, target in naming.items():
@@ -92,10 +94,6 @@ def judge(pages: Iterable[Row], dead: Iterable[bytes]) -> tuple[dict[bytes, str]
         else:
             ignored[key] = Ignored.DIFFERENT
     return ignored, joined
-
-
-def _is_open(page: Mapping[str, Any]) -> bool:
-    return page["canonical_url"] is not None and page["canonical_ignored"] is None
 
 
 def _are_near(one: str | None, other: str | None) -> bool:

@@ -52,7 +52,7 @@ class Source(NamedTuple):
     charset: str | None  # declared by HTTP
     url: str
     robot_name: str
-    asked: robots_meta.Directives  # by headers
+    directives: robots_meta.Directives  # of the HTTP headers
     language: str  # by header
     is_truncated: bool = False  # the body is longer than MAX_BYTES
 
@@ -103,9 +103,9 @@ class Source(NamedTuple):
             published_at=published_at,
             truncated=truncated,
             digest=content_digest(title, text, self.body, truncated),
-            noindex=self.asked.noindex,
-            nofollow=self.asked.nofollow,
-            noarchive=self.asked.noarchive,
+            noindex=self.directives.noindex,
+            nofollow=self.directives.nofollow,
+            noarchive=self.directives.noarchive,
             links=found,
             facts={_fact(name): fact for name, value in (facts or {}).items() if (fact := _fact(value))},
         )

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 
 from ..outcomes import Outcome
 from ..parsing.registry import kinds_of
-from ..settings import Settings, Sitemaps
+from ..settings import Scope, Sitemaps
 from ..storage.batches import Batch, split
-from ..storage.exchange import CANDIDATES
-from ..storage.schemas import ROBOTS, VISITS
+from ..storage.exchange import CANDIDATES, CandidateRow
+from ..storage.schemas import ROBOTS, VISITS, RobotsRow, VisitRow
 from ..storage.sitemap_terms import MAX_LEVEL, SITEMAP, share, terms
 from ..storage.table_files import open_parquet, read_table, statistics
 from ..urls.canonical import canonicalize, host, url_key
@@ -37,62 +37,60 @@ NESTED = "sitemap_nested"
 TOO_MANY = "sitemap_too_many"
 TRUNCATED = "sitemap_truncated"
 
-Row = dict[str, Any]
 
-
-class Leads(NamedTuple):
+class SitemapLinks(NamedTuple):
     """The result of a robots.txt or a sitemap."""
 
-    candidates: list[Row]  # rows of CANDIDATES
+    candidates: list[CandidateRow]
     rejected: Counter[tuple[str, str]]  # by (reason, URL); for an entry without a URL, the URL of its sitemap
 
 
-def from_robots(row: Row, url_filter: UrlFilter, settings: Sitemaps) -> Leads:
+def from_robots(row: RobotsRow, url_filter: UrlFilter, settings: Sitemaps) -> SitemapLinks:
     """The sitemaps named in a row of table robots. The depth of their pages is one more than the row's depth.
 
     References are relative to the origin, also if its robots.txt was redirected elsewhere.
     """
-    leads = Leads([], Counter())
+    links = SitemapLinks([], Counter())
     if not settings.follow or row["depth"] is None:
-        return leads
+        return links
     base = f"{row['origin']}/robots.txt"
     names = row["sitemaps"] or (["/sitemap.xml"] if settings.guess else [])
     found = [canonicalize(name, base) for name in names]
-    leads.rejected[INVALID, base] += found.count(None)
+    links.rejected[INVALID, base] += found.count(None)
     source = _Source(base, row["depth"] + 1, 0, [row["host"]], settings.max_per_host)
-    _add_sitemaps(leads, filter(None, found), source, url_filter)
-    return leads
+    _add_sitemaps(links, filter(None, found), source, url_filter)
+    return links
 
 
-def from_visit(visit: Row, url_filter: UrlFilter, settings: Sitemaps) -> Leads:
+def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> SitemapLinks:
     """The pages in a visited sitemap; the sitemaps in an index; or the target of a redirect."""
-    leads = Leads([], Counter())
+    links = SitemapLinks([], Counter())
     known = visit["sitemap"] or terms(0, settings.max_per_host, ())  # a seed
     hosts = sorted({visit["host"], *known["hosts"]})
     url = visit["url"]
     if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
         # A host that redirects its sitemap elsewhere vouches for the target.
         moved = known | {"hosts": hosts}
-        _add_sitemap(leads, visit["redirect_to"], url, visit["depth"], visit["redirects"] + 1, moved, url_filter)
+        _add_sitemap(links, visit["redirect_to"], url, visit["depth"], visit["redirects"] + 1, moved, url_filter)
     if visit["outcome"] != Outcome.FETCHED:
-        return leads
-    leads.rejected[TRUNCATED, url] += bool(visit["truncated"])
+        return links
+    links.rejected[TRUNCATED, url] += bool(visit["truncated"])
     sitemap = parse_sitemap(visit["body"] or b"", url, settings.max_urls)
-    leads.rejected[INVALID, url] += 1 if sitemap is None else sitemap.invalid
+    links.rejected[INVALID, url] += 1 if sitemap is None else sitemap.invalid
     if sitemap is None:
-        return leads
-    leads.rejected[TOO_MANY, url] += sitemap.beyond
+        return links
+    links.rejected[TOO_MANY, url] += sitemap.beyond
     entries = {entry.url: entry for entry in sitemap.entries}
     own = [entry for entry in entries.values() if host(entry.url) in hosts]
-    leads.rejected.update((FOREIGN, name) for name in entries if host(name) not in hosts)
+    links.rejected.update((FOREIGN, name) for name in entries if host(name) not in hosts)
     if sitemap.form != INDEX:
-        _add_pages(leads, own, visit, url_filter)
+        _add_pages(links, own, visit, url_filter)
     elif known["level"] >= MAX_LEVEL:
-        leads.rejected[NESTED, url] += len(own)
+        links.rejected[NESTED, url] += len(own)
     else:
         source = _Source(url, visit["depth"], known["level"] + 1, hosts, known["budget"])
-        _add_sitemaps(leads, (entry.url for entry in own), source, url_filter)
-    return leads
+        _add_sitemaps(links, (entry.url for entry in own), source, url_filter)
+    return links
 
 
 class _Source(NamedTuple):
@@ -105,37 +103,45 @@ class _Source(NamedTuple):
     budget: int  # of sitemaps
 
 
-def _add_sitemaps(leads: Leads, found: Iterable[str], source: _Source, url_filter: UrlFilter) -> None:
+def _add_sitemaps(links: SitemapLinks, found: Iterable[str], source: _Source, url_filter: UrlFilter) -> None:
     """Add the first sitemaps of a source, within its budget; the rest of the budget is divided among them."""
     names = list(dict.fromkeys(found))
     taken = names[: source.budget]
-    leads.rejected.update((TOO_MANY, url) for url in names[source.budget :])
+    links.rejected.update((TOO_MANY, url) for url in names[source.budget :])
     known = terms(source.level, share(source.budget, len(taken)), source.hosts)
     for url in taken:
-        _add_sitemap(leads, url, source.url, source.depth, 0, known, url_filter)
+        _add_sitemap(links, url, source.url, source.depth, 0, known, url_filter)
 
 
 def _add_sitemap(
-    leads: Leads, url: str, referrer: str, depth: int, redirects: int, known: Row, url_filter: UrlFilter
+    links: SitemapLinks,
+    url: str,
+    referrer: str,
+    depth: int,
+    redirects: int,
+    known: dict[str, Any],
+    url_filter: UrlFilter,
 ) -> None:
     if reason := url_filter.reject_sitemap(url, depth, redirects):
-        leads.rejected[reason, url] += 1
+        links.rejected[reason, url] += 1
     else:
         row = _candidate(url, referrer, depth, _SCORE)
-        leads.candidates.append(row | {"redirects": redirects, "kind": SITEMAP, "sitemap": known})
+        row.update({"redirects": redirects, "kind": SITEMAP, "sitemap": known})
+        links.candidates.append(row)
 
 
-def _add_pages(leads: Leads, entries: Iterable[Entry], visit: Row, url_filter: UrlFilter) -> None:
+def _add_pages(links: SitemapLinks, entries: Iterable[Entry], visit: VisitRow, url_filter: UrlFilter) -> None:
     for entry in entries:
         if reason := url_filter.reject(entry.url, visit["depth"], redirects=0):
-            leads.rejected[reason, entry.url] += 1
+            links.rejected[reason, entry.url] += 1
         else:
             score = WEIGHT * (_PRIORITY if entry.priority is None else entry.priority)
             row = _candidate(entry.url, visit["url"], visit["depth"], score)
-            leads.candidates.append(row | {"sitemap_lastmod": entry.lastmod})
+            row["sitemap_lastmod"] = entry.lastmod
+            links.candidates.append(row)
 
 
-def _candidate(url: str, referrer: str, depth: int, score: float) -> Row:
+def _candidate(url: str, referrer: str, depth: int, score: float) -> CandidateRow:
     return {
         "url_key": url_key(url),
         "url": url,
@@ -147,12 +153,12 @@ def _candidate(url: str, referrer: str, depth: int, score: float) -> Row:
     }
 
 
-def robots_rows(path: str, root: str) -> Iterator[Row]:
+def robots_rows(path: str, root: str) -> Iterator[RobotsRow]:
     """The columns of the rows of a robots file that concern sitemaps."""
     yield from read_table(root, [path], ROBOTS, ["origin", "host", "sitemaps", "depth"]).to_pylist()
 
 
-def sitemap_visits(path: str, root: str, columns: Sequence[str] = VISITS.names) -> Iterator[Row]:
+def sitemap_visits(path: str, root: str, columns: Sequence[str] = VISITS.names) -> Iterator[VisitRow]:
     """The visits to sitemaps in a visits file; row groups without any are skipped by their statistics."""
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
@@ -168,7 +174,9 @@ def count_entries(root: str, paths: Iterable[str], max_urls: int) -> int:
     return sum(min(max_urls, visit["body_bytes"] // _ENTRY_BYTES) for visit in visits)
 
 
-_READERS: Mapping[str, tuple[Callable[[str, str], Iterator[Row]], Callable[[Row, UrlFilter, Sitemaps], Leads]]] = {
+_READERS: Mapping[
+    str, tuple[Callable[[str, str], Iterator[Any]], Callable[[Any, UrlFilter, Sitemaps], SitemapLinks]]
+] = {
     "robots": (robots_rows, from_robots),
     "visits": (sitemap_visits, from_visit),
 }
@@ -177,18 +185,18 @@ _READERS: Mapping[str, tuple[Callable[[str, str], Iterator[Row]], Callable[[Row,
 class _FollowFn(beam.DoFn):
     """Emits batches of candidates; rejections as a tagged output."""
 
-    def __init__(self, root: str, settings: Settings, partitions: int) -> None:
-        self._root, self._settings, self._partitions = root, settings, partitions
+    def __init__(self, root: str, scope: Scope, sitemaps: Sitemaps, kinds: tuple[str, ...], partitions: int) -> None:
+        self._root, self._scope, self._sitemaps, self._kinds = root, scope, sitemaps, kinds
+        self._partitions = partitions
 
     def process(self, file: tuple[str, str], seed_hosts: list[str]) -> Iterator[Any]:
         table, path = file
-        kinds = kinds_of(tuple(self._settings.documents.kinds))
-        url_filter = UrlFilter(self._settings.scope, frozenset(seed_hosts), kinds.extensions)
-        read, leads_of = _READERS[table]
+        url_filter = UrlFilter(self._scope, frozenset(seed_hosts), kinds_of(self._kinds).extensions)
+        read, links_of = _READERS[table]
         for row in read(path, self._root):
-            leads = leads_of(row, url_filter, self._settings.sitemaps)
-            yield from split(pa.Table.from_pylist(leads.candidates, schema=CANDIDATES), "url_key", self._partitions)
-            for (reason, url), count in leads.rejected.items():
+            links = links_of(row, url_filter, self._sitemaps)
+            yield from split(pa.Table.from_pylist(links.candidates, schema=CANDIDATES), "url_key", self._partitions)
+            for (reason, url), count in links.rejected.items():
                 if count:
                     yield beam.pvalue.TaggedOutput("rejections", ((reason, host(url)), (count, [url])))
 
@@ -206,9 +214,17 @@ class FollowSitemaps(beam.PTransform):
     The input is ("robots" or "visits", path) for each file of these tables that the round has fetched.
     """
 
-    def __init__(self, root: str, settings: Settings, partitions: int, seed_hosts: beam.PCollection[str]) -> None:
+    def __init__(
+        self,
+        root: str,
+        scope: Scope,
+        sitemaps: Sitemaps,
+        kinds: tuple[str, ...],
+        partitions: int,
+        seed_hosts: beam.PCollection[str],
+    ) -> None:
         super().__init__()
-        self._fn = _FollowFn(root, settings, partitions)
+        self._fn = _FollowFn(root, scope, sitemaps, kinds, partitions)
         self._seed_hosts = seed_hosts
 
     def expand(self, files: "beam.PCollection[tuple[str, str]]") -> "Followed":

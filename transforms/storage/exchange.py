@@ -1,5 +1,8 @@
 """Schemas of the batches that travel between the steps of a pipeline; they are in no file of the crawl directory."""
 
+from datetime import datetime
+from typing import Any, TypedDict
+
 import pyarrow as pa
 
 from .schemas import DOCUMENTS, KEY, NEAR, SITEMAP, TIME, VISITS
@@ -78,6 +81,22 @@ CANDIDATES = pa.schema(
         ("links_without_news", pa.bool_()),  # only pages without news link to it
     ]
 )
+
+
+class CandidateRow(TypedDict, total=False):
+    """A row of CANDIDATES."""
+
+    url_key: bytes
+    url: str
+    host: str
+    depth: int
+    redirects: int
+    score: float
+    referrer: str
+    kind: str | None
+    sitemap: dict[str, Any] | None
+    sitemap_lastmod: datetime | None
+    links_without_news: bool | None
 
 
 YIELDS = pa.schema(

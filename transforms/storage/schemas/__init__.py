@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from .columns import KEY, SITEMAP, TIME
-from .documents import ALERTS, DOCUMENTS, LINKS
+from .documents import ALERTS, DOCUMENTS, LINKS, AlertRow, DocumentRow
 from .duplicates import DIGESTS, NEAR
 from .fetching import FRONTIER, HOSTS, ROBOTS, SEEDS, VISITS, HostRow, RobotsRow, VisitRow
 from .index import HOST_RANKS, RANKS, TOMBSTONES
@@ -39,6 +39,8 @@ __all__ = [
     "TRAP_SAMPLES",
     "URLS",
     "VISITS",
+    "AlertRow",
+    "DocumentRow",
     "HostRow",
     "RobotsRow",
     "VisitRow",

@@ -1,5 +1,8 @@
 """The tables of documents, their links and their alerts."""
 
+from datetime import datetime
+from typing import TypedDict
+
 import pyarrow as pa
 
 from .columns import KEY, TIME
@@ -65,3 +68,52 @@ ALERTS = pa.schema(
         ("detail", pa.string()),
     ]
 )
+
+
+class DocumentRow(TypedDict, total=False):
+    """A row of table documents."""
+
+    url_key: bytes
+    url: str
+    host: str
+    domain: str
+    round: int
+    fetched_at: datetime
+    media_type: str
+    charset: str | None
+    language: str | None
+    title: str | None
+    description: str | None
+    keywords: str | None
+    headings: list[str] | None
+    text: str | None
+    published_at: datetime | None
+    digest: bytes
+    near_key: int | None
+    duplicate_of: bytes | None
+    canonical_url: str | None
+    canonical_ignored: str | None
+    noindex: bool
+    nofollow: bool
+    noarchive: bool
+    outlinks: int
+    spam_score: float | None
+    facts: list[tuple[str, str]] | None
+    depth: int
+    near_duplicate_of: bytes | None
+    quality_reasons: list[str] | None
+    truncated: str | None
+
+
+class AlertRow(TypedDict, total=False):
+    """A row of table alerts."""
+
+    url_key: bytes
+    url: str
+    host: str
+    round: int
+    fetched_at: datetime
+    observer: str
+    kind: str
+    matched: str
+    detail: str
