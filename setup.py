@@ -1,4 +1,4 @@
-"""Packages and dependencies of Beamtrawl. It runs on every worker, so it reads no other file."""
+"""Metadata, packages and dependencies of Beamtrawl. It runs on every worker, so it reads no other file."""
 
 from setuptools import find_packages, setup
 
@@ -7,11 +7,44 @@ FOLDERS = ("pipeline", "transforms", "runners", "search")
 
 PACKAGES = [name for name in find_packages() if name.partition(".")[0] in FOLDERS]
 
+DESCRIPTION = """\
+Beamtrawl is a polite web crawler and full-text search engine for sites, archives and corpora. It crawls breadth
+first, in rounds; each round is two Apache Beam batch pipelines. It runs on a laptop without any set-up, and the
+same pipelines run on Flink or Dataflow. Everything it keeps is Parquet: the frontier, each visit with its body,
+documents, links, URL states and the search index. Any SQL engine reads these files; there is no database, no queue
+and no server to operate.
+
+    beamtrawl demo
+    beamtrawl crawl ./mycrawl --seed https://www.example.org/ --robot MyBot \\
+        --contact me@example.org --info-url https://example.org/mybot
+    beamtrawl search ./mycrawl lighthouse
+"""
+
 setup(
     name="beamtrawl",
     version="0.1.0",
     description="A polite, breadth-first batch web crawler and full-text indexer on Apache Beam",
+    long_description=DESCRIPTION,
+    long_description_content_type="text/markdown",
+    author="The Beamtrawl authors",
     license="Apache-2.0",
+    keywords="web crawler, spider, robots.txt, apache beam, parquet, full-text search, bm25, web archive",
+    classifiers=[
+        "Development Status :: 3 - Alpha",
+        "Environment :: Console",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Information Technology",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Internet :: WWW/HTTP :: Indexing/Search",
+        "Topic :: System :: Archiving",
+        "Topic :: Text Processing :: Indexing",
+        "Typing :: Typed",
+    ],
     python_requires=">=3.11",
     packages=["beamtrawl", *(f"beamtrawl.{name}" for name in PACKAGES)],
     package_dir={"beamtrawl": "beamtrawl", **{f"beamtrawl.{folder}": folder for folder in FOLDERS}},

@@ -1,9 +1,12 @@
 """What the documentation says stands in the code."""
 
 import ast
+import doctest
 import re
+import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from beamtrawl.transforms.outcomes import Outcome
@@ -14,11 +17,30 @@ from beamtrawl.transforms.urls.filters import UrlFilter
 ROOT = Path(__file__).parent.parent
 
 
+def type_name(type_: pa.DataType) -> str:
+    """An Arrow type as docs/tables.md writes it.
+
+    >>> type_name(pa.list_(pa.struct([("name", pa.string()), ("size", pa.int64())])))
+    'list<struct<name string, size int64>>'
+    """
+    if pa.types.is_list(type_):
+        return f"list<{type_name(type_.value_type)}>"
+    if pa.types.is_struct(type_):
+        return f"struct<{', '.join(f'{field.name} {type_name(field.type)}' for field in type_)}>"
+    if pa.types.is_map(type_):
+        return f"map<{type_name(type_.key_type)}, {type_name(type_.item_type)}>"
+    if pa.types.is_fixed_size_binary(type_):
+        return f"binary({type_.byte_width})"
+    plain = {"timestamp[us, tz=UTC]": "timestamp", "double": "float64", "float": "float32"}
+    return plain.get(str(type_), str(type_))
+
+
 @pytest.mark.parametrize("table", TABLES)
-def test_every_column_is_described(table: str) -> None:
+def test_every_column_is_described_with_its_type(table: str) -> None:
     text = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-    section = text.split(f"\n## {table}")[1].split("\n## ")[0]
-    assert set(TABLES[table].names) <= set(re.findall(r"`(\w+)`", section))
+    section = text.split(f"\n## {table}\n")[1].split("\n#")[0]
+    described = re.findall(r"^\| `(\w+)` \| `([^`]+)` \| .*\w.* \|$", section, re.MULTILINE)
+    assert described == [(field.name, type_name(field.type)) for field in TABLES[table]]
 
 
 def test_every_outcome_is_described() -> None:
@@ -34,10 +56,21 @@ def test_the_two_commands_of_the_readme_are_what_ci_runs() -> None:
         assert words in ci
 
 
-def test_links_lead_somewhere() -> None:
-    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+PAGES = sorted([*ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name in a page after `#`: its headings, in lower case, without punctuation, with hyphens."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for path, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
+        target = page.parent / path if path else page
+        assert target.exists(), path
+        assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
 
 
 def definitions(module: Path) -> set[str]:
@@ -49,6 +82,10 @@ def definitions(module: Path) -> set[str]:
         if isinstance(node, ast.ClassDef):
             found |= {f"{node.name}.{each.name}" for each in node.body if isinstance(each, ast.FunctionDef)}
     return found
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(sys.modules[__name__]) == (0, 1)
 
 
 def test_names_in_the_architecture_exist() -> None:
