@@ -2,20 +2,29 @@
 
 import gzip
 import itertools
-import threading
 import zlib
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.http.errors import RequestError
-from beamtrawl.transforms.http.response_body import Body, Pace, Room, read_body
+from beamtrawl.transforms.http.response_body import Pace, read_body
 from beamtrawl.transforms.outcomes import Outcome
 
 LIMIT = 1000
 PAGE = b"<p>herring" * 10
+
+
+class Read(NamedTuple):
+    """A body and how its reading ended."""
+
+    data: bytes
+    truncated: bool = False
+    ended: bool = False
+    failure: RequestError | None = None
 
 
 def reader(pieces: Iterable[bytes | RequestError]) -> Callable[[int], bytes]:
@@ -32,24 +41,14 @@ def reader(pieces: Iterable[bytes | RequestError]) -> Callable[[int], bytes]:
     return read
 
 
-def body(pieces: Iterable[bytes | RequestError], encoding: str = "", limit: int = LIMIT) -> Body:
+def body(pieces: Iterable[bytes | RequestError], encoding: str = "", limit: int = LIMIT) -> Read:
     return read(reader(pieces), encoding, limit)
 
 
-def read(source: Callable[[int], bytes], encoding: str, limit: int = LIMIT, pace: Pace | None = None) -> Body:
-    """The body, and a proof that it holds what it takes of the room, and no more."""
-    room, seconds = [0], itertools.count(0, 4)
-
-    def take(count: int) -> None:
-        room[0] += count
-
-    def give_back(count: int) -> None:
-        room[0] -= count
-
-    found = read_body(source, encoding, limit, pace or Pace(0, 1, 0), lambda: next(seconds), take, give_back)
-    assert found.held == room[0]
-    assert len(found.data) <= found.held <= len(found.data) + 65_536
-    return found._replace(held=0)
+def read(source: Callable[[int], bytes], encoding: str, limit: int = LIMIT, pace: Pace | None = None) -> Read:
+    data, seconds = bytearray(), itertools.count(0, 4)
+    found = read_body(source, encoding, limit, pace or Pace(0, 1, 0), lambda: next(seconds), data.extend)
+    return Read(bytes(data), *found)
 
 
 def raw_deflate(data: bytes) -> bytes:
@@ -66,6 +65,8 @@ WHOLE = {
     "gzip among nothing": ("identity, , x-gzip", gzip.compress(PAGE), PAGE, True),
     "gzip of nothing": ("gzip", gzip.compress(b""), b"", True),
     "nothing instead of gzip": ("gzip", b"", b"", True),
+    "gzip twice": ("gzip, gzip", gzip.compress(gzip.compress(PAGE)), PAGE, True),
+    "deflate within gzip": ("deflate, gzip", gzip.compress(zlib.compress(PAGE)), PAGE, True),
     "deflate": ("deflate", zlib.compress(PAGE), PAGE, True),
     "deflate without its frame": ("deflate", raw_deflate(PAGE), PAGE, True),
     "gzip under another name": ("deflate", gzip.compress(PAGE), PAGE, True),
@@ -85,7 +86,7 @@ def test_a_body_is_the_same_however_it_is_cut(
     encoding: str, data: bytes, expected: bytes, ended: bool, size: int
 ) -> None:
     pieces = [data[start : start + size] for start in range(0, len(data), size)]
-    assert body(pieces, encoding) == Body(expected, ended=ended)
+    assert body(pieces, encoding) == Read(expected, ended=ended)
 
 
 # encoding, pieces, what there is of the body, whether it was cut at the limit, else what was wrong
@@ -97,7 +98,23 @@ CUT = {
     "gzip too long with its second member": ("gzip", [gzip.compress(b"x" * 600) * 2], b"x" * LIMIT, True, None),
     "gzip of nothing but wrapping": ("gzip", [gzip.compress(b"") * 500] * 10, b"", False, Outcome.TOO_LONG),
     "an unknown encoding": ("br", [PAGE], b"", False, Outcome.BAD_RESPONSE),
-    "two encodings": ("gzip, gzip", [PAGE], b"", False, Outcome.BAD_RESPONSE),
+    "two encodings of which none is there": ("gzip, gzip", [PAGE], b"", False, Outcome.BAD_RESPONSE),
+    "four encodings": ("gzip, gzip, gzip, gzip", [PAGE], b"", False, Outcome.BAD_RESPONSE),
+    "gzip twice, the inner one cut short": (
+        "gzip, gzip",
+        [gzip.compress(gzip.compress(PAGE)[:-1])],
+        PAGE,
+        False,
+        Outcome.BAD_RESPONSE,
+    ),
+    "gzip twice, too long": ("gzip, gzip", [gzip.compress(gzip.compress(b"x" * 1001))], b"x" * LIMIT, True, None),
+    "gzip twice of nothing but wrapping": (
+        "gzip, gzip",
+        [gzip.compress(gzip.compress(b"") * 10_000)],
+        b"",
+        False,
+        Outcome.TOO_LONG,
+    ),
     "gzip that is none": ("gzip", [PAGE], b"", False, Outcome.BAD_RESPONSE),
     "gzip cut short": ("gzip", [gzip.compress(PAGE)[:-1]], PAGE, False, Outcome.BAD_RESPONSE),
     "gzip cut in its second member": (
@@ -138,7 +155,7 @@ def test_a_bomb_is_not_unpacked_beyond_the_limit() -> None:
     bomb = gzip.compress(bytes(10**8))
     pieces = [bomb[start : start + 16_384] for start in range(0, len(bomb), 16_384)]
     source = reader(pieces)
-    assert read(source, "gzip") == Body(bytes(LIMIT), truncated=True)
+    assert read(source, "gzip") == Read(bytes(LIMIT), truncated=True)
     assert source(10**6) == pieces[1]
 
 
@@ -167,40 +184,3 @@ def test_without_a_floor_nothing_is_too_slow() -> None:
 def test_a_slow_body_ends_with_what_came_of_it() -> None:
     found = read(reader([PAGE, b"x", b"y", b"z"]), "", pace=Pace(100, 4, 0))  # a piece in four seconds
     assert (found.data, found.failure.outcome if found.failure else None) == (PAGE, Outcome.TIMEOUT)
-
-
-def test_who_finds_no_room_waits_for_it() -> None:
-    room = Room(100)
-    room.take(60, 0)
-    waiting, done = threading.Event(), threading.Event()
-
-    def take() -> None:
-        waiting.set()
-        room.take(50, 30)
-        done.set()
-
-    thread = threading.Thread(target=take)
-    thread.start()
-    assert waiting.wait(10)
-    assert not done.is_set()
-    room.give_back(9)
-    assert not done.is_set()
-    room.give_back(1)
-    assert done.wait(10)
-    thread.join()
-
-
-def test_who_waits_for_too_long_gives_up() -> None:
-    room = Room(100)
-    room.take(60, 0)
-    with pytest.raises(RequestError) as caught:
-        room.take(50, 0.01)
-    assert caught.value.outcome is Outcome.TIMEOUT
-    room.take(40, 0)  # what was not to be had was not taken
-
-
-def test_a_body_that_finds_no_room_ends_with_what_came_of_it() -> None:
-    room = Room(150)
-    source = reader([PAGE, PAGE])
-    found = read_body(source, "", LIMIT, Pace(0, 1, 0), lambda: 0, lambda count: room.take(count, 0), room.give_back)
-    assert (found.data, found.held, found.failure.outcome if found.failure else None) == (PAGE, 100, Outcome.TIMEOUT)

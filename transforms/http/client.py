@@ -15,18 +15,19 @@ from ..outcomes import Outcome
 from ..settings import Fetch
 from . import media_types
 from .address_guard import BlockedAddress, Resolver, connect, is_loopback
+from .body_buffer import BodyBuffer, BodyMemory
 from .connect import Dialer, OpenSocket, Proxy, refused, through
 from .deadline_socket import Exchange
 from .errors import TOO_SLOW, RequestError, request_error
 from .reply import Reply, wanted
 from .request_headers import own_headers
 from .requests_transport import ThroughRequests
-from .response_body import Body, Pace, Room, read_body
+from .response_body import Body, Pace, read_body
 from .transport import Answer, Direct, Transport
 
 _TYPES = media_types.HTML | media_types.TEXT
 _UNWANTED = "its media type is of no kind that documents.kinds names"
-_ROOM = 32 << 20  # bytes that the bodies of a worker may take at a time, or three of the longest
+_READING_BYTES = _LOADED_BYTES = 16 << 20  # of memory for the bodies of a worker (`BodyMemory`)
 _REDIRECT_BODY = 65_536  # nobody reads it; but a short one leaves the connection for the next request
 
 
@@ -63,8 +64,8 @@ def opener(
     open_socket: OpenSocket = functools.partial(connect, allowed=allowed, resolver=resolver)
     if proxy:
         open_socket = through(proxy, allowed, public)
-    room = Room(max(_ROOM, 3 * fetch.max_body_bytes))
-    return functools.partial(HostClient, fetch, open_socket, _TRANSPORTS[fetch.client], room, types)
+    memory = BodyMemory(_READING_BYTES, max(_LOADED_BYTES, fetch.max_body_bytes))
+    return functools.partial(HostClient, fetch, open_socket, _TRANSPORTS[fetch.client], memory, types)
 
 
 _TRANSPORTS: dict[str, Callable[[Dialer, int], Transport]] = {"direct": Direct, "requests": ThroughRequests}
@@ -90,13 +91,13 @@ class HostClient:
         fetch: Fetch,
         open_socket: OpenSocket,
         transport: Callable[[Dialer, int], Transport] = Direct,
-        room: Room | None = None,
+        memory: BodyMemory | None = None,
         types: frozenset[str] = _TYPES,
     ) -> None:
         self._fetch = fetch
         self._types = types
-        self._room = room or Room(_ROOM)
-        self._held = 0  # bytes of the room
+        self._memory = memory or BodyMemory(_READING_BYTES, max(_LOADED_BYTES, fetch.max_body_bytes))
+        self._buffer = BodyBuffer(self._memory)
         self._exchange = Exchange(fetch.read_timeout)
         self._dialer = Dialer(fetch, open_socket, self._exchange)
         self._transport = transport(self._dialer, fetch.max_header_bytes)
@@ -112,18 +113,23 @@ class HostClient:
         if (reply.failure, reply.status, exchange.kept) == (Outcome.CONNECT_ERROR, None, True):
             # The server closed a connection that was kept, as it may at any time (RFC 9112, 9.5).
             reply = self._ask(url, headers, any_type)
-        if exchange.was_cut:  # an answer that was cut may look like a short one
-            reply = Reply(failure=Outcome.TIMEOUT, error=TOO_SLOW)
-            self.close()
+        is_cut = exchange.end()
         address = exchange.line.address if exchange.line else None
-        return reply._replace(address=address, elapsed_s=exchange.elapsed_s())
+        reply = reply._replace(address=address, elapsed_s=exchange.elapsed_s())
+        if is_cut:  # an answer that was cut may look like a short one
+            self.close()
+            return Reply(failure=Outcome.TIMEOUT, error=TOO_SLOW, address=address, elapsed_s=reply.elapsed_s)
+        try:
+            return reply._replace(body=self._buffer.load()) if reply.failure is not Outcome.DEFERRED else reply
+        except RequestError as error:  # there is no memory for a body that was read: our own trouble
+            return _failed(error)._replace(address=address, elapsed_s=reply.elapsed_s)
 
     def abort(self) -> None:
         self._exchange.cut()
 
     def forget(self) -> None:
-        self._room.give_back(self._held)
-        self._held = 0
+        self._buffer.release()
+        self._buffer = BodyBuffer(self._memory)
 
     def close(self) -> None:
         self.forget()
@@ -135,7 +141,7 @@ class HostClient:
         except _ERRORS as error:
             self._transport.close()
             return _failed(request_error(error))
-        body = Body(b"")
+        body = Body()
         try:
             if answer.status == 407 and self._dialer.proxy:
                 return _failed(refused(answer.status))
@@ -143,13 +149,14 @@ class HostClient:
             if is_page and not any_type and not wanted(answer.fields, self._types):
                 return Reply(answer.status, answer.fields, failure=Outcome.UNWANTED_TYPE, error=_UNWANTED)
             body = self._read(answer)
-            self._held = body.held
         finally:
             answer.close()
             if not body.ended:
                 self._transport.close()
         reply = _failed(body.failure) if body.failure else Reply()
-        return reply._replace(status=answer.status, headers=answer.fields, body=body.data, truncated=body.truncated)
+        if reply.failure is Outcome.DEFERRED:
+            return reply
+        return reply._replace(status=answer.status, headers=answer.fields, truncated=body.truncated)
 
     def _read(self, answer: Answer) -> Body:
         encoding = ",".join(value for name, value in answer.fields if name.lower() == "content-encoding")
@@ -157,10 +164,7 @@ class HostClient:
         if 300 <= answer.status < 400:
             limit = min(limit, _REDIRECT_BODY)
         pace = Pace(self._fetch.min_rate, self._fetch.read_timeout, time.monotonic())
-        return read_body(answer.read1, encoding, limit, pace, time.monotonic, self._take, self._room.give_back)
-
-    def _take(self, count: int) -> None:
-        self._room.take(count, self._exchange.patience(self._fetch.total_timeout))
+        return read_body(answer.read1, encoding, limit, pace, time.monotonic, self._buffer.append)
 
 
 _ERRORS = (RequestError, OSError, http.client.HTTPException, urllib3.exceptions.HTTPError, requests.RequestException)

@@ -4,6 +4,7 @@ import contextlib
 import io
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -24,21 +25,30 @@ class Exchange:
         self._started = 0.0
         self.line: Line | None = None
         self.was_cut = False
+        self._ended_at: float | None = None
+        self._lock = threading.Lock()
         self.kept = True  # whether it goes out on the connection of an earlier one
 
     def begin(self, seconds: float) -> None:
         """A request that may take so long starts."""
         self._started = self._clock()
         self._deadline = self._started + seconds
-        self.line, self.was_cut, self.kept = None, False, True
+        with self._lock:
+            self.line, self.was_cut, self.kept, self._ended_at = None, False, True, None
+
+    def end(self) -> bool:
+        """The answer was read, so `cut` has no effect any more; returns whether the request was cut before."""
+        with self._lock:
+            self._ended_at = self._clock()
+            return self.was_cut
 
     def connected(self) -> None:
         """The host is there: what the look-up of its name and the way to it took is no sign of how busy it is."""
         self._started = self._clock()
 
     def elapsed_s(self) -> float:
-        """Seconds since the request could be sent, or since it began if it never could."""
-        return self._clock() - self._started
+        """Seconds from when the request could be sent, or from its begin if it never could, to its end or now."""
+        return (self._clock() if self._ended_at is None else self._ended_at) - self._started
 
     def patience(self, limit: float | None = None) -> float:
         """Seconds to wait for the next byte, or for `limit` at most; RequestError if the time for all is over."""
@@ -56,9 +66,12 @@ class Exchange:
 
     def cut(self) -> None:
         """End the request, from another thread."""
-        self.was_cut = True
-        if line := self.line:
-            line.cut()
+        with self._lock:
+            if self._ended_at is not None:
+                return
+            self.was_cut = True
+            if line := self.line:
+                line.cut()
 
 
 class Line:

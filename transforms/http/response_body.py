@@ -1,8 +1,7 @@
 """Read a body and decode it, within bounds of size and of time."""
 
-import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.client import HTTPException
 from typing import Any, NamedTuple
 
@@ -13,38 +12,17 @@ from .errors import RequestError, request_error
 
 _CHUNK = 65_536
 _COMPRESSED_CHUNK = 16_384  # zlib copies what follows a member: with many of them in one piece, again and again
-_EXPANSION = 1032  # the most that deflate makes of a byte (zlib's technical details), gzip's own bytes aside
+_STEP = 262_144  # bytes that are inflated at a time: a byte may stand for a thousand
+_MOST_CODINGS = 3
 _GZIP_MEMBER = b"\x1f\x8b\x08"
 
 
 class Body(NamedTuple):
-    """What came of a body, decoded."""
+    """How the reading of a body ended."""
 
-    data: bytes
     truncated: bool = False  # there was more than may be
     ended: bool = False  # nothing of it is left on the connection
     failure: RequestError | None = None
-    held: int = 0  # bytes of the room that it takes
-
-
-class Room:
-    """The bytes that all bodies of a worker may take at a time. Who finds no room waits, and reads no further."""
-
-    def __init__(self, total: int) -> None:
-        self._free = total
-        self._changed = threading.Condition()
-
-    def take(self, count: int, patience: float) -> None:
-        """Take so many bytes, waiting at most so many seconds; RequestError if others have them for longer."""
-        with self._changed:
-            if not self._changed.wait_for(lambda: self._free >= count, patience):
-                raise RequestError(Outcome.TIMEOUT, "other bodies took all the memory that there is for them")
-            self._free -= count
-
-    def give_back(self, count: int) -> None:
-        with self._changed:
-            self._free += count
-            self._changed.notify_all()
 
 
 class Pace:
@@ -71,62 +49,90 @@ def read_body(
     limit: int,
     pace: Pace,
     clock: Callable[[], float],
-    take: Callable[[int], None],
-    give_back: Callable[[int], None],
+    append: Callable[[bytes], None],
 ) -> Body:
-    """The body that `read` gives piece by piece, decoded and cut at `limit` bytes.
+    """Read a body piece by piece, decode it and `append` it, up to `limit` bytes.
 
-    `take` has room made for as many bytes before they are there, and `give_back` gets those that were too many.
-
-    `encoding` is the value of all Content-Encoding headers. With trouble, `data` is what came before it. A gzip
+    `encoding` is the value of all Content-Encoding headers. With a failure, what came before it was appended. A gzip
     stream is read through all of its members (RFC 1952, 2.2), and what follows a compressed body is ignored.
     """
     codings = [coding for part in encoding.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
-    if len(codings) > 1 or not set(codings) <= {"gzip", "x-gzip", "deflate"}:
+    if len(codings) > _MOST_CODINGS or not set(codings) <= {"gzip", "x-gzip", "deflate"}:
         text = f"content-encoding {encoding[:40]} was not asked for"
-        return Body(b"", failure=RequestError(Outcome.BAD_RESPONSE, text))
-    inflate = _Inflate() if codings else None
-    data, came = bytearray(), 0  # not a list of parts: a byte each, they would take fifty times their size
-    failure: RequestError | None = None
+        return Body(failure=RequestError(Outcome.BAD_RESPONSE, text))
+    decode = _Decoder(len(codings), limit) if codings else None
+    size = came = 0
     try:
-        while len(data) <= limit and not (inflate and inflate.over):
-            chunk = read(_COMPRESSED_CHUNK if inflate else _CHUNK)
+        while size <= limit and not (decode and decode.over):
+            chunk = read(_COMPRESSED_CHUNK if decode else _CHUNK)
             if not chunk:
-                if inflate and came and not inflate.complete:
+                if decode and came and not decode.complete:
                     raise RequestError(Outcome.BAD_RESPONSE, "the compressed body ends too early")
-                return Body(bytes(data), ended=True, held=len(data))
+                return Body(ended=True)
             if pace.too_slow(len(chunk), clock()):
                 raise RequestError(Outcome.TIMEOUT, "the body came slower than fetch.min_rate")
             came += len(chunk)
-            if came > limit + _CHUNK and len(data) <= limit and inflate:  # nearly all of it is wrapping
-                raise RequestError(Outcome.TOO_LONG, "the compressed body is longer than fetch.max_body_bytes")
-            most = min(limit + 1 - len(data), _EXPANSION * len(chunk)) if inflate else len(chunk)
-            before = len(data)
-            take(most)
-            try:
-                data += inflate(chunk, limit + 1 - before) if inflate else chunk
-            finally:
-                give_back(most - (len(data) - before))
+            for part in decode(chunk) if decode else (chunk,):
+                if kept := part[: limit - size]:
+                    append(kept)
+                size += len(part)
+                if size > limit:
+                    break
     except (RequestError, HTTPException, HTTPError) as error:
-        failure = request_error(error)
+        return Body(failure=request_error(error))
     except zlib.error as error:
-        failure = RequestError(Outcome.BAD_RESPONSE, str(error))
-    return Body(bytes(data[:limit]), truncated=len(data) > limit, failure=failure, held=len(data))
+        return Body(failure=RequestError(Outcome.BAD_RESPONSE, str(error)))
+    return Body(truncated=size > limit)
 
 
 def gunzip(data: bytes, limit: int) -> bytes:
-    """What is in a gzip file, as far as it can be read and up to `limit` bytes; other data as it is, up to there."""
+    """Up to `limit` bytes of the content of a gzip file, as far as it can be read; other data as it is."""
     if not data.startswith(_GZIP_MEMBER):
         return data[:limit]
     inflate, content = _Inflate(), bytearray()
     try:
         for start in range(0, len(data), _COMPRESSED_CHUNK):
-            content += inflate(data[start : start + _COMPRESSED_CHUNK], limit - len(content))
-            if inflate.over or len(content) >= limit:
+            for part in inflate(data[start : start + _COMPRESSED_CHUNK]):
+                content += part
+                if len(content) >= limit:
+                    return bytes(content[:limit])
+            if inflate.over:
                 break
     except zlib.error:
         pass
     return bytes(content)
+
+
+class _Decoder:
+    """One or several content codings, one inside the other.
+
+    The input of each is bounded by `limit` bytes (and a chunk): TOO_LONG beyond, because nearly all of it is wrapping.
+    """
+
+    def __init__(self, codings: int, limit: int) -> None:
+        self._stages = [_Inflate() for _ in range(codings)]
+        self._left = [limit + _CHUNK] * codings  # bytes that each may still get
+
+    @property
+    def complete(self) -> bool:
+        """Whether the body may end here."""
+        return all(stage.complete for stage in self._stages)
+
+    @property
+    def over(self) -> bool:
+        """Whether what comes now is no part of the body."""
+        return any(stage.over for stage in self._stages)
+
+    def __call__(self, chunk: bytes, number: int = 0) -> Iterator[bytes]:
+        """What a further piece stands for, in pieces of bounded size."""
+        if number == len(self._stages):
+            yield chunk
+            return
+        self._left[number] -= len(chunk)
+        if self._left[number] < 0:
+            raise RequestError(Outcome.TOO_LONG, "the compressed body is longer than fetch.max_body_bytes")
+        for part in self._stages[number](chunk):
+            yield from self(part, number + 1)
 
 
 class _Inflate:
@@ -143,31 +149,31 @@ class _Inflate:
         """Whether it may end here."""
         return bool(self._engine.eof)
 
-    def __call__(self, chunk: bytes, room: int) -> bytes:
-        """What a further piece stands for, `room` bytes of it at most; if there are as many, it is the last call."""
-        parts = []
-        while chunk and room > 0:
+    def __call__(self, chunk: bytes) -> Iterator[bytes]:
+        """What a further piece stands for, in pieces of at most `_STEP` bytes."""
+        while chunk:
             if self._engine.eof:
                 chunk, self._tail = self._tail + chunk, b""
                 if not chunk.startswith(_GZIP_MEMBER):
                     self._tail = chunk if _GZIP_MEMBER.startswith(chunk) else b""
                     self.over = not self._tail
-                    break
+                    return
                 self._engine = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            part = self._decode(chunk, room)
-            parts.append(part)
-            room -= len(part)
+            part = self._decode(chunk)
+            yield part
+            while len(part) == _STEP or self._engine.unconsumed_tail:
+                part = self._engine.decompress(self._engine.unconsumed_tail, _STEP)
+                yield part
             chunk = self._engine.unused_data
-        return b"".join(parts)
 
-    def _decode(self, chunk: bytes, room: int) -> bytes:
+    def _decode(self, chunk: bytes) -> bytes:
         try:
-            part: bytes = self._engine.decompress(chunk, room)
+            part: bytes = self._engine.decompress(chunk, _STEP)
         except zlib.error:
             if self._start is None:
                 raise
             self._engine = zlib.decompressobj(-zlib.MAX_WBITS)
-            part = self._engine.decompress(self._start + chunk, room)
+            part = self._engine.decompress(self._start + chunk, _STEP)
         if self._start is not None:
             self._start = None if self._start or len(chunk) > 1 else chunk  # two bytes tell
         return part

@@ -16,7 +16,7 @@ Request = Visit | RobotsSearch | DelegatedRobotsFetch
 
 _IDLE_CONNECTIONS = 256  # beyond that many hosts, connections are not kept alive between requests
 _KEEP_ALIVE_WAIT = 5.0  # seconds: servers close an idle connection soon after, so a longer wait is not worth one
-_LONG_ANSWER = 1.0  # seconds
+_LONG_ANSWER_S = 0.2  # a longer request only waits for its server, which takes a thread and no computing
 _WAITING_SHARE = 4
 
 
@@ -75,7 +75,7 @@ class RequestPool:
         """
         if len(self._running) < self._fetch.connections:
             return True
-        late = self._clock.monotonic() - _LONG_ANSWER
+        late = self._clock.monotonic() - _LONG_ANSWER_S
         waiting = sum(running.since < late for running in self._running.values())
         return len(self._running) - waiting + waiting / _WAITING_SHARE < self._fetch.connections
 
