@@ -152,7 +152,9 @@ ENCODINGS = {
         flood(answer(GZIP, body=b"\x1f\x8b\x08\x08\0\0\0\0\0\xff"), b"x" * 65_536), TOO_LONG
     ),
     "gzip in gzip": Fault(keep(sized(GZIP, body=gzip.compress(_GZIPPED))), FETCHED, _GZIPPED),
-    "gzip in gzip, and it says so": Fault(keep(sized(b"Content-Encoding: gzip, gzip", body=gzip.compress(_GZIPPED))), FETCHED),
+    "gzip in gzip, and it says so": Fault(
+        keep(sized(b"Content-Encoding: gzip, gzip", body=gzip.compress(_GZIPPED))), FETCHED
+    ),
     "a bomb of gzip in gzip, and it says so": Fault(
         leave(sized(b"Content-Encoding: gzip, gzip", body=gzip.compress(bomb(100)))), FETCHED, None
     ),
