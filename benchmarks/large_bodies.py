@@ -88,7 +88,8 @@ def measure(hosts: list[str]) -> None:
     ends = collections.Counter(visit["outcome"] for visit in visits)
     whole = sum(visit["body_bytes"] for visit in visits) / 2**20
     print(
-        f"{len(hosts)} hosts: {dict(ends)}, {whole:.0f} MB, small pages in {seconds:.2f} s, at most {observer.most:.0f} MB"
+        f"{len(hosts)} hosts: {dict(ends)}, {whole:.0f} MB,"
+        f" small pages in {seconds:.2f} s, at most {observer.most:.0f} MB"
     )
 
 
