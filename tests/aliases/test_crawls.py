@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from beamtrawl.runners.commands.status import render, summarize
+from beamtrawl.runners.commands.status import render
+from beamtrawl.runners.crawl_status import summarize
 from beamtrawl.transforms.settings import render as render_settings
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.alias_sites import LEVELS, ONE_HOST, OTHER_PAGES, PAGES, TWO_HOSTS, alias_web, contents, late
@@ -104,8 +105,8 @@ def test_every_url_that_was_found_has_a_state(crawled: Crawled) -> None:
 
 def test_the_status_names_the_rules_in_use(crawled: Crawled) -> None:
     found = summarize(CrawlDir(str(crawled.path)), datetime.now(UTC))
-    assert {row["host"].partition(":")[0] for row in found["aliases"]} == RULES.keys()
-    assert json.loads(json.dumps(found)) == found
+    assert {row["host"].partition(":")[0] for row in found.aliases} == RULES.keys()
+    assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
     newest = max((row for row in crawled.aliases if crawled.name(row) == "case.test"), key=lambda row: row["round"])
     assert f"alias rule: {newest['origin']} case ({newest['support']} pages agree)" in render(found).splitlines()
 

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from beamtrawl.runners.commands.status import render, summarize
+from beamtrawl.runners.commands.status import render
+from beamtrawl.runners.crawl_status import NextStep, summarize
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.storage.schemas import TABLES
 from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
@@ -55,7 +56,7 @@ def crawl(tmp_path):
 
 
 def test_rounds_rows_outcomes_frontier_hosts(crawl):
-    found = summarize(crawl, NOW)
+    found = summarize(crawl, NOW).to_dict()
     assert found == {
         "directory": crawl.root,
         "rounds": 2,
@@ -91,7 +92,7 @@ def test_a_crawl_that_has_only_seeds_stands_before_its_first_round(tmp_path):
     crawl = CrawlDir(str(tmp_path))
     commit(crawl, "seeds", 0, [listed("frontier", "a", 1, seed=1)])
     found = summarize(crawl, NOW)
-    assert (found["rounds"], found["next_step"]) == (0, {"step": "fetch", "round": 1})
+    assert (found.rounds, found.next_step) == (0, NextStep("fetch", 1))
     assert "outcomes: none" in render(found).splitlines()
 
 
@@ -110,7 +111,7 @@ def test_a_person_is_told_when_most_visits_end_badly(tmp_path, outcomes, alarms)
     crawl = CrawlDir(str(tmp_path))
     commit(crawl, "fetch", 1, counters=outcomes)
     found = summarize(crawl, NOW)
-    assert found["alarms"] == alarms
+    assert found.alarms == alarms
     assert [line for line in render(found).splitlines() if "alarm" in line] == [f"alarm: {alarm}" for alarm in alarms]
 
 
@@ -123,8 +124,8 @@ def test_hosts_that_fail_are_named_the_worst_first(tmp_path):
         writer.write_rows(some)
         commit(crawl, "update", round_, [writer.close()])
     found = summarize(crawl, NOW)
-    assert found["held"] == {"dead": 8}
-    assert [alarm.split()[0] for alarm in found["alarms"]] == [
+    assert found.held == {"dead": 8}
+    assert [alarm.split()[0] for alarm in found.alarms] == [
         "h8.test",
         "h7.test",
         "h6.test",
@@ -135,7 +136,7 @@ def test_hosts_that_fail_are_named_the_worst_first(tmp_path):
     lines = render(found).splitlines()
     assert "hosts not to be asked now, by reason: dead 8" in lines
     assert "alarm: h8.test has failed 8 times in a row, and is not asked before 2026-11-20 13:00:00 UTC (dead)" in lines
-    assert summarize(crawl, NOW + timedelta(hours=2))["held"] == {}
+    assert summarize(crawl, NOW + timedelta(hours=2)).held == {}
 
 
 def test_without_a_crawl_there_is_no_status(tmp_path):

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.runners.commands.status import render, summarize
+from beamtrawl.runners.commands.status import render
+from beamtrawl.runners.crawl_status import summarize
 from beamtrawl.transforms import settings
 from beamtrawl.transforms.observers.registry import Alert, alert_rows
 from beamtrawl.transforms.parsing.robots_meta import Directives
@@ -138,9 +139,9 @@ def test_observers_write_alerts(crawled):
 
 def test_the_status_counts_alerts_and_documents_that_could_not_be_parsed(crawled):
     found = summarize(CrawlDir(str(crawled[0])), datetime.now(UTC))
-    assert found["alerts"] == {"capitals": 2, "image": 1, "phrase": 1, "text": 1}
-    assert found["tables"]["alerts"] == 5
-    assert found["alarms"][0].startswith("2 documents could not be parsed")
+    assert found.alerts == {"capitals": 2, "image": 1, "phrase": 1, "text": 1}
+    assert found.tables["alerts"] == 5
+    assert found.alarms[0].startswith("2 documents could not be parsed")
     assert "alerts of observers: " in render(found)
 
 

@@ -9,7 +9,7 @@ import apache_beam as beam
 import pytest
 
 from beamtrawl.pipeline.crawl import StopSignal
-from beamtrawl.runners.commands.status import summarize
+from beamtrawl.runners.crawl_status import summarize
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support import access_log
@@ -280,7 +280,7 @@ def test_rejected_links_are_counted_one_by_one(tmp_path: Path) -> None:
     site = {"/": html("Home", "", ["http://b.test/1", "http://b.test/2", "/x.png"])}
     with Web({"a.test": site}) as web:
         crawl(tmp_path, [web.url("a.test")])
-    assert summarize(CrawlDir(str(tmp_path)), datetime.now(UTC))["rejections"] == {"scope": 2, "extension": 1}
+    assert summarize(CrawlDir(str(tmp_path)), datetime.now(UTC)).rejections == {"scope": 2, "extension": 1}
 
 
 def test_a_stopped_crawl_commits_what_it_has_and_goes_on(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from beamtrawl.runners.commands.status import render, summarize
+from beamtrawl.runners.commands.status import render
+from beamtrawl.runners.crawl_status import summarize
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.crawls import crawl, frontier, rows, states
 from tests.support.trap_sites import COMMON_WORDS, TRAPS, Site
@@ -54,7 +55,7 @@ def test_every_page_worth_reading_is_found_and_hardly_any_other_asked_for(crawle
 def test_the_status_names_each_trap(crawled: Crawled, name: str) -> None:
     found = summarize(CrawlDir(str(crawled.path)), NOW)
     host = crawled.web.authority(name)
-    mine = [trap for trap in found["traps"] if trap["host"] == host]
+    mine = [trap for trap in found.traps if trap["host"] == host]
     assert {trap["state"] for trap in mine} <= {"throttled", "trapped"}
     assert mine
     useless = [sample for trap in mine for sample in trap["samples"]]

@@ -1,0 +1,218 @@
+"""The state of a crawl as a typed value, from its manifests and tables."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypedDict
+
+from ..transforms.aliases.learned_rules import known_rules
+from ..transforms.indexing.live_segments import live_index
+from ..transforms.outcomes import Outcome
+from ..transforms.parsing.registry import PARSE_ERRORS
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, next_step
+from ..transforms.storage.schemas import TABLES
+from ..transforms.storage.table_files import read_table
+from ..transforms.traps.judge import State
+
+
+class AliasRule(TypedDict):
+    """A rule in use by which URLs of an origin are one."""
+
+    origin: str
+    host: str
+    rule: str
+    support: int  # contents that such URLs had in common
+    contradictions: int  # pairs of such URLs with different contents
+    since: int  # round
+
+
+class Trap(TypedDict):
+    """A template of URLs that is throttled or stopped."""
+
+    host: str
+    template: str
+    kind: str
+    round: int
+    state: str
+    since: int  # round
+    pages: int
+    fresh: int  # pages with anything new
+    samples: list[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class NextStep:
+    """The step that continues the crawl: fetch or update of a round."""
+
+    step: str
+    round: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    """The state of a crawl; `to_dict` gives what `status --json` prints."""
+
+    directory: str
+    rounds: int  # fetched
+    next_step: NextStep
+    tables: dict[str, int]  # rows by table
+    index_segments: int
+    outcomes: dict[str, int]  # visits by outcome
+    frontier: dict[str, int]  # URLs by reason
+    rejections: dict[str, int]  # rejected links by rule
+    alerts: dict[str, int]  # by kind
+    hosts: int
+    held: dict[str, int]  # hosts that are not fetched now, by reason
+    aliases: list[AliasRule]  # most support first
+    traps: list[Trap]
+    alarms: list[str]  # one line each
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values by name."""
+        return dataclasses.asdict(self)
+
+
+def summarize(crawl: CrawlDir, now: datetime) -> Status:
+    """The state of a crawl from its manifests, and from its tables of hosts, aliases, traps and rejections."""
+    manifests = crawl.require_manifests()
+    step = next_step(manifests)
+    outcomes: dict[str, int] = {}
+    frontier: dict[str, int] = {}
+    rejections: dict[str, int] = {}
+    alerts: dict[str, int] = {}
+    failed = 0
+    for manifest in manifests:
+        if manifest.step == "fetch":
+            for outcome in Outcome:
+                if count := manifest.counters.get(outcome.value):
+                    outcomes[outcome.value] = outcomes.get(outcome.value, 0) + count
+        for file in manifest.files:
+            if file.table == "rejections":
+                _add(rejections, file.counts)
+            if file.table == "alerts":
+                _add(alerts, file.counts)
+            failed += file.counts.get(PARSE_ERRORS, 0)
+    for file in frontier_files(manifests):
+        _add(frontier, file.counts)
+    hosts, traps = _hosts(crawl, manifests), _traps(crawl, manifests)
+    held: dict[str, int] = {}
+    for row in hosts.values():
+        if row["not_before"] and row["not_before"] > now:
+            _add(held, {row["held_by"]: 1})
+    return Status(
+        directory=crawl.root,
+        rounds=step.round - 1 if step.kind == "fetch" else step.round,
+        next_step=NextStep(step.kind, step.round),
+        tables={name: sum(file.rows for file in files_of(manifests, name)) for name in TABLES},
+        index_segments=len(live_index(manifests).segments),
+        outcomes=outcomes,
+        frontier=frontier,
+        rejections=rejections,
+        alerts=alerts,
+        hosts=len(hosts),
+        held=held,
+        aliases=_aliases(crawl, manifests),
+        traps=traps,
+        alarms=[
+            *_alarms(outcomes),
+            *_failing(hosts.values()),
+            *_unparsed(failed),
+            *map(_trap_line, traps),
+            *_too_long(crawl, manifests),
+        ],
+    )
+
+
+def _alarms(outcomes: dict[str, int]) -> list[str]:
+    """What a person should look at."""
+    visits = sum(outcomes.values())
+    bad = {o: n for o, n in outcomes.items() if n > visits / 2 and o not in (Outcome.FETCHED, Outcome.NOT_MODIFIED)}
+    return [f"{count} of {visits} visits ended as {outcome}" for outcome, count in bad.items()]
+
+
+def _unparsed(documents: int) -> list[str]:
+    why = "select url, facts['parse_error'] from documents where facts['parse_error'] is not null"
+    return [f'{documents} documents could not be parsed; sql DIR "{why}" says why'] if documents else []
+
+
+def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
+    """How we stand with each host: its newest row, as far as it is told here."""
+    columns = ["host", "round", "failures_in_row", "not_before", "held_by"]
+    newest: dict[str, dict[str, Any]] = {}
+    for file in files_of(manifests, "hosts"):
+        for row in read_table(crawl.root, [file.path], TABLES["hosts"], columns).to_pylist():
+            if row["host"] not in newest or row["round"] >= newest[row["host"]]["round"]:
+                newest[row["host"]] = row
+    return newest
+
+
+def _aliases(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[AliasRule]:
+    """The rules in use by which URLs are one, those first that most speaks for."""
+    known = known_rules(crawl, manifests)
+    used = [(rule, row) for rule, row in known.rows.items() if row["state"] == "used"]
+    return [
+        AliasRule(
+            origin=row["origin"],
+            host=row["host"],
+            support=row["support"],
+            contradictions=row["contradictions"],
+            since=row["since"],
+            rule=rule.name,
+        )
+        for rule, row in sorted(used, key=lambda item: (-item[1]["support"], item[0]))
+    ]
+
+
+def _failing(hosts: Iterable[dict[str, Any]]) -> list[str]:
+    """The hosts that have failed most often in a row, the worst first."""
+    failing = [row for row in hosts if (row["failures_in_row"] or 0) >= _FAILURES]
+    worst = sorted(failing, key=lambda row: (-row["failures_in_row"], row["host"]))
+    found = [
+        f"{row['host']} has failed {row['failures_in_row']} times in a row,"
+        f" and is not asked before {row['not_before']:%Y-%m-%d %H:%M:%S} UTC ({row['held_by']})"
+        for row in worst[:_NAMED]
+    ]
+    return found + ([f"{len(failing) - _NAMED} more hosts have failed as often"] if len(failing) > _NAMED else [])
+
+
+_FAILURES, _NAMED = 3, 5
+
+
+def _traps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Trap]:
+    """The templates that are held back, of each host those that were visited most before those that cost less."""
+    columns = ["host", "template", "kind", "round", "state", "since", "pages", "fresh", "samples"]
+    paths = [file.path for file in files_of(manifests, "traps")]
+    newest: dict[tuple[str, str, str], Trap] = {}
+    for row in read_table(crawl.root, paths, TABLES["traps"], columns).to_pylist():
+        newest[row["host"], row["template"], row["kind"]] = row
+    held = [row for row in newest.values() if row["state"] != State.OPEN]
+    return sorted(held, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
+
+
+def _trap_line(row: Trap) -> str:
+    sample = f", such as {row['samples'][0]}" if row["samples"] else ""
+    return (
+        f"{row['host']}{row['template']} is {row['state']} since round {row['since']}: {row['fresh']} of"
+        f" {row['pages']} {row['kind']} pages had anything new{sample}"
+    )
+
+
+def _too_long(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[str]:
+    """The hosts that have links to over-long URLs, those with the most first."""
+    paths = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
+    counts: dict[str, int] = {}
+    samples: dict[str, str] = {}
+    for row in read_table(crawl.root, paths, TABLES["rejections"]).to_pylist():
+        if row["reason"] == "too_long":
+            _add(counts, {row["host"]: row["count"]})
+            samples[row["host"]] = row["samples"][0]
+    worst = sorted(counts, key=lambda host: (-counts[host], host))
+    found = [
+        f"{host}: {counts[host]} links to over-long URLs, such as {samples[host][:80]}…" for host in worst[:_NAMED]
+    ]
+    return found + ([f"{len(worst) - _NAMED} more hosts have over-long URLs"] if len(worst) > _NAMED else [])
+
+
+def _add(total: dict[str, int], counts: dict[str, int]) -> None:
+    for name, count in counts.items():
+        total[name] = total.get(name, 0) + count
