@@ -241,6 +241,14 @@ DIFFERENT = {
         /a?sid=summer-school-2024-in-copenhagen /a?sid=winter-school-2024-in-copenhagen
         /a?sid=507f1f77bcf86cd799439011 /a?sid=507f191e810c19729de860ea
         /a?sid=6ba7b810-9dad-11d1-80b4-00c04fd430c8 /a?sid=6ba7b811-9dad-11d1-80b4-00c04fd430c8
+        /a?_sid=5 /a?_sid=6
+        /a?_sid=summer-school-in-copenhagen /a?_sid=winter-school-in-copenhagen
+        /a?b=1;c=2 /a?b=1
+        /a?b=1;sid=5 /a?b=1;sid=6
+        /wiki/QuadCurve2D /wiki/QuadCurve3D
+        /flags/avx512vbmi2 /flags/avx512vbmi
+        /f(S(x))/a /a
+        /a/(S(x)) /a
         /a?session=1 /a?session=2
         /a?session=morning /a?session=evening
         /a?session_id=17 /a?session_id=18
@@ -361,6 +369,12 @@ SAME = {
         /a?zenid=q1w2e3r4t5y6u7i8o9p0a1s2d3 /a
         /a?session_id=9682993c8daa2c5497996114facdc805 /a
         /a?AspxAutoDetectCookieSupport=1 /a
+        /a?_sid=9682993c8daa2c5497996114facdc805 /a
+        /a?b=1&_sid=k3Jh2lq9ZpX0vB7w /a?b=1
+        /a?b=1;jsessionid=1E6FEC0D14D044541DD84D2D013D29ED /a?b=1
+        /a?b=1;jsessionid=1E6FEC0D.node1&c=2 /a?b=1&c=2
+        /a?;jsessionid=1 /a
+        /a?b=1;sid=9682993c8daa2c5497996114facdc805 /a?b=1
     """,
     "sessions in a path": """
         /a;jsessionid=1E6FEC0D14D044541DD84D2D013D29ED /a
@@ -376,6 +390,8 @@ SAME = {
         /%28S%28lit3py55t21z5v55vlm25s55%29%29/a /a
         /(lit3py55t21z5v55vlm25s55)/a.aspx /a.aspx
         /(A(QWxsIHRoZSBmaXNoIGluIHRoZSBzZWE))/a /a
+        /(S(lit3py55t21z5v55vlm25s55)) /
+        /a/(S(lit3py55t21z5v55vlm25s55))?b=1 /a?b=1
     """,
 }
 

@@ -65,8 +65,27 @@ def test_a_form_is_final(text: str) -> None:
     assert bare is None or form(bare) is None
 
 
-OPAQUE = ["4f9a02c7", "1731999999", "c0ffee00c0ffee", "4706ce4165169653", "a1b2c3d4", "dQw4w9WgXcQ9"]
+OPAQUE = [
+    "4f9a02c7",
+    "1731999999",
+    "c0ffee00c0ffee",
+    "4706ce4165169653",
+    "a1b2c3d4",
+    "dQw4w9WgXcQ9",
+    "lit3py55t21z5v55vlm25s55",
+    "k3Jh2lq9ZpX0vB7w",
+]
 NAMED = ["python311", "sha256sum", "QAbstractItemModel", "20261105", "deadbeef", "postgresql15", "Model3D", "550"]
+NAMED += [
+    "QuadCurve2D",
+    "avx512vbmi2",
+    "ch01s02s03",
+    "apbs01s02s04",
+    "uint8x16x4",
+    "R8G8B8A8",
+    "IPv4ToIPv6",
+    "utf8mb4general",
+]
 
 
 @pytest.mark.parametrize("token", OPAQUE)

@@ -8,7 +8,11 @@ _DIGITS = re.compile(r"[0-9]+")
 _TOKEN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9]{8,}", re.IGNORECASE)
 _CHANGES = re.compile(r"(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[a-z])(?=[A-Z])")
 _LONG_NUMBER = 9  # digits; a date has eight
-_MANY_CHANGES = 3  # between letters and digits: sha256sum and Model3D have two
+_MANY_CHANGES = 4  # between letters and digits, and from lower to upper case: avx512vbmi2 and QuadCurve2D have three
+_LONGEST_RUN = 3  # characters between changes on average; names have longer runs
+_SHORTEST_MIXED = 12  # characters of a generated token in mixed case; names such as IPv4ToIPv6 look as random
+# Names with several numbers: chapters and sections of DocBook (ch01s02s03), vector types (uint8x16x4).
+_NUMBERED = re.compile(r"[a-z]{1,8}[0-9]{1,3}([a-z]{1,2})[0-9]{1,3}(?:\1[0-9]{1,3})*", re.IGNORECASE)
 _HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{12,}", re.IGNORECASE)
 
 
@@ -66,16 +70,23 @@ def form(target: str) -> str | None:
 
 
 def is_opaque(token: str) -> bool:
-    """Whether letters and digits look like nothing that a person has named.
+    """Whether a token of letters and digits is generated, and not a name.
 
     >>> [is_opaque(token) for token in ("4f9a02c7", "QAbstractItemModel", "1731999999", "postgresql15", "20261105")]
     [True, False, True, False, False]
+    >>> [is_opaque(token) for token in ("QuadCurve2D", "avx512vbmi2", "ch01s02s03", "uint8x16x4", "IPv4ToIPv6")]
+    [False, False, False, False, False]
     """
     if token.isdecimal():
         return len(token) >= _LONG_NUMBER
-    if _HEX.fullmatch(token):
+    if _HEX.fullmatch(token) or "-" in token:  # a UUID
         return True
-    return bool(_DIGITS.search(token)) and len(_CHANGES.findall(token)) >= _MANY_CHANGES
+    if not _DIGITS.search(token) or _NUMBERED.fullmatch(token) or len(set(_DIGITS.findall(token))) == 1:
+        return False
+    has_mixed_case = not token.islower() and not token.isupper()
+    if len(token) < (_SHORTEST_MIXED if has_mixed_case else 0):
+        return False
+    return len(_CHANGES.findall(token)) >= max(_MANY_CHANGES, len(token) / _LONGEST_RUN)
 
 
 def _kind(segment: str) -> str:

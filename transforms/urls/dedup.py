@@ -20,9 +20,10 @@ _PLAIN_IN_QUERY = {f"%{ord(character):02X}": character for character in "!$()*,:
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 # Not where removal would leave a dot segment.
 _PATH_PARAMETER = re.compile(r"(?<!/\.)(?<!/\.\.);([^/;=]+)=([^/;]*)")
+_QUERY_PATH_PARAMETER = re.compile(r";([^;=]+)=([^;]*)")
 # learn.microsoft.com, "ASP.NET Session State Overview": session, forms ticket, anonymous user, cookie support.
 # Version 1 has the session alone.
-_ASP_NET = re.compile(r"/\((?:X\(1\)|[AFS]\([0-9A-Za-z_-]{16,}\))+\)(?=/)|/\([0-9a-z]{24}\)(?=/.*\.as[hmp]x$)")
+_ASP_NET = re.compile(r"/\((?:X\(1\)|[AFS]\([0-9A-Za-z_-]{16,}\))+\)(?=/|$)|/\([0-9a-z]{24}\)(?=/.*\.as[hmp]x$)")
 _NAMED_VALUES = re.compile(r"[^=&?/:]+=[^&?]*(?:&[^=&?/:]+=[^&?]*)*")
 
 
@@ -75,7 +76,7 @@ def drop_path_sessions(url: str) -> str:
         name = parameter[1].lower()
         return "" if _is_session(name, parameter[2], ()) and not is_kept(name) else parameter[0]
 
-    return _join(origin, _ASP_NET.sub("", _PATH_PARAMETER.sub(left, path)), query)
+    return _join(origin, _ASP_NET.sub("", _PATH_PARAMETER.sub(left, path)) or "/", query)
 
 
 def drop_tracking(url: str) -> str:
@@ -93,19 +94,26 @@ def drop_tracking(url: str) -> str:
 
 
 def drop_sessions(url: str) -> str:
-    """Without session identifiers in the query."""
+    """Without session identifiers in the query: `?sid=…`, `?a=1;jsessionid=…`."""
     origin, path, query = _split(url)
     pieces = query.split("&")
     names = [_name(piece).lower() for piece in pieces]
-    if not any(map(_SESSION_NAMES.holds, names)) or _holds_a_url(path, query):
+    if not (";" in query or any(map(_SESSION_NAMES.holds, names))) or _holds_a_url(path, query):
         return url
-    kept = _kept(_host(origin))
-    left = [
+    is_kept = _kept(_host(origin)).holds
+
+    def left(parameter: re.Match[str]) -> str:
+        name = parameter[1].lower()
+        return "" if _is_session(name, parameter[2], ()) and not is_kept(name) else parameter[0]
+
+    # Servlets append `;jsessionid=…` to the URL, also if that has a query.
+    pieces = [_QUERY_PATH_PARAMETER.sub(left, piece) for piece in pieces]
+    kept_pieces = [
         piece
         for piece, name in zip(pieces, names, strict=True)
-        if kept.holds(name) or not _is_session(name, piece.partition("=")[2], names)
+        if is_kept(name) or not _is_session(name, piece.partition("=")[2], names)
     ]
-    return _join(origin, path, "&".join(left))
+    return _join(origin, path, "&".join(kept_pieces))
 
 
 def drop_empty_parameters(url: str) -> str:

@@ -134,6 +134,7 @@ SESSIONS = (
     Session("cfid", "[0-9a-f-]+", "ColdFusion: Heritrix; helpx.adobe.com/coldfusion, client and session", "cftoken"),
     Session("cftoken", "[0-9a-f-]+", "ColdFusion", "cfid"),
     Session("oscsid zenid xtcsid", _HASH, "osCommerce, Zen Cart, xt:Commerce: default session names"),
+    Session("_sid", "(?=.*[0-9])[0-9a-z,_-]{16,256}", "names chosen by many sites"),
     Session("sid", _HASH, "phpBB and many others: Heritrix"),
     Session("session sessionid session_id sessid sess_id sess phpsessionid", _HASH, "names chosen by many sites"),
 )
