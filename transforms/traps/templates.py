@@ -5,7 +5,8 @@ import re
 _EXTENSION = re.compile(r"\.[a-z][a-z0-9]{0,4}", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9#]+(?:[-_.,:T][0-9#]+)*")  # dates too
 _DIGITS = re.compile(r"[0-9]+")
-_TOKEN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9]{8,}", re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_TOKEN = re.compile(rf"{_UUID.pattern}|[A-Za-z0-9]{{8,}}", re.IGNORECASE)
 _CHANGES = re.compile(r"(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[a-z])(?=[A-Z])")
 _LONG_NUMBER = 9  # digits; a date has eight
 _MANY_CHANGES = 4  # between letters and digits, and from lower to upper case: avx512vbmi2 and QuadCurve2D have three
@@ -79,7 +80,7 @@ def is_opaque(token: str) -> bool:
     """
     if token.isdecimal():
         return len(token) >= _LONG_NUMBER
-    if _HEX.fullmatch(token) or "-" in token:  # a UUID
+    if _HEX.fullmatch(token) or _UUID.fullmatch(token):
         return True
     if not _DIGITS.search(token) or _NUMBERED.fullmatch(token) or len(set(_DIGITS.findall(token))) == 1:
         return False
