@@ -18,7 +18,7 @@ from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso, next_s
 from ..transforms.storage.writers import ReportFiles
 from .attempt import Attempt, Engine
 
-_SECONDS = 0.0006  # of computing per document, roughly
+_SECONDS_PER_DOCUMENT = 0.0006  # of computing per document, roughly
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +56,7 @@ def merge(crawl: CrawlDir, settings_digest: str, engine: Engine, policy: Policy)
     attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
     paths = [file.path for _, file in index.tombstones]
     plan = CompactStep(crawl.root, attempt.step.round, groups, paths, attempt.report)
-    engine.run(partial(build, step=plan), documents * _SECONDS)
+    engine.run(partial(build, step=plan), documents * _SECONDS_PER_DOCUMENT)
     return attempt.commit(settings_digest, replaced=[s.folder for group in groups for s in group], suffix=_suffix())
 
 

@@ -15,12 +15,12 @@ from ..transforms.indexing.link_folders import links_folder
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.ranking import endorsements
 from ..transforms.ranking.pagerank import distinct, pagerank
-from ..transforms.ranking.rank_tables import Standing, add_links, doc_keys, found, write_host_ranks, write_ranks
+from ..transforms.ranking.rank_tables import PageRanks, add_links, doc_keys, found, write_host_ranks, write_ranks
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step
 from ..transforms.storage.schemas import DOCUMENTS, LINKS
 from ..transforms.storage.table_files import TableFile, read_table
 from .attempt import Attempt, Engine
-from .rank_partitioned import rank_in_parts
+from .rank_partitioned import rank_partitioned
 
 
 def has_unranked_links(manifests: Iterable[Manifest]) -> bool:
@@ -42,7 +42,7 @@ def rank(crawl: CrawlDir, settings_digest: str, engine: Engine, max_links: int, 
     if sum(file.rows for file in files_of(manifests, "links")) <= max_links:
         files, counters = rank_in_memory(crawl.root, attempt.step.round, manifests, folders)
     else:
-        files, counters = rank_in_parts(crawl.root, attempt.step.round, manifests, folders, engine, attempt)
+        files, counters = rank_partitioned(crawl.root, attempt.step.round, manifests, folders, engine, attempt)
     manifest = Manifest(
         step="rank",
         round=attempt.step.round,
@@ -76,7 +76,7 @@ def rank_in_memory(
     sources, targets = distinct(links.sources, links.targets, count)
     # The target of each distinct pair of a host and a page that it links to.
     by_host = np.unique(pages.host_of[links.sources] * count + links.targets) % max(1, count)
-    standing = Standing(
+    standing = PageRanks(
         pagerank(sources, targets, count), *(np.bincount(ends, minlength=count) for ends in (targets, by_host))
     )
     files = (

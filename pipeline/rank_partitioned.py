@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..transforms.ranking.pagerank import NEAR, SWEEPS
+from ..transforms.ranking.pagerank import MAX_SWEEPS, TOLERANCE
 from ..transforms.ranking.pagerank_partitioned import CHANGE, SweepRanks
 from ..transforms.ranking.partition_links import HOST_LINKS, HOSTS, GatherLinks
 from ..transforms.ranking.rank_tables import write_host_ranks
@@ -26,7 +26,7 @@ from .attempt import Attempt, Engine
 _LINKS_PER_PARTITION = 250_000
 _PARTITIONS_PER_WORKER = 4
 _SWEEPS_AT_ONCE = 10  # in a pipeline: each pipeline costs its start
-_SECONDS = 1e-5  # of computing per link, roughly; a fifth of it for the sweeps of a pipeline
+_SECONDS_PER_LINK = 1e-5  # of computing per link, roughly; a fifth of it for the sweeps of a pipeline
 
 
 def gather(
@@ -46,7 +46,7 @@ def write(pipeline: beam.Pipeline, write_ranks: WriteRanks, partitions: int, rep
     numbers | "WriteRanks" >> write_ranks | "Report" >> ReportFiles(report)
 
 
-def rank_in_parts(
+def rank_partitioned(
     root: str, round_: int, manifests: Sequence[Manifest], folders: Mapping[str, str], engine: Engine, attempt: Attempt
 ) -> tuple[list[TableFile], dict[str, int]]:
     """The files and counters of a `rank` step; `folders` has the one to write for each segment."""
@@ -54,18 +54,20 @@ def rank_in_parts(
     rows = sum(file.rows for file in files_of(manifests, "links"))
     count = max(engine.workers * _PARTITIONS_PER_WORKER, -(-rows // _LINKS_PER_PARTITION))
     paths = {table: [file.path for file in files_of(manifests, table)] for table in ("links", "documents")}
-    engine.run(partial(gather, root=root, paths=paths, scratch=scratch, count=count), rows * _SECONDS)
+    engine.run(partial(gather, root=root, paths=paths, scratch=scratch, count=count), rows * _SECONDS_PER_LINK)
 
     hosts = [scratch.read("hosts", number, HOSTS) for number in range(count)]
     sizes = [pc.sum(part["pages"]).as_py() or 0 for part in hosts]
     sweeps, change = 0, np.inf
-    while sweeps < SWEEPS and change >= NEAR * sum(sizes):
-        engine.run(partial(sweep, scratch=scratch, sizes=sizes, first=sweeps), rows * _SECONDS / 5)
+    while sweeps < MAX_SWEEPS and change >= TOLERANCE * sum(sizes):
+        engine.run(partial(sweep, scratch=scratch, sizes=sizes, first=sweeps), rows * _SECONDS_PER_LINK / 5)
         sweeps += _SWEEPS_AT_ONCE
         change = scratch.read(f"change{sweeps}", 0, CHANGE)["change"][0].as_py()
 
     write_ranks = WriteRanks(root, round_, scratch, sizes, sweeps, folders)
-    engine.run(partial(write, write_ranks=write_ranks, partitions=count, report=attempt.report), rows * _SECONDS)
+    engine.run(
+        partial(write, write_ranks=write_ranks, partitions=count, report=attempt.report), rows * _SECONDS_PER_LINK
+    )
     names = pc.unique(pa.concat_tables(hosts)["host"]).sort()
     between = pa.concat_tables(scratch.read("host_links", number, HOST_LINKS) for number in range(count))
     ends = [pc.index_in(between[end], value_set=names).to_numpy().astype(np.int64) for end in ("source", "target")]

@@ -17,7 +17,7 @@ from ..transforms.duplicates.exact import JudgeContents, released_by_digest
 from ..transforms.duplicates.near import FindNearDuplicates
 from ..transforms.duplicates.near_rows import gone_rows
 from ..transforms.frontier.url_states import AdvanceUrls, read_frontier, read_held
-from ..transforms.indexing.tombstones import BuryDocuments
+from ..transforms.indexing.write_tombstones import WriteTombstones
 from ..transforms.politeness.host_stats import add_turn, newest_row
 from ..transforms.settings import Settings
 from ..transforms.sitemaps.follow import FollowSitemaps
@@ -155,9 +155,9 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     )
     tombstones = {
         "facts": parsed.facts,
-        "fates": finished.fates,
+        "removals": finished.removals,
         "earlier": earlier_urls,
-    } | "BuryDocuments" >> BuryDocuments(root, round_, partitions)
+    } | "WriteTombstones" >> WriteTombstones(root, round_, partitions)
     learned = {
         "pairs": pipeline | "NoPairs" >> beam.Create([]) if step.aliases is None else judged.pairs,
         "contents": parsed.contents,

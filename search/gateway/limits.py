@@ -10,7 +10,7 @@ from .metrics import Metrics
 from .rate_limits import Rate, RateLimiter
 from .reload import NoIndexError
 
-MAX_FORM = 64 << 10
+MAX_FORM_BYTES = 64 << 10
 """Bytes of a posted form."""
 
 HEADERS = {
@@ -29,7 +29,7 @@ _UNLIMITED = ("static", "healthz", "metrics")  # what costs next to nothing, and
 
 def guard(app: flask.Flask, metrics: Metrics, rate: Rate | None, clock: Callable[[], float]) -> None:
     """Have an application keep the limits, send the headers, count its answers, and survive whatever fails."""
-    app.config["MAX_CONTENT_LENGTH"] = MAX_FORM
+    app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
     if rate:
         check = limit(rate, clock)
         app.before_request(lambda: None if flask.request.endpoint in _UNLIMITED else check())
@@ -42,21 +42,23 @@ def guard(app: flask.Flask, metrics: Metrics, rate: Rate | None, clock: Callable
 
     @app.errorhandler(HTTPException)
     def refused(error: HTTPException) -> flask.Response:
-        response = _told(error.code or 500, error.description or error.name)
+        response = _error_response(error.code or 500, error.description or error.name)
         response.headers.extend((name, value) for name, value in error.get_headers() if name != "Content-Type")
         return response
 
     @app.errorhandler(NoIndexError)
     def without_index(error: NoIndexError) -> flask.Response:
         app.logger.error("%s", error)  # it names paths, which are for the operator alone
-        return _told(503, "There is no index to search. It comes with the first finished round of the crawl.")
+        return _error_response(503, "There is no index to search. It comes with the first finished round of the crawl.")
 
     @app.errorhandler(Exception)
     def failed(error: Exception) -> flask.Response:
         metrics.errors.labels(type(error).__name__).inc()
         is_expected = isinstance(error, CrawlDirError)  # a file that cannot be read, which its message names
         app.logger.error("%r failed: %s", flask.request.full_path, error, exc_info=not is_expected)
-        return _told(500, "This could not be answered. The log of the gateway says why; other requests still work.")
+        return _error_response(
+            500, "This could not be answered. The log of the gateway says why; other requests still work."
+        )
 
 
 def limit(rate: Rate, clock: Callable[[], float]) -> Callable[[], None]:
@@ -71,7 +73,7 @@ def limit(rate: Rate, clock: Callable[[], float]) -> Callable[[], None]:
     return check
 
 
-def _told(status: int, message: str) -> flask.Response:
+def _error_response(status: int, message: str) -> flask.Response:
     if flask.request.path.startswith(("/api/", "/healthz", "/metrics")):
         return flask.make_response({"error": message}, status)
     return flask.make_response(flask.render_template("error.html", status=status, message=message), status)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from ..searcher import Index
 
-LOOKED_AFTER = 1.0
+RELOAD_INTERVAL_S = 1.0
 """Seconds between two looks for what the crawl has committed meanwhile."""
 
 _WITHOUT_INDEX = ("-seeds", "-revisits", "-fetch")  # steps that leave the index as it is
@@ -45,7 +45,7 @@ class LatestIndex:
 
     def _look(self) -> None:
         now = self._clock()
-        if self._index and now - self._looked < LOOKED_AFTER:
+        if self._index and now - self._looked < RELOAD_INTERVAL_S:
             return
         self._looked = now
         found = [name for name in self._crawl.names("manifests", "*.json") if not _has_no_index(name)]

@@ -50,7 +50,7 @@ FRESH = 0.05
 FRESH_DAYS = 365.0
 
 
-class Standing(NamedTuple):
+class BoostFactors(NamedTuple):
     """What each document is multiplied by, whatever is asked."""
 
     links: Floats
@@ -58,12 +58,12 @@ class Standing(NamedTuple):
     freshness: Floats
 
 
-def standing(link_ranks: Floats, spam_scores: Floats, ages: Floats) -> Standing:
+def boost_factors(link_ranks: Floats, spam_scores: Floats, ages: Floats) -> BoostFactors:
     """The standing of documents: of link ranks relative to the mean, spam scores from 0 to 1, and ages in days.
 
     What is not known of a document, NaN, neither lifts it nor pushes it down.
     """
-    return Standing(
+    return BoostFactors(
         1 + LINKS * link_ranks / (link_ranks + HALF_RANK),
         1 - SPAM * np.nan_to_num(np.clip(spam_scores, 0, 1)),
         1 + FRESH * np.nan_to_num(0.5 ** (np.maximum(ages, 0) / FRESH_DAYS)),

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...transforms.indexing.read_segment import naming, require_version
-from ...transforms.indexing.segment_files import footers
+from ...transforms.indexing.read_segment import name_file_in_errors, require_version
+from ...transforms.indexing.segment_files import embedded_footers
 from ...transforms.indexing.write_segment import DOCS
 from ...transforms.storage import filesystem
 
@@ -40,13 +40,13 @@ class Files:
         self._is_store = not filesystem.is_local(root)
         self._opened: dict[str, list[Any]] = {}
         self._lock = threading.Lock()
-        with naming(f"{folder}/{DOCS}"):
+        with name_file_in_errors(f"{folder}/{DOCS}"):
             with self._open(DOCS) as source:
                 data = _bytes(source, 0, source.seek(0, os.SEEK_END))
             with pq.ParquetFile(pa.BufferReader(data)) as file:
                 require_version(f"{folder}/{DOCS}", file.metadata)
                 self.docs = file.read()
-                self._footers = footers(file.metadata)
+                self._footers = embedded_footers(file.metadata)
         self._ranges = {name: _key_ranges(footer) for name, footer in self._footers.items()}
 
     def rows(self, name: str) -> list[int]:
@@ -58,7 +58,7 @@ class Files:
         """Some neighbouring columns of row groups, in the order of the groups."""
         footer = self._footers[name]
         spans = list(_joined(_span(footer.row_group(group), columns) for group in sorted(groups)))
-        with naming(f"{self._folder}/{name}"):
+        with name_file_in_errors(f"{self._folder}/{name}"):
             # Only a store is worth threads: it takes as long for all as for one.
             fetch = _REQUESTS.map if self._is_store and len(spans) > 1 else map
             parts = list(fetch(lambda span: self._part(name, span), spans))

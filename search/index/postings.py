@@ -20,7 +20,7 @@ _FORMS_COLUMNS = ("class", "language", "forms")
 Unit = str | tuple[str, ...]
 """What documents are asked for: a word in any of its forms, or a phrase of exact forms in a row."""
 
-CACHED_WORDS = 1_000
+MAX_CACHED_WORDS = 1_000
 """Words whose forms are kept at hand."""
 
 
@@ -58,7 +58,7 @@ class Terms:
 
     def __init__(self, files: Files, fields: Sequence[str], languages: Languages) -> None:
         self._files, self._fields, self._languages = files, fields, languages
-        self._forms: Cache[str, dict[str, list[int]]] = Cache(self._read_forms, CACHED_WORDS)
+        self._forms: Cache[str, dict[str, list[int]]] = Cache(self._read_forms, MAX_CACHED_WORDS)
 
     def words(self, words: Collection[str]) -> dict[str, Postings]:
         """The documents that have words in any of the forms that these have in the language of the document."""

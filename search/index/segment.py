@@ -17,10 +17,10 @@ from .cache import Cache
 from .parquet_files import Files
 from .postings import Ints, Languages, Postings, Terms, Unit, in_a_row
 
-SHOWN = 8 << 20
+MAX_CACHED_CHARACTERS = 8 << 20
 """Characters of texts of a segment that are kept at hand."""
 
-SAID = ("host", "language", "media_type", "noarchive", "round", "fetched_at", "published_at")
+HIT_FACTS = ("host", "language", "media_type", "noarchive", "round", "fetched_at", "published_at")
 """The facts that are told of a hit."""
 
 _SHOWN_COLUMNS = ("title", "description", "text")
@@ -55,7 +55,7 @@ class Segment:
         """When each document was published, as it says, or else fetched."""
         self.spam_scores = self.facts["spam_score"].to_numpy()
         self._distinct = functools.lru_cache(self._distinct_values)
-        self._shown: Cache[int, dict[str, Any]] = Cache(self._read_shown, SHOWN, _characters)
+        self._shown: Cache[int, dict[str, Any]] = Cache(self._read_shown, MAX_CACHED_CHARACTERS, _characters)
 
     @property
     def documents(self) -> int:
@@ -86,7 +86,7 @@ class Segment:
 
     def facts_of(self, doc: int) -> dict[str, Any]:
         """What a hit says of a document besides its texts: the facts of SAID."""
-        return {name: self.facts[name][doc].as_py() for name in SAID}
+        return {name: self.facts[name][doc].as_py() for name in HIT_FACTS}
 
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
         """Whether each document has a value of a fact that is wanted; what is not known is ""."""

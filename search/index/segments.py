@@ -12,7 +12,7 @@ from .cache import Cache
 from .postings import Ints, Postings, Unit, unite
 from .segment import Segment
 
-CACHED = 4_000_000
+MAX_CACHED_POSTINGS = 4_000_000
 """Postings of words and phrases that are kept at hand, decoded and scored: 40 bytes each."""
 
 _ENTRY = 64  # what an entry weighs besides: of words that nobody has, there is no end
@@ -20,7 +20,7 @@ _ENTRY = 64  # what an entry weighs besides: of words that nobody has, there is 
 TOP = 100
 """The best documents of a word or phrase that are known without a search."""
 
-_QUESTIONS = ThreadPoolExecutor(64, "question")
+_LOOKUPS = ThreadPoolExecutor(64, "question")
 """For what is asked of several segments at the same time."""
 
 Mask = npt.NDArray[np.bool_]
@@ -48,10 +48,12 @@ class Corpus:
         lengths = {name: _joined([s.lengths[name] for s in segments], np.int32) for name in bm25f.WEIGHTS}
         averages = {name: int(part[self.current].sum()) / max(1, self.documents) for name, part in lengths.items()}
         self._factors = bm25f.field_factors(lengths, averages)
-        self.standing = _standing(segments, current)
+        self.standing = _boost_factors(segments, current)
         self.boosts = np.prod(self.standing, axis=0)
         self.dates = _joined([s.dates for s in segments], "datetime64[us]")
-        self._scored: Cache[Unit, Scored] = Cache(self._read, CACHED, lambda found: len(found.scores) + _ENTRY)
+        self._scored: Cache[Unit, Scored] = Cache(
+            self._read, MAX_CACHED_POSTINGS, lambda found: len(found.scores) + _ENTRY
+        )
 
     def place(self, doc: int) -> tuple[Segment, int]:
         """The segment that a document lies in, and its number there."""
@@ -102,20 +104,20 @@ class Corpus:
         return Scored(postings, scores, postings.docs[top])
 
 
-def _standing(segments: Sequence[Segment], current: Sequence[Mask]) -> bm25f.Standing:
+def _boost_factors(segments: Sequence[Segment], current: Sequence[Mask]) -> bm25f.BoostFactors:
     """The standing of the documents; the newest visit is the present, so that answers do not age."""
     visits = _joined([s.fetched[mask] for s, mask in zip(segments, current, strict=True)], "datetime64[us]")
     now = np.fmax.reduce(visits, initial=np.datetime64("NaT"))
     parts = [
-        bm25f.standing(s.link_ranks, s.spam_scores, (now - s.published) / np.timedelta64(1, "D")) for s in segments
+        bm25f.boost_factors(s.link_ranks, s.spam_scores, (now - s.published) / np.timedelta64(1, "D")) for s in segments
     ]
-    factors = range(len(bm25f.Standing._fields))
-    return bm25f.Standing(*(_joined([part[factor] for part in parts], np.float64) for factor in factors))
+    factors = range(len(bm25f.BoostFactors._fields))
+    return bm25f.BoostFactors(*(_joined([part[factor] for part in parts], np.float64) for factor in factors))
 
 
 def _together(call: Callable[..., Value], *arguments: Sequence[Any]) -> list[Value]:
     """What calls give that may run at the same time."""
-    return list((_QUESTIONS.map if len(arguments[0]) > 1 else map)(call, *arguments))
+    return list((_LOOKUPS.map if len(arguments[0]) > 1 else map)(call, *arguments))
 
 
 def _joined(parts: Sequence[npt.NDArray], type_: npt.DTypeLike) -> npt.NDArray:

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extract
 
-LEAST = 4
+MIN_LENGTH = 4
 """Characters of a word that help is given for."""
 
 
@@ -31,7 +31,7 @@ class Dictionary:
         >>> words.suggest("serach"), words.suggest("research")
         ('search', 'search')
         """
-        if len(word) < LEAST:
+        if len(word) < MIN_LENGTH:
             return None
         found = extract(word, self._words, scorer=OSA.distance, score_cutoff=1 + (len(word) >= 8), limit=None)
         if not found:

@@ -11,7 +11,7 @@ from ...transforms.indexing.analysis import CJK
 WIDTH = 220
 """Characters of a snippet, about; CJK characters are twice as wide, and count so."""
 
-SCANNED = 50_000
+MAX_SCANNED_CHARACTERS = 50_000
 """Characters of a text that are looked through."""
 
 Snippet = tuple[tuple[str, bool], ...]
@@ -37,7 +37,7 @@ def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
     >>> snippet("Nothing here. A crawler is polite.", {"polite": "polite", "crawler": "crawl"})
     (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
     """
-    text = text[:SCANNED].strip()
+    text = text[:MAX_SCANNED_CHARACTERS].strip()
     matches = _matches(_folded(text), forms)
     if _CJK.match(text) or any(_CJK.match(form) for form in forms):
         width //= 2

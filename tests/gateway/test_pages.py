@@ -8,7 +8,7 @@ import pytest
 from protego import Protego
 
 from beamtrawl.search.gateway.app import MAX_QUERY, MAX_TEXT, create_app
-from beamtrawl.search.gateway.limits import MAX_FORM
+from beamtrawl.search.gateway.limits import MAX_FORM_BYTES
 from tests.support.corpus import indexed
 
 EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
@@ -154,7 +154,7 @@ def test_the_api_refuses_what_makes_no_sense(client, asked, message):
         ("GET", "/?q=a&page=x", None, 400),
         ("GET", "/?q=a&page=1001", None, 400),
         ("GET", "/?q=" + "a" * (MAX_QUERY + 1), None, 400),
-        ("POST", "/", {"q": "a" * MAX_FORM}, 413),
+        ("POST", "/", {"q": "a" * MAX_FORM_BYTES}, 413),
         ("DELETE", "/", None, 405),
         ("POST", "/api/search", {"q": "a"}, 405),
         ("GET", "/missing", None, 404),

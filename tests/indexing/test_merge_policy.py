@@ -6,13 +6,21 @@ from hypothesis import strategies as st
 
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.live_segments import live_index
-from beamtrawl.transforms.indexing.merge_policy import FAN_IN, MOST, SMALL, Sized, everything, full_tiers, merge_group
+from beamtrawl.transforms.indexing.merge_policy import (
+    FAN_IN,
+    MAX_DOCUMENTS,
+    SMALL_DOCUMENTS,
+    Sized,
+    everything,
+    full_tiers,
+    merge_group,
+)
 from beamtrawl.transforms.settings import Settings, render
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import commit
 
-FEW, TIER, FULL = [Sized(100, 100)], [Sized(SMALL, SMALL)], [Sized(MOST, MOST)]
+FEW, TIER, FULL = [Sized(100, 100)], [Sized(SMALL_DOCUMENTS, SMALL_DOCUMENTS)], [Sized(MAX_DOCUMENTS, MAX_DOCUMENTS)]
 # segments, groups that are merged
 TIERS = {
     "none": ([], []),
@@ -23,11 +31,14 @@ TIERS = {
     "of any sizes in it": ([Sized(n, n) for n in range(1, 11)], [range(10)]),
     "of two tiers": (FEW * 9 + TIER * 9, []),
     "the larger of them": (FEW * 9 + TIER * FAN_IN, [range(9, 9 + FAN_IN)]),
-    "as many as fit": ([Sized(MOST // 4, MOST // 4)] * FAN_IN, [range(4), range(4, 8), range(8, 10)][:1]),
+    "as many as fit": (
+        [Sized(MAX_DOCUMENTS // 4, MAX_DOCUMENTS // 4)] * FAN_IN,
+        [range(4), range(4, 8), range(8, 10)][:1],
+    ),
     "full ones never": (FULL * 3 * FAN_IN, []),
     "half dead": ([*FEW, Sized(100, 50), *FEW], []),
     "more than half dead": ([*FEW, Sized(100, 49), *FEW], [[1]]),
-    "all dead, and full": ([Sized(MOST, 0)], [[0]]),
+    "all dead, and full": ([Sized(MAX_DOCUMENTS, 0)], [[0]]),
     "dead ones in a full tier": ([Sized(100, 1)] * FAN_IN, [range(FAN_IN)]),
 }
 
@@ -37,7 +48,9 @@ def test_which_segments_are_merged_by_themselves(segments, groups):
     assert full_tiers(segments) == [list(group) for group in groups]
 
 
-SIZES = st.lists(st.integers(0, MOST).flatmap(lambda n: st.builds(Sized, st.just(n), st.integers(0, n))), max_size=30)
+SIZES = st.lists(
+    st.integers(0, MAX_DOCUMENTS).flatmap(lambda n: st.builds(Sized, st.just(n), st.integers(0, n))), max_size=30
+)
 
 
 @given(SIZES)
@@ -47,7 +60,7 @@ def test_merging_everything_leaves_nothing_to_merge(segments):
     left = [segment for number, segment in enumerate(segments) if number not in merged]
     made = [sum(segments[number].alive for number in group) for group in groups]
     assert sum(made) + sum(s.alive for s in left) == sum(s.alive for s in segments)
-    assert all(size <= MOST for size in made)
+    assert all(size <= MAX_DOCUMENTS for size in made)
     assert len(merged) == sum(map(len, groups))
     assert everything([*left, *(Sized(size, size) for size in made)]) == []
 
@@ -62,7 +75,7 @@ def test_merging_full_tiers_keeps_segments_few(rounds):
             merged = {number for group in groups for number in group}
             made = [sum(segments[number].alive for number in group) for group in groups]
             segments = [s for n, s in enumerate(segments) if n not in merged] + [Sized(n, n) for n in made]
-    full = sum(rounds) / (MOST / 2)
+    full = sum(rounds) / (MAX_DOCUMENTS / 2)
     assert len(segments) < 2 * FAN_IN + full
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.indexing import write_segment
 from beamtrawl.transforms.indexing.analysis import tokens, word_class
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
-from beamtrawl.transforms.indexing.segment_files import footers
+from beamtrawl.transforms.indexing.segment_files import embedded_footers
 from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, terms_by_language
 from beamtrawl.transforms.indexing.write_segment import (
     DOCS,
@@ -151,7 +151,7 @@ def test_numbers_are_split_into_byte_streams(large):
 
 
 def test_the_docs_carry_the_footers_of_the_other_files(large):
-    carried = footers(read(large, DOCS).metadata)
+    carried = embedded_footers(read(large, DOCS).metadata)
     assert set(carried) == {POSTINGS, FORMS, DOCSTORE}
     for name, footer in carried.items():
         assert footer.equals(read(large, name).metadata)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from beamtrawl.search.searcher import Index
-from beamtrawl.transforms.indexing.tombstones import alive, bury, withdrawn
+from beamtrawl.transforms.indexing.tombstones import alive, removals_of_visits, tombstone_rows
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from beamtrawl.transforms.storage.exchange import FACTS
@@ -45,16 +45,16 @@ VISITS = {
 @pytest.mark.parametrize(("outcome", "more", "reason"), VISITS.values(), ids=VISITS)
 def test_what_a_visit_means_for_older_versions(outcome: Outcome, more: dict, reason: str | None) -> None:
     facts = pa.Table.from_pylist([{"url_key": key(1), "outcome": outcome.value} | more], schema=FACTS)
-    assert withdrawn(facts).to_pylist() == ([{"url_key": key(1), "reason": reason}] if reason else [])
+    assert removals_of_visits(facts).to_pylist() == ([{"url_key": key(1), "reason": reason}] if reason else [])
 
 
 def test_every_outcome_has_been_thought_of() -> None:
     assert {outcome for outcome, _, _ in VISITS.values()} == set(Outcome) - {Outcome.DENIED_META}
 
 
-def test_only_what_had_content_is_buried_and_once() -> None:
-    fates = [(key(3), "gone"), (key(1), "denied_meta"), (key(2), "gone"), (key(1), "duplicate")]
-    assert bury(fates, [key(1), key(3), key(3), key(4)], 7) == [
+def test_only_pages_that_had_content_get_a_tombstone_and_each_one() -> None:
+    removals = [(key(3), "gone"), (key(1), "denied_meta"), (key(2), "gone"), (key(1), "duplicate")]
+    assert tombstone_rows(removals, [key(1), key(3), key(3), key(4)], 7) == [
         {"url_key": key(1), "round": 7, "reason": "denied_meta"},
         {"url_key": key(3), "round": 7, "reason": "gone"},
     ]

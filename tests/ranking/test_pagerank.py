@@ -66,7 +66,7 @@ def test_centrality_is_of_all_nodes_of_a_larger_graph():
 
 
 def test_centrality_of_a_very_large_graph_is_estimated():
-    nodes = 3 * pagerank_module.EXACT
+    nodes = 3 * pagerank_module.MAX_EXACT_NODES
     star = [(n, 0) for n in range(1, nodes)]
     assert harmonic_centrality(*graph(star, nodes))[0] == pytest.approx(nodes, rel=0.01)
 

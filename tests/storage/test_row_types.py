@@ -9,11 +9,13 @@ from beamtrawl.transforms.storage.schemas import (
     DOCUMENTS,
     HOSTS,
     ROBOTS,
+    TOMBSTONES,
     VISITS,
     AlertRow,
     DocumentRow,
     HostRow,
     RobotsRow,
+    TombstoneRow,
     VisitRow,
 )
 
@@ -25,6 +27,7 @@ ROWS = [
     (DocumentRow, DOCUMENTS),
     (AlertRow, ALERTS),
     (CandidateRow, CANDIDATES),
+    (TombstoneRow, TOMBSTONES),
 ]
 
 

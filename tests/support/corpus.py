@@ -38,9 +38,9 @@ def commit(crawl, round_, *segments, gone=(), korean_morphemes=False):
         if any("anchors" in row or "link_rank" in row for row in rows):
             links[folder] = links_folder(folder, "test")
             _add_links(crawl.root, folder, links[folder], {row["url"]: row for row in rows})
-    fates = {row["url"]: "replaced" for rows in segments for row in rows} | dict.fromkeys(gone, "gone")
+    removals = {row["url"]: "replaced" for rows in segments for row in rows} | dict.fromkeys(gone, "gone")
     writer = TableWriter(crawl.root, "tombstones", round_)
-    writer.write_rows([{"url_key": url_key(url), "round": round_, "reason": why} for url, why in fates.items()])
+    writer.write_rows([{"url_key": url_key(url), "round": round_, "reason": why} for url, why in removals.items()])
     files = tuple(filter(None, [writer.close()]))
     crawl.commit(Manifest("update", round_, "", files, {}, (), "", "", tuple(folders), links))
 

@@ -11,7 +11,7 @@ from .. import urls
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import DUPLICATES
 from ..duplicates.near_rows import mark_near_duplicates, near_rows
-from ..indexing.tombstones import FATES, REPLACED
+from ..indexing.tombstones import REMOVALS, REPLACED
 from ..indexing.write_segment import write_segment
 from ..outcomes import Outcome
 from ..parsing import rel_canonical
@@ -166,9 +166,9 @@ class _FinishFn(beam.DoFn):
         ):
             if file := self._write(name, rows):
                 yield beam.pvalue.TaggedOutput("files", file)
-        fates = fates_of(pages)
-        yield from (beam.pvalue.TaggedOutput("fates", b) for b in split(fates, "url_key", self._partitions))
-        if segment := self._index(pages, fates, number):
+        removals = removals_of_pages(pages)
+        yield from (beam.pvalue.TaggedOutput("removals", b) for b in split(removals, "url_key", self._partitions))
+        if segment := self._index(pages, removals, number):
             yield beam.pvalue.TaggedOutput("files", segment)
         yield from (beam.pvalue.TaggedOutput("rejections", part) for part in rejections_of(links))
         yield from split(candidates_of(links), "url_key", self._partitions)
@@ -180,8 +180,8 @@ class _FinishFn(beam.DoFn):
             writer.write(part, _counts(part) if table == "documents" else None)
         return writer.close()
 
-    def _index(self, pages: pa.Table, fates: pa.Table, number: int) -> TableFile | None:
-        indexed = fates.filter(pc.equal(fates["reason"], REPLACED))["url_key"]
+    def _index(self, pages: pa.Table, removals: pa.Table, number: int) -> TableFile | None:
+        indexed = removals.filter(pc.equal(removals["reason"], REPLACED))["url_key"]
         is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
         documents = conform(pages.filter(is_indexed), DOCUMENTS)
         if not documents.num_rows:
@@ -191,8 +191,8 @@ class _FinishFn(beam.DoFn):
         return TableFile("index", folder, documents.num_rows, 0, {})
 
 
-def fates_of(pages: pa.Table) -> pa.Table:
-    """FATES of the documents: older versions are REPLACED where the new one is indexed; else why it is not."""
+def removals_of_pages(pages: pa.Table) -> pa.Table:
+    """REMOVALS of the documents: older versions are REPLACED where the new one is indexed; else why it is not."""
     pages = pages.filter(pages["is_document"])
     reason = pc.case_when(
         pc.make_struct(
@@ -204,7 +204,7 @@ def fates_of(pages: pa.Table) -> pa.Table:
         *map(pa.scalar, ("duplicate", "near_duplicate", SOFT_404, Outcome.DENIED_META.value)),
         pa.scalar(REPLACED),
     )
-    return pa.Table.from_arrays([pages["url_key"], reason], schema=FATES)
+    return pa.Table.from_arrays([pages["url_key"], reason], schema=REMOVALS)
 
 
 def _has_reason(pages: pa.Table, reason: str) -> pa.Array:
@@ -227,7 +227,7 @@ class Finished(NamedTuple):
 
     candidates: "beam.PCollection[Batch]"  # CANDIDATES, by partition of url_key
     rejections: "beam.PCollection"  # ((reason, host), (count, samples))
-    fates: "beam.PCollection[Batch]"  # FATES of the documents, by partition of url_key
+    removals: "beam.PCollection[Batch]"  # REMOVALS of the documents, by partition of url_key
     files: "beam.PCollection"
 
 
@@ -251,6 +251,6 @@ class FinishPages(beam.PTransform):
             sides
             | "WithDuplicates" >> beam.CoGroupByKey()
             | "Finish"
-            >> beam.ParDo(self._fn, self._dead).with_outputs("rejections", "fates", "files", main="candidates")
+            >> beam.ParDo(self._fn, self._dead).with_outputs("rejections", "removals", "files", main="candidates")
         )
-        return Finished(finished.candidates, finished.rejections, finished.fates, finished.files)
+        return Finished(finished.candidates, finished.rejections, finished.removals, finished.files)

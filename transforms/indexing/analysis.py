@@ -1,12 +1,11 @@
-"""Text to index terms. Documents and queries go through the same function, or they would not meet.
+"""Text analysis: text to index terms, with the same function for documents and queries.
 
 A word is a run of letters, digits and marks of any script, in its NFKC and case-folded form. Chinese and Japanese
-do not part words with spaces, and Korean glues endings to them, so their runs become overlapping pairs of
-characters: the usual bigrams, which need no dictionary. What is written in one piece and holds several words
-(foo_bar, node.js, 3.11) is indexed by its parts, side by side; a query asks for the parts and, as a phrase, for
-the whole.
+do not separate words by spaces, and Korean attaches endings to them, so runs of these scripts become overlapping
+bigrams of characters, which need no dictionary. A token that holds several words (foo_bar, node.js, 3.11) is indexed
+as its parts at consecutive positions; a query searches for the parts and, as a phrase, for the whole.
 
-Terms are exact forms. `word_class` says which of them are one word in a language.
+Terms are exact forms. `word_class` maps the forms of one word in a language to a common key.
 """
 
 import itertools
@@ -17,7 +16,7 @@ from collections.abc import Sequence
 import Stemmer
 
 MAX_TERM_LENGTH = 64
-"""Characters of a longer word that count; the rest of it is neither indexed nor asked for."""
+"""Characters of a term; the rest of a longer word is neither indexed nor searched."""
 
 CJK = (
     "\u1100-\u11ff\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u312f\u3131-\u318f\u31a0-\u31bf"
@@ -33,9 +32,9 @@ STOP_WORDS = frozenset(
     when where which who why will with would you your
     """.split()  # noqa: SIM905
 )
-"""English words that say nothing about a page, and drop out of queries that have others.
+"""English function words, which are dropped from queries that have other words.
 
-Some are what is left of words like don't, it's and we'll.
+Some are fragments of contractions: don't, it's, we'll.
 """
 
 STEMMERS = {
@@ -48,48 +47,48 @@ STEMMERS = {
 }
 """The Snowball algorithm of each language that has one, by ISO 639-1 code."""
 
-# Where an accent is left out as often as not. In other scripts, marks make other words.
+# Scripts in which accents are often omitted. In other scripts, marks distinguish words.
 _ACCENTED = re.compile("([a-zα-ωе])[\u0300-\u036f]+")
 _MAY_BE_ACCENTED = re.compile("[\u00c0-\u03ff\u0450-\u045f\u1e00-\u1fff]")
 _BARE = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ı": "i"})
 
-# \w leaves out the combining marks that Hindi, Thai or Arabic words are full of. Those beyond the basic plane
-# would make all matching four times slower: they part words, in documents and in queries alike.
+# \w excludes combining marks, which Hindi, Thai and Arabic words need. Marks beyond the basic plane separate words, in
+# documents and in queries: including them makes all matching four times slower.
 _MARKS = "".join(re.escape(c) for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M")
-# C++, C# and .NET, which would otherwise drown in all that is called C or net.
+# C++, C# and .NET, which would otherwise be indexed as c and net.
 _SPECIAL = r"[cfg](?:\+\+|#)|(?<!\w)\.net(?!\w)"
 _RUN = re.compile(rf"([{CJK}]+)|({_SPECIAL}|[^\W_{CJK}](?:[^\W_{CJK}]|[{_MARKS}])*)")
-# The same, looking for the characters that are no letters: four times faster.
+# The same, anchored at the characters that are no letters: four times faster.
 _OF_SPECIAL = re.compile(
     rb"\+\+(?<=[cfg]..)(?<![a-z0-9]...)|#(?<=[cfg].)(?<![a-z0-9]..)|\.net(?!\w)(?<!\w....)", re.IGNORECASE | re.DOTALL
 )
-_PARTING = bytes(b if b > 127 or chr(b).isalnum() else ord(" ") for b in bytes(range(256)).lower())
+_SEPARATING = bytes(b if b > 127 or chr(b).isalnum() else ord(" ") for b in bytes(range(256)).lower())
 
 
 def tokens(text: str) -> list[str]:
-    """The terms of a text in their order, as documents and queries share them.
+    """The terms of a text, in order.
 
     >>> tokens("Node.js’s foo_bar in C++: ＦＵＬＬ text, 全文検索")
     ['node', 'js', 's', 'foo', 'bar', 'in', 'c++', 'full', 'text', '全文', '文検', '検索']
     """
-    pieces = parted(text.encode(errors="surrogatepass")).decode(errors="surrogatepass").split()
+    pieces = separate_words(text.encode(errors="surrogatepass")).decode(errors="surrogatepass").split()
     return [term for piece in pieces for term in terms_of_piece(piece)]
 
 
-def parted(text: bytes) -> bytes:
-    """A text in UTF-8, lower-cased and with spaces between words as far as ASCII tells; it keeps its length.
+def separate_words(text: bytes) -> bytes:
+    """A text in UTF-8 with ASCII letters lower-cased and other ASCII characters replaced by spaces; the length stays.
 
-    What stands between two spaces are pieces, of one term each if they are ASCII, but for C++ and its like. So most of
-    a text needs nothing that goes by character, and the others only once for each different piece.
+    The pieces between spaces are one term each if they are ASCII. Only the other pieces need work by character
+    (`terms_of_piece`), once for each distinct piece.
     """
-    pieces = bytearray(text.translate(_PARTING))
+    pieces = bytearray(text.translate(_SEPARATING))
     for found in _OF_SPECIAL.finditer(text):
         pieces[found.start() : found.end()] = found[0].lower()
     return bytes(pieces)
 
 
 def terms_of_piece(piece: str) -> list[str]:
-    """The terms of a piece of a `parted` text."""
+    """The terms of one piece of a text from `separate_words`."""
     if piece.isascii() and piece.isalnum():
         return [piece[:MAX_TERM_LENGTH]]
     folded = unicodedata.normalize("NFKC", piece).casefold()
@@ -106,7 +105,7 @@ def terms_of_piece(piece: str) -> list[str]:
 
 
 def word_class(term: str, language: str) -> str:
-    """What the forms of a word have in common in a language (a key of STEMMERS, or ""): its stem without accents.
+    """The key that all forms of a word share in a language (a key of STEMMERS, or ""): the stem without accents.
 
     >>> [word_class(term, "en") for term in ("connection", "connected", "naïve")]
     ['connect', 'connect', 'naiv']
@@ -116,7 +115,7 @@ def word_class(term: str, language: str) -> str:
 
 def word_classes(terms: Sequence[str], language: str) -> list[str]:
     """`word_class` of each term."""
-    # Stemmers are not for several threads at once, and cheap to make.
+    # A stemmer is not thread-safe, and cheap to make.
     stems = Stemmer.Stemmer(STEMMERS[language]).stemWords(terms) if language in STEMMERS else terms
     return [_without_accents(stem) if _MAY_BE_ACCENTED.search(stem) else stem for stem in stems]
 

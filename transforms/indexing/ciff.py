@@ -1,9 +1,9 @@
-"""The messages of a CIFF file, the Common Index File Format, in which search engines hand indexes to each other.
+"""Encodes the messages of a CIFF file, the Common Index File Format for exchange of indexes between search engines.
 
 J. Lin and others, "Supporting Interoperability Between Open-Source Search Engines with the Common Index File Format",
-2020, and the messages in protobuf's language at github.com/osirrc/ciff. A file is a Header, as many PostingsLists as it
-says, sorted by term, and as many DocRecords. Three messages of numbers and strings need no generated code: this is
-their wire format (protobuf.dev/programming-guides/encoding), in which fields that are 0 or "" are left out.
+2020, and the protobuf definition at github.com/osirrc/ciff. A file is a Header, the PostingsLists that it counts,
+sorted by term, and the DocRecords that it counts. Three messages of numbers and strings need no generated code: this
+module writes the wire format (protobuf.dev/programming-guides/encoding), which omits fields that are 0 or "".
 """
 
 import functools
@@ -15,7 +15,7 @@ VERSION = 1
 
 
 class Header(NamedTuple):
-    """What a file holds, which here is the whole index: the totals are those of the file."""
+    """The counts of a file. It holds the whole index, so the totals of the collection are those of the file."""
 
     postings_lists: int
     documents: int
@@ -24,7 +24,7 @@ class Header(NamedTuple):
 
 
 def header(found: Header) -> bytes:
-    """The message that a file begins with."""
+    """The first message of a file."""
     counts = (VERSION, found.postings_lists, found.documents, found.postings_lists, found.documents, found.tokens)
     fields = [_number(tag, value) for tag, value in enumerate(counts, 1)]
     average = found.tokens / max(1, found.documents)
@@ -33,13 +33,13 @@ def header(found: Header) -> bytes:
 
 
 def postings_list(term: str, gaps: Sequence[int], frequencies: Sequence[int]) -> bytes:
-    """The documents of a term, as the differences of their rising numbers (the first as it is), and how often each."""
+    """The message of a term: gaps between ascending document numbers (the first number as it is), and frequencies."""
     fields = [_text(1, term), _number(2, len(gaps)), _number(3, sum(frequencies))]
     return _delimited([*fields, *map(_posting, gaps, frequencies)])
 
 
 def doc_record(number: int, name: str, length: int) -> bytes:
-    """A document: its number in the postings, what it is called outside, and how many tokens it has."""
+    """The message of a document: its number in the postings, its external name, and its length in tokens."""
     return _delimited([_number(1, number), _text(2, name), _number(3, length)])
 
 
@@ -64,7 +64,7 @@ def _delimited(fields: Iterable[bytes]) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """A number of at least 0 in groups of seven bits, the lowest first; all but the last have the eighth bit set.
+    """A non-negative number in groups of seven bits, lowest first; all bytes but the last have the eighth bit set.
 
     >>> _varint(300).hex()
     'ac02'

@@ -1,7 +1,4 @@
-"""Turn the words of documents into an inverted index, in numpy.
-
-Nothing here knows files or Parquet: `invert` is a function from texts to arrays.
-"""
+"""Inverts documents into an index in memory, in numpy: a pure function from texts to arrays."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -13,31 +10,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..storage.list_offsets import Longs, offsets, ranges
-from .analysis import MAX_TERM_LENGTH, parted, terms_of_piece
+from .analysis import MAX_TERM_LENGTH, separate_words, terms_of_piece
 
 PHRASE_FIELDS = ("title", "body")
-"""The fields that phrases are looked for in: the index keeps where their terms stand."""
+"""The fields that phrases match in: the index keeps the positions of their terms."""
 
 OWN_FIELDS = (*PHRASE_FIELDS, "headings", "url")
-"""The parts of a document that are told apart in ranking, in the order in which its tokens are counted."""
+"""The fields of a document that ranking distinguishes, in the order in which its tokens are numbered."""
 
 FIELDS = (*OWN_FIELDS, "anchors")
-"""Those, and what links to the document say of it, which the link graph adds later (`index_links`)."""
+"""OWN_FIELDS, and the anchors of links to the document, which the `rank` step adds later (`link_folders`)."""
 
 Ints = npt.NDArray[np.int32]
 
 
 class Inverted(NamedTuple):
-    """An inverted index of N documents and T terms; a posting is a pair of a term and a document that has it.
+    """An inverted index of N documents and T terms; a posting is a pair of a term and a document that contains it.
 
-    The postings of term t are `docs[starts[t]:starts[t + 1]]`, rising; `frequencies` lie parallel to `docs`.
+    The postings of term t are `docs[starts[t]:starts[t + 1]]`, ascending; `frequencies` are parallel to `docs`.
     The positions of term t are `positions[position_starts[t]:position_starts[t + 1]]`: those in its first
-    document, rising, then those in its second; a posting has as many as its frequencies in PHRASE_FIELDS sum
-    up to. Positions count through a document's fields, and one is left free between two fields, so that no
-    phrase spans them.
+    document, ascending, then those in its second; a posting has as many positions as the sum of its frequencies
+    in PHRASE_FIELDS. Positions run through the fields of a document with a gap of one between two fields, so that
+    no phrase spans them.
     """
 
-    terms: list[str]  # sorted by code point, which is the order of their UTF-8 bytes too
+    terms: list[str]  # sorted by code point, which is also the order of their UTF-8 bytes
     starts: Longs  # T + 1
     docs: Ints  # one a posting
     frequencies: dict[str, Ints]  # by field
@@ -47,22 +44,24 @@ class Inverted(NamedTuple):
 
 
 def invert(
-    texts: Mapping[str, Sequence[str]], further: Mapping[str, Sequence[Sequence[str]]] | None = None
+    texts: Mapping[str, Sequence[str]], extra_terms: Mapping[str, Sequence[Sequence[str]]] | None = None
 ) -> Inverted:
-    """Invert documents that are given by field: `texts["title"][3]` is document 3's title. PHRASE_FIELDS come first.
+    """The inverted index of documents given by field: `texts["title"][3]` is document 3's title. PHRASE_FIELDS first.
 
-    `further["title"][3]` are terms that follow those of the title.
+    `extra_terms["title"][3]` are appended to the terms of that title.
 
-    At its heart is one sort: every token has an address (its document, field and place in one number), and
-    the sorted pairs of term and address are the index. Takes about 50 bytes of memory a token.
+    The index is one sort: every token has an address (its document, field and place in one number), and the sorted
+    pairs of term and address are the index. Takes about 50 bytes of memory a token.
     """
     fields = list(texts)
     # Addresses run through the documents, and in each through its fields: span = document * fields + field.
-    terms, stream, lengths = _stream([text for document in zip(*texts.values(), strict=True) for text in document])
-    if further:
+    terms, stream, lengths = _token_stream(
+        [text for document in zip(*texts.values(), strict=True) for text in document]
+    )
+    if extra_terms:
         none: Sequence[Sequence[str]] = [()] * (len(lengths) // len(fields))
-        by_document = zip(*(further.get(field, none) for field in fields), strict=True)
-        terms, stream, lengths = _followed(terms, stream, lengths, list(itertools.chain.from_iterable(by_document)))
+        by_document = zip(*(extra_terms.get(field, none) for field in fields), strict=True)
+        terms, stream, lengths = _append_terms(terms, stream, lengths, list(itertools.chain.from_iterable(by_document)))
     spans = lengths + 1
     span_starts = np.cumsum(spans) - spans
     keys = stream << 32 | ranges(span_starts, lengths)
@@ -96,15 +95,15 @@ def invert(
     )
 
 
-def _stream(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
-    """The different terms of the texts, sorted; all terms in their order, as numbers of these; and how many a text has.
+def _token_stream(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
+    """The distinct terms of the texts, sorted; all tokens in order, as numbers of these terms; tokens of each text.
 
-    As `analysis.tokens` would find them, but Arrow parts all texts at once, and what remains to be looked at in Python
-    is looked at once, however often it is there.
+    The same terms as `analysis.tokens` gives, but Arrow splits all texts at once, and Python sees each distinct
+    non-ASCII piece once.
     """
     together = pa.array([f"{text}\n" for text in texts], pa.large_string())
     _, ends, data = together.buffers()
-    as_pieces = pa.py_buffer(parted(data.to_pybytes() if data else b""))
+    as_pieces = pa.py_buffer(separate_words(data.to_pybytes() if data else b""))
     lists = pc.ascii_split_whitespace(pa.LargeStringArray.from_buffers(len(texts), ends, as_pieces))
     encoded = lists.flatten().dictionary_encode()
     pieces, piece_of = encoded.dictionary, encoded.indices.to_numpy()
@@ -129,12 +128,12 @@ def _stream(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
     return terms, numbers[ranges(starts[piece_of], counts[piece_of])], np.diff(before[lists.offsets.to_numpy()])
 
 
-def _followed(
-    terms: list[str], stream: Longs, lengths: Longs, further: Sequence[Sequence[str]]
+def _append_terms(
+    terms: list[str], stream: Longs, lengths: Longs, extra_terms: Sequence[Sequence[str]]
 ) -> tuple[list[str], Longs, Longs]:
-    """What `_stream` gives, if after each text came further terms."""
-    added = list(itertools.chain.from_iterable(further))
-    counts = np.array(list(map(len, further)), np.int64)
+    """The result of `_token_stream` when extra terms follow each text."""
+    added = list(itertools.chain.from_iterable(extra_terms))
+    counts = np.array(list(map(len, extra_terms)), np.int64)
     united = sorted({*terms, *added})
     numbered = pa.array(united, pa.large_string())
     old, new = (

@@ -1,11 +1,11 @@
-"""What Korean words are made of, to be found by beside the bigrams of `analysis`.
+"""Korean morphemes as additional index terms, beside the bigrams of `analysis`.
 
-Bigrams run over the seams of words: 생선 (fish) stands in 대학생선교회 (a student mission). And they hide words of one
-syllable behind their particles: 물 (water) does not stand in 물을. A dictionary knows better, kiwipiepy's, which comes
-with the extra `korean`.
+Bigrams cross morpheme boundaries: 생선 (fish) is a bigram of 대학생선교회 (a student mission). And a word of one
+syllable with a particle has no bigram of its own: 물 (water) is none of 물을. The dictionary of kiwipiepy, which comes
+with the extra `korean`, solves both.
 
-A word is taken apart by itself and not in its sentence, so that a document and a query come to the same morphemes, and
-a word that was met before costs nothing. Takes half a gigabyte of memory, and about 0.1 ms for a new word.
+Each word is analysed alone, not in its sentence, so that a document and a query give the same morphemes, and results
+are cached by word. Takes half a gigabyte of memory, and about 0.1 ms for a new word.
 """
 
 import functools
@@ -16,25 +16,25 @@ import unicodedata
 from typing import Any
 
 PREFIX = "ko:"
-"""What the terms of morphemes begin with, and others cannot: 검색 is a bigram, ko:검색 a noun."""
+"""The prefix of morpheme terms, which no other term has: 검색 is a bigram, ko:검색 a noun."""
 
 ANALYSED = PREFIX
-"""The term of every document whose words were taken apart: an index says by it that it knows morphemes."""
+"""The term of every document with morphemes: an index that has this term has morphemes."""
 
 HOW_TO_INSTALL = "pip install 'beamtrawl[korean]'"
 
 MAX_WORDS = 20_000
-"""Words of a text that are taken apart; bigrams find the others."""
+"""Words of a text that are analysed; the others have bigrams only."""
 
 _HANGUL = "\uac00-\ud7a3"
-_WORD = re.compile(f"[A-Za-z0-9]*[{_HANGUL}][A-Za-z0-9{_HANGUL}]*")  # what follows Latin letters is often a particle
-_LONGEST = 24  # characters of a word
-# Nouns, names, numerals, verbs, adjectives and roots. What is left out are particles, endings, affixes and their like.
-_TELLING = frozenset({"NNG", "NNP", "NR", "VV", "VA", "XR"})
+_WORD = re.compile(f"[A-Za-z0-9]*[{_HANGUL}][A-Za-z0-9{_HANGUL}]*")  # Hangul after Latin letters is often a particle
+_MAX_WORD_LENGTH = 24  # characters of a word
+# Nouns, names, numerals, verbs, adjectives and roots; not particles, endings and affixes.
+_CONTENT_TAGS = frozenset({"NNG", "NNP", "NR", "VV", "VA", "XR"})
 
 
 def is_korean(text: str) -> bool:
-    """Whether there is Hangul in a text."""
+    """Whether a text contains Hangul."""
     return _WORD.search(unicodedata.normalize("NFKC", text)) is not None
 
 
@@ -44,7 +44,7 @@ def is_available() -> bool:
 
 
 def morphemes(text: str) -> list[str]:
-    """The terms of a text's Korean morphemes that tell what it is about; of verbs and adjectives, the stems.
+    """The terms of the content morphemes of a text; of verbs and adjectives, the stems.
 
     In the order of the words, each as often as it occurs.
     """
@@ -54,9 +54,9 @@ def morphemes(text: str) -> list[str]:
 
 @functools.lru_cache(1 << 16)
 def _of_word(word: str) -> tuple[str, ...]:
-    if len(word) > _LONGEST:
+    if len(word) > _MAX_WORD_LENGTH:
         return ()
-    return tuple(PREFIX + part.form for part in _kiwi().tokenize(word) if part.tag.partition("-")[0] in _TELLING)
+    return tuple(PREFIX + part.form for part in _kiwi().tokenize(word) if part.tag.partition("-")[0] in _CONTENT_TAGS)
 
 
 @functools.cache

@@ -1,8 +1,8 @@
-"""What the link graph adds to an index segment: the anchors of the links to its documents, and their rank.
+"""Writes the link data of an index segment: the anchors of the links to its documents, and their link rank.
 
-A segment is written before most of the links to its pages are known, and never changed. So this lies in a folder of
+A segment is written before most of the links to its pages are found, and never changes. So link data has a folder of
 its own: `postings` and `forms` of the field `anchors`, and `docs` with `length_anchors` and `link_rank`, a row for each
-document of the segment, in its order. The newest folder of a segment counts.
+document of the segment, in its order. The newest folder of a segment is used.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,11 +16,11 @@ from .segment_files import write_opening
 from .write_segment import DOCS, with_lengths, write_terms
 
 MERGED = "merged"
-"""The name of what is written with a merged segment."""
+"""The name of the link folders that a merge writes."""
 
 
 def links_folder(segment: str, name: str) -> str:
-    """The folder, of those with this name, that has what links say of a segment."""
+    """The path of the link folder of a segment, under this name."""
     return segment.replace("index/", f"index/links-{name}/", 1)
 
 
@@ -31,9 +31,10 @@ def write_links(
     anchors: Sequence[Sequence[str]],
     link_ranks: npt.NDArray[np.float64],
 ) -> None:
-    """Write what links say of the documents of a segment, given in its order.
+    """Write the link data of the documents of a segment, given in its order.
 
-    `anchors` are the texts that count, each as often as it counts; `link_ranks` are relative to the mean of all pages.
+    `anchors` has the anchor texts of each document, one for each host that uses it; `link_ranks` are relative to the
+    mean of all pages.
     """
     index = invert({"anchors": ["\n".join(texts) for texts in anchors]})
     docs = with_lengths(pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
@@ -43,5 +44,5 @@ def write_links(
 def write_link_index(
     root: str, folder: str, languages: Sequence[str | None], blocks: Iterable[Inverted], docs: pa.Table
 ) -> None:
-    """The same for anchors that are inverted already, in blocks as in `write_terms`, and `docs` with their lengths."""
+    """`write_links` for anchors that are already inverted, in blocks as in `write_terms`, and `docs` with lengths."""
     write_opening(root, f"{folder}/{DOCS}", docs, write_terms(root, folder, blocks, languages))

@@ -1,4 +1,4 @@
-"""Which segments make up the index, now or as of a round, from the manifests alone."""
+"""Selects the segments that make up the index, now or as of a round, from the manifests alone."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -11,25 +11,25 @@ class LiveSegment(NamedTuple):
     """A segment that is searched."""
 
     folder: str
-    round: int  # whose step committed it: tombstones of later rounds mask its documents
-    links: str | None  # the newest folder with what links say of it
+    round: int  # of the step that committed it: tombstones of later rounds mask its documents
+    links: str | None  # the newest folder with its link data
 
 
 class LiveIndex(NamedTuple):
-    """All of them, in the order in which they were committed, and the files of tombstones that may mask them."""
+    """The segments that are searched, in commit order, and the files of tombstones that may mask their documents."""
 
     segments: list[LiveSegment]
     tombstones: list[tuple[int, TableFile]]  # each with its round
 
     def masking(self, segment: LiveSegment) -> list[TableFile]:
-        """The files of tombstones that may mask documents of a segment."""
+        """The files of tombstones of later rounds than a segment's."""
         return [file for round_, file in self.tombstones if round_ > segment.round]
 
 
 def live_index(manifests: Sequence[Manifest], as_of: int | None = None) -> LiveIndex:
     """The index as of a round, or as of now; CrawlDirError if parts of it were dropped.
 
-    Segments that were merged count for the rounds before the merge alone.
+    Segments that were merged belong to the rounds before the merge only.
     """
     segments = _segments(manifests, as_of)
     dropped = {folder for m in manifests for folder in m.index_dropped}

@@ -1,7 +1,7 @@
-"""Merge index segments: the result is what indexing their documents together would have given.
+"""Merges index segments: the result equals an index of their documents made in one piece.
 
-Nothing is analysed anew. Postings of all parts are sorted by term and new document number, as pairs in one number;
-those of documents that are left out fall away, and terms that nobody has any more with them.
+Texts are not analysed again. The postings of all parts are sorted by term and new document number, as pairs in one
+number; those of omitted documents are dropped, and so are terms without postings.
 """
 
 import bisect
@@ -28,12 +28,12 @@ class Part(NamedTuple):
     """A segment that is merged with others."""
 
     folder: str
-    links: str | None  # the folder with what links say of it
+    links: str | None  # the folder with its link data
     alive: Bools  # its documents that are kept
 
 
 def merge(parts: Sequence[Inverted], numbers: Sequence[Longs], documents: int) -> Inverted:
-    """One index of so many documents: `numbers[k][d]` is the new number of document d of part k, or -1: it is left out.
+    """One index of `documents` documents; `numbers[k][d]` is the new number of document d of part k, or -1 to omit it.
 
     The parts have the same fields.
     """
@@ -49,7 +49,7 @@ def merge(parts: Sequence[Inverted], numbers: Sequence[Longs], documents: int) -
         firsts.append((begin + np.cumsum(count) - count)[keep])
         begin += len(part.positions)
     key, count = np.concatenate(keys), np.concatenate(counts)
-    order = np.argsort(key, kind="stable")  # it merges runs that are sorted already, and those of the parts are
+    order = np.argsort(key, kind="stable")  # timsort merges the runs of the parts, which are sorted
     key, count = key[order], count[order]
     used, term = np.unique(key >> 32, return_inverse=True)
     starts = offsets(np.bincount(term, minlength=len(used)))
@@ -69,13 +69,13 @@ def merge(parts: Sequence[Inverted], numbers: Sequence[Longs], documents: int) -
 
 
 def merge_blocks(parts: Sequence[Iterator[Inverted]], numbers: Sequence[Longs]) -> Iterator[Inverted]:
-    """The same for parts that come in blocks of terms, in their order; so does the result, without lengths.
+    """`merge` for parts that come in blocks of terms, in order; the result comes in blocks too, without lengths.
 
-    In memory is a block of each part, or all postings of a term that has more of them.
+    Holds one block of each part in memory, or all postings of a term that has more than a block.
     """
     heads = [next(part) for part in parts]
     while True:
-        last = min((head.terms[-1] for head in heads if head.terms), default="")  # what all parts have read up to
+        last = min((head.terms[-1] for head in heads if head.terms), default="")  # all parts have been read up to here
         cuts = [bisect.bisect_right(head.terms, last) for head in heads]
         yield merge([terms_of(head, 0, cut) for head, cut in zip(heads, cuts, strict=True)], numbers, 0)
         heads = [terms_of(head, cut, len(head.terms)) for head, cut in zip(heads, cuts, strict=True)]
@@ -85,9 +85,9 @@ def merge_blocks(parts: Sequence[Iterator[Inverted]], numbers: Sequence[Longs]) 
 
 
 def merge_segments(root: str, parts: Sequence[Part], folder: str, links: str) -> bool:
-    """Write one segment of all documents that are kept, and to `links` what links say of them.
+    """Write one segment of all documents that are kept, and their link data to the folder `links`.
 
-    Whether any part had links: only then are they written. At least one document must be kept.
+    Returns whether any part had link data: only then is `links` written. At least one document must be kept.
     """
     docs = _concat([read_file(root, f"{part.folder}/{DOCS}") for part in parts], parts)
     order = in_order(docs)
@@ -110,7 +110,7 @@ _NOTHING = Inverted([], _BEGIN, _NONE, {"anchors": _NONE}, _BEGIN, _NONE, {})
 
 
 def terms_of(index: Inverted, first: int, end: int) -> Inverted:
-    """The index of some of its terms, without lengths."""
+    """The part of an index with the terms numbered from `first` up to `end`, without lengths."""
     postings = slice(index.starts[first], index.starts[end])
     positions = slice(index.position_starts[first], index.position_starts[end])
     return Inverted(
@@ -125,7 +125,7 @@ def terms_of(index: Inverted, first: int, end: int) -> Inverted:
 
 
 def _merged_rows(root: str, paths: Sequence[str], numbers: Sequence[Longs]) -> Iterator[pa.Table]:
-    """The rows of files about the documents of each part, by their new numbers, some at a time."""
+    """The rows of one file of each part, in the order of the new document numbers, ROWS at a time."""
     documents = sum(int((number >= 0).sum()) for number in numbers)
     for start in range(0, documents, ROWS):
         tables, places = [], []
@@ -145,13 +145,13 @@ def _positions_of_postings(index: Inverted) -> Longs:
 
 
 def _concat(tables: Sequence[pa.Table], parts: Sequence[Part]) -> pa.Table:
-    """The rows of tables about the documents of each part, as far as these are kept."""
+    """The rows of the kept documents, from one table of each part."""
     kept = [table.filter(pa.array(part.alive)) for table, part in zip(tables, parts, strict=True)]
     return pa.concat_tables(kept).combine_chunks()
 
 
 def _read_links(root: str, part: Part) -> pa.Table:
-    """The `docs` of what links say of a part: no anchors, and rank 0, where no link was counted yet."""
+    """The `docs` of the link folder of a part; no anchors and rank 0 where links were not ranked yet."""
     if part.links:
         return read_file(root, f"{part.links}/{DOCS}")
     zeros = np.zeros(len(part.alive))
@@ -159,7 +159,7 @@ def _read_links(root: str, part: Part) -> pa.Table:
 
 
 def _numbers(alive: Sequence[Bools], order: Longs) -> list[Longs]:
-    """The new number of each document of the parts; `order` is that of those that are kept, from part to part."""
+    """The new number of each document of the parts, -1 if omitted; `order` sorts the kept documents of all parts."""
     new = np.empty(len(order), np.int64)
     new[order] = np.arange(len(order))
     numbers = np.full(sum(map(len, alive)), -1, np.int64)
@@ -168,7 +168,7 @@ def _numbers(alive: Sequence[Bools], order: Longs) -> list[Longs]:
 
 
 def _renumbered(columns: Sequence[npt.NDArray[Any]], numbers: Sequence[Longs], documents: int) -> npt.NDArray[Any]:
-    """One column of the documents of all parts, by their new numbers."""
+    """One column of the documents of all parts, in the order of the new numbers."""
     number = np.concatenate(numbers)
     result = np.empty(documents, columns[0].dtype)
     result[number[number >= 0]] = np.concatenate(columns)[number >= 0]

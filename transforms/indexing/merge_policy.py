@@ -1,7 +1,7 @@
-"""Which segments of an index are merged, and merging them: fewer segments make searches faster.
+"""Chooses the segments that are merged, and merges them: fewer segments make searches faster.
 
-Tiers, as in log-structured merge trees: segments of about one size are merged once there are FAN_IN of them, so that a
-document is written anew about as often as the index grows tenfold, and there are few segments of each size.
+Tiers, as in log-structured merge trees: segments of about one size are merged once there are FAN_IN of them. So a
+document is rewritten about once each time the index grows tenfold, and there are few segments of each size.
 """
 
 import math
@@ -20,48 +20,52 @@ from .tombstones import alive, read_tombstones
 from .write_segment import DOCS
 
 FAN_IN = 10
-"""Segments of a tier that are merged."""
+"""The number of segments of a tier that are merged at a time."""
 
-SMALL = 5_000
-"""Segments of fewer documents are one tier; in each further tier they have up to ten times as many."""
+SMALL_DOCUMENTS = 5_000
+"""Segments of fewer documents are the first tier; each further tier holds up to ten times as many."""
 
-DEAD = 0.5
-"""The share of its documents that a segment may keep without being found."""
+MAX_DEAD_SHARE = 0.5
+"""The largest share of dead documents of a segment; beyond it, the segment is rewritten."""
 
-MOST = 200_000
-"""Documents of a merged segment, at most."""
+MAX_DOCUMENTS = 200_000
+"""The most documents of a merged segment."""
 
 
 class Sized(NamedTuple):
-    """How many documents a segment has, and how many of them are found."""
+    """The number of documents of a segment, and of those that are not masked by tombstones."""
 
     documents: int
     alive: int
 
 
 def full_tiers(segments: Sequence[Sized]) -> list[list[int]]:
-    """The groups of segments that should be merged by now; one alone is one that has too many dead documents.
+    """The groups of segments to merge now; a group of one is a segment with too many dead documents.
 
-    The oldest of a tier go first. What has more than half of MOST is left as it is.
+    The oldest of a tier come first. Segments of more than half of MAX_DOCUMENTS are not merged with others.
     """
     groups: list[list[int]] = []
     tiers: dict[int, list[int]] = {}
     for number, segment in enumerate(segments):
-        if segment.alive <= MOST / 2:
+        if segment.alive <= MAX_DOCUMENTS / 2:
             tiers.setdefault(_tier(segment.alive), []).append(number)
     for _, rest in sorted(tiers.items()):
         while len(rest) >= FAN_IN:
             groups.append(_fitting(rest[:FAN_IN], segments))
             del rest[: len(groups[-1])]
     merged = {number for group in groups for number in group}
-    dead = [n for n, segment in enumerate(segments) if segment.documents - segment.alive > DEAD * segment.documents]
+    dead = [
+        n
+        for n, segment in enumerate(segments)
+        if segment.documents - segment.alive > MAX_DEAD_SHARE * segment.documents
+    ]
     return groups + [[number] for number in dead if number not in merged]
 
 
 def everything(segments: Sequence[Sized]) -> list[list[int]]:
-    """Groups that leave as few segments as MOST allows, and none with a document that is not found.
+    """The groups that leave as few segments as MAX_DOCUMENTS allows, and no dead documents.
 
-    For what these groups make there are none.
+    Applied to its own result it gives no groups.
     """
     rest = sorted(range(len(segments)), key=lambda number: segments[number].alive)
     groups = []
@@ -72,30 +76,31 @@ def everything(segments: Sequence[Sized]) -> list[list[int]]:
 
 
 class Policy(NamedTuple):
-    """What is merged, and when."""
+    """A rule for merging."""
 
     choose: Callable[[list[Sized]], list[list[int]]]
-    dead: float  # the share of a segment's documents up to which it is all the same whether they are found
+    dead: float  # up to this share of dead documents, `choose` needs no exact count
 
 
-BY_TIERS = Policy(full_tiers, DEAD)
-"""What a crawl does by itself."""
+BY_TIERS = Policy(full_tiers, MAX_DEAD_SHARE)
+"""The policy of a crawl after each update step."""
 
 ALL = Policy(everything, 0.0)
+"""The policy of `beamtrawl compact`."""
 
 
 def _tier(documents: int) -> int:
-    return 0 if documents < SMALL else 1 + math.floor(math.log10(documents / SMALL))
+    return 0 if documents < SMALL_DOCUMENTS else 1 + math.floor(math.log10(documents / SMALL_DOCUMENTS))
 
 
 def _fitting(numbers: Sequence[int], segments: Sequence[Sized]) -> list[int]:
-    """The first of some segments: one, and further ones as long as one segment holds them."""
+    """The first of some segments, at least one, that fit together into one segment."""
     total = np.cumsum([segments[number].alive for number in numbers])
-    return list(numbers[: max(1, int(np.searchsorted(total, MOST, "right")))])
+    return list(numbers[: max(1, int(np.searchsorted(total, MAX_DOCUMENTS, "right")))])
 
 
 def measure(root: str, index: LiveIndex, share: float) -> list[Sized]:
-    """The sizes of all segments; the dead are only counted where they may be more than this share."""
+    """The sizes of all segments; dead documents are counted only where they may exceed this share."""
     return [_measured(root, segment, index.masking(segment), share) for segment in index.segments]
 
 
@@ -112,7 +117,7 @@ def _alive_in(root: str, segment: LiveSegment, tombstones: Sequence[str]) -> npt
 
 
 def merge_group(group: Sequence[LiveSegment], root: str, round_: int, tombstones: Sequence[str]) -> list[TableFile]:
-    """Merge segments to one of a round, without the documents that are not found: its folder, and that of its links."""
+    """Merge segments into one of a round, without dead documents; its folder, and that of its link data."""
     parts = [Part(s.folder, s.links, _alive_in(root, s, tombstones)) for s in group]
     documents = sum(int(part.alive.sum()) for part in parts)
     if not documents:

@@ -1,4 +1,4 @@
-"""Whole index folders, decoded: what `index` and `index_links` have written, as it was before."""
+"""Reads and decodes index folders that `write_segment` and `link_folders` have written."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -16,12 +16,12 @@ from .segment_files import INDEX_VERSION, VERSION_KEY
 from .write_segment import DOCS, POSTINGS, ROW_GROUP_POSTINGS, undo_gaps, unpack
 
 BLOCK = 65_536 // ROW_GROUP_POSTINGS
-"""Row groups that are decoded at a time."""
+"""The number of row groups that are decoded at a time."""
 
 
 def read_parts(root: str, path: str) -> Iterator[pa.Table]:
-    """A file of the index, some row groups at a time: one table at least, maybe empty. Errors as in `read_file`."""
-    with naming(path), open_parquet(root, path) as file:
+    """A file of the index, BLOCK row groups at a time: at least one table, maybe empty. Errors as in `read_file`."""
+    with name_file_in_errors(path), open_parquet(root, path) as file:
         require_version(path, file.metadata)
         groups = range(file.num_row_groups)
         for start in range(0, max(1, len(groups)), BLOCK):
@@ -29,7 +29,7 @@ def read_parts(root: str, path: str) -> Iterator[pa.Table]:
 
 
 def read_blocks(root: str, folder: str, fields: Sequence[str]) -> Iterator[Inverted]:
-    """The inverted index in a folder, which has these fields, in the same blocks, without lengths."""
+    """The inverted index in a folder, which has these fields, in blocks of terms, without lengths."""
     for postings in read_parts(root, f"{folder}/{POSTINGS}"):
         index = decode(postings, fields)
         if "positions" in postings.column_names:
@@ -40,7 +40,7 @@ def read_blocks(root: str, folder: str, fields: Sequence[str]) -> Iterator[Inver
 
 
 def decode(postings: pa.Table, fields: Sequence[str]) -> Inverted:
-    """The inverted index in a table, but for positions and lengths."""
+    """The inverted index in a table of postings, without positions and lengths."""
     starts, differences = lists(postings["docs"])
     found = undo_gaps(differences, np.diff(starts).astype(np.int32))
     frequencies = unpack(lists(postings["tf"])[1], fields)
@@ -48,15 +48,15 @@ def decode(postings: pa.Table, fields: Sequence[str]) -> Inverted:
 
 
 def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """A file of the index; CrawlDirError if it cannot be read, or is of a version that this program does not know."""
-    with naming(path), open_parquet(root, path) as file:
+    """A file of the index; CrawlDirError if it cannot be read or has another format version."""
+    with name_file_in_errors(path), open_parquet(root, path) as file:
         require_version(path, file.metadata)
         return file.read(columns).combine_chunks().replace_schema_metadata()
 
 
 def read_rows(root: str, path: str, rows: Longs) -> pa.Table:
-    """Some rows of a file by their numbers, which rise; only what holds them is decoded. Errors as in `read_file`."""
-    with naming(path), open_parquet(root, path) as file:
+    """Rows of a file by ascending numbers; only their row groups are decoded. Errors as in `read_file`."""
+    with name_file_in_errors(path), open_parquet(root, path) as file:
         require_version(path, file.metadata)
         sizes = np.array([file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)])
         starts = np.cumsum(sizes) - sizes
@@ -68,26 +68,26 @@ def read_rows(root: str, path: str, rows: Longs) -> pa.Table:
 
 
 def read_footer(root: str, path: str) -> pq.FileMetaData:
-    """What a file of the index says of itself; errors as in `read_file`."""
-    with naming(path), open_parquet(root, path) as file:
+    """The footer of a file of the index; errors as in `read_file`."""
+    with name_file_in_errors(path), open_parquet(root, path) as file:
         require_version(path, file.metadata)
         return file.metadata
 
 
 def count_documents(root: str, folder: str) -> int:
-    """How many documents a segment has."""
+    """The number of documents of a segment, dead ones included."""
     return int(read_footer(root, f"{folder}/{DOCS}").num_rows)
 
 
 def lists(column: pa.ChunkedArray) -> tuple[Longs, npt.NDArray[Any]]:
-    """Where the lists of a column begin, and at last where they end, and their values end to end."""
+    """The offsets of the lists of a column (one more than lists), and their concatenated values."""
     array = column.combine_chunks()
     lengths = array.value_lengths().to_numpy()
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), array.flatten().to_numpy()
 
 
 def require_version(path: str, footer: pq.FileMetaData) -> None:
-    """CrawlDirError unless a file says that it has the index version which this program reads."""
+    """CrawlDirError unless a file has the index version that this program reads."""
     found = (footer.metadata or {}).get(VERSION_KEY.encode(), b"").decode(errors="replace")
     if found == str(INDEX_VERSION):
         return
@@ -97,8 +97,8 @@ def require_version(path: str, footer: pq.FileMetaData) -> None:
 
 
 @contextlib.contextmanager
-def naming(path: str) -> Iterator[None]:
-    """Trouble while a file is read, as one line with its name: a CrawlDirError."""
+def name_file_in_errors(path: str) -> Iterator[None]:
+    """Turns errors while a file is read into a CrawlDirError of one line with the file's name."""
     try:
         yield
     except (OSError, pa.ArrowInvalid) as error:

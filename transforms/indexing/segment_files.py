@@ -1,11 +1,11 @@
-"""How the files of an index are laid out: row groups, encodings, the version, and what is needed to open a folder.
+"""The physical layout of index files: row groups, encodings, format version, and the footers kept in `docs`.
 
-Each folder of an index has a file `docs`, which is written last and read as a whole. It carries the footers of the
-others in its metadata, so that opening a folder is one request, and every lookup after that knows what bytes to read.
+Each folder of an index has a file `docs`, which is written last and read as a whole. Its metadata holds the footers of
+the other files, so opening a folder is one request, and every later lookup knows which bytes to read.
 
-Small row groups are what makes lookups quick: their statistics tell which one holds a term, and only that one is
-decoded. BYTE_STREAM_SPLIT puts the zero bytes of small numbers side by side, where compression squeezes them out.
-docs/decisions/index_format.md has what else was tried.
+Row groups are small: their statistics say which one holds a term, and only that one is decoded. BYTE_STREAM_SPLIT
+stores the high bytes of small numbers, which are zero, side by side, where they compress well.
+docs/decisions/index_format.md lists the alternatives that were measured.
 """
 
 import base64
@@ -17,34 +17,34 @@ import pyarrow.parquet as pq
 from ..storage import filesystem
 
 INDEX_VERSION = 1
-"""The version of this format. Programs read the versions that they know, and no other."""
+"""The version of this format. A program refuses any other version."""
 
 VERSION_KEY = "beamtrawl.index_version"
-"""The key in each file's metadata that has it, in digits."""
+"""The key of the format version, in digits, in the metadata of each file."""
 
 FOOTER_KEY = "beamtrawl.footer."
-"""With a file's name after it, the key in the metadata of `docs` that has this file's footer.
+"""Followed by a file's name: the key of that file's footer in the metadata of `docs`.
 
-It is a Parquet file of metadata alone, compressed by zstd, in base64.
+The value is a Parquet file of metadata alone, compressed by zstd, in base64.
 """
 
 _CODEC = pa.Codec("zstd")
-_NOISE = {"positions.list.element": 4}  # and how hard to try
+_BROTLI_LEVELS = {"positions.list.element": 4}
 
 
 def numbers(type_: pa.DataType) -> pa.ListType:
-    """A list of numbers. None of them is null, and saying so makes them quicker to decode."""
+    """The type of a list of numbers without nulls; non-nullable elements decode faster."""
     return pa.list_(pa.field("element", type_, nullable=False))
 
 
 def slices(rows: int, most: int) -> Iterator[int]:
-    """The rows of each row group, if all but the last have the same."""
+    """The number of rows of each row group, when all but the last have `most`."""
     for start in range(0, rows, most):
         yield min(most, rows - start)
 
 
 def groups(table: pa.Table, rows: Iterable[int]) -> Iterator[pa.Table]:
-    """A table in parts of so many rows each."""
+    """A table in consecutive parts; `rows` has the number of rows of each."""
     start = 0
     for count in rows:
         yield table.slice(start, count)
@@ -52,9 +52,9 @@ def groups(table: pa.Table, rows: Iterable[int]) -> Iterator[pa.Table]:
 
 
 def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> pq.FileMetaData:
-    """Write rows that are sorted by the first column, of strings; the file's footer.
+    """Write rows that are sorted by the first column, of strings, and return the file's footer.
 
-    Lookups by that column are what it is for; there are no statistics of others.
+    The file is for lookups by that column: only it has statistics.
     """
     encodings = {}
     for field in schema:
@@ -69,29 +69,29 @@ def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[p
         row_groups,
         use_dictionary=False,
         column_encoding=encodings,
-        # The low bytes of positions are close to noise; brotli, which minds their neighbours, still finds something.
-        compression={column: "brotli" if column in _NOISE else "zstd" for column in encodings},
-        compression_level=_NOISE,
+        # The low bytes of positions are nearly random; brotli compresses them better than zstd.
+        compression={column: "brotli" if column in _BROTLI_LEVELS else "zstd" for column in encodings},
+        compression_level=_BROTLI_LEVELS,
         write_statistics=schema.names[:1],
         sorting_columns=[pq.SortingColumn(0)],
-        write_page_index=True,  # for engines that look for it; pyarrow does not
+        write_page_index=True,  # for engines that use it; pyarrow does not
     )
 
 
 def write_stored(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> pq.FileMetaData:
-    """Write rows that are fetched by number; the file's footer."""
+    """Write rows that are fetched by number, and return the file's footer."""
     return _write(root, path, schema, row_groups, compression="zstd", use_dictionary=False, write_statistics=False)
 
 
 def write_opening(root: str, path: str, table: pa.Table, footers: Mapping[str, pq.FileMetaData]) -> None:
-    """Write the table that is read when a folder is opened, with the footers of the folder's other files by name."""
+    """Write the table that is read when a folder is opened, with the footers of the folder's other files, by name."""
     schema = table.schema.with_metadata({f"{FOOTER_KEY}{name}": _packed(footer) for name, footer in footers.items()})
     parts = groups(table, slices(table.num_rows, 65_536))
     _write(root, path, schema, parts, compression="zstd")
 
 
-def footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:
-    """What `write_opening` was given, by the footer of the file that it wrote."""
+def embedded_footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:
+    """The footers that `write_opening` embedded, by file name, from the footer of the file that it wrote."""
     return {
         key.decode().removeprefix(FOOTER_KEY): _unpacked(value)
         for key, value in (opening.metadata or {}).items()

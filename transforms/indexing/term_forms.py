@@ -1,8 +1,8 @@
-"""Which terms of an index are forms of one word.
+"""Groups the terms of an index that are forms of one word.
 
-The index holds exact forms, for phrases and so that nothing is indexed twice. What a word matches beyond its exact
-form is looked up here: all forms with the same `analysis.word_class` in the language of the document that has them.
-So "gift" finds "gifts" in English documents, and in German ones it finds "Gifte".
+The index holds exact forms, for phrases and so that nothing is indexed twice. A query word matches all forms with the
+same `analysis.word_class` in the language of the document: "gift" matches "gifts" in English documents, and "Gifte" in
+German ones.
 """
 
 from collections import defaultdict
@@ -24,12 +24,12 @@ class Forms(NamedTuple):
 
 
 def stemmed_as(language: str | None) -> str:
-    """How the words of a document are stemmed, by its language: one with a stemmer, or "" for not at all."""
+    """The stemming language of a document, by its language: itself if it has a stemmer, else "" (no stemming)."""
     return language if language in STEMMERS else ""
 
 
 def terms_by_language(index: Inverted, languages: Sequence[str]) -> dict[str, list[str]]:
-    """The terms that documents of each language have, sorted; `languages` has how each document is stemmed."""
+    """The terms of the documents of each language, sorted; `languages` has the stemming language of each document."""
     names, codes = np.unique(np.array(languages, dtype=np.str_), return_inverse=True)
     terms = np.repeat(np.arange(len(index.terms)), np.diff(index.starts))
     pairs = np.unique(codes[index.docs] * np.int64(len(index.terms)) + terms)
@@ -41,7 +41,7 @@ def terms_by_language(index: Inverted, languages: Sequence[str]) -> dict[str, li
 
 
 def forms_of(terms: Mapping[str, Sequence[str]]) -> list[Forms]:
-    """The forms of all words, sorted, but for those that have one form which is the class itself.
+    """The forms of all words, sorted, without words whose only form is the class itself.
 
     `terms` are those of each language, sorted.
     """

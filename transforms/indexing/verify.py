@@ -16,7 +16,7 @@ from ..storage.schemas import KEY
 from .invert import PHRASE_FIELDS, Ints, Inverted, Longs
 from .live_segments import LiveIndex, LiveSegment
 from .read_segment import decode, lists, read_file, read_footer, read_parts
-from .segment_files import footers
+from .segment_files import embedded_footers
 from .term_forms import Forms, forms_of, stemmed_as, terms_by_language
 from .tombstones import alive, read_tombstones
 from .write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, greatest, in_order, undo_gaps
@@ -57,7 +57,7 @@ def _segment_faults(root: str, segment: LiveSegment, docs: pa.Table) -> Iterator
 def _folder_faults(
     root: str, folder: str, names: Sequence[str], docs: pa.Table, languages: Sequence[str | None]
 ) -> Iterator[str]:
-    known = footers(read_footer(root, f"{folder}/{DOCS}"))
+    known = embedded_footers(read_footer(root, f"{folder}/{DOCS}"))
     for name in names:
         if name not in known or not known[name].equals(read_footer(root, f"{folder}/{name}")):
             yield f"{folder}/{DOCS}: it does not have the footer of {name}"  # by which lookups read
@@ -76,13 +76,13 @@ def folder_faults(
     if docs.num_rows != len(languages):
         yield f"{DOCS}: it has {docs.num_rows} rows, there are {len(languages)} documents"
         return
-    said = _Said(docs, [stemmed_as(language) for language in languages])
+    said = _PostingsTotals(docs, [stemmed_as(language) for language in languages])
     is_sound, last = True, ""
     for table in postings:
         faults = list(_block_faults(table, said))
         terms = table["term"].to_pylist()
         unsorted = np.array([one >= other for one, other in itertools.pairwise([last, *terms])], bool)
-        faults += _told("terms are not sorted, each once", unsorted, terms)
+        faults += _report("terms are not sorted, each once", unsorted, terms)
         last = terms[-1] if terms else last
         is_sound = is_sound and not faults
         yield from (f"{POSTINGS}: {fault}" for fault in faults)
@@ -90,7 +90,7 @@ def folder_faults(
         yield from said.faults(forms)
 
 
-class _Said:
+class _PostingsTotals:
     """What postings say of documents, added up, to be compared with what other files say of them."""
 
     def __init__(self, docs: pa.Table, stemmed: Sequence[str]) -> None:
@@ -136,12 +136,12 @@ class _Said:
             yield f"{FORMS}: {len(wrong_forms)} rows are not what the postings say, the first is of {first!r}"
 
 
-def _block_faults(table: pa.Table, said: _Said) -> Iterator[str]:
+def _block_faults(table: pa.Table, said: _PostingsTotals) -> Iterator[str]:
     """What is wrong with postings as such; what they say of documents is added where it makes sense."""
     terms, df = table["term"].to_pylist(), table["df"].to_numpy()
     ragged = {name: pc.list_value_length(table[name]).to_numpy() != df for name in ("docs", "tf")}
     for name, wrong in ragged.items():
-        yield from _told(f"df is not the length of {name}", wrong, terms)
+        yield from _report(f"df is not the length of {name}", wrong, terms)
     if any(wrong.any() for wrong in ragged.values()):
         return
     index = decode(table, list(said.lengths))
@@ -152,25 +152,25 @@ def _block_faults(table: pa.Table, said: _Said) -> Iterator[str]:
         "document numbers are out of range": outside,
         "a document does not have the term": occurrences <= 0,
     }.items():
-        yield from _told(what, _sums(postings, index.starts) > 0, terms)
-    yield from _told("cf is not the sum of tf", _sums(occurrences, index.starts) != table["cf"].to_numpy(), terms)
+        yield from _report(what, _sums(postings, index.starts) > 0, terms)
+    yield from _report("cf is not the sum of tf", _sums(occurrences, index.starts) != table["cf"].to_numpy(), terms)
     if not outside.any():
         said.add(index)
         if "positions" in table.column_names:
             yield from _positions_faults(index, table["positions"], said)
 
 
-def _positions_faults(index: Inverted, column: pa.ChunkedArray, said: _Said) -> Iterator[str]:
+def _positions_faults(index: Inverted, column: pa.ChunkedArray, said: _PostingsTotals) -> Iterator[str]:
     counts = np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS])
     starts, gaps = lists(column)
     ragged = np.diff(starts) != _sums(counts, index.starts)
-    yield from _told("there are not as many positions as occurrences", ragged, index.terms)
+    yield from _report("there are not as many positions as occurrences", ragged, index.terms)
     if ragged.any():
         return
     positions, docs = undo_gaps(gaps, counts), np.repeat(index.docs, counts)
     places = said.begins[docs] + positions
     wrong = ~_rising(positions, offsets(counts)) | (positions < 0) | (places >= said.begins[docs + 1])
-    yield from _told("positions do not rise within the document", _sums(wrong, starts) > 0, index.terms)
+    yield from _report("positions do not rise within the document", _sums(wrong, starts) > 0, index.terms)
     if not wrong.any():
         said.take(places)
 
@@ -187,6 +187,6 @@ def _sums(values: npt.NDArray[Any], starts: Longs) -> Longs:
     return np.diff(offsets(values)[starts])
 
 
-def _told(what: str, wrong: npt.NDArray[np.bool_], terms: Sequence[str]) -> Iterator[str]:
+def _report(what: str, wrong: npt.NDArray[np.bool_], terms: Sequence[str]) -> Iterator[str]:
     if wrong.any():
         yield f"{what}, in {int(wrong.sum())} terms, the first is {terms[int(wrong.argmax())]!r}"

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from ..urls.canonical import host
 from .pagerank import Longs, resolve
 
-ENDORSING = ("a", "area")
+ENDORSING_KINDS = ("a", "area")
 """Kinds of links that somebody put there for people to follow."""
 
 MAX_TARGETS = 3
@@ -36,7 +36,7 @@ class Pages(NamedTuple):
         return _numbers(keys, self.keys)
 
 
-class Latest(NamedTuple):
+class CurrentLinks(NamedTuple):
     """Of the links that were there at the last visit of their source, those that say something of their target."""
 
     endorsing: pa.Table  # source_key, target_key, anchor
@@ -65,7 +65,7 @@ def pages_of(ends: pa.Table) -> Pages:
     return Pages(rows["key"].combine_chunks(), urls, pa.array(names, pa.string()), host_of.astype(np.int64))
 
 
-def latest(links: pa.Table) -> Latest:
+def current_links(links: pa.Table) -> CurrentLinks:
     """The links with LINK_COLUMNS that count, of pages all of whose links are there: nofollow ones do not."""
     sources = links["source_key"].combine_chunks().dictionary_encode()
     numbers, rounds = sources.indices.to_numpy(), links["round"].to_numpy()
@@ -73,13 +73,13 @@ def latest(links: pa.Table) -> Latest:
     np.maximum.at(last, numbers, rounds)
     is_last = rounds == last[numbers]
     kinds = links["kind"]
-    counts = pc.is_in(kinds, value_set=pa.array(ENDORSING))
+    counts = pc.is_in(kinds, value_set=pa.array(ENDORSING_KINDS))
     counts = pc.and_not(counts, pc.match_substring_regex(pc.fill_null(links["rel"], ""), _NO_ENDORSEMENT))
     is_redirect = pc.equal(kinds, "redirect")
     chosen = links.select(["source_key", "target_key", "anchor"])
     endorsing, redirects = (chosen.filter(pa.array(mask.to_numpy() & is_last)) for mask in (counts, is_redirect))
     anchors = pc.fill_null(endorsing["anchor"], "")
-    return Latest(endorsing.set_column(2, "anchor", anchors), redirects.drop_columns("anchor"))
+    return CurrentLinks(endorsing.set_column(2, "anchor", anchors), redirects.drop_columns("anchor"))
 
 
 def duplicates(documents: pa.Table) -> pa.Table:
@@ -89,7 +89,7 @@ def duplicates(documents: pa.Table) -> pa.Table:
     return newest.select(["url_key", "duplicate_of_last"]).rename_columns(["url_key", "duplicate_of"])
 
 
-def standing_for(keys: pa.Array, redirects: pa.Table, copies: pa.Table) -> Longs:
+def representatives(keys: pa.Array, redirects: pa.Table, copies: pa.Table) -> Longs:
     """The number of the page that each of `keys` stands for; of a redirect, for the one that it leads to in the end.
 
     A duplicate stands for the document that has the content, if both are among the keys.
@@ -107,8 +107,8 @@ def endorsing(links: pa.Table, documents: pa.Table, pages: Pages) -> Links:
 
     `links` has LINK_COLUMNS, `documents` DOCUMENT_COLUMNS.
     """
-    found = latest(links)
-    stands_for = standing_for(pages.keys, found.redirects, duplicates(documents))
+    found = current_links(links)
+    stands_for = representatives(pages.keys, found.redirects, duplicates(documents))
     sources, targets = (stands_for[pages.numbers(found.endorsing[f"{end}_key"])] for end in ("source", "target"))
     elsewhere = sources != targets
     anchors = found.endorsing["anchor"].combine_chunks()
@@ -118,7 +118,7 @@ def endorsing(links: pa.Table, documents: pa.Table, pages: Pages) -> Links:
 def tally(links: Links, pages: Pages) -> pa.Table:
     """The anchors that count for each page, as `tally_votes` has them."""
     columns = {"host": pages.host_of[links.sources], "target": links.targets, "anchor": links.anchors}
-    return tally_votes(telling(votes_of(pa.table(columns), pages)))
+    return tally_votes(keep_specific(votes_of(pa.table(columns), pages)))
 
 
 def votes_of(given: pa.Table, pages: Pages) -> pa.Table:
@@ -135,7 +135,7 @@ def votes_of(given: pa.Table, pages: Pages) -> pa.Table:
     return votes.rename_columns(["host", "folded", "target", "anchor"])
 
 
-def telling(votes: pa.Table) -> pa.Table:
+def keep_specific(votes: pa.Table) -> pa.Table:
     """The votes without those whose host gives the anchor to too many targets; all of a host and anchor are there."""
     counts = votes.group_by(["host", "folded"]).aggregate([([], "count_all")])
     few = counts.filter(pc.less_equal(counts["count_all"], MAX_TARGETS)).select(["host", "folded"])

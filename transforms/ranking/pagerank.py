@@ -12,17 +12,17 @@ Floats = npt.NDArray[np.float64]
 DAMPING = 0.85
 """How likely somebody who follows links follows one more, as in the paper."""
 
-EXACT = 4_096
+MAX_EXACT_NODES = 4_096
 """Nodes of a graph up to which centrality is exact; beyond, it is estimated from so many of them."""
 
-SWEEPS = 100
+MAX_SWEEPS = 100
 """Of PageRank, at most."""
 
-NEAR = 1e-9
+TOLERANCE = 1e-9
 """How little ranks change in a sweep, in the mean, when it was the last."""
 
 _DOUBLINGS = 32  # no chain of aliases is longer than 2 to its power
-_AT_ONCE = 512  # sources of one breadth-first search: a bit each
+_SOURCES_PER_SEARCH = 512  # sources of one breadth-first search: a bit each
 
 
 def resolve(aliases: Longs) -> Longs:
@@ -51,22 +51,22 @@ def pagerank(sources: Longs, targets: Longs, nodes: int) -> Floats:
     """
     out = np.bincount(sources, minlength=nodes)
     rank = np.ones(nodes)
-    for _ in range(SWEEPS):
+    for _ in range(MAX_SWEEPS):
         before = rank
-        shares, lost = given_away(rank, out)
+        shares, lost = outgoing_shares(rank, out)
         passed: Floats = np.bincount(targets, weights=shares[sources], minlength=nodes).astype(np.float64)
-        rank = received(passed, lost, nodes)
-        if np.abs(rank - before).sum() < NEAR * nodes:
+        rank = next_ranks(passed, lost, nodes)
+        if np.abs(rank - before).sum() < TOLERANCE * nodes:
             break
     return rank
 
 
-def given_away(rank: Floats, out: Longs) -> tuple[Floats, float]:
+def outgoing_shares(rank: Floats, out: Longs) -> tuple[Floats, float]:
     """What nodes with so many links give to each target in a sweep, and what those without links hold in all."""
     return np.divide(rank, out, out=np.zeros(len(rank)), where=out > 0), float(rank[out == 0].sum())
 
 
-def received(passed: Floats, lost: float, nodes: int) -> Floats:
+def next_ranks(passed: Floats, lost: float, nodes: int) -> Floats:
     """The ranks after a sweep of nodes that got so much through links, in a graph of `nodes`."""
     return 1 - DAMPING + DAMPING * (passed + lost / max(1, nodes))
 
@@ -77,12 +77,12 @@ def harmonic_centrality(sources: Longs, targets: Longs, nodes: int) -> Floats:
     Links made for it move it less than PageRank, for it counts who is near, not how often they link. Edges are distinct
     and sorted by target.
     """
-    chosen = np.linspace(0, nodes - 1, min(nodes, EXACT)).astype(np.int64)
+    chosen = np.linspace(0, nodes - 1, min(nodes, MAX_EXACT_NODES)).astype(np.int64)
     total = np.zeros(nodes)
     heads, starts = np.unique(targets, return_index=True)
-    for begin in range(0, len(chosen) if len(targets) else 0, _AT_ONCE):
-        some = chosen[begin : begin + _AT_ONCE]
-        reached = np.zeros((nodes, _AT_ONCE // 64), np.uint64)  # by which of the sources, a bit each
+    for begin in range(0, len(chosen) if len(targets) else 0, _SOURCES_PER_SEARCH):
+        some = chosen[begin : begin + _SOURCES_PER_SEARCH]
+        reached = np.zeros((nodes, _SOURCES_PER_SEARCH // 64), np.uint64)  # by which of the sources, a bit each
         bits = np.arange(len(some))
         reached[some, bits // 64] |= np.uint64(1) << (bits % 64).astype(np.uint64)
         distance = 0

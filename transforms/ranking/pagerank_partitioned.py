@@ -8,7 +8,7 @@ import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 
-from .pagerank import Floats, Longs, given_away, received
+from .pagerank import Floats, Longs, next_ranks, outgoing_shares
 from .partition_links import EDGES, in_partition, places
 from .scratch import Scratch
 
@@ -69,7 +69,7 @@ def _pass_on(ranks: Ranks, scratch: Scratch, partitions: int) -> Iterator[tuple[
     partition, values = ranks
     edges = scratch.read("edges", partition, EDGES)
     sources = edges["source"].to_numpy()
-    shares, lost = given_away(values, np.bincount(sources, minlength=len(values)))
+    shares, lost = outgoing_shares(values, np.bincount(sources, minlength=len(values)))
     targets = edges["target"].to_numpy()
     starts = np.flatnonzero(np.diff(targets, prepend=-1))  # sorted, so each target begins where another one ends
     targets, sums = targets[starts], np.add.reduceat(shares[sources], starts) if len(starts) else np.empty(0)
@@ -85,7 +85,7 @@ def _receive(passed: tuple[int, Iterable[Passed]], sizes: Sequence[int]) -> Rank
     for part in sorted(parts, key=lambda part: part.source):  # sums of floats depend on their order
         total[part.numbers] += part.sums
         lost += part.lost
-    return partition, received(total, lost, sum(sizes))
+    return partition, next_ranks(total, lost, sum(sizes))
 
 
 def _write_ranks(ranks: tuple[int, dict[str, Iterable[Floats]]], scratch: Scratch, sweep: int) -> float:

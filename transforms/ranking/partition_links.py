@@ -153,7 +153,7 @@ def _write_pages(ends: Grouped, scratch: Scratch, copies: Sequence[bytes]) -> by
 
 
 def _keep_latest(links: Grouped) -> Iterator[Any]:
-    latest = endorsements.latest(from_ipc(links[1], _ROWS))
+    latest = endorsements.current_links(from_ipc(links[1], _ROWS))
     yield beam.pvalue.TaggedOutput("redirects", to_ipc(latest.redirects))
     yield to_ipc(latest.endorsing)
 
@@ -163,7 +163,7 @@ def _aliases(_: None, redirects: Sequence[bytes], copies: Sequence[bytes], known
     pairs = from_ipc(redirects, _REDIRECTS)
     ends = [*pairs["source_key"].chunks, *pairs["target_key"].chunks, *from_ipc(known, _KNOWN)["key"].chunks]
     keys = pc.unique(pa.chunked_array(ends, KEY))
-    stands_for = endorsements.standing_for(keys, pairs, from_ipc(copies, _COPIES))
+    stands_for = endorsements.representatives(keys, pairs, from_ipc(copies, _COPIES))
     return to_ipc(pa.table([keys, keys.take(pa.array(stands_for))], schema=_ALIASES))
 
 
@@ -218,7 +218,7 @@ def _write_edges(edges: Grouped, scratch: Scratch) -> None:
 
 
 def _keep_telling(found: Grouped) -> Iterator[Batch]:
-    telling = endorsements.telling(from_ipc(found[1], _VOTES))
+    telling = endorsements.keep_specific(from_ipc(found[1], _VOTES))
     for partition, rows in split_by(telling, telling["partition"].to_numpy()):
         yield partition, to_ipc(rows)
 

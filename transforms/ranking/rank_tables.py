@@ -20,7 +20,7 @@ FOUND = pa.schema([("link_rank", pa.float64()), ("anchors", ANCHORS)])
 _ROW_GROUP = 10_000
 
 
-class Standing(NamedTuple):
+class PageRanks(NamedTuple):
     """What links say of each of some pages, as parallel arrays."""
 
     ranks: Floats
@@ -28,7 +28,7 @@ class Standing(NamedTuple):
     hosts: Longs  # and their hosts
 
 
-def write_ranks(root: str, round_: int, pages: Pages, standing: Standing, tallied: pa.Table) -> TableFile | None:
+def write_ranks(root: str, round_: int, pages: Pages, standing: PageRanks, tallied: pa.Table) -> TableFile | None:
     """Write a file of `ranks` with these pages."""
     count = len(pages.urls)
     writer = TableWriter(root, "ranks", round_)

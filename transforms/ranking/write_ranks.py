@@ -12,7 +12,7 @@ from ..storage.schemas import KEY
 from ..storage.table_files import TableFile
 from .pagerank_partitioned import read_ranks
 from .partition_links import LINKED, TALLY, read_pages
-from .rank_tables import FOUND, Standing, add_links, doc_keys, found, write_ranks
+from .rank_tables import FOUND, PageRanks, add_links, doc_keys, found, write_ranks
 from .scratch import Scratch
 
 _DOCS = pa.schema([("url_key", KEY), ("row", pa.int64()), ("segment", pa.string())])
@@ -79,7 +79,7 @@ def _write(
     linked = scratch.read("linked", partition, LINKED)
     if not linked.num_rows:  # no link leads to any page of this partition
         linked = pa.table([np.zeros(len(ranks), np.int64)] * 2, schema=LINKED)
-    standing = Standing(ranks, linked["links"].to_numpy(), linked["hosts"].to_numpy())
+    standing = PageRanks(ranks, linked["links"].to_numpy(), linked["hosts"].to_numpy())
     if file := write_ranks(root, round_, pages, standing, tally):
         yield beam.pvalue.TaggedOutput("files", file)
     for batch in grouped["documents"]:

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
@@ -66,8 +66,8 @@ class TableWriter:
         for name, count in (counts or {}).items():
             self._counts[name] = self._counts.get(name, 0) + count
 
-    def write_rows(self, rows: list[dict[str, Any]], counts: Mapping[str, int] | None = None) -> None:
-        self.write(pa.Table.from_pylist(rows, schema=self.schema), counts)
+    def write_rows(self, rows: Sequence[Mapping[str, Any]], counts: Mapping[str, int] | None = None) -> None:
+        self.write(pa.Table.from_pylist(list(rows), schema=self.schema), counts)
 
     def close(self) -> TableFile | None:
         if self._writer is None or self._sink is None:

@@ -12,7 +12,7 @@ from .columns import KEY, SITEMAP, TIME
 from .documents import ALERTS, DOCUMENTS, LINKS, AlertRow, DocumentRow
 from .duplicates import DIGESTS, NEAR
 from .fetching import FRONTIER, HOSTS, ROBOTS, SEEDS, VISITS, HostRow, RobotsRow, VisitRow
-from .index import HOST_RANKS, RANKS, TOMBSTONES
+from .index import HOST_RANKS, RANKS, TOMBSTONES, TombstoneRow
 from .urls import ALIASES, REJECTIONS, TRAP_SAMPLES, TRAPS, URLS
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "DocumentRow",
     "HostRow",
     "RobotsRow",
+    "TombstoneRow",
     "VisitRow",
 ]
 

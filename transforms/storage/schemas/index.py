@@ -1,5 +1,7 @@
 """The tables beside the index: tombstones and ranks."""
 
+from typing import TypedDict
+
 import pyarrow as pa
 
 from .columns import KEY
@@ -11,6 +13,15 @@ TOMBSTONES = pa.schema(
         ("reason", pa.string()),  # `tombstones.REPLACED`, or why the newest version is not indexed
     ]
 )
+
+
+class TombstoneRow(TypedDict):
+    """A row of TOMBSTONES."""
+
+    url_key: bytes
+    round: int
+    reason: str
+
 
 RANKS = pa.schema(
     [
