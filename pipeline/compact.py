@@ -1,6 +1,6 @@
-"""Merging segments of the index: a step of its own, between rounds.
+"""The `compact` step: merges segments of the index, between rounds.
 
-What a merge replaces stays where it is, for searches as of earlier rounds, until `drop_history`.
+Merged segments stay in the crawl directory, for searches as of earlier rounds, until `drop_history`.
 """
 
 import dataclasses
@@ -18,12 +18,12 @@ from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso, next_s
 from ..transforms.storage.writers import ReportFiles
 from .attempt import Attempt, Engine
 
-_SECONDS_PER_DOCUMENT = 0.0006  # of computing per document, roughly
+_SECONDS_PER_DOCUMENT = 0.0006  # CPU seconds, roughly
 
 
 @dataclasses.dataclass(frozen=True)
 class CompactStep:
-    """What one such step merges and where it writes; paths are below the crawl directory."""
+    """The groups that a step merges, and where it writes; paths are below the crawl directory."""
 
     root: str
     round: int
@@ -33,7 +33,7 @@ class CompactStep:
 
 
 def build(pipeline: beam.Pipeline, step: CompactStep) -> None:
-    """Merge each group where it is taken up; groups are few, and large."""
+    """Merge each group in one element; groups are few, and large."""
     (
         pipeline
         | "Groups" >> beam.Create(step.groups)
@@ -44,7 +44,7 @@ def build(pipeline: beam.Pipeline, step: CompactStep) -> None:
 
 
 def merge(crawl: CrawlDir, settings_digest: str, engine: Engine, policy: Policy) -> Manifest | None:
-    """Merge the segments that a policy chooses, and commit; None if there are none."""
+    """Merge the segments that a policy chooses, and commit; None if it chooses none."""
     manifests = crawl.manifests()
     index = live_index(manifests)
     sizes = measure(crawl.root, index, policy.dead)
@@ -52,7 +52,7 @@ def merge(crawl: CrawlDir, settings_digest: str, engine: Engine, policy: Policy)
         return None
     groups = [[index.segments[number] for number in group] for group in chosen]
     documents = sum(sizes[number].alive for group in chosen for number in group)
-    # Of the last update step: later tombstones, and no others, will mask documents of the merged segments.
+    # The round of the last update step: only later tombstones mask documents of the merged segments.
     attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
     paths = [file.path for _, file in index.tombstones]
     plan = CompactStep(crawl.root, attempt.step.round, groups, paths, attempt.report)
@@ -61,7 +61,7 @@ def merge(crawl: CrawlDir, settings_digest: str, engine: Engine, policy: Policy)
 
 
 def drop_history(crawl: CrawlDir, settings_digest: str) -> int:
-    """Remove what only searches as of earlier rounds need: how many folders. From then on those are refused."""
+    """Remove the folders that only searches as of earlier rounds need, and return their number."""
     manifests = crawl.manifests()
     needed = {folder for s in live_index(manifests).segments for folder in (s.folder, s.links)}
     written = (folder for m in manifests for folder in (*m.index, *m.index_links.values()))

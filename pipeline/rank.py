@@ -1,8 +1,8 @@
-"""The link graph: who links to whom, how much that counts, and what it adds to the index.
+"""The `rank` step: computes link ranks and anchors from all links, and adds them to the index.
 
-A step of its own, for it needs all links at once: it reads the links of all rounds, and writes the tables `ranks` and
-`host_ranks` and, for each index segment, a folder with the anchors and ranks of its documents. Links that fit into the
-memory of this machine, about 1 kB each, are counted there; more are counted by pipelines (`rank_in_parts`).
+It is a step of its own, because it needs the links of all rounds. It writes the tables `ranks` and `host_ranks` and,
+for each index segment, a folder with the anchors and link ranks of its documents. Links that fit into the memory of
+this machine, about 1 kB each, are ranked there; more are ranked by pipelines (`rank_partitioned`).
 """
 
 import uuid
@@ -15,7 +15,7 @@ from ..transforms.indexing.link_folders import links_folder
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.ranking import endorsements
 from ..transforms.ranking.pagerank import distinct, pagerank
-from ..transforms.ranking.rank_tables import PageRanks, add_links, doc_keys, found, write_host_ranks, write_ranks
+from ..transforms.ranking.rank_tables import PageRanks, add_links, doc_keys, link_data, write_host_ranks, write_ranks
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step
 from ..transforms.storage.schemas import DOCUMENTS, LINKS
 from ..transforms.storage.table_files import TableFile, read_table
@@ -24,14 +24,14 @@ from .rank_partitioned import rank_partitioned
 
 
 def has_unranked_links(manifests: Iterable[Manifest]) -> bool:
-    """Whether there are links, and they were not ranked since the last update step."""
+    """Whether there are links that no `rank` step has ranked since the last update step."""
     manifests = list(manifests)
     rounds = {step: max((m.round for m in manifests if m.step == step), default=0) for step in ("update", "rank")}
     return rounds["update"] > rounds["rank"] and bool(files_of(manifests, "links"))
 
 
 def rank(crawl: CrawlDir, settings_digest: str, engine: Engine, max_links: int, now: datetime) -> Manifest:
-    """Rank all that is linked as of the last update step, and commit it; what an earlier call wrote is replaced.
+    """Rank the links as of the last update step, and commit the result, which replaces that of earlier calls.
 
     Up to `max_links` links are ranked in memory, more by `engine`.
     """
@@ -62,7 +62,7 @@ def rank(crawl: CrawlDir, settings_digest: str, engine: Engine, max_links: int, 
 def rank_in_memory(
     root: str, round_: int, manifests: Sequence[Manifest], folders: Mapping[str, str]
 ) -> tuple[list[TableFile], dict[str, int]]:
-    """The files and counters of a `rank` step; `folders` has the one to write for each segment."""
+    """The files and counters of a `rank` step; `folders` has the folder of link data to write for each segment."""
     read = {}
     for table, schema, columns in (
         ("links", LINKS, endorsements.LINK_COLUMNS),
@@ -71,19 +71,19 @@ def rank_in_memory(
         read[table] = read_table(root, (file.path for file in files_of(manifests, table)), schema, columns)
     pages = endorsements.pages_of(endorsements.ends_of(read["links"]))
     links = endorsements.endorsing(read["links"], read["documents"], pages)
-    tallied = endorsements.tally(links, pages)
+    anchors = endorsements.count_anchors(links, pages)
     count = len(pages.urls)
     sources, targets = distinct(links.sources, links.targets, count)
     # The target of each distinct pair of a host and a page that it links to.
     by_host = np.unique(pages.host_of[links.sources] * count + links.targets) % max(1, count)
-    standing = PageRanks(
+    page_ranks = PageRanks(
         pagerank(sources, targets, count), *(np.bincount(ends, minlength=count) for ends in (targets, by_host))
     )
     files = (
-        write_ranks(root, round_, pages, standing, tallied),
+        write_ranks(root, round_, pages, page_ranks, anchors),
         write_host_ranks(root, round_, pages.hosts, pages.host_of[links.sources], pages.host_of[links.targets]),
     )
     for segment, folder in folders.items():
-        add_links(root, segment, folder, found(doc_keys(root, segment), pages, standing.ranks, tallied))
+        add_links(root, segment, folder, link_data(doc_keys(root, segment), pages, page_ranks.ranks, anchors))
     counters = {"links": len(links.sources), "pages": count, "hosts": len(pages.hosts)}
     return [file for file in files if file], counters

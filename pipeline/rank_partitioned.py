@@ -1,7 +1,7 @@
-"""Ranks of links that do not fit into memory: the same as `rank_in_memory`, through pipelines over partitions.
+"""Ranks links that do not fit into memory: the result of `rank_in_memory`, by pipelines over partitions.
 
-One pipeline gathers the links by partition, some sweep over them until ranks change no more, and one writes what came
-of it. They meet in files of the attempt (`Scratch`). In the driver's memory are the links between hosts alone.
+One pipeline partitions the links, further ones sweep over them until ranks converge, and one writes the results. They
+pass data through files of the attempt (`Scratch`). Only the links between hosts are in the driver's memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,23 +25,26 @@ from .attempt import Attempt, Engine
 
 _LINKS_PER_PARTITION = 250_000
 _PARTITIONS_PER_WORKER = 4
-_SWEEPS_AT_ONCE = 10  # in a pipeline: each pipeline costs its start
-_SECONDS_PER_LINK = 1e-5  # of computing per link, roughly; a fifth of it for the sweeps of a pipeline
+_SWEEPS_PER_PIPELINE = 10  # starting a pipeline has its cost
+_SECONDS_PER_LINK = 1e-5  # CPU seconds, roughly; a fifth of it for the sweeps of a pipeline
 
 
 def gather(
     pipeline: beam.Pipeline, root: str, paths: Mapping[str, Sequence[str]], scratch: Scratch, count: int
 ) -> None:
+    """Partition the links in files of the tables `links` and `documents`."""
     files = {table: pipeline | f"{table.title()}Files" >> beam.Create(paths[table]) for table in paths}
     files | "GatherLinks" >> GatherLinks(root, scratch, count)
 
 
 def sweep(pipeline: beam.Pipeline, scratch: Scratch, sizes: Sequence[int], first: int) -> None:
+    """Advance the ranks from sweep `first` on."""
     partitions = pipeline | "Partitions" >> beam.Create(range(len(sizes))) | "Spread" >> beam.Reshuffle()
-    partitions | "SweepRanks" >> SweepRanks(scratch, sizes, first, _SWEEPS_AT_ONCE)
+    partitions | "SweepRanks" >> SweepRanks(scratch, sizes, first, _SWEEPS_PER_PIPELINE)
 
 
 def write(pipeline: beam.Pipeline, write_ranks: WriteRanks, partitions: int, report: str) -> None:
+    """Write ranks and link data."""
     numbers = pipeline | "Partitions" >> beam.Create(range(partitions))
     numbers | "WriteRanks" >> write_ranks | "Report" >> ReportFiles(report)
 
@@ -49,7 +52,7 @@ def write(pipeline: beam.Pipeline, write_ranks: WriteRanks, partitions: int, rep
 def rank_partitioned(
     root: str, round_: int, manifests: Sequence[Manifest], folders: Mapping[str, str], engine: Engine, attempt: Attempt
 ) -> tuple[list[TableFile], dict[str, int]]:
-    """The files and counters of a `rank` step; `folders` has the one to write for each segment."""
+    """The files and counters of a `rank` step; `folders` has the folder of link data to write for each segment."""
     scratch = Scratch(attempt.scratch)
     rows = sum(file.rows for file in files_of(manifests, "links"))
     count = max(engine.workers * _PARTITIONS_PER_WORKER, -(-rows // _LINKS_PER_PARTITION))
@@ -61,7 +64,7 @@ def rank_partitioned(
     sweeps, change = 0, np.inf
     while sweeps < MAX_SWEEPS and change >= TOLERANCE * sum(sizes):
         engine.run(partial(sweep, scratch=scratch, sizes=sizes, first=sweeps), rows * _SECONDS_PER_LINK / 5)
-        sweeps += _SWEEPS_AT_ONCE
+        sweeps += _SWEEPS_PER_PIPELINE
         change = scratch.read(f"change{sweeps}", 0, CHANGE)["change"][0].as_py()
 
     write_ranks = WriteRanks(root, round_, scratch, sizes, sweeps, folders)

@@ -103,9 +103,9 @@ DAMAGE = {
         put("two", positions=[99]),
         f"positions do not rise within the document, {TERM}'two'",
     ),
-    "a position of others": (POSTINGS, put("two", positions=[6]), "of 1 documents, not each place has one term"),
-    "a wrong form": (FORMS, of_first(forms=["fisch"]), "1 rows are not what the postings say"),
-    "forms that are missing": (FORMS, lambda rows: rows[1:], "rows are not what the postings say"),
+    "a position of others": (POSTINGS, put("two", positions=[6]), "a position has no term or several, in 1 documents"),
+    "a wrong form": (FORMS, of_first(forms=["fisch"]), "1 rows do not agree with the postings"),
+    "forms that are missing": (FORMS, lambda rows: rows[1:], "rows do not agree with the postings"),
     "a wrong length": (DOCS, of_first(length_body=7), "length_body is not the sum of the frequencies, in 1 documents"),
     "documents in disorder": (DOCS, of_first(url="http://a.test/3"), "documents are not sorted by host and URL"),
     "texts that are missing": (DOCSTORE, lambda rows: rows[1:], "it has 2 rows, there are 3 documents"),
@@ -134,7 +134,7 @@ def test_damage_of_links_is_told(crawl, name, alter, told):
 
 def test_a_file_that_was_written_anew_is_told(crawl):
     change(crawl, SEGMENT, DOCSTORE, lambda rows: rows)
-    assert faults(crawl) == [f"{SEGMENT}/{DOCS}: it does not have the footer of {DOCSTORE}"]
+    assert faults(crawl) == [f"{SEGMENT}/{DOCS}: its copy of the footer of {DOCSTORE} is missing or differs"]
 
 
 def test_a_page_that_is_found_twice_is_told(crawl):

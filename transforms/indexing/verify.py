@@ -1,4 +1,4 @@
-"""Whether the files of an index hold together (`index` says what must hold)."""
+"""Verifies that the files of an index are consistent (`write_segment` has the format)."""
 
 import itertools
 from collections import defaultdict
@@ -19,11 +19,11 @@ from .read_segment import decode, lists, read_file, read_footer, read_parts
 from .segment_files import embedded_footers
 from .term_forms import Forms, forms_of, stemmed_as, terms_by_language
 from .tombstones import alive, read_tombstones
-from .write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, greatest, in_order, undo_gaps
+from .write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, in_order, max_frequency, undo_gaps
 
 
 def index_faults(root: str, index: LiveIndex) -> Iterator[str]:
-    """What is wrong with an index that is searched: a line each, with the file. A few terms at a time are in memory."""
+    """The faults of a live index, a line each, with the file. Holds one block of terms in memory at a time."""
     try:
         tombstones = read_tombstones(root, [file.path for _, file in index.tombstones])
     except CrawlDirError as error:
@@ -37,8 +37,8 @@ def index_faults(root: str, index: LiveIndex) -> Iterator[str]:
             found += docs["url_key"].filter(pa.array(alive(docs["url_key"], segment.round, tombstones))).chunks
         except CrawlDirError as error:
             yield str(error)
-    if twice := sum(map(len, found)) - pc.count_distinct(pa.chunked_array(found, KEY)).as_py():
-        yield f"index: {twice} pages are found twice"
+    if duplicates := sum(map(len, found)) - pc.count_distinct(pa.chunked_array(found, KEY)).as_py():
+        yield f"index: {duplicates} pages are found twice"
 
 
 def _segment_faults(root: str, segment: LiveSegment, docs: pa.Table) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _folder_faults(
     known = embedded_footers(read_footer(root, f"{folder}/{DOCS}"))
     for name in names:
         if name not in known or not known[name].equals(read_footer(root, f"{folder}/{name}")):
-            yield f"{folder}/{DOCS}: it does not have the footer of {name}"  # by which lookups read
+            yield f"{folder}/{DOCS}: its copy of the footer of {name} is missing or differs"  # lookups use the copy
     forms = read_file(root, f"{folder}/{FORMS}")
     postings = read_parts(root, f"{folder}/{POSTINGS}")
     yield from (f"{folder}/{fault}" for fault in folder_faults(postings, forms, docs, languages))
@@ -69,17 +69,17 @@ def _folder_faults(
 def folder_faults(
     postings: Iterable[pa.Table], forms: pa.Table, docs: pa.Table, languages: Sequence[str | None]
 ) -> Iterator[str]:
-    """What is wrong with the files of a folder, about documents of these languages; each line begins with the file.
+    """The faults of the files of a folder, about documents of these languages; each line begins with the file.
 
-    The postings come in blocks of terms. Only if all is well with them, the rest is compared with what they say.
+    The postings come in blocks of terms. Other files are compared with the postings only if these have no faults.
     """
     if docs.num_rows != len(languages):
         yield f"{DOCS}: it has {docs.num_rows} rows, there are {len(languages)} documents"
         return
-    said = _PostingsTotals(docs, [stemmed_as(language) for language in languages])
+    totals = _PostingsTotals(docs, [stemmed_as(language) for language in languages])
     is_sound, last = True, ""
     for table in postings:
-        faults = list(_block_faults(table, said))
+        faults = list(_block_faults(table, totals))
         terms = table["term"].to_pylist()
         unsorted = np.array([one >= other for one, other in itertools.pairwise([last, *terms])], bool)
         faults += _report("terms are not sorted, each once", unsorted, terms)
@@ -87,11 +87,11 @@ def folder_faults(
         is_sound = is_sound and not faults
         yield from (f"{POSTINGS}: {fault}" for fault in faults)
     if is_sound:
-        yield from said.faults(forms)
+        yield from totals.faults(forms)
 
 
 class _PostingsTotals:
-    """What postings say of documents, added up, to be compared with what other files say of them."""
+    """Totals of postings by document, for comparison with the other files of the folder."""
 
     def __init__(self, docs: pa.Table, stemmed: Sequence[str]) -> None:
         self.lengths = {
@@ -101,19 +101,19 @@ class _PostingsTotals:
         }
         self.documents, self._stemmed = len(stemmed), stemmed
         self._sums = {field: np.zeros(self.documents) for field in self.lengths}
-        # The largest frequency may stand for a larger one (`index.pack`); what titles have beyond is in body.
+        # The largest frequency may stand for a larger one (`write_segment.pack`); the excess of titles is in body.
         self._full = {field: np.zeros(self.documents, bool) for field in self.lengths}
         self._terms: defaultdict[str, list[str]] = defaultdict(list)
         title, body = (self.lengths.get(field, np.empty(0, np.int32)) for field in PHRASE_FIELDS)
         self.begins = offsets(title.astype(np.int64) + 1 + body)
-        """Where the places of each document begin, if all are numbered through; one between the fields is free."""
+        """The first place of each document, when those of all are numbered through; one between fields is unused."""
         self._taken = np.zeros(self.begins[-1], bool)
         self._taken[self.begins[:-1] + title] = True
 
     def add(self, index: Inverted) -> None:
         for field, frequency in index.frequencies.items():
             self._sums[field] += np.bincount(index.docs, frequency, minlength=self.documents)
-            self._full[field][index.docs[frequency == greatest(field)]] = True
+            self._full[field][index.docs[frequency == max_frequency(field)]] = True
         for language, terms in terms_by_language(index, self._stemmed).items():
             self._terms[language] += terms
 
@@ -125,28 +125,28 @@ class _PostingsTotals:
             wrong = (self._sums[field] != lengths) & ~self._full["title" if field == "body" else field]
             if wrong.any():
                 yield f"{DOCS}: length_{field} is not the sum of the frequencies, in {int(wrong.sum())} documents"
-        # There are as many positions as places, so if one place is taken twice, another is free.
+        # There are as many positions as places, so if one place is taken twice, another is unused.
         if not self._taken.all():
-            free = _sums(~self._taken, self.begins) > 0
-            yield f"{POSTINGS}: of {int(free.sum())} documents, not each place has one term"
+            unused = _sums(~self._taken, self.begins) > 0
+            yield f"{POSTINGS}: a position has no term or several, in {int(unused.sum())} documents"
         found = [Forms(row["class"], row["language"], row["forms"]) for row in forms.to_pylist()]
         pairs = itertools.zip_longest(found, forms_of(self._terms))
         if wrong_forms := [one or other for one, other in pairs if one != other]:
             first = wrong_forms[0].word_class
-            yield f"{FORMS}: {len(wrong_forms)} rows are not what the postings say, the first is of {first!r}"
+            yield f"{FORMS}: {len(wrong_forms)} rows do not agree with the postings, the first is of {first!r}"
 
 
-def _block_faults(table: pa.Table, said: _PostingsTotals) -> Iterator[str]:
-    """What is wrong with postings as such; what they say of documents is added where it makes sense."""
+def _block_faults(table: pa.Table, totals: _PostingsTotals) -> Iterator[str]:
+    """The faults of a block of postings; adds its totals by document where the numbers are usable."""
     terms, df = table["term"].to_pylist(), table["df"].to_numpy()
     ragged = {name: pc.list_value_length(table[name]).to_numpy() != df for name in ("docs", "tf")}
     for name, wrong in ragged.items():
         yield from _report(f"df is not the length of {name}", wrong, terms)
     if any(wrong.any() for wrong in ragged.values()):
         return
-    index = decode(table, list(said.lengths))
+    index = decode(table, list(totals.lengths))
     occurrences = np.add.reduce([tf.astype(np.int64) for tf in index.frequencies.values()])
-    outside = (index.docs < 0) | (index.docs >= said.documents)
+    outside = (index.docs < 0) | (index.docs >= totals.documents)
     for what, postings in {
         "document numbers do not rise": ~_rising(index.docs, index.starts),
         "document numbers are out of range": outside,
@@ -155,12 +155,12 @@ def _block_faults(table: pa.Table, said: _PostingsTotals) -> Iterator[str]:
         yield from _report(what, _sums(postings, index.starts) > 0, terms)
     yield from _report("cf is not the sum of tf", _sums(occurrences, index.starts) != table["cf"].to_numpy(), terms)
     if not outside.any():
-        said.add(index)
+        totals.add(index)
         if "positions" in table.column_names:
-            yield from _positions_faults(index, table["positions"], said)
+            yield from _positions_faults(index, table["positions"], totals)
 
 
-def _positions_faults(index: Inverted, column: pa.ChunkedArray, said: _PostingsTotals) -> Iterator[str]:
+def _positions_faults(index: Inverted, column: pa.ChunkedArray, totals: _PostingsTotals) -> Iterator[str]:
     counts = np.add.reduce([index.frequencies[field] for field in PHRASE_FIELDS])
     starts, gaps = lists(column)
     ragged = np.diff(starts) != _sums(counts, index.starts)
@@ -168,22 +168,22 @@ def _positions_faults(index: Inverted, column: pa.ChunkedArray, said: _PostingsT
     if ragged.any():
         return
     positions, docs = undo_gaps(gaps, counts), np.repeat(index.docs, counts)
-    places = said.begins[docs] + positions
-    wrong = ~_rising(positions, offsets(counts)) | (positions < 0) | (places >= said.begins[docs + 1])
+    places = totals.begins[docs] + positions
+    wrong = ~_rising(positions, offsets(counts)) | (positions < 0) | (places >= totals.begins[docs + 1])
     yield from _report("positions do not rise within the document", _sums(wrong, starts) > 0, index.terms)
     if not wrong.any():
-        said.take(places)
+        totals.take(places)
 
 
 def _rising(values: Ints, starts: Longs) -> npt.NDArray[np.bool_]:
-    """Whether each value is more than the one before it in its run."""
+    """Whether each value is larger than its predecessor in its run."""
     rising = np.diff(values, prepend=0) > 0
     rising[starts[starts < len(values)]] = True
     return rising
 
 
 def _sums(values: npt.NDArray[Any], starts: Longs) -> Longs:
-    """The sum of each run; runs may be empty."""
+    """The sum of each run; a run may be empty."""
     return np.diff(offsets(values)[starts])
 
 

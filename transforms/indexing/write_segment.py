@@ -1,16 +1,16 @@
-"""An index segment: the files that hold an inverted index, and how to write them.
+"""Writes index segments: the files that hold an inverted index.
 
 A segment is a folder of four Parquet files about the same documents. A document's number is its row, from 0
-on, in `docs` and `docstore`; documents are sorted by reversed host and then URL, for neighbours share words,
-and short gaps compress well.
+on, in `docs` and `docstore`; documents are sorted by reversed host and then URL: neighbours share words, so gaps
+are short and compress well.
 
-- postings: a row a term, sorted: `term`; `df`, its documents; `cf`, its occurrences; `docs`, the gaps between
-  the numbers of its documents (the first as it is); parallel to them `tf`, how often, all fields in one number
-  (see `pack`); `positions`, gaps again, begun anew with each document, which has as many as its frequencies in
-  PHRASE_FIELDS sum up to (see `index_invert.Inverted`).
-- forms: which terms are forms of one word, sorted (see `index_forms`).
-- docstore: title, description and text, for showing.
-- docs: facts about each document, and `length_FIELD` in tokens (and see `index_files`).
+- postings: a row for each term, sorted: `term`; `df`, its documents; `cf`, its occurrences; `docs`, the gaps between
+  the numbers of its documents (the first as it is); parallel to them `tf`, the frequencies of all fields in one
+  number (see `pack`); `positions`, gaps that restart with each document, which has as many as the sum of its
+  frequencies in PHRASE_FIELDS (see `invert.Inverted`).
+- forms: the terms that are forms of one word, sorted (see `term_forms`).
+- docstore: title, description and text, for results.
+- docs: facts about each document, and `length_FIELD` in tokens (see also `segment_files`).
 """
 
 import itertools
@@ -34,13 +34,13 @@ POSTINGS, FORMS = "postings.parquet", "forms.parquet"
 DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
 
 ROW_GROUP_POSTINGS = 4_096
-"""Postings of a row group, at most, unless a single term has more: what a lookup decodes."""
+"""The most postings of a row group, unless a single term has more: the unit that a lookup decodes."""
 
 FORMS_GROUP = 256
-"""Rows of a row group of `forms`: what looking a word up decodes."""
+"""Rows of a row group of `forms`: the unit that a lookup of a word decodes."""
 
 DOCSTORE_GROUP = 8
-"""Documents of a row group of the docstore: what showing a hit decodes."""
+"""Documents of a row group of the docstore: the unit that a hit decodes."""
 
 FIELD_BITS: Mapping[str, tuple[int, int]] = {
     "body": (0, 24),
@@ -49,13 +49,13 @@ FIELD_BITS: Mapping[str, tuple[int, int]] = {
     "url": (48, 15),
     "anchors": (0, 24),
 }
-"""Where a field's frequency begins in a number of `tf`, and its width. What links say has numbers of its own."""
+"""The first bit and the number of bits of a field's frequency in `tf`. Anchors have a `tf` of their own."""
 
 FACTS = (
     *("url_key", "url", "host", "language", "media_type", "round", "fetched_at", "published_at", "spam_score"),
     "noarchive",
 )
-"""The columns of `tables.DOCUMENTS` that go to `docs`."""
+"""The columns of DOCUMENTS that `docs` has."""
 
 _STORED = pa.schema([(name, pa.string()) for name in ("title", "description", "text")])
 
@@ -63,24 +63,24 @@ _STORED = pa.schema([(name, pa.string()) for name in ("title", "description", "t
 def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes: bool = False) -> None:
     """Index documents as a new segment in a folder below the crawl directory.
 
-    `documents` has the columns of `tables.DOCUMENTS` and only rows that may be found: leaving out duplicates
-    and NOINDEX is the caller's part. The text of a NOARCHIVE document is indexed, but not stored for showing.
-    Needs about 50 bytes of memory a token: bound a segment to some ten thousand pages. With `korean_morphemes`,
-    documents in Korean have those among their terms, too, which needs the extra `korean`.
+    `documents` has the columns of DOCUMENTS and only rows that searches may find: the caller leaves out duplicates
+    and NOINDEX pages. The text of a NOARCHIVE document is indexed, but not stored for results. Takes about 50 bytes
+    of memory a token: bound a segment to some ten thousand pages. With `korean_morphemes`, documents in Korean get
+    morphemes as further terms, which needs the extra `korean`.
     """
     documents = documents.take(in_order(documents))
     texts = _texts(documents)
-    further = _morphemes(texts, documents["language"].to_pylist()) if korean_morphemes else None
-    index = invert(texts, further)
+    extra_terms = _morphemes(texts, documents["language"].to_pylist()) if korean_morphemes else None
+    index = invert(texts, extra_terms)
     write_index(root, folder, [index], with_lengths(documents.select(FACTS), index), [_docstore(documents)])
 
 
 def write_index(
     root: str, folder: str, blocks: Iterable[Inverted], docs: pa.Table, docstore: Iterable[pa.Table]
 ) -> None:
-    """Write the files of a segment: its terms as in `write_terms`, `docs` with lengths, and what is shown in parts.
+    """Write the files of a segment: its terms as in `write_terms`, `docs` with lengths, and the docstore in parts.
 
-    All parts but the last are a multiple of DOCSTORE_GROUP.
+    The rows of each part of the docstore but the last are a multiple of DOCSTORE_GROUP.
     """
     footers = write_terms(root, folder, blocks, docs["language"].to_pylist())
     groups_of_rows = (part for table in docstore for part in groups(table, slices(table.num_rows, DOCSTORE_GROUP)))
@@ -91,10 +91,9 @@ def write_index(
 def write_terms(
     root: str, folder: str, blocks: Iterable[Inverted], languages: Sequence[str | None]
 ) -> dict[str, pq.FileMetaData]:
-    """Write `postings` and `forms`; their footers. `languages` are those of the documents.
+    """Write `postings` and `forms`, and return their footers. `languages` are those of the documents.
 
-    The index comes in blocks of some terms each, in their order, so that it need not be in memory as a whole; there is
-    one at least.
+    The index comes in blocks of consecutive terms, at least one, so that it need not fit into memory.
     """
     stemmed = [stemmed_as(language) for language in languages]
     terms: defaultdict[str, list[str]] = defaultdict(list)
@@ -115,48 +114,48 @@ def write_terms(
 
 
 def with_lengths(facts: pa.Table, index: Inverted) -> pa.Table:
-    """Facts, a row a document, and the lengths of the fields."""
+    """The facts, a row for each document, with columns of the field lengths."""
     for field, lengths in index.lengths.items():
         facts = facts.append_column(f"length_{field}", pa.array(lengths))
     return facts
 
 
 def pack(frequencies: Mapping[str, npt.NDArray[np.int32]]) -> Longs:
-    """Frequencies of the fields as one number each, by FIELD_BITS; a field's part is as large as it can be at most.
+    """The frequencies of all fields as one number for each posting, by FIELD_BITS; each is capped to its bits.
 
-    What a title has beyond that counts as body, so that the two together are still as many as there are positions.
+    The excess of a title counts as body, so that the sum of both is still the number of positions.
 
     >>> [hex(number) for number in pack({"body": np.array([1]), "title": np.array([257]), "url": np.array([2])})]
     ['0x20000ff000003']
     """
     fields = {field: tf.astype(np.int64) for field, tf in frequencies.items()}
     if "title" in fields:
-        beyond = np.maximum(fields["title"] - greatest("title"), 0)
+        beyond = np.maximum(fields["title"] - max_frequency("title"), 0)
         fields["body"] = fields["body"] + beyond
-    parts = [np.minimum(tf, greatest(field)) << FIELD_BITS[field][0] for field, tf in fields.items()]
+    parts = [np.minimum(tf, max_frequency(field)) << FIELD_BITS[field][0] for field, tf in fields.items()]
     return np.bitwise_or.reduce(parts)
 
 
 def unpack(packed: Longs, fields: Sequence[str]) -> dict[str, npt.NDArray[np.int32]]:
-    """The frequencies that `pack` was given, of these fields."""
-    return {field: (packed >> FIELD_BITS[field][0] & greatest(field)).astype(np.int32) for field in fields}
+    """The inverse of `pack`, for these fields."""
+    return {field: (packed >> FIELD_BITS[field][0] & max_frequency(field)).astype(np.int32) for field in fields}
 
 
-def greatest(field: str) -> int:
+def max_frequency(field: str) -> int:
     """The largest frequency of a field that `tf` can hold."""
     return (1 << FIELD_BITS[field][1]) - 1
 
 
 def gaps(values: npt.NDArray[np.int32], starts: Longs) -> npt.NDArray[np.int32]:
-    """Rising runs of numbers as differences; runs begin at `starts`, and the first of each stays as it is."""
+    """Ascending runs of numbers as differences; runs begin at `starts`, and the first number of each stays."""
     result = np.diff(values, prepend=np.int32(0))
-    firsts = starts[starts < len(values)]  # an empty run at the end starts behind it
+    firsts = starts[starts < len(values)]  # an empty run at the end starts after the last value
     result[firsts] = values[firsts]
     return result
 
 
 def undo_gaps(differences: npt.NDArray[np.int32], lengths: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """The numbers that `gaps` was given, from the lengths of the runs."""
+    """The inverse of `gaps`, from the lengths of the runs."""
     sums = np.cumsum(differences, dtype=np.int64)
     ends = np.cumsum(lengths)
     before = np.concatenate([[0], sums])[ends - lengths]
@@ -164,7 +163,7 @@ def undo_gaps(differences: npt.NDArray[np.int32], lengths: npt.NDArray[np.int32]
 
 
 def url_text(url: str) -> str:
-    """What a URL says in words: without the parts that most URLs share.
+    """The words of a URL, without the parts that most URLs share.
 
     >>> url_text("https://www.example.org/wiki/Full_text%20search.html?lang=en")
     'example.org/wiki/Full text search lang=en'
@@ -175,14 +174,14 @@ def url_text(url: str) -> str:
 
 
 def in_order(documents: pa.Table) -> Longs:
-    """The order of documents in a segment: by reversed host and URL."""
+    """The row numbers of documents in the order of a segment: by reversed host and URL."""
     hosts = [".".join(reversed(host.split("."))) for host in documents["host"].to_pylist()]
     keys = list(zip(hosts, documents["url"].to_pylist(), strict=True))
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
 
 
 def _texts(documents: pa.Table) -> Mapping[str, list[str]]:
-    """The documents' texts by field, as `invert` takes them."""
+    """The texts of the documents by field, as `invert` takes them."""
     return {
         "title": [title or "" for title in documents["title"].to_pylist()],
         "body": [text or "" for text in documents["text"].to_pylist()],
@@ -192,7 +191,7 @@ def _texts(documents: pa.Table) -> Mapping[str, list[str]]:
 
 
 def _morphemes(texts: Mapping[str, Sequence[str]], languages: Sequence[str | None]) -> dict[str, list[list[str]]]:
-    """By field, the morphemes of the documents in Korean; one term more in the body says that they are there."""
+    """By field, the morphemes of the documents in Korean, with the term ANALYSED in the body."""
     is_korean = [language == "ko" for language in languages]
     found = {
         field: [morphemes(text) if korean else [] for text, korean in zip(texts[field], is_korean, strict=True)]
@@ -240,12 +239,12 @@ def _lists(starts: Longs, values: npt.NDArray[np.generic]) -> pa.Array:
 
 
 def _required(columns: Mapping[str, pa.Array]) -> pa.Table:
-    """A table without nulls."""
+    """A table of columns that are declared non-nullable."""
     return pa.table(columns, pa.schema([pa.field(name, column.type, False) for name, column in columns.items()]))
 
 
 def _row_groups(starts: Longs) -> Iterator[int]:
-    """The rows of each row group, so that no group has more postings than it may."""
+    """The number of rows of each row group, so that none has more than ROW_GROUP_POSTINGS."""
     term = 0
     while term < len(starts) - 1:
         end = int(np.searchsorted(starts, starts[term] + ROW_GROUP_POSTINGS, "right")) - 1

@@ -1,4 +1,4 @@
-"""What links say of pages: edges between pages, and the anchors that count for them."""
+"""Endorsements: the edges between pages that links make, and the anchors that describe their targets."""
 
 from typing import NamedTuple
 
@@ -11,20 +11,20 @@ from ..urls.canonical import host
 from .pagerank import Longs, resolve
 
 ENDORSING_KINDS = ("a", "area")
-"""Kinds of links that somebody put there for people to follow."""
+"""Kinds of links that people follow."""
 
 MAX_TARGETS = 3
-"""Pages of which an anchor of one host may speak; one that leads to more, as "Next" does, tells nothing of any."""
+"""The most targets of an anchor on one host; one with more, such as "Next", describes none of them."""
 
 MAX_ANCHORS = 1_000
-"""Anchors of a page that are kept."""
+"""The most anchors that are kept for a page."""
 
 LINK_COLUMNS = ["source_key", "source_url", "target_key", "target_url", "anchor", "rel", "kind", "round"]
 DOCUMENT_COLUMNS = ["url_key", "duplicate_of", "round"]
 
 
 class Pages(NamedTuple):
-    """URLs that links know, by number: all of them, or those of a partition."""
+    """Numbered URLs at either end of links: all of them, or those of a partition."""
 
     keys: pa.Array  # url_key
     urls: list[str]
@@ -32,19 +32,19 @@ class Pages(NamedTuple):
     host_of: Longs
 
     def numbers(self, keys: pa.Array | pa.ChunkedArray) -> Longs:
-        """The numbers of URLs; -1 for one that no link knows."""
+        """The numbers of URLs by their keys; -1 for a page without links from or to it."""
         return _numbers(keys, self.keys)
 
 
 class CurrentLinks(NamedTuple):
-    """Of the links that were there at the last visit of their source, those that say something of their target."""
+    """The links found at the last visit of their source that count for ranking."""
 
     endorsing: pa.Table  # source_key, target_key, anchor
     redirects: pa.Table  # source_key, target_key
 
 
 class Links(NamedTuple):
-    """Links that endorse their targets, as parallel arrays; what redirects or is a duplicate stands for another."""
+    """Links that endorse their targets, as parallel arrays; both ends are representatives (see `representatives`)."""
 
     sources: Longs
     targets: Longs
@@ -52,13 +52,13 @@ class Links(NamedTuple):
 
 
 def ends_of(links: pa.Table) -> pa.Table:
-    """`key` and `url` of both ends of links, each once."""
+    """`key` and `url` of both ends of links, without repetitions."""
     ends = [links.select([f"{end}_key", f"{end}_url"]).rename_columns(["key", "url"]) for end in ("source", "target")]
     return pa.concat_tables(ends).group_by(["key", "url"]).aggregate([])
 
 
 def pages_of(ends: pa.Table) -> Pages:
-    """The URLs at ends of links, in the order of their keys."""
+    """Numbers the URLs at the ends of links, in the order of their keys."""
     rows = ends.group_by("key").aggregate([("url", "min")]).sort_by("key")
     urls = rows["url_min"].to_pylist()
     names, host_of = np.unique(np.array([host(url) for url in urls], object), return_inverse=True)
@@ -66,7 +66,7 @@ def pages_of(ends: pa.Table) -> Pages:
 
 
 def current_links(links: pa.Table) -> CurrentLinks:
-    """The links with LINK_COLUMNS that count, of pages all of whose links are there: nofollow ones do not."""
+    """The links that count, without nofollow. `links` has LINK_COLUMNS, and all links of each source."""
     sources = links["source_key"].combine_chunks().dictionary_encode()
     numbers, rounds = sources.indices.to_numpy(), links["round"].to_numpy()
     last = np.zeros(len(sources.dictionary), np.int64)
@@ -83,16 +83,16 @@ def current_links(links: pa.Table) -> CurrentLinks:
 
 
 def duplicates(documents: pa.Table) -> pa.Table:
-    """The documents, with DOCUMENT_COLUMNS, whose last version is a duplicate: `url_key` and `duplicate_of`."""
+    """`url_key` and `duplicate_of` of documents, given with DOCUMENT_COLUMNS, whose last version is a duplicate."""
     newest = documents.sort_by("round").group_by("url_key", use_threads=False).aggregate([("duplicate_of", "last")])
     newest = newest.filter(pc.is_valid(newest["duplicate_of_last"]))
     return newest.select(["url_key", "duplicate_of_last"]).rename_columns(["url_key", "duplicate_of"])
 
 
 def representatives(keys: pa.Array, redirects: pa.Table, copies: pa.Table) -> Longs:
-    """The number of the page that each of `keys` stands for; of a redirect, for the one that it leads to in the end.
+    """The number of the page that represents each of `keys`: the end of its chain of redirects, or itself.
 
-    A duplicate stands for the document that has the content, if both are among the keys.
+    A duplicate is represented by the document that keeps the content, if both are among the keys.
     """
     aliases = np.arange(len(keys))
     aliases[_numbers(redirects["source_key"], keys)] = _numbers(redirects["target_key"], keys)
@@ -103,68 +103,68 @@ def representatives(keys: pa.Array, redirects: pa.Table, copies: pa.Table) -> Lo
 
 
 def endorsing(links: pa.Table, documents: pa.Table, pages: Pages) -> Links:
-    """The links that endorse a page, by the pages that their ends stand for; without links of a page to itself.
+    """The links that endorse a page, between the representatives of their ends; without links of a page to itself.
 
     `links` has LINK_COLUMNS, `documents` DOCUMENT_COLUMNS.
     """
     found = current_links(links)
-    stands_for = representatives(pages.keys, found.redirects, duplicates(documents))
-    sources, targets = (stands_for[pages.numbers(found.endorsing[f"{end}_key"])] for end in ("source", "target"))
+    representative = representatives(pages.keys, found.redirects, duplicates(documents))
+    sources, targets = (representative[pages.numbers(found.endorsing[f"{end}_key"])] for end in ("source", "target"))
     elsewhere = sources != targets
     anchors = found.endorsing["anchor"].combine_chunks()
     return Links(sources[elsewhere], targets[elsewhere], anchors.filter(pa.array(elsewhere)))
 
 
-def tally(links: Links, pages: Pages) -> pa.Table:
-    """The anchors that count for each page, as `tally_votes` has them."""
+def count_anchors(links: Links, pages: Pages) -> pa.Table:
+    """The specific anchors of each page, in the form of `count_votes`."""
     columns = {"host": pages.host_of[links.sources], "target": links.targets, "anchor": links.anchors}
-    return tally_votes(keep_specific(votes_of(pa.table(columns), pages)))
+    return count_votes(keep_specific(votes_of(pa.table(columns), pages)))
 
 
-def votes_of(given: pa.Table, pages: Pages) -> pa.Table:
-    """A row for each `host`, `folded` anchor and `target`; `anchor` is one way in which it is written.
+def votes_of(links: pa.Table, pages: Pages) -> pa.Table:
+    """Votes: a row for each `host`, `folded` anchor and `target`; `anchor` is one of its spellings.
 
-    `given` has `host`, of the source, `target`, a number in `pages`, and `anchor`, of all links to these targets. A
-    host has one vote for a page and an anchor, in whatever case it is written. An anchor that is the end of the page's
-    URL says nothing new.
+    `links` has the `host` of the source, the `target` as a number in `pages`, and the `anchor`, of all links to these
+    targets. A host has one vote for a page and an anchor, whatever the letter case. Anchors without letters or digits
+    and anchors that are the end of the target's URL are left out.
     """
-    given = given.append_column("folded", pc.utf8_lower(given["anchor"]))
-    given = given.filter(pc.match_substring_regex(given["anchor"], r"[\p{L}\p{N}]"))
-    given = given.filter(pa.array(~_addresses(given, pages)))
-    votes = given.group_by(["host", "folded", "target"]).aggregate([("anchor", "min")])
+    links = links.append_column("folded", pc.utf8_lower(links["anchor"]))
+    links = links.filter(pc.match_substring_regex(links["anchor"], r"[\p{L}\p{N}]"))
+    links = links.filter(pa.array(~_is_address(links, pages)))
+    votes = links.group_by(["host", "folded", "target"]).aggregate([("anchor", "min")])
     return votes.rename_columns(["host", "folded", "target", "anchor"])
 
 
 def keep_specific(votes: pa.Table) -> pa.Table:
-    """The votes without those whose host gives the anchor to too many targets; all of a host and anchor are there."""
+    """The votes whose host uses the anchor for at most MAX_TARGETS targets. Needs all votes of a host and anchor."""
     counts = votes.group_by(["host", "folded"]).aggregate([([], "count_all")])
     few = counts.filter(pc.less_equal(counts["count_all"], MAX_TARGETS)).select(["host", "folded"])
     return votes.join(few, ["host", "folded"], join_type="left semi")
 
 
-def tally_votes(votes: pa.Table) -> pa.Table:
-    """`target`, `anchor`, and `hosts`, how many hosts say so; all votes for these targets are there.
+def count_votes(votes: pa.Table) -> pa.Table:
+    """`target`, `anchor` and `hosts`, the number of hosts that use it. Needs all votes for these targets.
 
-    Sorted by target, and there by hosts, the most first.
+    Sorted by target, then by hosts, most first.
     """
     anchors = votes.group_by(["target", "folded"]).aggregate([("anchor", "min"), ([], "count_all")])
     anchors = anchors.select(["target", "anchor_min", "count_all"]).rename_columns(["target", "anchor", "hosts"])
     return anchors.sort_by([("target", "ascending"), ("hosts", "descending"), ("anchor", "ascending")])
 
 
-def anchors_of(tallied: pa.Table, targets: Longs) -> list[list[tuple[str, int]]]:
-    """(anchor, hosts) of each of some pages, the most hosts first; at most MAX_ANCHORS of one. -1 is no page."""
-    column = tallied["target"].to_numpy()
+def anchors_of(counted: pa.Table, targets: Longs) -> list[list[tuple[str, int]]]:
+    """(anchor, hosts) for each target, most hosts first, at most MAX_ANCHORS of each; none for a target of -1."""
+    column = counted["target"].to_numpy()
     firsts, ends = np.searchsorted(column, targets, "left"), np.searchsorted(column, targets, "right")
     ends = np.minimum(ends, firsts + MAX_ANCHORS)
-    texts, hosts = tallied["anchor"].to_pylist(), tallied["hosts"].to_pylist()
+    texts, hosts = counted["anchor"].to_pylist(), counted["hosts"].to_pylist()
     return [list(zip(texts[first:end], hosts[first:end], strict=True)) for first, end in zip(firsts, ends, strict=True)]
 
 
-def _addresses(given: pa.Table, pages: Pages) -> npt.NDArray[np.bool_]:
-    """Which of the anchors are the end of their target's URL, and look like it."""
-    found = pc.match_substring_regex(given["folded"], r"^\S*[./]\S*$").to_numpy()
-    some = given.filter(pa.array(found))
+def _is_address(links: pa.Table, pages: Pages) -> npt.NDArray[np.bool_]:
+    """Whether each anchor looks like a URL and is the end of its target's URL."""
+    found = pc.match_substring_regex(links["folded"], r"^\S*[./]\S*$").to_numpy()
+    some = links.filter(pa.array(found))
     pairs = zip(some["folded"].to_pylist(), some["target"].to_pylist(), strict=True)
     found[found] = [pages.urls[target].lower().endswith(anchor) for anchor, target in pairs]
     return found

@@ -1,6 +1,6 @@
-"""Who matters in a graph of links, in numpy: nodes are numbers from 0 on, edges two parallel arrays.
+"""PageRank and harmonic centrality in memory, in numpy.
 
-All of it is in memory: about 100 bytes an edge.
+Nodes are numbers from 0 on, edges two parallel arrays. Takes about 100 bytes of memory an edge.
 """
 
 import numpy as np
@@ -10,25 +10,25 @@ Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 DAMPING = 0.85
-"""How likely somebody who follows links follows one more, as in the paper."""
+"""The probability that a random surfer follows a link, as in the paper."""
 
 MAX_EXACT_NODES = 4_096
-"""Nodes of a graph up to which centrality is exact; beyond, it is estimated from so many of them."""
+"""The most nodes of a graph with exact centrality; in a larger one it is estimated from as many of its nodes."""
 
 MAX_SWEEPS = 100
-"""Of PageRank, at most."""
+"""The most iterations of PageRank."""
 
 TOLERANCE = 1e-9
-"""How little ranks change in a sweep, in the mean, when it was the last."""
+"""The mean change of a rank in a sweep below which the iteration ends."""
 
-_DOUBLINGS = 32  # no chain of aliases is longer than 2 to its power
-_SOURCES_PER_SEARCH = 512  # sources of one breadth-first search: a bit each
+_DOUBLINGS = 32  # chains of aliases are at most 2**32 long
+_SOURCES_PER_SEARCH = 512  # of a breadth-first search, one bit each
 
 
 def resolve(aliases: Longs) -> Longs:
-    """Where each node leads in the end, if `aliases[node]` is the one that it stands for (often itself).
+    """The end of each node's chain of aliases; `aliases[node]` is the next node, or the node itself.
 
-    Nodes of a circle stay somewhere on it, wherever they are numbered.
+    A node that leads into a cycle resolves to some node of the cycle.
 
     >>> resolve(np.array([1, 2, 2, 3])).tolist()
     [2, 2, 2, 3]
@@ -39,59 +39,59 @@ def resolve(aliases: Longs) -> Longs:
 
 
 def distinct(sources: Longs, targets: Longs, nodes: int) -> tuple[Longs, Longs]:
-    """Each edge once, without those of a node to itself, sorted by target and source."""
+    """The distinct edges, without loops, sorted by target and source."""
     edges = np.unique((targets * nodes + sources)[sources != targets])
     return edges % nodes, edges // nodes
 
 
 def pagerank(sources: Longs, targets: Longs, nodes: int) -> Floats:
-    """PageRank (Brin and Page 1998) of distinct edges, relative to the mean: 1 is an average node.
+    """PageRank (Brin and Page 1998) of distinct edges, relative to the mean: an average node has 1.
 
-    What nodes without links hold goes to all nodes alike.
+    The rank of nodes without links is distributed evenly over all nodes.
     """
     out = np.bincount(sources, minlength=nodes)
     rank = np.ones(nodes)
     for _ in range(MAX_SWEEPS):
         before = rank
-        shares, lost = outgoing_shares(rank, out)
+        shares, dangling = outgoing_shares(rank, out)
         passed: Floats = np.bincount(targets, weights=shares[sources], minlength=nodes).astype(np.float64)
-        rank = next_ranks(passed, lost, nodes)
+        rank = next_ranks(passed, dangling, nodes)
         if np.abs(rank - before).sum() < TOLERANCE * nodes:
             break
     return rank
 
 
 def outgoing_shares(rank: Floats, out: Longs) -> tuple[Floats, float]:
-    """What nodes with so many links give to each target in a sweep, and what those without links hold in all."""
+    """The rank that each node gives to each of its `out` targets, and the total rank of nodes without targets."""
     return np.divide(rank, out, out=np.zeros(len(rank)), where=out > 0), float(rank[out == 0].sum())
 
 
-def next_ranks(passed: Floats, lost: float, nodes: int) -> Floats:
-    """The ranks after a sweep of nodes that got so much through links, in a graph of `nodes`."""
-    return 1 - DAMPING + DAMPING * (passed + lost / max(1, nodes))
+def next_ranks(passed: Floats, dangling: float, nodes: int) -> Floats:
+    """The ranks after a sweep; `passed` came through links, `dangling` is shared by all `nodes` of the graph."""
+    return 1 - DAMPING + DAMPING * (passed + dangling / max(1, nodes))
 
 
 def harmonic_centrality(sources: Longs, targets: Longs, nodes: int) -> Floats:
-    """The sum of 1/distance over all nodes that lead to a node (Boldi and Vigna, "Axioms for Centrality", 2014).
+    """The sum of 1/distance from all nodes that reach a node (Boldi and Vigna, "Axioms for Centrality", 2014).
 
-    Links made for it move it less than PageRank, for it counts who is near, not how often they link. Edges are distinct
-    and sorted by target.
+    Link spam moves it less than PageRank: it counts the nodes nearby, not their links. Edges are distinct and sorted
+    by target.
     """
     chosen = np.linspace(0, nodes - 1, min(nodes, MAX_EXACT_NODES)).astype(np.int64)
     total = np.zeros(nodes)
     heads, starts = np.unique(targets, return_index=True)
     for begin in range(0, len(chosen) if len(targets) else 0, _SOURCES_PER_SEARCH):
         some = chosen[begin : begin + _SOURCES_PER_SEARCH]
-        reached = np.zeros((nodes, _SOURCES_PER_SEARCH // 64), np.uint64)  # by which of the sources, a bit each
+        reached = np.zeros((nodes, _SOURCES_PER_SEARCH // 64), np.uint64)  # from which sources, a bit each
         bits = np.arange(len(some))
         reached[some, bits // 64] |= np.uint64(1) << (bits % 64).astype(np.uint64)
         distance = 0
         while True:
             distance += 1
             arriving = np.bitwise_or.reduceat(reached[sources], starts, axis=0)
-            fresh = arriving & ~reached[heads]
-            if not fresh.any():
+            newly_reached = arriving & ~reached[heads]
+            if not newly_reached.any():
                 break
-            reached[heads] |= fresh
-            total[heads] += np.bitwise_count(fresh).sum(axis=1) / distance
+            reached[heads] |= newly_reached
+            total[heads] += np.bitwise_count(newly_reached).sum(axis=1) / distance
     return total * (nodes / max(1, len(chosen)))

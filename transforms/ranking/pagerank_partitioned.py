@@ -1,4 +1,4 @@
-"""PageRank over edges by partition: sweeps that are one shuffle each."""
+"""PageRank over partitioned edges in Beam: each sweep is one shuffle."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,10 +17,10 @@ CHANGE = pa.schema([("change", pa.float64())])
 
 
 class Passed(NamedTuple):
-    """What the pages of a partition give to those of another in a sweep."""
+    """The rank that the pages of a partition pass to those of another in a sweep."""
 
     source: int
-    lost: float  # held by pages without links
+    dangling: float  # rank of pages without links
     numbers: Longs
     sums: Floats
 
@@ -29,16 +29,16 @@ Ranks = tuple[int, Floats]
 
 
 def read_ranks(partition: int, scratch: Scratch, sweep: int, sizes: Sequence[int]) -> Ranks:
-    """The ranks of a partition's pages after so many sweeps."""
+    """The partition, and the ranks of its pages after `sweep` sweeps."""
     if not sweep:
         return partition, np.ones(sizes[partition])
     return partition, scratch.read(f"ranks{sweep}", partition, RANKS)["rank"].to_numpy()
 
 
 class SweepRanks(beam.PTransform):
-    """From ranks to ranks, some sweeps further. Takes partitions; writes `ranks` of that sweep, and how they changed.
+    """Advances the ranks by some sweeps. Takes partitions; writes `ranks` of the last sweep, and the total change.
 
-    `sizes` are the pages of each partition.
+    `sizes` has the number of pages of each partition.
     """
 
     def __init__(self, scratch: Scratch, sizes: Sequence[int], first: int, sweeps: int) -> None:
@@ -65,27 +65,27 @@ class SweepRanks(beam.PTransform):
 
 
 def _pass_on(ranks: Ranks, scratch: Scratch, partitions: int) -> Iterator[tuple[int, Passed]]:
-    """To each partition, if only what it gets of pages without links."""
+    """One element for each partition, even without links to it: all share the rank of pages without links."""
     partition, values = ranks
     edges = scratch.read("edges", partition, EDGES)
     sources = edges["source"].to_numpy()
-    shares, lost = outgoing_shares(values, np.bincount(sources, minlength=len(values)))
+    shares, dangling = outgoing_shares(values, np.bincount(sources, minlength=len(values)))
     targets = edges["target"].to_numpy()
-    starts = np.flatnonzero(np.diff(targets, prepend=-1))  # sorted, so each target begins where another one ends
+    starts = np.flatnonzero(np.diff(targets, prepend=-1))  # sorted: the first edge of each target
     targets, sums = targets[starts], np.add.reduceat(shares[sources], starts) if len(starts) else np.empty(0)
     _, numbers = in_partition(targets)
     bounds = np.searchsorted(targets, places(np.arange(partitions + 1), 0))
     for target, (start, end) in enumerate(itertools.pairwise(bounds)):
-        yield target, Passed(partition, lost, numbers[start:end], sums[start:end])
+        yield target, Passed(partition, dangling, numbers[start:end], sums[start:end])
 
 
 def _receive(passed: tuple[int, Iterable[Passed]], sizes: Sequence[int]) -> Ranks:
     partition, parts = passed
-    total, lost = np.zeros(sizes[partition]), 0.0
-    for part in sorted(parts, key=lambda part: part.source):  # sums of floats depend on their order
+    total, dangling = np.zeros(sizes[partition]), 0.0
+    for part in sorted(parts, key=lambda part: part.source):  # the sum of floats depends on their order
         total[part.numbers] += part.sums
-        lost += part.lost
-    return partition, next_ranks(total, lost, sum(sizes))
+        dangling += part.dangling
+    return partition, next_ranks(total, dangling, sum(sizes))
 
 
 def _write_ranks(ranks: tuple[int, dict[str, Iterable[Floats]]], scratch: Scratch, sweep: int) -> float:

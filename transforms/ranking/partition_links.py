@@ -1,8 +1,7 @@
-"""The links of a crawl by partition of the key space, when they are too many to be in one memory.
+"""Partitions the links of a crawl by key, when they are too many for one machine's memory.
 
-Each rule is that of `votes`, applied to the rows of one partition. What comes of it lies in `Scratch`: PAGES, HOSTS,
-HOST_LINKS, LINKED, EDGES and TALLY of each partition. A page's place is a number that its partition and its number
-there make.
+The rules are those of `endorsements`, applied to the rows of one partition. The results are in `Scratch`: PAGES, HOSTS,
+HOST_LINKS, LINKED, EDGES and ANCHORS of each partition. A page's place combines its partition and its number there.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,17 +24,17 @@ from .scratch import Scratch
 PAGES = pa.schema([("key", KEY), ("url", pa.string())])
 HOSTS = pa.schema([("host", pa.string()), ("pages", pa.int64())])
 HOST_LINKS = pa.schema([("source", pa.string()), ("target", pa.string()), ("links", pa.int64())])
-LINKED = pa.schema([("links", pa.int64()), ("hosts", pa.int64())])  # of each page: see `ranks`
+LINKED = pa.schema([("links", pa.int64()), ("hosts", pa.int64())])  # of each page, as in RANKS
 EDGES = pa.schema([("source", pa.int64()), ("target", pa.int64())])  # number, place; distinct, sorted by target
-TALLY = pa.schema([("target", pa.int64()), ("anchor", pa.string()), ("hosts", pa.int64())])
+ANCHORS = pa.schema([("target", pa.int64()), ("anchor", pa.string()), ("hosts", pa.int64())])
 
 _ROWS = pa.schema([LINKS.field(n) for n in endorsements.LINK_COLUMNS if not n.endswith("_url")])
 _VERSIONS = pa.schema([DOCUMENTS.field(name) for name in endorsements.DOCUMENT_COLUMNS])
-_COPIES = pa.schema([("url_key", KEY), ("duplicate_of", KEY)])
+_DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY)])
 _REDIRECTS = pa.schema([("source_key", KEY), ("target_key", KEY)])
 _KNOWN = pa.schema([("key", KEY)])
-_ALIASES = pa.schema([("key", KEY), ("stands_for", KEY)])
-_CHOSEN = pa.schema([("source_key", KEY), ("target_key", KEY), ("anchor", pa.string())])
+_ALIASES = pa.schema([("key", KEY), ("representative", KEY)])
+_ENDORSING = pa.schema([("source_key", KEY), ("target_key", KEY), ("anchor", pa.string())])
 _ARRIVING = pa.schema([("source", pa.int64()), ("host", pa.string()), ("target_key", KEY), ("anchor", pa.string())])
 _VOTES = pa.schema(
     [
@@ -52,22 +51,24 @@ Grouped = tuple[int, Iterable[bytes]]
 
 
 def places(partition: int | Longs, numbers: int | Longs) -> Longs:
+    """The places of pages, by partition and number."""
     return (np.asarray(partition, np.int64) << _BITS) + numbers
 
 
 def in_partition(place: Longs) -> tuple[Longs, Longs]:
-    """Partitions and numbers of places."""
+    """The inverse of `places`: partitions and numbers."""
     return place >> _BITS, place & ((1 << _BITS) - 1)
 
 
 def read_pages(scratch: Scratch, partition: int) -> Pages:
+    """The pages of a partition."""
     return endorsements.pages_of(scratch.read("pages", partition, PAGES))
 
 
 class GatherLinks(beam.PTransform):
-    """Bring the links of files into `Scratch`. Redirects and duplicates have to fit into memory, at 50 bytes each.
+    """Writes the partitioned links to `Scratch`. Redirects and duplicates must fit into memory, at 50 bytes each.
 
-    Takes paths of `links` and `documents`; gives nothing.
+    Takes the paths of `links` and `documents`; has no output.
     """
 
     def __init__(self, root: str, scratch: Scratch, partitions: int) -> None:
@@ -95,7 +96,7 @@ class GatherLinks(beam.PTransform):
             | "GroupBySource" >> beam.GroupByKey()
             | "KeepLatest" >> beam.FlatMap(_keep_latest).with_outputs("redirects", main="endorsing")
         )
-        # `known` comes of all pages, so what has the aliases as a side input finds all pages written.
+        # `known` depends on all pages, so steps with the aliases as a side input start after all pages are written.
         aliases = (
             paths["links"].pipeline
             | "Once" >> beam.Create([None])
@@ -110,7 +111,7 @@ class GatherLinks(beam.PTransform):
         arrived = (
             chosen.endorsing
             | "ReplaceAliases" >> beam.FlatMap(_replace_aliases, beam.pvalue.AsSingleton(aliases), partitions)
-            | "GroupByStanding" >> beam.GroupByKey()
+            | "GroupByRepresentative" >> beam.GroupByKey()
             | "NumberSources" >> beam.FlatMap(_number_sources, scratch, partitions)
             | "GroupByTarget" >> beam.GroupByKey()
             | "Arrive" >> beam.FlatMap(_arrive, scratch, partitions).with_outputs("edges", main="votes")
@@ -119,9 +120,9 @@ class GatherLinks(beam.PTransform):
         (
             arrived.votes
             | "GroupByAnchor" >> beam.GroupByKey()
-            | "KeepTelling" >> beam.FlatMap(_keep_telling)
+            | "KeepSpecific" >> beam.FlatMap(_keep_specific)
             | "GroupVotes" >> beam.GroupByKey()
-            | "WriteTally" >> beam.Map(_write_tally, scratch)
+            | "WriteAnchors" >> beam.Map(_write_anchors, scratch)
         )
 
 
@@ -141,44 +142,44 @@ def _duplicates(documents: Grouped) -> bytes:
 
 
 def _write_pages(ends: Grouped, scratch: Scratch, copies: Sequence[bytes]) -> bytes:
-    """Write the pages of a partition, and give the keys of those that have to do with a duplicate."""
+    """Write the pages of a partition; return the keys of those that are duplicates or have some."""
     partition, batches = ends
     pages = endorsements.pages_of(from_ipc(batches, PAGES))
     scratch.write("pages", partition, pa.table([pages.keys, pa.array(pages.urls, pa.string())], schema=PAGES))
     counts = np.bincount(pages.host_of, minlength=len(pages.hosts))
     scratch.write("hosts", partition, pa.table([pages.hosts, pa.array(counts)], schema=HOSTS))
-    table = from_ipc(copies, _COPIES)
+    table = from_ipc(copies, _DUPLICATES)
     wanted = pa.chunked_array([*table["url_key"].chunks, *table["duplicate_of"].chunks], KEY)
     return to_ipc(pa.table([pages.keys.filter(pc.is_in(pages.keys, value_set=wanted))], schema=_KNOWN))
 
 
 def _keep_latest(links: Grouped) -> Iterator[Any]:
-    latest = endorsements.current_links(from_ipc(links[1], _ROWS))
-    yield beam.pvalue.TaggedOutput("redirects", to_ipc(latest.redirects))
-    yield to_ipc(latest.endorsing)
+    current = endorsements.current_links(from_ipc(links[1], _ROWS))
+    yield beam.pvalue.TaggedOutput("redirects", to_ipc(current.redirects))
+    yield to_ipc(current.endorsing)
 
 
 def _aliases(_: None, redirects: Sequence[bytes], copies: Sequence[bytes], known: Sequence[bytes]) -> bytes:
-    """What stands for another page, and for which."""
+    """The representative of each page that is an end of a redirect or a duplicate."""
     pairs = from_ipc(redirects, _REDIRECTS)
     ends = [*pairs["source_key"].chunks, *pairs["target_key"].chunks, *from_ipc(known, _KNOWN)["key"].chunks]
     keys = pc.unique(pa.chunked_array(ends, KEY))
-    stands_for = endorsements.representatives(keys, pairs, from_ipc(copies, _COPIES))
-    return to_ipc(pa.table([keys, keys.take(pa.array(stands_for))], schema=_ALIASES))
+    representatives = endorsements.representatives(keys, pairs, from_ipc(copies, _DUPLICATES))
+    return to_ipc(pa.table([keys, keys.take(pa.array(representatives))], schema=_ALIASES))
 
 
 def _replace_aliases(links: bytes, aliases: bytes, partitions: int) -> Iterator[Batch]:
-    """By partition of the source; links of a page to itself are none."""
-    table, known = from_ipc([links], _CHOSEN), from_ipc([aliases], _ALIASES)
+    """The links between representatives, by partition of the source, without links of a page to itself."""
+    table, known = from_ipc([links], _ENDORSING), from_ipc([aliases], _ALIASES)
     for number, name in enumerate(("source_key", "target_key")):
-        other = known["stands_for"].take(pc.index_in(table[name], value_set=known["key"]))
+        other = known["representative"].take(pc.index_in(table[name], value_set=known["key"]))
         table = table.set_column(number, name, pc.coalesce(other, table[name]))
     yield from split(table.filter(pc.not_equal(table["source_key"], table["target_key"])), "source_key", partitions)
 
 
 def _number_sources(links: Grouped, scratch: Scratch, partitions: int) -> Iterator[Batch]:
     partition, batches = links
-    table, pages = from_ipc(batches, _CHOSEN), read_pages(scratch, partition)
+    table, pages = from_ipc(batches, _ENDORSING), read_pages(scratch, partition)
     numbers = pages.numbers(table["source_key"])
     hosts = pages.hosts.take(pa.array(pages.host_of[numbers]))
     columns = [pa.array(places(partition, numbers)), hosts, table["target_key"], table["anchor"]]
@@ -186,7 +187,7 @@ def _number_sources(links: Grouped, scratch: Scratch, partitions: int) -> Iterat
 
 
 def _arrive(links: Grouped, scratch: Scratch, partitions: int) -> Iterator[Any]:
-    """All links to the pages of a partition: what is counted by page, edges by partition of the source, and votes."""
+    """Count the links to the pages of a partition; yield edges by partition of the source, and votes."""
     partition, batches = links
     table, pages = from_ipc(batches, _ARRIVING), read_pages(scratch, partition)
     targets = pages.numbers(table["target_key"])
@@ -205,10 +206,10 @@ def _arrive(links: Grouped, scratch: Scratch, partitions: int) -> Iterator[Any]:
     for source, rows in split_by(pairs, source_in):
         yield beam.pvalue.TaggedOutput("edges", (source, to_ipc(rows)))
 
-    found = endorsements.votes_of(given, pages)
-    found = found.append_column("partition", pa.array(np.full(found.num_rows, partition)))
-    said = zip(found["host"].to_pylist(), found["folded"].to_pylist(), strict=True)
-    for number, rows in split_by(found, [shard(f"{host} {anchor}", partitions) for host, anchor in said]):
+    votes = endorsements.votes_of(given, pages)
+    votes = votes.append_column("partition", pa.array(np.full(votes.num_rows, partition)))
+    pairs_of_votes = zip(votes["host"].to_pylist(), votes["folded"].to_pylist(), strict=True)
+    for number, rows in split_by(votes, [shard(f"{host} {anchor}", partitions) for host, anchor in pairs_of_votes]):
         yield number, to_ipc(rows)
 
 
@@ -217,12 +218,12 @@ def _write_edges(edges: Grouped, scratch: Scratch) -> None:
     scratch.write("edges", partition, from_ipc(batches, EDGES).sort_by("target"))
 
 
-def _keep_telling(found: Grouped) -> Iterator[Batch]:
-    telling = endorsements.keep_specific(from_ipc(found[1], _VOTES))
-    for partition, rows in split_by(telling, telling["partition"].to_numpy()):
+def _keep_specific(votes: Grouped) -> Iterator[Batch]:
+    specific = endorsements.keep_specific(from_ipc(votes[1], _VOTES))
+    for partition, rows in split_by(specific, specific["partition"].to_numpy()):
         yield partition, to_ipc(rows)
 
 
-def _write_tally(found: Grouped, scratch: Scratch) -> None:
-    partition, batches = found
-    scratch.write("tally", partition, endorsements.tally_votes(from_ipc(batches, _VOTES)))
+def _write_anchors(votes: Grouped, scratch: Scratch) -> None:
+    partition, batches = votes
+    scratch.write("anchors", partition, endorsements.count_votes(from_ipc(batches, _VOTES)))

@@ -1,4 +1,4 @@
-"""What is written of the link graph: `ranks`, `host_ranks`, and what links say of the documents of a segment."""
+"""Writes the results of ranking: the tables `ranks` and `host_ranks`, and the link data of index segments."""
 
 from typing import NamedTuple
 
@@ -13,23 +13,23 @@ from . import endorsements
 from .endorsements import Pages
 from .pagerank import Floats, Longs, distinct, harmonic_centrality, pagerank
 
-ANCHORS = RANKS.field("anchors").type
-FOUND = pa.schema([("link_rank", pa.float64()), ("anchors", ANCHORS)])
-"""What links say of a document."""
+_ANCHORS = RANKS.field("anchors").type
+LINK_DATA = pa.schema([("link_rank", pa.float64()), ("anchors", _ANCHORS)])
+"""The link data of a document."""
 
 _ROW_GROUP = 10_000
 
 
 class PageRanks(NamedTuple):
-    """What links say of each of some pages, as parallel arrays."""
+    """The ranks of pages, as parallel arrays."""
 
     ranks: Floats
     links: Longs  # pages that link to it
-    hosts: Longs  # and their hosts
+    hosts: Longs  # hosts of these pages
 
 
-def write_ranks(root: str, round_: int, pages: Pages, standing: PageRanks, tallied: pa.Table) -> TableFile | None:
-    """Write a file of `ranks` with these pages."""
+def write_ranks(root: str, round_: int, pages: Pages, page_ranks: PageRanks, anchors: pa.Table) -> TableFile | None:
+    """Write a file of `ranks` with these pages; `anchors` is that of `count_votes`."""
     count = len(pages.urls)
     writer = TableWriter(root, "ranks", round_)
     for start in range(0, count, _ROW_GROUP):
@@ -39,17 +39,17 @@ def write_ranks(root: str, round_: int, pages: Pages, standing: PageRanks, talli
             "url": pages.urls[part],
             "host": pages.hosts.take(pa.array(pages.host_of[part])),
             "round": pa.array([round_] * len(pages.urls[part])),
-            "link_rank": standing.ranks[part],
-            "links": standing.links[part],
-            "link_hosts": standing.hosts[part],
-            "anchors": endorsements.anchors_of(tallied, np.arange(count)[part]),
+            "link_rank": page_ranks.ranks[part],
+            "links": page_ranks.links[part],
+            "link_hosts": page_ranks.hosts[part],
+            "anchors": endorsements.anchors_of(anchors, np.arange(count)[part]),
         }
         writer.write(pa.table({name: pa.array(columns[name], RANKS.field(name).type) for name in RANKS.names}))
     return writer.close()
 
 
 def write_host_ranks(root: str, round_: int, hosts: pa.Array, sources: Longs, targets: Longs) -> TableFile | None:
-    """Write the file of `host_ranks`, by the links between hosts; these are numbers of hosts."""
+    """Write the file of `host_ranks` from links between hosts, given as numbers of hosts."""
     count = len(hosts)
     sources, targets = distinct(sources, targets, count)
     columns = {
@@ -64,19 +64,20 @@ def write_host_ranks(root: str, round_: int, hosts: pa.Array, sources: Longs, ta
     return writer.close()
 
 
-def found(keys: pa.ChunkedArray, pages: Pages, ranks: Floats, tallied: pa.Table) -> pa.Table:
-    """FOUND of the documents with these keys, of which links may know none."""
+def link_data(keys: pa.ChunkedArray, pages: Pages, ranks: Floats, anchors: pa.Table) -> pa.Table:
+    """LINK_DATA of the documents with these keys; a document without links has rank 0 and no anchors."""
     numbers = pages.numbers(keys)
-    link_ranks = np.append(ranks, 0.0)[numbers]  # -1, a page that no link knows, is the last
-    return pa.table([pa.array(link_ranks), pa.array(endorsements.anchors_of(tallied, numbers), ANCHORS)], schema=FOUND)
+    link_ranks = np.append(ranks, 0.0)[numbers]  # -1, a page without links, takes the last
+    columns = [pa.array(link_ranks), pa.array(endorsements.anchors_of(anchors, numbers), _ANCHORS)]
+    return pa.table(columns, schema=LINK_DATA)
 
 
-def add_links(root: str, segment: str, folder: str, found: pa.Table) -> None:
-    """Write what links say of the documents of a segment: FOUND of each, in their order (`index_links`)."""
+def add_links(root: str, segment: str, folder: str, links: pa.Table) -> None:
+    """Write a folder of link data of a segment; `links` has LINK_DATA of its documents, in their order."""
     with open_parquet(root, f"{segment}/{DOCS}") as file:
         languages = file.read(["language"])["language"].to_pylist()
-    anchors = [[a["anchor"] for a in given for _ in range(a["hosts"])] for given in found["anchors"].to_pylist()]
-    write_links(root, folder, languages, anchors, found["link_rank"].to_numpy())
+    anchors = [[a["anchor"] for a in given for _ in range(a["hosts"])] for given in links["anchors"].to_pylist()]
+    write_links(root, folder, languages, anchors, links["link_rank"].to_numpy())
 
 
 def doc_keys(root: str, segment: str) -> pa.ChunkedArray:

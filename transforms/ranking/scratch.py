@@ -1,4 +1,4 @@
-"""Arrow tables by partition that pipelines of one step hand to each other; an attempt's end removes them."""
+"""Temporary Arrow tables, by partition, that one pipeline of a step writes for the next; removed with the attempt."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from ..storage.batches import from_ipc, to_ipc
 
 
 class Scratch(NamedTuple):
-    """Files whose paths begin alike. One that is written again, by a bundle tried again, is replaced."""
+    """Files with a common path prefix. A bundle that is retried replaces the files that it wrote."""
 
     prefix: str
 
@@ -17,7 +17,7 @@ class Scratch(NamedTuple):
         filesystem.write_bytes(self._path(name, partition), to_ipc(table))
 
     def read(self, name: str, partition: int, schema: pa.Schema) -> pa.Table:
-        """What was written; no rows if nothing was."""
+        """The table that was written, or one without rows."""
         path = self._path(name, partition)
         if not filesystem.exists(path):
             return schema.empty_table()

@@ -1,4 +1,4 @@
-"""From what lies in `Scratch` to the table `ranks`, and to what links say of the documents of each index segment."""
+"""Writes the table `ranks` and the link data of each index segment, from partitioned links in `Scratch`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,18 +11,18 @@ from ..storage.batches import Batch, from_ipc, split, to_ipc
 from ..storage.schemas import KEY
 from ..storage.table_files import TableFile
 from .pagerank_partitioned import read_ranks
-from .partition_links import LINKED, TALLY, read_pages
-from .rank_tables import FOUND, PageRanks, add_links, doc_keys, found, write_ranks
+from .partition_links import ANCHORS, LINKED, read_pages
+from .rank_tables import LINK_DATA, PageRanks, add_links, doc_keys, link_data, write_ranks
 from .scratch import Scratch
 
 _DOCS = pa.schema([("url_key", KEY), ("row", pa.int64()), ("segment", pa.string())])
-_FOUND = FOUND.append(pa.field("row", pa.int64()))
+_ROWS = LINK_DATA.append(pa.field("row", pa.int64()))
 
 
 class WriteRanks(beam.PTransform):
-    """Write all that links say, with the ranks after so many sweeps. Takes partitions, gives the files of `ranks`.
+    """Writes ranks as of a sweep, and the link data of segments. Takes partitions, returns the files of `ranks`.
 
-    `folders` has the folder for each segment.
+    `folders` has the folder of link data for each segment.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class WriteRanks(beam.PTransform):
         written = (
             {"partition": partitions | "Keyed" >> beam.Map(_keyed), "documents": documents}
             | "WithDocuments" >> beam.CoGroupByKey()
-            | "WriteRows" >> beam.FlatMap(_write, *self._write).with_outputs("files", main="found")
+            | "WriteRows" >> beam.FlatMap(_write, *self._write).with_outputs("files", main="links")
         )
         (
-            {"segment": segments | "KeyedSegments" >> beam.Map(_keyed), "found": written.found}
+            {"segment": segments | "KeyedSegments" >> beam.Map(_keyed), "links": written.links}
             | "BySegment" >> beam.CoGroupByKey()
             | "AddLinks" >> beam.Map(_add_links, self._root, self._folders)
         )
@@ -75,19 +75,19 @@ def _write(
     partition, grouped = element
     pages = read_pages(scratch, partition)
     _, ranks = read_ranks(partition, scratch, sweeps, sizes)
-    tally = scratch.read("tally", partition, TALLY)
+    anchors = scratch.read("anchors", partition, ANCHORS)
     linked = scratch.read("linked", partition, LINKED)
-    if not linked.num_rows:  # no link leads to any page of this partition
+    if not linked.num_rows:  # no links to any page of this partition
         linked = pa.table([np.zeros(len(ranks), np.int64)] * 2, schema=LINKED)
-    standing = PageRanks(ranks, linked["links"].to_numpy(), linked["hosts"].to_numpy())
-    if file := write_ranks(root, round_, pages, standing, tally):
+    page_ranks = PageRanks(ranks, linked["links"].to_numpy(), linked["hosts"].to_numpy())
+    if file := write_ranks(root, round_, pages, page_ranks, anchors):
         yield beam.pvalue.TaggedOutput("files", file)
     for batch in grouped["documents"]:
         documents = from_ipc([batch], _DOCS)
-        table = found(documents["url_key"], pages, ranks, tally).append_column("row", documents["row"])
+        table = link_data(documents["url_key"], pages, ranks, anchors).append_column("row", documents["row"])
         yield documents["segment"][0].as_py(), to_ipc(table)
 
 
 def _add_links(element: tuple[str, dict[str, Iterable[Any]]], root: str, folders: Mapping[str, str]) -> None:
     segment, grouped = element
-    add_links(root, segment, folders[segment], from_ipc(grouped["found"], _FOUND).sort_by("row"))
+    add_links(root, segment, folders[segment], from_ipc(grouped["links"], _ROWS).sort_by("row"))
