@@ -1,1 +1,1 @@
-"""The reading side of the index: queries, ranking, the gateway."""
+"""The reading side of the index: queries, scores, results and the gateway."""

@@ -1,9 +1,8 @@
-"""The index for other engines: each document a bag of words, in one CIFF file.
+"""Exports the index for other engines: each document as a bag of words, in one CIFF file.
 
-Other engines look terms up as they are. So a term here is what the forms of a word have in common in the language of
-the document (`analysis.word_class`), and its frequency is that in title and body: headings are part of the body, and
-what the URL and other pages' anchors say is no text of the document. A document's length is thus, exactly, the sum of
-its frequencies.
+Other engines look terms up as they are. So an exported term is the class of a word in the language of the document
+(`analysis.word_class`), and its frequency is that in title and body: headings are part of the body, and URL and anchors
+are not text of the document. The length of a document is exactly the sum of its frequencies.
 """
 
 import heapq
@@ -34,11 +33,11 @@ DESCRIPTION = (
 )
 
 _NONE = np.empty(0, np.int32)
-_ROWS = 4_096  # terms of a run that are in memory at a time
+_ROWS = 4_096  # terms of a run in memory at a time
 
 
 class _Bag(NamedTuple):
-    """The documents that have a term, rising, and how often each has it."""
+    """The documents that contain a term, ascending, and its frequency in each."""
 
     term: str
     docs: Ints
@@ -48,12 +47,12 @@ class _Bag(NamedTuple):
 def write_ciff(index: Index, sink: IO[bytes]) -> ciff.Header:
     """Write the documents that a search can find as a CIFF file.
 
-    Documents are numbered as they lie in the segments. Takes the memory of one segment, about 400 bytes a posting, and
-    room for the uncompressed file in the folder for temporary files, twice.
+    Documents are numbered in the order of the segments. Takes the memory of one segment, about 400 bytes a posting, and
+    twice the size of the uncompressed file in the folder for temporary files.
     """
     with tempfile.TemporaryDirectory() as name, Path(name, "lists").open("w+b") as spool:
         runs: list[Path] = []
-        lengths: list[Ints] = []  # by segment, of the documents that count
+        lengths: list[Ints] = []  # by segment, of the exported documents
         lists = 0
         for number, (segment, mask) in enumerate(index.parts()):
             runs.append(Path(name, str(number)))
@@ -74,9 +73,9 @@ def write_ciff(index: Index, sink: IO[bytes]) -> ciff.Header:
 
 
 def _write_run(path: Path, segment: Segment, mask: Mask, first: int) -> Ints:
-    """Write the bags of a segment, sorted by term; its documents that count get numbers from `first` on.
+    """Write the bags of a segment, sorted by term, and return the lengths of the exported documents.
 
-    Gives their lengths. Korean morphemes are left out: they say again what bigrams say.
+    Exported documents are numbered from `first` on. Korean morphemes are left out: they repeat the bigrams.
     """
     terms, starts, docs, by_field, *_ = segment.inverted()
     frequencies = np.add.reduce([by_field[field] for field in PHRASE_FIELDS])
@@ -97,7 +96,7 @@ def _write_run(path: Path, segment: Segment, mask: Mask, first: int) -> Ints:
 
 
 def _classes(segment: Segment, terms: list[str], term_of: Longs, docs: Ints) -> tuple[list[str], Longs]:
-    """The word classes of postings, sorted, and for each posting, given by term and document, which of them it has."""
+    """The distinct word classes of postings, sorted, and the class number of each posting (a term and a document)."""
     languages = segment.languages.codes[docs]
     used = np.zeros((len(segment.languages.names), len(terms)), bool)
     used[languages, term_of] = True
@@ -113,7 +112,7 @@ def _classes(segment: Segment, terms: list[str], term_of: Longs, docs: Ints) -> 
 
 
 def _merged(runs: list[Path]) -> Iterator[_Bag]:
-    """The bags of all runs, sorted by term, each term once."""
+    """The bags of all runs, merged by term."""
     parts = heapq.merge(*map(_read_run, runs), key=operator.attrgetter("term"))
     for term, bags in itertools.groupby(parts, operator.attrgetter("term")):
         same = list(bags)  # of runs in their order, so documents rise

@@ -1,11 +1,11 @@
-"""The index of a crawl: all its segments as one."""
+"""Searches the index of a crawl: all its segments as one."""
 
 import functools
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
@@ -16,7 +16,7 @@ from ..transforms.indexing.tombstones import alive, read_tombstones
 from ..transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from .index import bm25f
 from .index.postings import Unit
-from .index.segment import Segment
+from .index.segment import HitFacts, Segment, StoredTexts
 from .index.segments import Corpus, Mask, Scored
 from .query.match import matching, units
 from .query.parse import Query, parse
@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class _Candidate(NamedTuple):
-    """A document that matches. Candidates sort as hits do: best score first, then by URL."""
+    """A document that matches. Candidates sort in the order of hits: highest score first, then by URL."""
 
     negated_score: float
     url: str
@@ -37,10 +37,10 @@ class _Candidate(NamedTuple):
 
 
 class Index:
-    """The documents that a crawl has indexed, ready for queries. Safe to use from several threads."""
+    """The indexed documents of a crawl, opened for queries. Thread-safe."""
 
     def __init__(self, segments: Sequence[Segment], alive: Sequence[Mask] | None = None) -> None:
-        """Of each segment's documents, those that `alive` has are found, and count; without it, all."""
+        """`alive` has a mask for each segment: the documents that searches find and statistics count. Default: all."""
         self._segments = segments
         self._alive = alive or [np.ones(segment.documents, bool) for segment in segments]
         self._corpus = Corpus(segments, self._alive)
@@ -50,7 +50,7 @@ class Index:
     def open(cls, crawl: CrawlDir, as_of: int | None = None) -> "Index":
         """The index as of a round, or as of now.
 
-        CrawlDirError if there is no crawl, no index yet, or none (any more) as of that round.
+        CrawlDirError if there is no crawl, no index yet, or no index as of that round.
         """
         manifests = crawl.require_manifests()
         steps = [manifest for manifest in manifests if manifest.index]
@@ -61,7 +61,7 @@ class Index:
             raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
         live = live_index(manifests, as_of)
         tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
-        with ThreadPoolExecutor(16) as pool:  # a store takes as long for all as for one
+        with ThreadPoolExecutor(16) as pool:  # the latency of a store is that of one request
             segments = list(pool.map(lambda part: Segment(crawl.root, part.folder, part.links), live.segments))
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
         return cls(segments, masks)
@@ -71,21 +71,21 @@ class Index:
     ) -> Results:
         """The hits after the first `offset`, at most `limit`: by score, and by URL where scores are equal.
 
-        Any text is a query; `query.parse` tells what it means. With `per_host`, further hits of a host come after
-        those of others (`clustering.by_host`).
+        Any text is a query (`query.parse`). With `per_host`, further hits of a host come after those of other hosts
+        (`host_grouping.by_host`).
         """
-        asked = parse(query, self._morphemes)
-        scored = self._scored(asked)
+        parsed = parse(query, self._morphemes)
+        scored = self._scored(parsed)
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        total, candidates = self._best(asked, scored, most)
+        total, candidates = self._best(parsed, scored, most)
         if per_host is not None:
             places = [self._corpus.place(candidate.doc) for candidate in candidates]
             hosts = [segment.facts["host"][doc].as_py() for segment, doc in places]
             candidates = [candidates[place] for place in by_host(hosts, per_host)]
         candidates = candidates[offset : offset + limit]
-        explanations = [self._explanation(c.doc, asked, scored) if explain else None for c in candidates]
-        suggestion = self._respelled(query, [word for word in asked.words if not len(scored[word].scores)])
-        return Results(query, total, self._hits(candidates, explanations, asked.words), suggestion)
+        explanations = [self._explanation(c.doc, parsed, scored) if explain else None for c in candidates]
+        suggestion = self._respelled(query, [word for word in parsed.words if not len(scored[word].scores)])
+        return Results(query, total, self._hits(candidates, explanations, parsed.words), suggestion)
 
     def parts(self) -> Iterator[tuple[Segment, Mask]]:
         """Each segment, with a mask of its documents that a search can find."""
@@ -93,30 +93,36 @@ class Index:
 
     @property
     def segments(self) -> int:
-        """How many segments the documents lie in."""
+        """The number of segments."""
         return len(self._segments)
 
     @functools.cached_property
     def round(self) -> int:
-        """The newest round with documents here; 0 without any."""
+        """The newest round of any document; 0 for an empty index."""
         return max((pc.max(segment.facts["round"]).as_py() or 0 for segment in self._segments), default=0)
 
     def stored(self, url: str, query: str = "") -> Stored | None:
-        """What is kept of the document at a URL, as a hit has it, with the words of a query; None if there is none."""
+        """The stored text of the document at a URL, with the forms of a query's words; None if there is none."""
         for segment, found in self.parts():
             doc = pc.index(segment.facts["url"], url).as_py()
             if doc >= 0 and found[doc]:
                 facts = segment.facts_of(doc)
-                shown = segment.shown([doc])[doc]
+                texts = segment.texts([doc])[doc]
                 forms = segment.forms(parse(query).words)
-                text = "" if facts["noarchive"] else shown["text"] or ""
+                text = "" if facts["noarchive"] else texts["text"] or ""
                 return Stored(
-                    url, shown["title"] or "", text, facts["language"], facts["fetched_at"], facts["noarchive"], forms
+                    url=url,
+                    title=texts["title"] or "",
+                    text=text,
+                    language=facts["language"],
+                    fetched_at=facts["fetched_at"],
+                    noarchive=bool(facts["noarchive"]),
+                    forms=forms,
                 )
         return None
 
     def _morphemes(self, text: str) -> list[str]:
-        """The morphemes by which documents may be found; none if the index has none."""
+        """The morphemes of a text; none if the index has no morphemes."""
         return morphemes(text) if is_korean(text) and self._has_morphemes else []
 
     @functools.cached_property
@@ -125,20 +131,22 @@ class Index:
         if not len(self._corpus.scored([marker])[marker].scores):
             return False
         if not is_available():
-            _LOG.warning("Korean words are found by bigrams alone, though the index knows more: %s", HOW_TO_INSTALL)
+            _LOG.warning("the index has Korean morphemes, which this search does not use: %s", HOW_TO_INSTALL)
         return is_available()
 
-    def _scored(self, asked: Query) -> dict[Unit, Scored]:
-        """All that the query asks for."""
-        return self._corpus.scored([*dict.fromkeys((*asked.scoring, *units(asked.condition)))])
+    def _scored(self, parsed: Query) -> dict[Unit, Scored]:
+        """The words and phrases of the query, with their scored postings."""
+        return self._corpus.scored([*dict.fromkeys((*parsed.scoring, *units(parsed.condition)))])
 
-    def _best(self, asked: Query, scored: Mapping[Unit, Scored], most: int) -> tuple[int, list[_Candidate]]:
-        """How many documents match, and the best of them."""
+    def _best(self, parsed: Query, scored: Mapping[Unit, Scored], most: int) -> tuple[int, list[_Candidate]]:
+        """The number of documents that match, and the `most` best of them."""
         corpus = self._corpus
-        found = matching(corpus, {unit: has.postings for unit, has in scored.items()}, asked.condition)
+        found = matching(corpus, {unit: has.postings for unit, has in scored.items()}, parsed.condition)
         found &= corpus.current
-        scoring = [scored[unit] for unit in asked.scoring]
-        scores = corpus.boosts if not scoring else np.zeros(len(found))  # without words, standing alone counts
+        scoring = [scored[unit] for unit in parsed.scoring]
+        scores = (
+            corpus.boosts if not scoring else np.zeros(len(found))
+        )  # without words, the boost factors are the score
         for unit in scoring:
             scores[unit.postings.docs] += unit.scores
         docs = bm25f.best(scores, found, most, [unit.top for unit in scoring])
@@ -146,9 +154,9 @@ class Index:
         candidates = sorted(map(_Candidate, (-scores[docs]).tolist(), urls, docs.tolist()))
         return int(np.count_nonzero(found)), candidates[:most]
 
-    def _explanation(self, doc: int, asked: Query, scored: Mapping[Unit, Scored]) -> Explanation:
+    def _explanation(self, doc: int, parsed: Query, scored: Mapping[Unit, Scored]) -> Explanation:
         parts = []
-        for unit in asked.scoring:
+        for unit in parsed.scoring:
             postings, scores, _ = scored[unit]
             place = int(np.searchsorted(postings.docs, doc))
             if place < len(postings.docs) and postings.docs[place] == doc:
@@ -156,21 +164,21 @@ class Index:
                 text = unit if isinstance(unit, str) else " ".join(unit)
                 score = float(scores[place] / self._corpus.boosts[doc])
                 parts.append(Part(text, len(postings.docs), counts, score))
-        return Explanation(parts, *(float(factor[doc]) for factor in self._corpus.standing))
+        return Explanation(parts, *(float(factor[doc]) for factor in self._corpus.boost_factors))
 
     def _hits(
         self, candidates: Sequence[_Candidate], explanations: Sequence[Explanation | None], words: Sequence[str]
     ) -> list[Hit]:
-        """The candidates with all that is shown of them."""
-        shown = self._corpus.shown([candidate.doc for candidate in candidates])
-        forms = {segment: segment.forms(words) for segment in {segment for segment, _, _ in shown}}
+        """The candidates as hits, with facts, titles and snippets."""
+        found = self._corpus.texts([candidate.doc for candidate in candidates])
+        forms = {segment: segment.forms(words) for segment in {segment for segment, _, _ in found}}
         return [
             _hit(candidate, segment.facts_of(doc), texts, forms[segment], explanation)
-            for candidate, (segment, doc, texts), explanation in zip(candidates, shown, explanations, strict=True)
+            for candidate, (segment, doc, texts), explanation in zip(candidates, found, explanations, strict=True)
         ]
 
     def _respelled(self, query: str, missing: Iterable[str]) -> str | None:
-        """The query with others for the words that no document has; None if there are none, or nothing is near."""
+        """The query with suggestions in place of the `missing` words; None without any suggestion."""
         if not self.documents:
             return None
         changes = {word: near for word in missing if (near := self._dictionary.suggest(word)) is not None}
@@ -189,16 +197,16 @@ class Index:
 
 def _hit(
     candidate: _Candidate,
-    facts: Mapping[str, Any],
-    shown: Mapping[str, Any],
+    facts: HitFacts,
+    texts: StoredTexts,
     forms: Mapping[str, str],
     explanation: Explanation | None,
 ) -> Hit:
-    # There is no text to be had of a NOARCHIVE document; its description is meant for this.
-    text = shown["text"] or shown["description"] or ""
+    # The text of a NOARCHIVE document is not stored; its description may be shown.
+    text = texts["text"] or texts["description"] or ""
     return Hit(
         url=candidate.url,
-        title=" ".join((shown["title"] or "").split()),
+        title=" ".join((texts["title"] or "").split()),
         snippet=snippet(text, forms),
         score=-candidate.negated_score,
         host=facts["host"],

@@ -1,4 +1,4 @@
-"""The search gateway: a page with a form, and a JSON API, over the index of a crawl."""
+"""The search gateway: a search page and a JSON API over the index of a crawl, as a WSGI application."""
 
 import time
 from collections.abc import Callable
@@ -21,55 +21,54 @@ PAGE_HITS = 10
 """Hits on a page of results."""
 
 PAGE_PER_HOST = 2
-"""Hits of a host on a page of results, before those of others come."""
+"""Hits of a host on a page of results before those of other hosts follow."""
 
 MAX_LIMIT = 100
-"""Hits in one answer of the API."""
+"""The most hits in one response of the API."""
 
 MAX_OFFSET = 10_000
-"""How far down the hits one can page: finding the last page costs as much as finding all before it."""
+"""The largest offset: a page costs as much as all pages before it."""
 
 MAX_QUERY = 300
-"""Characters of a query: what a query costs goes by its words, and nothing ends one that has begun."""
+"""The most characters of a query: its cost grows with its words, and a running query is not interrupted."""
 
 MAX_URL = 2_048
-"""Characters of a URL that somebody submits."""
+"""The most characters of a submitted URL."""
 
 MAX_TEXT = 200_000
-"""Characters of a document's text that are shown."""
+"""The most characters of a document's text that are shown."""
 
 SUBMISSIONS = Rate(per_second=0.1, burst=10)
-"""What a client may submit."""
+"""The rate of submissions of a client."""
 
-_STATIC_AGE = 3600  # seconds for which a browser need not ask again
+_STATIC_MAX_AGE_S = 3600  # for which browsers cache static files
 
 Clock = Callable[[], float]
-"""Seconds that never go back."""
+"""A monotonic clock, in seconds."""
 
 
 class Answer(NamedTuple):
-    """What came of a submission: a status of HTTP, and a sentence for who made it."""
+    """The result of a submission: an HTTP status, and a sentence for the submitter."""
 
     status: int
     message: str
 
 
 Submit = Callable[[str], Answer]
-"""Takes what somebody submits as a URL, whatever it is."""
+"""Handles a submitted URL; it may be any text."""
 
 
 def create_app(
     crawl: CrawlDir, rate: Rate | None = None, submit: Submit | None = None, clock: Clock = time.monotonic
 ) -> flask.Flask:
-    """The WSGI application; docs/gateway.md has its endpoints.
+    """The WSGI application; docs/gateway.md lists its endpoints.
 
-    It follows the crawl: what another round has indexed is found without a restart. `rate` bounds the requests of a
-    client; `submit` opens the form for submissions. What goes wrong is told in one line, as a page or, to programs,
-    as `{"error": …}`: 4xx for a request that must be changed, 503 while there is no index, 500 for what fails on our
-    side, and then the log says why.
+    It reloads the index when the crawl has committed another step. `rate` bounds the requests of a client; `submit`
+    enables the form for submissions. Errors are one sentence, as a page or, for programs, as `{"error": …}`: 4xx for a
+    request that the client must change, 503 while there is no index, 500 for failures, whose reason is in the log.
     """
     app = flask.Flask(__name__)
-    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = _STATIC_AGE
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = _STATIC_MAX_AGE_S
     app.jinja_env.filters["readable"] = readable
     app.jinja_env.tests |= {"web_url": is_web_url, "language": is_language}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
@@ -85,7 +84,7 @@ def create_app(
 
 
 def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock) -> None:
-    """`/` for people, by GET or POST; `/api/search` for programs; `/opensearch.xml` for browsers."""
+    """`/`, the search page, by GET or POST; `/api/search`; `/opensearch.xml`."""
 
     def search(query: str, limit: int, offset: int, per_host: int | None, explain: bool = False) -> Results:
         with metrics.queries.time():
@@ -111,7 +110,7 @@ def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, cl
 
     @app.get("/api/search")
     def api() -> ResponseReturnValue:
-        query = _query() or flask.abort(400, "q is missing: name what to search for, as in /api/search?q=robot")
+        query = _query() or flask.abort(400, "q is missing: give a query, as in /api/search?q=robot")
         limit, offset = _number("limit", PAGE_HITS, 1, MAX_LIMIT), _number("offset", 0, 0, MAX_OFFSET)
         per_host, explain = _number("per_host", 0, 0, MAX_LIMIT), _number("explain", 0, 0, 1)
         return as_json(search(query, limit, offset, per_host or None, bool(explain)))
@@ -124,16 +123,16 @@ def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, cl
 
 
 def _show_texts(app: flask.Flask, latest: LatestIndex) -> None:
-    """`/cached`: the text of a page as it was when it was fetched."""
+    """`/cached`: the text of a page as it was fetched."""
 
     @app.get("/cached")
     def cached() -> ResponseReturnValue:
         url, query = flask.request.args.get("url", ""), _query()
         found = latest.get().stored(url, query)
         if found is None:
-            flask.abort(404, f"Nothing is kept of {url[:MAX_URL]!r}.")
+            flask.abort(404, f"No text is stored for {url[:MAX_URL]!r}.")
         if found.noarchive:
-            flask.abort(403, f"{url} asks search engines not to show copies of it.")
+            flask.abort(403, f"{url} does not allow cached copies (noarchive).")
         lines = found.text[:MAX_TEXT].splitlines()
         return flask.render_template(
             "cached.html",
@@ -145,7 +144,7 @@ def _show_texts(app: flask.Flask, latest: LatestIndex) -> None:
 
 
 def _report(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock) -> None:
-    """`/healthz` and `/metrics`, for what looks after the gateway; `/robots.txt`, for robots."""
+    """`/healthz` and `/metrics` for monitoring; `/robots.txt`."""
     started = clock()
 
     @app.get("/healthz")
@@ -166,7 +165,7 @@ def _report(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Cloc
 
 
 def _take_submissions(app: flask.Flask, submit: Submit, clock: Clock) -> None:
-    """`/submit`, a form for URLs. It needs no token: there are no sessions, so there are nobody's rights to borrow."""
+    """`/submit`, a form for URLs. It needs no CSRF token: there are no sessions whose rights a request could misuse."""
     check_rate = limit(SUBMISSIONS, clock)
 
     @app.get("/submit")
@@ -176,7 +175,7 @@ def _take_submissions(app: flask.Flask, submit: Submit, clock: Clock) -> None:
     @app.post("/submit")
     def submitted() -> ResponseReturnValue:
         if flask.request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-            flask.abort(403, "The form of another site cannot be used here.")  # its visitors would not know
+            flask.abort(403, "Submissions from a form of another site are refused.")
         check_rate()
         url = flask.request.form.get("url", "").strip()
         if len(url) > MAX_URL:
@@ -193,7 +192,7 @@ def _query() -> str:
 
 
 def _number(name: str, default: int, least: int, most: int) -> int:
-    """A whole number that the request gives."""
+    """A whole number from the request's parameters; 400 if it is out of range."""
     text = flask.request.values.get(name) or str(default)
     if not (text.isdecimal() and len(text) <= 9 and least <= int(text) <= most):
         flask.abort(400, f"{name} must be a whole number from {least} to {most}, not {text[:20]!r}.")

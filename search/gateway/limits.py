@@ -1,4 +1,4 @@
-"""What holds for every answer of the gateway: limits, headers, and what is said when there is none."""
+"""Request limits, response headers and error pages of the gateway."""
 
 from collections.abc import Callable
 
@@ -11,24 +11,24 @@ from .rate_limits import Rate, RateLimiter
 from .reload import NoIndexError
 
 MAX_FORM_BYTES = 64 << 10
-"""Bytes of a posted form."""
+"""The largest form in a POST request."""
 
 HEADERS = {
-    # Crawled text is always escaped; should any slip through, it still can run or load nothing.
+    # Crawled text is always escaped; should some not be, it can neither run nor load anything.
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",  # what somebody asked is not the found site's business
+    "Referrer-Policy": "no-referrer",  # do not send queries to the sites of results
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
-_UNLIMITED = ("static", "healthz", "metrics")  # what costs next to nothing, and what asks by the clock
+_UNLIMITED = ("static", "healthz", "metrics")  # cheap, or requested by monitoring
 
 
 def guard(app: flask.Flask, metrics: Metrics, rate: Rate | None, clock: Callable[[], float]) -> None:
-    """Have an application keep the limits, send the headers, count its answers, and survive whatever fails."""
+    """Add limits, headers, counters and error handlers to an application."""
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
     if rate:
         check = limit(rate, clock)
@@ -48,27 +48,25 @@ def guard(app: flask.Flask, metrics: Metrics, rate: Rate | None, clock: Callable
 
     @app.errorhandler(NoIndexError)
     def without_index(error: NoIndexError) -> flask.Response:
-        app.logger.error("%s", error)  # it names paths, which are for the operator alone
-        return _error_response(503, "There is no index to search. It comes with the first finished round of the crawl.")
+        app.logger.error("%s", error)  # for the operator only: it has paths
+        return _error_response(503, "There is no index yet. The first finished round of the crawl creates it.")
 
     @app.errorhandler(Exception)
     def failed(error: Exception) -> flask.Response:
         metrics.errors.labels(type(error).__name__).inc()
-        is_expected = isinstance(error, CrawlDirError)  # a file that cannot be read, which its message names
+        is_expected = isinstance(error, CrawlDirError)  # a file that cannot be read; the message has its name
         app.logger.error("%r failed: %s", flask.request.full_path, error, exc_info=not is_expected)
-        return _error_response(
-            500, "This could not be answered. The log of the gateway says why; other requests still work."
-        )
+        return _error_response(500, "The request failed. The reason is in the log of the gateway.")
 
 
 def limit(rate: Rate, clock: Callable[[], float]) -> Callable[[], None]:
-    """What lets a request through, or answers 429 to a client that asks too often."""
+    """A function that raises 429 for requests of a client beyond the rate."""
     limiter = RateLimiter(rate)
 
     def check() -> None:
         if seconds := limiter.wait(flask.request.remote_addr or "", clock()):
             wait = int(seconds) + 1
-            raise TooManyRequests(f"You ask too often. Try again in {wait} s.", retry_after=wait)
+            raise TooManyRequests(f"Too many requests. Try again in {wait} s.", retry_after=wait)
 
     return check
 

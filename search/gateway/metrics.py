@@ -1,4 +1,4 @@
-"""What a gateway counts, in the text format of Prometheus."""
+"""Metrics of a gateway, in the text format of Prometheus."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -8,21 +8,23 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Metrics:
-    """The metrics of one gateway. Safe to use from several threads."""
+    """The metrics of one gateway. Thread-safe."""
 
     def __init__(self) -> None:
         self._registry = own = CollectorRegistry()
         self.requests = Counter("beamtrawl_requests", "Requests.", ("endpoint", "status"), registry=own)
-        self.errors = Counter("beamtrawl_errors", "Requests that failed on our side.", ("error",), registry=own)
-        self.queries = Histogram("beamtrawl_query_seconds", "Searches in the index.", buckets=_SECONDS, registry=own)
-        self._uptime = Gauge("beamtrawl_uptime_seconds", "Since the gateway was started.", registry=own)
-        self._documents = Gauge("beamtrawl_index_documents", "Documents that can be found.", registry=own)
+        self.errors = Counter("beamtrawl_errors", "Requests that failed with status 500.", ("error",), registry=own)
+        self.queries = Histogram(
+            "beamtrawl_query_seconds", "Duration of searches in the index.", buckets=_SECONDS, registry=own
+        )
+        self._uptime = Gauge("beamtrawl_uptime_seconds", "Time since the gateway was started.", registry=own)
+        self._documents = Gauge("beamtrawl_index_documents", "Documents that searches can find.", registry=own)
         self._segments = Gauge("beamtrawl_index_segments", "Segments of the index.", registry=own)
         self._round = Gauge("beamtrawl_index_round", "The newest round in the index.", registry=own)
 
-    def text(self, uptime: float, index: Index | None) -> bytes:
-        """All metrics; without an index they say that it has no documents."""
-        self._uptime.set(uptime)
+    def text(self, uptime_s: float, index: Index | None) -> bytes:
+        """All metrics; without an index, those of the index are 0."""
+        self._uptime.set(uptime_s)
         self._documents.set(index.documents if index else 0)
         self._segments.set(index.segments if index else 0)
         self._round.set(index.round if index else 0)

@@ -1,4 +1,4 @@
-"""How often a client may ask: a token bucket for each."""
+"""Rate limits: a token bucket for each client."""
 
 import ipaddress
 import threading
@@ -6,25 +6,25 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 MAX_CLIENTS = 10_000
-"""Clients that are remembered. Of more, those that have asked for nothing for longest are forgotten."""
+"""The most clients with a bucket; beyond, those whose last request is longest ago are dropped."""
 
 
 class Rate(NamedTuple):
-    """What a client may do: so many requests at once, and so many a second from then on."""
+    """The rate of a client: `burst` requests at once, and `per_second` from then on."""
 
     per_second: float
     burst: int
 
 
 class Bucket(NamedTuple):
-    """What a client had left at a moment, in requests and seconds."""
+    """The requests that a client had left at a time in seconds."""
 
     tokens: float
     at: float
 
 
 def take(bucket: Bucket, rate: Rate, now: float) -> tuple[Bucket, float]:
-    """The bucket after a request, and 0.0; or, if it is too early for one, the seconds that it must wait.
+    """The bucket after a request, and 0.0; or, if none is left, the seconds to wait.
 
     >>> take(Bucket(1.0, 0.0), Rate(2, 10), 0.0)
     (Bucket(tokens=0.0, at=0.0), 0.0)
@@ -38,7 +38,7 @@ def take(bucket: Bucket, rate: Rate, now: float) -> tuple[Bucket, float]:
 
 
 def client_of(address: str) -> str:
-    """Whose address it is: one client has a whole /64 of IPv6 (RFC 6177).
+    """The client of an address: an IPv4 address, or the /64 network of an IPv6 address (RFC 6177).
 
     >>> client_of("2001:db8::1:2"), client_of("192.0.2.1"), client_of("unknown")
     ('2001:db8::/64', '192.0.2.1', 'unknown')
@@ -50,7 +50,7 @@ def client_of(address: str) -> str:
 
 
 class RateLimiter:
-    """The buckets of all clients. Safe to use from several threads."""
+    """The buckets of all clients. Thread-safe."""
 
     def __init__(self, rate: Rate) -> None:
         self._rate = rate
@@ -58,7 +58,7 @@ class RateLimiter:
         self._buckets: OrderedDict[str, Bucket] = OrderedDict()
 
     def wait(self, address: str, now: float) -> float:
-        """0.0 if a request from an address may be answered; otherwise the seconds until one may."""
+        """0.0 if a request from an address is within the rate; otherwise the seconds to wait."""
         client = client_of(address)
         with self._lock:
             bucket = self._buckets.pop(client, Bucket(self._rate.burst, now))

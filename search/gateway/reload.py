@@ -1,4 +1,4 @@
-"""The index of a crawl that goes on."""
+"""The current index of a crawl that is still running."""
 
 import logging
 import threading
@@ -8,22 +8,22 @@ from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from ..searcher import Index
 
 RELOAD_INTERVAL_S = 1.0
-"""Seconds between two looks for what the crawl has committed meanwhile."""
+"""The time between two checks for new manifests."""
 
-_WITHOUT_INDEX = ("-seeds", "-revisits", "-fetch")  # steps that leave the index as it is
+_WITHOUT_INDEX = ("-seeds", "-revisits", "-fetch")  # steps that do not change the index
 
 _log = logging.getLogger(__name__)
 
 
 class NoIndexError(Exception):
-    """There is nothing to search; the message says why."""
+    """There is no index; the message has the reason."""
 
 
 class LatestIndex:
-    """The index of a crawl, opened anew once another step has changed it. Safe to use from several threads.
+    """The index of a crawl, reopened when a step has changed it. Thread-safe.
 
-    While one thread opens the new index, the others go on with the old one; so do all if the new one cannot be read,
-    which the log then says.
+    While one thread opens the new index, the others use the old one. If the new one cannot be read, all keep the old
+    one, and the log has the reason.
     """
 
     def __init__(self, crawl: CrawlDir, clock: Callable[[], float]) -> None:
@@ -31,23 +31,23 @@ class LatestIndex:
         self._lock = threading.Lock()
         self._index: Index | None = None
         self._manifests: list[str] = []
-        self._looked = float("-inf")
+        self._checked_at_s = float("-inf")
 
     def get(self) -> Index:
-        """NoIndexError while there is none that can be read."""
+        """The index; NoIndexError while there is none that can be read."""
         if self._lock.acquire(blocking=self._index is None):
             try:
-                self._look()
+                self._reload_if_changed()
             finally:
                 self._lock.release()
         assert self._index
         return self._index
 
-    def _look(self) -> None:
+    def _reload_if_changed(self) -> None:
         now = self._clock()
-        if self._index and now - self._looked < RELOAD_INTERVAL_S:
+        if self._index and now - self._checked_at_s < RELOAD_INTERVAL_S:
             return
-        self._looked = now
+        self._checked_at_s = now
         found = [name for name in self._crawl.names("manifests", "*.json") if not _has_no_index(name)]
         if self._index and found == self._manifests:
             return
@@ -57,9 +57,9 @@ class LatestIndex:
         except CrawlDirError as error:
             if not self._index:
                 raise NoIndexError(str(error)) from error
-            _log.error("the index of before goes on being searched: %s", error)
+            _log.error("the new index cannot be opened, searches use the previous one: %s", error)
 
 
 def _has_no_index(manifest: str) -> bool:
-    """Whether a manifest's name is that of a step without an index, with the suffix of an addition or without."""
+    """Whether a manifest's name is that of a step without an index, with or without a suffix."""
     return any(step in manifest for step in _WITHOUT_INDEX)

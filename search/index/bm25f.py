@@ -1,15 +1,15 @@
-"""How well documents answer a query, as pure functions of arrays.
+"""Scores documents for a query, as pure functions of arrays.
 
-The score of a document is its BM25F score times its standing:
+The score of a document is its BM25F score times its boost factors:
 
-- BM25F: S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.6. A
-  term's frequencies are first summed over the fields, each weighted and divided by the field's relative length; the
-  sum then saturates, once. So a word in the title is worth several in the body, but never two words.
-- Standing: what speaks for a document whatever is asked, each part within bounds, so that no page is lifted above one
-  that answers much better: N. Craswell and others, "Relevance Weighting for Query Independent Evidence", 2005, for the
-  saturation of link rank.
+- BM25F: S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.6. The
+  frequencies of a term are first summed over the fields, each weighted and divided by the field's relative length; the
+  sum then saturates, once. So an occurrence in the title counts as several in the body, but never as two words.
+- Boost factors do not depend on the query. Each is bounded, so that it never lifts a page above one that answers much
+  better: N. Craswell and others, "Relevance Weighting for Query Independent Evidence", 2005, for the saturation of
+  link rank.
 
-All numbers here are round, and none was fitted to a collection (docs/search.md).
+All numbers are round, and none was fitted to a collection (docs/search.md).
 """
 
 import math
@@ -24,70 +24,70 @@ from .postings import Ints, Postings
 Floats = npt.NDArray[np.float64]
 
 WEIGHTS: Mapping[str, float] = {"title": 8.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
-"""What an occurrence in a field counts, against one in the body: names of the page more than its text."""
+"""The weight of an occurrence in a field, relative to one in the body: names of a page weigh more than its text."""
 
 K1 = 3.0
-"""How slowly a term's score saturates; weights above 1 need it larger than plain BM25 does."""
+"""The saturation of term frequency: the larger, the slower. Field weights above 1 need more than plain BM25."""
 
 B = 0.75
-"""How far a long field is held against its document, 0 to 1."""
+"""The degree of length normalization, from 0 (none) to 1 (full)."""
 
 PHRASE = 0.5
-"""What a phrase counts against a word as rare; its words count already."""
+"""The weight of a phrase relative to a word of the same document frequency; its words count separately."""
 
 LINKS = 0.1
-"""By how much the best linked page is lifted over one without links."""
+"""The largest boost by links, over a page without links."""
 
 HALF_RANK = 10.0
-"""The link rank, relative to the mean, that gets half of it."""
+"""The link rank, relative to the mean, that gets half of the boost."""
 
 SPAM = 0.5
-"""By how much a page that is surely spam is pushed down."""
+"""The largest reduction by the spam score."""
 
 FRESH = 0.05
-"""By how much a page of today is lifted over an old or undated one; half of it is left after FRESH_DAYS."""
+"""The boost of a page published today over an undated one; it halves every FRESH_DAYS."""
 
 FRESH_DAYS = 365.0
 
 
 class BoostFactors(NamedTuple):
-    """What each document is multiplied by, whatever is asked."""
+    """The factors of each document's score that do not depend on the query."""
 
     links: Floats
     quality: Floats
     freshness: Floats
 
 
-def boost_factors(link_ranks: Floats, spam_scores: Floats, ages: Floats) -> BoostFactors:
-    """The standing of documents: of link ranks relative to the mean, spam scores from 0 to 1, and ages in days.
+def boost_factors(link_ranks: Floats, spam_scores: Floats, ages_days: Floats) -> BoostFactors:
+    """The boost factors of documents from link ranks relative to the mean, spam scores from 0 to 1, and ages in days.
 
-    What is not known of a document, NaN, neither lifts it nor pushes it down.
+    An unknown spam score or age, NaN, gives a factor of 1.
     """
     return BoostFactors(
         1 + LINKS * link_ranks / (link_ranks + HALF_RANK),
         1 - SPAM * np.nan_to_num(np.clip(spam_scores, 0, 1)),
-        1 + FRESH * np.nan_to_num(0.5 ** (np.maximum(ages, 0) / FRESH_DAYS)),
+        1 + FRESH * np.nan_to_num(0.5 ** (np.maximum(ages_days, 0) / FRESH_DAYS)),
     )
 
 
 def inverse_document_frequency(documents: int, document_frequency: int) -> float:
-    """The weight of a term that so many of the documents have; always more than 0."""
+    """The weight of a term by its document frequency among `documents`; always positive."""
     return math.log(1 + (documents - document_frequency + 0.5) / (document_frequency + 0.5))
 
 
 def field_factors(lengths: Mapping[str, Ints], averages: Mapping[str, float]) -> dict[str, Floats]:
-    """By field, what one occurrence is worth in each document, given the documents' lengths of the field."""
+    """By field, the weight of one occurrence in each document, from field lengths and their averages."""
     return {
         name: weight
-        / (1 - B + B * lengths[name].astype(np.float64) / (averages[name] or 1))  # an average of 0 is one of zeros
+        / (1 - B + B * lengths[name].astype(np.float64) / (averages[name] or 1))  # an average of 0: all lengths are 0
         for name, weight in WEIGHTS.items()
     }
 
 
 def impacts(postings: Postings, factors: Mapping[str, Floats]) -> Floats:
-    """The scores of a term for the documents of its postings, before the term's own weight.
+    """The scores of a term for the documents of its postings, without the term's weight.
 
-    `factors` are those of all documents of the segment.
+    `factors` are the `field_factors` of all documents.
     """
     weighted = np.zeros(len(postings.docs))
     for field, frequency in postings.frequencies.items():
@@ -96,13 +96,13 @@ def impacts(postings: Postings, factors: Mapping[str, Floats]) -> Floats:
 
 
 def best(scores: Floats, found: npt.NDArray[np.bool_], most: int, likely: Sequence[Ints]) -> Ints:
-    """The `most` documents found that score best, and all that score the same as the last of them; rising.
+    """The `most` matching documents of the highest scores, and all with the same score as the last of them; ascending.
 
-    `likely` are some documents that may be among them: the better the guess, the less there is to look through.
+    `likely` has candidates for the top; good candidates reduce the number of documents that are compared.
     """
     if most <= 0:
         return np.empty(0, np.int32)
-    # Of any documents found, the last but `most` scores no better than the last that is wanted.
+    # The `most`-th best score among any subset of the matching documents is a lower bound of the threshold.
     least = 0.0
     for docs in likely:
         guess = scores[docs[found[docs]]]

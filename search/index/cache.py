@@ -1,4 +1,4 @@
-"""What was read before, kept at hand."""
+"""A cache of values that were read, bounded by weight."""
 
 import threading
 from collections import OrderedDict
@@ -10,9 +10,9 @@ Value = TypeVar("Value")
 
 
 class Cache(Generic[Key, Value]):
-    """Values by key; those used least recently are forgotten when all together weigh too much.
+    """Values by key; the least recently used ones are evicted when the total weight exceeds `most`.
 
-    What is missing is read by one call for all of it. Safe to use from several threads, which may read the same twice.
+    All missing keys of a request are read by one call. Thread-safe; two threads may read the same key twice.
     """
 
     def __init__(
@@ -24,7 +24,7 @@ class Cache(Generic[Key, Value]):
         self._weight = 0
 
     def get(self, keys: Collection[Key]) -> dict[Key, Value]:
-        """The values of all keys, in their order."""
+        """The values of the keys, in their order."""
         found = {}
         with self._lock:
             for key in keys:

@@ -1,7 +1,7 @@
-"""The Parquet files of an index folder, opened for reading: few requests, and those side by side.
+"""Reads the Parquet files of an index folder with few requests, in parallel.
 
-Opening a folder reads its `docs` file, all of it. That has the footers of the others (`segment_files`), so
-every later read knows its bytes: it is one request a row group, and all that a call needs are asked for together.
+Opening a folder reads its whole `docs` file, which holds the footers of the other files (`segment_files`). So every
+later read knows its byte ranges: one request for each row group, and all requests of a call run in parallel.
 """
 
 import bisect
@@ -23,13 +23,13 @@ from ...transforms.indexing.write_segment import DOCS
 from ...transforms.storage import filesystem
 
 _REQUESTS = ThreadPoolExecutor(64, "read")
-"""For what is asked of a store at the same time. What runs in it waits for nothing else in it."""
+"""For parallel requests to an object store. A task in it never waits for another task in it."""
 
 
 class Files:
-    """The files of a folder. Any number of folders and threads can share a process.
+    """The files of an index folder. Thread-safe.
 
-    What cannot be read, or is of another index version, is a CrawlDirError.
+    CrawlDirError if a file cannot be read or has another format version.
     """
 
     docs: pa.Table
@@ -50,24 +50,24 @@ class Files:
         self._ranges = {name: _key_ranges(footer) for name, footer in self._footers.items()}
 
     def rows(self, name: str) -> list[int]:
-        """How many rows each row group of a file has."""
+        """The number of rows of each row group of a file."""
         footer = self._footers[name]
         return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
 
     def read(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        """Some neighbouring columns of row groups, in the order of the groups."""
+        """Adjacent columns of some row groups, in the order of the groups."""
         footer = self._footers[name]
         spans = list(_joined(_span(footer.row_group(group), columns) for group in sorted(groups)))
         with name_file_in_errors(f"{self._folder}/{name}"):
-            # Only a store is worth threads: it takes as long for all as for one.
+            # Threads pay for a store only: its latency is that of one request for all of them.
             fetch = _REQUESTS.map if self._is_store and len(spans) > 1 else map
             parts = list(fetch(lambda span: self._part(name, span), spans))
-            # Buffered, the reader would ask for what lies between the parts too.
+            # With a buffer, the reader would also request the bytes between the parts.
             with pq.ParquetFile(_Parts(parts), metadata=footer, pre_buffer=False) as file:
                 return file.read_row_groups(groups, columns, use_threads=False)
 
     def find(self, name: str, keys: Collection[str], columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-        """The rows that have one of the keys in the first column, by which the file is sorted; each as a table."""
+        """The rows whose first column, by which the file is sorted, is one of the keys; each as a table."""
         firsts, lasts = self._ranges[name]
         groups = {
             group for key in keys for group in range(bisect.bisect_left(lasts, key), bisect.bisect_right(firsts, key))
@@ -112,12 +112,12 @@ class _Part(NamedTuple):
 
 
 class _Parts:
-    """Parts of a file, as the file, for a reader that asks for no others."""
+    """A file object over parts of a file, for a reader that reads only these."""
 
     closed = False
 
     def __init__(self, parts: Sequence[_Part]) -> None:
-        self._parts, self._place = [_Part(0, b""), *parts], 0  # there may be none
+        self._parts, self._place = [_Part(0, b""), *parts], 0  # parts may be empty
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         end = self._parts[-1].start + len(self._parts[-1].data)
@@ -137,11 +137,11 @@ class _Parts:
         return True
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing: there is no file to close."""
 
 
 def _span(group: pq.RowGroupMetaData, columns: Collection[str]) -> _Span:
-    """Where columns of a row group lie."""
+    """The byte range of columns of a row group."""
     chunks = [
         chunk
         for chunk in map(group.column, range(group.num_columns))
@@ -153,7 +153,7 @@ def _span(group: pq.RowGroupMetaData, columns: Collection[str]) -> _Span:
 
 
 def _joined(spans: Iterable[_Span]) -> Iterator[_Span]:
-    """Rising spans, those that touch one another as one."""
+    """Ascending spans with adjacent ones joined."""
     last = None
     for span in spans:
         if last and last.end == span.start:
@@ -167,7 +167,7 @@ def _joined(spans: Iterable[_Span]) -> Iterator[_Span]:
 
 
 def _bytes(source: Any, start: int, length: int) -> bytes:
-    """So many bytes of a file from a place on. A raw file may give fewer at a time."""
+    """`length` bytes of a file from `start` on, in several reads if a read returns fewer."""
     source.seek(start)
     data = source.read(length)
     while len(data) < length and (more := source.read(length - len(data))):
@@ -176,7 +176,7 @@ def _bytes(source: Any, start: int, length: int) -> bytes:
 
 
 def _key_ranges(footer: pq.FileMetaData) -> tuple[list[str], list[str]]:
-    """The least and the greatest value of the first column in each row group, if the file is sorted by it."""
+    """The minimum and the maximum of the first column in each row group that has statistics."""
     columns = (footer.row_group(number).column(0) for number in range(footer.num_row_groups))
     statistics = [column.statistics for column in columns if column.is_stats_set]
     return [found.min for found in statistics], [found.max for found in statistics]

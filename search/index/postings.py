@@ -1,4 +1,4 @@
-"""The words of an index folder: who has them, how often, and where they stand."""
+"""Looks up words and phrases in an index folder: documents, frequencies and positions."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -18,25 +18,25 @@ _NONE = np.empty(0, np.int32)
 _FORMS_COLUMNS = ("class", "language", "forms")
 
 Unit = str | tuple[str, ...]
-"""What documents are asked for: a word in any of its forms, or a phrase of exact forms in a row."""
+"""A unit of a query: a word in any of its forms, or a phrase of consecutive exact forms."""
 
 MAX_CACHED_WORDS = 1_000
-"""Words whose forms are kept at hand."""
+"""Words whose forms are cached."""
 
 
 class Postings(NamedTuple):
-    """The documents that have something, rising, and parallel to them how often, by field."""
+    """The documents that contain a term, ascending, and parallel to them the frequencies by field."""
 
     docs: Ints
     frequencies: Mapping[str, Ints]
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> "Postings":
-        """Some of them, by a mask over `docs`."""
+        """The postings that a mask over `docs` selects."""
         return Postings(self.docs[chosen], {field: tf[chosen] for field, tf in self.frequencies.items()})
 
 
 class Positions(NamedTuple):
-    """Where a term stands: parallel arrays, sorted by document and then position."""
+    """The positions of a term: parallel arrays, sorted by document and then position."""
 
     docs: Ints
     positions: Ints
@@ -47,28 +47,29 @@ NO_POSITIONS = Positions(_NONE, _NONE)
 
 
 class Languages(NamedTuple):
-    """How the words of a segment's documents are stemmed."""
+    """The stemming languages of a segment's documents."""
 
-    names: list[str]  # as `index_forms.stemmed_as` has them
-    codes: npt.NDArray[np.int8]  # for each document, which of the names
+    names: list[str]  # as `term_forms.stemmed_as` has them
+    codes: npt.NDArray[np.int8]  # for each document, the number of its name
 
 
 class Terms:
-    """The files of an index folder that are sorted by term, about some fields of its documents."""
+    """The files of an index folder that are sorted by term, for some fields of its documents."""
 
     def __init__(self, files: Files, fields: Sequence[str], languages: Languages) -> None:
         self._files, self._fields, self._languages = files, fields, languages
         self._forms: Cache[str, dict[str, list[int]]] = Cache(self._read_forms, MAX_CACHED_WORDS)
 
     def words(self, words: Collection[str]) -> dict[str, Postings]:
-        """The documents that have words in any of the forms that these have in the language of the document."""
+        """The postings of words, in any form that the word has in the language of the document."""
         forms = self.forms(words)
         postings = self.exact({form for found in forms.values() for form in found})
         return {
-            word: unite([self._among(codes, postings[form]) for form, codes in forms[word].items()]) for word in words
+            word: unite([self._in_languages(codes, postings[form]) for form, codes in forms[word].items()])
+            for word in words
         }
 
-    def _among(self, codes: Sequence[int], postings: Postings) -> Postings:
+    def _in_languages(self, codes: Sequence[int], postings: Postings) -> Postings:
         if len(codes) == len(self._languages.names) or not len(postings.docs):
             return postings
         is_wanted = np.zeros(len(self._languages.names), bool)
@@ -76,17 +77,17 @@ class Terms:
         return postings.only(is_wanted[self._languages.codes[postings.docs]])
 
     def exact(self, terms: Collection[str]) -> dict[str, Postings]:
-        """The documents that have exact forms."""
+        """The postings of exact forms."""
         rows = self._files.find(POSTINGS, terms, ("term", "docs", "tf"))
         return dict.fromkeys(terms, NO_POSTINGS) | {term: self._postings(row) for term, row in rows}
 
     def positions(self, terms: Collection[str]) -> dict[str, Positions]:
-        """Where exact forms stand in the PHRASE_FIELDS."""
+        """The positions of exact forms in the PHRASE_FIELDS."""
         rows = self._files.find(POSTINGS, terms, ("term", "docs", "tf", "positions"))
         return dict.fromkeys(terms, NO_POSITIONS) | {term: self._positions(row) for term, row in rows}
 
     def forms(self, words: Collection[str]) -> dict[str, dict[str, list[int]]]:
-        """The forms of words, each with the languages in which it is one. A word that has none is its own."""
+        """The forms of words, each with the numbers of the languages in which it is a form of the word."""
         return self._forms.get(words)
 
     def _read_forms(self, words: Sequence[str]) -> dict[str, dict[str, list[int]]]:
@@ -104,11 +105,11 @@ class Terms:
         return found
 
     def frequencies(self) -> pa.Table:
-        """All terms with `df`, in how many documents they are."""
+        """All terms with `df`, the number of documents that contain them."""
         return self._files.read(POSTINGS, self._groups(), ("term", "df"))
 
-    def everything(self) -> pa.Table:
-        """All terms with the documents that have them, and how often, as they lie in the file."""
+    def all_postings(self) -> pa.Table:
+        """All rows of the postings file, without positions."""
         return self._files.read(POSTINGS, self._groups(), ("term", "df", "cf", "docs", "tf"))
 
     def _groups(self) -> range:
@@ -126,31 +127,31 @@ class Terms:
 
 
 def unite(parts: Sequence[Postings]) -> Postings:
-    """The documents that any of the parts has, with the frequencies added up."""
+    """The union of postings, with frequencies added up."""
     parts = [part for part in parts if len(part.docs)]
     if len(parts) < 2:
         return parts[0] if parts else NO_POSTINGS
     docs = np.sort(np.concatenate([part.docs for part in parts]))
     docs = docs[np.diff(docs, prepend=-1) > 0]  # np.unique takes four times as long
-    places = np.empty(docs[-1] + 1, np.int32)  # of which only those of `docs` are ever touched
+    places = np.empty(docs[-1] + 1, np.int32)  # only the elements of `docs` are used
     places[docs] = np.arange(len(docs), dtype=np.int32)
     frequencies = {field: np.zeros(len(docs), np.int32) for part in parts for field in part.frequencies}
     for part in parts:
         place = places[part.docs]
         for field, frequency in part.frequencies.items():
-            frequencies[field][place] += frequency  # a part has a document once
+            frequencies[field][place] += frequency  # documents of a part are distinct
     return Postings(docs, frequencies)
 
 
 def in_a_row(words: Sequence[Positions]) -> Positions:
-    """Where the words stand one right after another, in this order: the places of the first.
+    """The positions of the first word where all words follow one another in this order.
 
     >>> first = Positions(np.array([3, 3, 8]), np.array([0, 7, 2]))
     >>> second = Positions(np.array([3, 8]), np.array([8, 1]))
     >>> [array.tolist() for array in in_a_row([first, second])]
     [[3], [7]]
     """
-    # Where the phrase would begin, by each of its words. Positions are far below 2**32: documents do not mix.
+    # The start of the phrase by each of its words, as document << 32 + position; positions are far below 2**32.
     rarest = min((word.docs for word in words), key=len)
     may_have = np.zeros(max((int(word.docs[-1]) + 1 for word in words if len(word.docs)), default=0), bool)
     may_have[rarest] = True

@@ -1,8 +1,9 @@
-"""One index segment, opened for reading: words to documents, documents to facts and text."""
+"""An index segment, opened for reading: words to documents, documents to facts and texts."""
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import TypedDict, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +19,33 @@ from .parquet_files import Files
 from .postings import Ints, Languages, Postings, Terms, Unit, in_a_row
 
 MAX_CACHED_CHARACTERS = 8 << 20
-"""Characters of texts of a segment that are kept at hand."""
+"""Characters of texts that are cached for a segment."""
 
-HIT_FACTS = ("host", "language", "media_type", "noarchive", "round", "fetched_at", "published_at")
-"""The facts that are told of a hit."""
 
-_SHOWN_COLUMNS = ("title", "description", "text")
+class HitFacts(TypedDict):
+    """The facts of a document that a hit shows."""
+
+    host: str
+    language: str | None
+    media_type: str | None
+    noarchive: bool | None
+    round: int
+    fetched_at: datetime | None
+    published_at: datetime | None
+
+
+class StoredTexts(TypedDict):
+    """The texts of a document in the docstore."""
+
+    title: str | None
+    description: str | None
+    text: str | None  # None where NOARCHIVE is set
 
 
 class Segment:
-    """An immutable segment; opening it is one request, which reads the facts of its documents.
+    """An immutable segment; opening it takes one request, which reads the facts of its documents.
 
-    `links` is the folder with what the link graph says of it, if there is one, and one request more.
+    `links` is the folder of its link data, if there is one; it takes another request.
     """
 
     def __init__(self, root: str, folder: str, links: str | None = None) -> None:
@@ -52,75 +68,75 @@ class Segment:
         self.published = _moments(self.facts["published_at"])
         self.fetched = _moments(self.facts["fetched_at"])
         self.dates = np.where(np.isnat(self.published), self.fetched, self.published)
-        """When each document was published, as it says, or else fetched."""
+        """The date of publication of each document, if it states one, or else of the fetch."""
         self.spam_scores = self.facts["spam_score"].to_numpy()
         self._distinct = functools.lru_cache(self._distinct_values)
-        self._shown: Cache[int, dict[str, Any]] = Cache(self._read_shown, MAX_CACHED_CHARACTERS, _characters)
+        self._texts: Cache[int, StoredTexts] = Cache(self._read_texts, MAX_CACHED_CHARACTERS, _characters)
 
     @property
     def documents(self) -> int:
-        """How many documents are in the segment."""
+        """The number of documents of the segment, dead ones included."""
         return int(self.facts.num_rows)
 
-    def questions(self, units: Collection[Unit]) -> list[Callable[[], Mapping[Unit, Postings]]]:
-        """What to call for the postings of units; those of one unit in the several answers are to be united.
+    def lookups(self, units: Collection[Unit]) -> list[Callable[[], Mapping[Unit, Postings]]]:
+        """Calls that look up the postings of units; the results of one unit in several calls must be united.
 
-        Calls may run at the same time. Each reads twice at most, one read after the other.
+        The calls may run in parallel. Each makes at most two reads, one after the other.
         """
         words = [unit for unit in units if isinstance(unit, str)]
         terms = [unit[0] for unit in units if isinstance(unit, tuple) and len(unit) == 1]
         phrases = [unit for unit in units if isinstance(unit, tuple) and len(unit) > 1]
-        asked: list[Callable[[], Mapping[Unit, Postings]]] = []
+        calls: list[Callable[[], Mapping[Unit, Postings]]] = []
         for part in self._terms:
             if words:
-                asked.append(functools.partial(_words, part, words))
+                calls.append(functools.partial(_words, part, words))
             if terms:
-                asked.append(functools.partial(_single_terms, part, terms))
+                calls.append(functools.partial(_single_terms, part, terms))
         if phrases:
-            asked.append(functools.partial(self._phrases, phrases))
-        return asked
+            calls.append(functools.partial(self._phrases, phrases))
+        return calls
 
     def forms(self, words: Collection[str]) -> dict[str, str]:
-        """All forms in which documents of this segment may have words, each with a word that it is one of."""
+        """All forms that words have in the languages of this segment, each with its word."""
         return {form: word for word, forms in self._own.forms(words).items() for form in forms}
 
-    def facts_of(self, doc: int) -> dict[str, Any]:
-        """What a hit says of a document besides its texts: the facts of SAID."""
-        return {name: self.facts[name][doc].as_py() for name in HIT_FACTS}
+    def facts_of(self, doc: int) -> HitFacts:
+        """The facts of a document that a hit shows."""
+        return cast(HitFacts, {name: self.facts[name][doc].as_py() for name in HitFacts.__annotations__})
 
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
-        """Whether each document has a value of a fact that is wanted; what is not known is ""."""
+        """Whether `is_wanted` holds for the value of a fact of each document; null counts as ""."""
         values, codes = self._distinct(fact)
         return np.array([is_wanted(value) for value in values], bool)[codes]
 
     def _distinct_values(self, fact: str) -> tuple[list[str], Ints]:
-        """The values of a fact, and for each document which of them it has."""
+        """The distinct values of a fact, and for each document the number of its value."""
         found = pc.fill_null(self.facts[fact], "").combine_chunks().dictionary_encode()
         return found.dictionary.to_pylist(), found.indices.to_numpy()
 
     def term_frequencies(self) -> pa.Table:
-        """The terms of its documents with `df`, in how many of them they are."""
+        """The terms of its documents with `df`, the number of documents that contain them."""
         return self._own.frequencies()
 
     def inverted(self) -> Inverted:
-        """All terms of its documents, without their positions, and without lengths."""
-        return decode(self._own.everything(), OWN_FIELDS)
+        """The inverted index of its documents, without positions and lengths."""
+        return decode(self._own.all_postings(), OWN_FIELDS)
 
-    def shown(self, docs: Iterable[int]) -> dict[int, dict[str, Any]]:
-        """What may be shown of documents, by number: `title`, `description`, `text`, each possibly None."""
-        return self._shown.get(list(docs))
+    def texts(self, docs: Iterable[int]) -> dict[int, StoredTexts]:
+        """The texts of documents, by number."""
+        return self._texts.get(list(docs))
 
-    def _read_shown(self, docs: Sequence[int]) -> dict[int, dict[str, Any]]:
+    def _read_texts(self, docs: Sequence[int]) -> dict[int, StoredTexts]:
         rows = self._files.rows(DOCSTORE)
         ends = np.cumsum(rows)
         groups = np.unique(np.searchsorted(ends, docs, "right")).tolist()
-        found = self._files.read(DOCSTORE, groups, _SHOWN_COLUMNS)
+        found = self._files.read(DOCSTORE, groups, list(StoredTexts.__annotations__))
         numbers = np.concatenate([np.arange(ends[group] - rows[group], ends[group]) for group in groups])
         places = np.searchsorted(numbers, docs)
         return dict(zip(docs, found.take(pa.array(places)).to_pylist(), strict=True))
 
     def _phrases(self, phrases: Collection[tuple[str, ...]]) -> dict[Unit, Postings]:
-        """The documents that have exact forms one right after another; frequencies in title and body."""
+        """The postings of phrases of exact forms, with frequencies in title and body."""
         places = self._own.positions({term for phrase in phrases for term in phrase})
         found: dict[Unit, Postings] = {}
         for phrase in phrases:
@@ -142,8 +158,8 @@ def _single_terms(terms: Terms, wanted: Collection[str]) -> dict[Unit, Postings]
     return {(term,): postings for term, postings in terms.exact(wanted).items()}
 
 
-def _characters(shown: Mapping[str, Any]) -> int:
-    return 100 + sum(len(text or "") for text in shown.values())
+def _characters(texts: StoredTexts) -> int:
+    return 100 + sum(len(text or "") for text in (texts["title"], texts["description"], texts["text"]))
 
 
 def _moments(column: pa.ChunkedArray) -> npt.NDArray[np.datetime64]:

@@ -1,4 +1,4 @@
-"""Which documents a query lets through, apart from how well they answer it."""
+"""Selects the documents that match a query's condition, apart from scoring."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,11 +10,11 @@ from .parse import All, Any, Condition, Filter, Not, Phrase, Word, day
 
 
 def units(condition: Condition) -> Iterator[Unit]:
-    """The words and phrases that `matching` needs the postings of."""
+    """The words and phrases whose postings `matching` needs."""
     match condition:
         case Word(term):
             yield term
-        case Phrase(terms, "url"):  # it keeps no positions
+        case Phrase(terms, "url"):  # the field has no positions
             yield from ((term,) for term in terms)
         case Phrase(terms):
             yield terms
@@ -26,9 +26,9 @@ def units(condition: Condition) -> Iterator[Unit]:
 
 
 def matching(corpus: Corpus, postings: Mapping[Unit, Postings], condition: Condition) -> Mask:
-    """Whether each document fulfils the condition."""
+    """Whether each document matches the condition."""
 
-    def among(unit: Unit, field: str | None) -> Mask:
+    def containing(unit: Unit, field: str | None) -> Mask:
         mask = np.zeros(len(corpus.current), bool)
         docs, frequencies = postings[unit]
         if field is None:
@@ -39,12 +39,12 @@ def matching(corpus: Corpus, postings: Mapping[Unit, Postings], condition: Condi
 
     match condition:
         case Word(term, field):
-            return among(term, field)
+            return containing(term, field)
         case Phrase(terms, "url"):
-            return np.logical_and.reduce([among((term,), "url") for term in terms])
+            return np.logical_and.reduce([containing((term,), "url") for term in terms])
         case Phrase(terms, field):
-            return among(terms, field)
-        case Filter("site", site):  # a host, or one below it
+            return containing(terms, field)
+        case Filter("site", site):  # the host or a subdomain
             return corpus.having("host", lambda host: host == site or host.endswith(f".{site}"))
         case Filter("lang", language):
             return corpus.having("language", lambda found: found == language)
@@ -58,7 +58,7 @@ def matching(corpus: Corpus, postings: Mapping[Unit, Postings], condition: Condi
         case All(parts):
             return np.logical_and.reduce([matching(corpus, postings, part) for part in parts])
         case Any(parts):
-            # In place, for this is what most queries are.
+            # In place: most queries are of this form.
             mask = np.zeros(len(corpus.current), bool)
             for part in parts:
                 mask |= matching(corpus, postings, part)

@@ -1,14 +1,14 @@
-"""What a query asks for.
+"""Parses queries.
 
-    query   = part part …               any of the words; all phrases, filters and parts with AND; what is excluded not
+    query   = part part …               any of the words; all phrases, filters and parts with AND; nothing excluded
     part    = operand, or operands joined by AND and OR; AND binds closer
     operand = word | "phrase" | field:word | field:"phrase" | filter:value | (query) | NOT operand | -operand
 
-A word stands for all its forms; a phrase, of one word or more, for exactly these. A word that holds several (node.js,
-3.11) asks for each of them, and documents that have them in a row rank higher; with an operator or a field it is a
-phrase. A Korean word asks for its morphemes, too, where the index has them; with an operator, for all of them or the
-phrase. Fields are title and url; filters are site, lang, type, after and before. Whatever makes no sense in all this is
-left out or taken as words, so that every query has an answer.
+A word matches all its forms; a phrase, of one word or more, matches exact forms. A token of several words (node.js,
+3.11) matches each of them, and documents that contain them consecutively rank higher; with an operator or a field it
+is a phrase. A Korean word also matches by its morphemes, where the index has them; with an operator, by all of them or
+as a phrase. Fields are title and url; filters are site, lang, type, after and before. Input that is not of this form is
+ignored or taken as words, so that every query has an answer.
 """
 
 import re
@@ -20,52 +20,52 @@ from ...transforms.indexing.analysis import STOP_WORDS, tokens
 from ..index.postings import Unit
 
 MAX_TERMS = 64
-"""Words of a query that count, and words of a phrase: enough for a pasted sentence, not for a pasted book."""
+"""The most words of a query, and of a phrase: enough for a pasted paragraph, and a bound on the cost."""
 
 MAX_PARTS = 256
-"""Parts of a query that are looked at, with operators and parentheses."""
+"""The most tokens of a query, with operators and parentheses."""
 
-_MAX_WHOLE = 8  # words of a longer piece, as of a Chinese sentence, are not looked for in a row unless in quotes
-_SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # as don't and crawler's: one word to all but the analysis
+_MAX_WHOLE = 8  # a longer token, such as a Chinese sentence, is a phrase only in quotes
+_SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # don't, crawler's: the analysis splits them, but they are one word
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 _MAX_DEPTH = 16
 
 
 class Word(NamedTuple):
-    """Documents that have a word in any of its forms, in any field or in one."""
+    """Documents that contain a word in any of its forms, in any field or in one."""
 
     term: str
     field: str | None = None
 
 
 class Phrase(NamedTuple):
-    """Documents that have exact forms in a row in the title or the body, or in one of them; one form alone anywhere."""
+    """Documents with consecutive exact forms in title or body, or in one field; a single form, in any field."""
 
     terms: tuple[str, ...]
     field: str | None = None
 
 
 class Filter(NamedTuple):
-    """Documents with a fact: site, lang, type, or a date after (not before) or before a day."""
+    """Documents with a fact: site, lang, type, or a date from a day on (after) or before it."""
 
     name: str
     value: str
 
 
 class All(NamedTuple):
-    """Documents that all parts let through; every document if there are none."""
+    """Documents that match all parts; every document if there are none."""
 
     parts: tuple["Condition", ...]
 
 
 class Any(NamedTuple):
-    """Documents that any part lets through; none if there are none."""
+    """Documents that match any part; none if there are none."""
 
     parts: tuple["Condition", ...]
 
 
 class Not(NamedTuple):
-    """Documents that the part does not let through."""
+    """Documents that do not match the part."""
 
     part: "Condition"
 
@@ -74,11 +74,11 @@ Condition = Word | Phrase | Filter | All | Any | Not
 
 
 class Query(NamedTuple):
-    """A query as the index understands it; all terms are those of `analysis.tokens`."""
+    """A parsed query; all terms are those of `analysis.tokens`."""
 
-    words: tuple[str, ...]  # that score
-    phrases: tuple[tuple[str, ...], ...]  # of two words or more, that score
-    condition: Condition  # which documents match
+    words: tuple[str, ...]  # scored
+    phrases: tuple[tuple[str, ...], ...]  # of two words or more, scored
+    condition: Condition  # of the documents that match
 
     @property
     def scoring(self) -> tuple[Unit, ...]:
@@ -87,9 +87,9 @@ class Query(NamedTuple):
 
 
 def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: ()) -> Query:
-    """The query in a text; nothing is malformed.
+    """The query in a text; any text is a query.
 
-    `morphemes` gives further terms of a word, by which documents in Korean are found (`transforms/indexing/korean.py`).
+    `morphemes` gives further terms of a word, for documents in Korean (`transforms/indexing/korean.py`).
 
     >>> query = parse('fast "full text" -odd site:a.org')
     >>> query.words, query.phrases
@@ -97,17 +97,17 @@ def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: ()
     >>> query.condition.parts[::2]
     (Phrase(terms=('full', 'text'), field=None), Filter(name='site', value='a.org'))
     """
-    text = text.encode(errors="replace").decode()  # an argument that is not UTF-8 comes with lone surrogates
+    text = text.encode(errors="replace").decode()  # a command-line argument that is not UTF-8 has lone surrogates
     text = text.lower() if text.strip() in _OPERATORS else text
     parser = _Parser(_lexemes(text), morphemes)
     condition = parser.query()
     words = tuple(dict.fromkeys(parser.words))[:MAX_TERMS]
-    telling = tuple(word for word in words if word not in STOP_WORDS)
-    return Query(telling or words, tuple(dict.fromkeys(parser.phrases)), condition)
+    content = tuple(word for word in words if word not in STOP_WORDS)
+    return Query(content or words, tuple(dict.fromkeys(parser.phrases)), condition)
 
 
 def day(text: str) -> datetime | None:
-    """The first moment of a year, a month or a day, in UTC; None if the text is none.
+    """The first moment of a year, a month or a day, in UTC; None if the text is no date.
 
     >>> day("2024-05").isoformat(), day("2024-13")
     ('2024-05-01T00:00:00+00:00', None)
@@ -147,7 +147,7 @@ _PIECE = re.compile(
 
 
 def _lexemes(text: str) -> Iterator[_Lexeme]:
-    """The pieces of a query. A parenthesis is one only where a group may begin or, once one has begun, end."""
+    """The lexemes of a query. A parenthesis counts only where a group can begin or, inside a group, end."""
     depth, name = 0, "word"
     for number, piece in enumerate(_PIECE.finditer(text)):
         if number == MAX_PARTS:
@@ -178,14 +178,14 @@ def _lexemes(text: str) -> Iterator[_Lexeme]:
 
 
 class _Piece(NamedTuple):
-    """The terms of what was written in one piece, before it is known what it is to mean."""
+    """The terms of one token, before its role in the query is known."""
 
     terms: tuple[str, ...]
     morphemes: tuple[str, ...] = ()
 
 
 class _Parser:
-    """Reads the lexemes by recursive descent, and notes what scores."""
+    """Parses the lexemes by recursive descent, and collects the words and phrases that are scored."""
 
     def __init__(self, lexemes: Iterable[_Lexeme], morphemes: Callable[[str], Sequence[str]]) -> None:
         self._lexemes = list(lexemes)
@@ -195,7 +195,7 @@ class _Parser:
         self.phrases: list[tuple[str, ...]] = []
 
     def query(self, scores: bool = True) -> Condition:
-        """The parts up to the end of the group: all that must match, and if there are none, any that may."""
+        """The parts up to the end of the group: all required ones, or if there are none, any of the optional ones."""
         may: list[Condition] = []
         must: list[Condition] = []
         while self._next < len(self._lexemes) and not self._take(")"):
@@ -206,15 +206,15 @@ class _Parser:
                 may.append(part)
             elif part is not None:
                 must.append(part)
-        if not any(_asks(part, (Word, Phrase)) for part in must):
+        if not any(_requires(part, (Word, Phrase)) for part in must):
             if may := _without_stop_words(may):
                 must.append(may[0] if len(may) == 1 else Any(tuple(may)))
-            elif not any(_asks(part, (Filter,)) for part in must):
-                return Any(())  # all but what is excluded is no answer
+            elif not any(_requires(part, (Filter,)) for part in must):
+                return Any(())  # exclusions alone match nothing
         return must[0] if len(must) == 1 else All(tuple(must))
 
     def _part(self, scores: bool) -> Condition | _Piece | None:
-        """Operands joined by OR and AND. An operator that lacks an operand is left out."""
+        """Operands joined by OR and AND. An operator without an operand is ignored."""
         ways = [self._all(scores)]
         while self._take("OR"):
             ways.append(self._all(scores))
@@ -258,7 +258,7 @@ class _Parser:
         return Phrase(terms) if lexeme.is_quoted else _Piece(terms, morphemes)
 
     def _take(self, kind: str) -> bool:
-        """Whether a lexeme of this kind is next; if so, it is done with."""
+        """Whether a lexeme of this kind is next; if so, skip it."""
         if self._next < len(self._lexemes) and self._lexemes[self._next].kind == kind:
             self._next += 1
             return True
@@ -269,7 +269,7 @@ def _whole(part: Condition | _Piece) -> Condition:
     if not isinstance(part, _Piece):
         return part
     exact = Word(part.terms[0]) if len(part.terms) == 1 else Phrase(part.terms)
-    # Of what is partly in another script, morphemes tell a part.
+    # Morphemes cover only a part of a token that is partly in another script.
     if not part.morphemes or not all(map(_HANGUL.fullmatch, part.terms)):
         return exact
     return Any((exact, All(tuple(map(Word, part.morphemes)))))
@@ -282,14 +282,14 @@ def _join(kind: type[All] | type[Any], parts: Iterable[Condition | _Piece | None
     return kind(tuple(map(_whole, found)))
 
 
-def _asks(condition: Condition, kinds: tuple[type, ...]) -> bool:
-    """Whether a condition asks for something of these kinds to be there."""
+def _requires(condition: Condition, kinds: tuple[type, ...]) -> bool:
+    """Whether a condition requires a part of these kinds."""
     if isinstance(condition, All | Any):
-        return any(_asks(part, kinds) for part in condition.parts)
+        return any(_requires(part, kinds) for part in condition.parts)
     return isinstance(condition, kinds)
 
 
 def _without_stop_words(parts: list[Condition]) -> list[Condition]:
-    """The parts, each once, without words that say nothing, unless there is nothing else."""
+    """The distinct parts without stop words, or all if there are only stop words."""
     parts = list(dict.fromkeys(parts))[:MAX_TERMS]
     return [part for part in parts if not (isinstance(part, Word) and part.term in STOP_WORDS)] or parts

@@ -1,4 +1,4 @@
-"""Spelling help: words of the index that are spelt much like one that it does not have."""
+"""Spelling suggestions: the word of the index that is nearest to one that it does not contain."""
 
 from collections.abc import Iterable
 
@@ -8,14 +8,14 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.process import extract
 
 MIN_LENGTH = 4
-"""Characters of a word that help is given for."""
+"""The fewest characters of a word that gets a suggestion."""
 
 
 class Dictionary:
-    """The words of an index that may be suggested."""
+    """The words of an index that can be suggested."""
 
     def __init__(self, frequencies: Iterable[pa.Table]) -> None:
-        """From tables of `term` and `df`; of words with digits, or of unusual length, none is suggested."""
+        """From tables of `term` and `df`. Words with digits and words of unusual length are left out."""
         words = pa.concat_tables(list(frequencies))
         words = words.filter(pc.match_substring_regex(words["term"], r"^\p{L}{3,24}$"))
         words = words.group_by("term").aggregate([("df", "sum")])
@@ -23,9 +23,10 @@ class Dictionary:
         self._documents = words["df_sum"].to_numpy()
 
     def suggest(self, word: str) -> str | None:
-        """The nearest word, of those as near the one that most documents have; None if none is near.
+        """The nearest word, of equally near ones the most frequent; None if none is near.
 
-        Nearness is in letters put in, left out, changed or swapped: one, or two for words of 8 letters and more.
+        Distance counts insertions, deletions, substitutions and transpositions of letters: at most one, or two for
+        words of 8 letters and more.
 
         >>> words = Dictionary([pa.table({"term": ["search", "starch", "sea"], "df": [9, 1, 2]})])
         >>> words.suggest("serach"), words.suggest("research")

@@ -1,4 +1,4 @@
-"""What a search gives back."""
+"""The results of a search, as data."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -10,17 +10,17 @@ from .snippets import Snippet
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """What a word or a phrase of the query adds to the score of a hit."""
+    """The part of a hit's score that a word or a phrase of the query adds."""
 
     text: str
-    documents: int  # that have it
-    frequencies: Mapping[str, int]  # how often the hit has it, by field
+    documents: int  # that contain it
+    frequencies: Mapping[str, int]  # in the hit, by field
     score: float
 
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """How a score comes about: the sum of its parts, times links, quality and freshness."""
+    """The explanation of a score: the sum of its parts, times links, quality and freshness."""
 
     parts: list[Part]
     links: float
@@ -39,8 +39,8 @@ class Hit:
     host: str
     language: str | None
     media_type: str | None
-    noarchive: bool  # its site asks to show no copy
-    round: int  # in which it was fetched
+    noarchive: bool  # the page forbids showing a copy
+    round: int  # of the fetch
     fetched_at: datetime | None
     published_at: datetime | None
     explanation: Explanation | None = None
@@ -48,17 +48,17 @@ class Hit:
 
 @dataclasses.dataclass(frozen=True)
 class Results:
-    """The answer to a query: one page of its hits, best first."""
+    """One page of the hits of a query, best first."""
 
     query: str
     total: int  # documents that match, on all pages
     hits: list[Hit]
-    suggestion: str | None = None  # the query in another spelling, when there is no such word
+    suggestion: str | None = None  # the query in another spelling, if no document contains a word
 
 
 @dataclasses.dataclass(frozen=True)
 class Stored:
-    """What is kept of a document."""
+    """The stored text of a document."""
 
     url: str
     title: str
@@ -66,11 +66,11 @@ class Stored:
     language: str | None
     fetched_at: datetime | None
     noarchive: bool
-    forms: Mapping[str, str]  # that its language has of the words of the query
+    forms: Mapping[str, str]  # forms of the query's words, each with its word
 
 
 def as_json(results: Results) -> dict[str, Any]:
-    """The results as JSON values, in the shape that DESIGN section 4 promises."""
+    """The results as JSON values, for `search --json` and the API of the gateway."""
     help_with_spelling = {"suggestion": results.suggestion} if results.suggestion else {}
     hits = [_hit_as_json(hit) for hit in results.hits]
     return {"query": results.query, "total": results.total} | help_with_spelling | {"hits": hits}

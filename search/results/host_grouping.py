@@ -1,17 +1,17 @@
-"""Let no host fill a page of results."""
+"""Groups hits by host, so that no host fills a page of results."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 WINDOW = 100
-"""Hits that change places with one another: how far down a hit may be brought up from."""
+"""The number of hits that are reordered among themselves."""
 
 
 def by_host(hosts: Sequence[str], per_host: int) -> list[int]:
-    """An order of hits, given their hosts from the best hit on, in which hosts take turns.
+    """The new order of hits, given their hosts from the best hit on, with at most `per_host` of a host in each turn.
 
-    In each WINDOW of hits, first come the best `per_host` of each host, then the next so many of each. None is lost,
-    and if all are of one host nothing changes.
+    In each WINDOW of hits, the best `per_host` of each host come first, then the next `per_host` of each, and so on.
+    The hits of a single host keep their order.
 
     >>> by_host(["a", "a", "a", "b", "a"], 2)
     [0, 1, 3, 2, 4]
@@ -28,5 +28,5 @@ def by_host(hosts: Sequence[str], per_host: int) -> list[int]:
 
 
 def whole_windows(hits: int) -> int:
-    """How many hits must be known to tell the order of the first so many."""
+    """The number of hits that determine the order of the first `hits`."""
     return -(-hits // WINDOW) * WINDOW

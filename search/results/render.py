@@ -1,4 +1,4 @@
-"""What a page of results says of each hit."""
+"""Prepares hits for display on a page of results."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,26 +13,26 @@ KINDS = {
     "application/atom+xml": "Feed",
     "text/plain": "Text",
 }
-"""Names of media types that people know; HTML goes without saying."""
+"""Display names of media types; HTML is not named."""
 
 _HTML = ("text/html", "application/xhtml+xml")
 _BEYOND_ASCII = re.compile("(?:%[89A-F][0-9A-F])+", re.IGNORECASE)
 
 
 class Shown(NamedTuple):
-    """A hit as a person sees it. All texts are as crawled: escape them."""
+    """A hit as it is displayed. All texts are as crawled: escape them."""
 
     hit: Hit
     title: str
     host: str
     path: str
-    link: str | None  # None for a URL that a browser had better not follow
-    notes: tuple[str, ...]  # what is worth knowing before one follows it
+    link: str | None  # None for a URL that is not safe to follow
+    notes: tuple[str, ...]  # kind, language and date
     more: str | None  # a query for the other hits of its host
 
 
 def shown(hits: Sequence[Hit], query: str, per_host: int) -> Iterator[Shown]:
-    """The hits of a page that has at most `per_host` of a host before it comes to others."""
+    """The hits of a page that is grouped with `per_host`."""
     languages, hosts = {hit.language for hit in hits}, [hit.host for hit in hits]
     for number, hit in enumerate(hits):
         place = readable(hit.url)
@@ -50,7 +50,7 @@ def shown(hits: Sequence[Hit], query: str, per_host: int) -> Iterator[Shown]:
 
 
 def is_web_url(url: str) -> bool:
-    """Whether a URL may become a link: nothing but http and https does.
+    """Whether a URL may become a link: only http and https may.
 
     >>> is_web_url("https://example.org/"), is_web_url("javascript:alert(1)"), is_web_url("//[")
     (True, False, False)
@@ -62,7 +62,7 @@ def is_web_url(url: str) -> bool:
 
 
 def is_language(code: str | None) -> bool:
-    """Whether it is a language's code, as browsers know it.
+    """Whether a code is a language tag of two or three letters, safe for the attribute `lang`.
 
     >>> is_language("ko"), is_language('"><b'), is_language(None)
     (True, False, False)
@@ -71,9 +71,9 @@ def is_language(code: str | None) -> bool:
 
 
 def readable(url: str) -> str:
-    """A URL as people read it: no scheme, and letters beyond ASCII in place of their escapes.
+    """A URL for display: without scheme, with letters beyond ASCII in place of their escapes.
 
-    What could hide something, as marks that turn the direction of text, stays escaped.
+    Unprintable characters, such as marks that change the direction of text, stay escaped.
 
     >>> readable("https://ko.example.org/wiki/%EA%B2%80%EC%83%89?a=%20%E2%80%AE"), readable("http://example.org/")
     ('ko.example.org/wiki/검색?a=%20%E2%80%AE', 'example.org')

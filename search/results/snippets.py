@@ -1,4 +1,4 @@
-"""The passage of a text that shows best why it matches."""
+"""Snippets: the passage of a text with the best matches, and the marking of matches."""
 
 import re
 import unicodedata
@@ -9,13 +9,13 @@ from typing import NamedTuple
 from ...transforms.indexing.analysis import CJK
 
 WIDTH = 220
-"""Characters of a snippet, about; CJK characters are twice as wide, and count so."""
+"""The approximate length of a snippet in characters; CJK characters count twice."""
 
 MAX_SCANNED_CHARACTERS = 50_000
-"""Characters of a text that are looked through."""
+"""The number of characters of a text that are searched for a passage."""
 
 Snippet = tuple[tuple[str, bool], ...]
-"""Pieces of text in their order, each with whether it is a match, to be marked."""
+"""Pieces of text in their order, each with whether it is a match."""
 
 _SPACES = re.compile(r"\s+")
 _CJK = re.compile(f"[{CJK}]")
@@ -31,8 +31,8 @@ class _Match(NamedTuple):
 def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
     """A passage of the text of about `width` characters, with the forms of words marked in it.
 
-    Of all passages it has the most different words, then the most matches, then comes first; without a match
-    it is the beginning. `forms` are terms of `analysis.tokens`, each with the word that it is a form of.
+    It is the passage with the most distinct words, of these the one with the most matches, of these the first; without
+    a match it is the beginning. `forms` are terms of `analysis.tokens`, each with the word that it is a form of.
 
     >>> snippet("Nothing here. A crawler is polite.", {"polite": "polite", "crawler": "crawl"})
     (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
@@ -54,7 +54,7 @@ def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
 
 
 def marked(text: str, forms: Mapping[str, str]) -> Snippet:
-    """A whole text, with the forms of words marked in it.
+    """The whole text, with the forms of words marked in it.
 
     >>> marked("A crawler is polite.", {"polite": "polite"})
     (('A crawler is ', False), ('polite', True), ('.', False))
@@ -66,13 +66,13 @@ def marked(text: str, forms: Mapping[str, str]) -> Snippet:
     return tuple(piece for piece in (*pieces, (text[start:], False)) if piece[0])
 
 
-# Of CJK only what is most of it: all that matters is that none of these has another form.
+# Characters outside these ranges may fold; none of the CJK ones listed does.
 _MAY_FOLD = re.compile("[^\x00-\x7f\u3041-\u30fe\u4e00-\u9fff\uac00-\ud7a3]+")
 
 
 def _folded(text: str) -> str:
-    """The folding of `analysis`, by character and only where one becomes one: all places stay as they are."""
-    text = text.replace("\u0130", "I").lower()  # of no other letter does that make two
+    """The text folded as in `analysis`, by character and only one to one, so that positions stay the same."""
+    text = text.replace("\u0130", "I").lower()  # the only letter whose lower case is two characters
     for character in set("".join(_MAY_FOLD.findall(text))):
         folded = unicodedata.normalize("NFKC", character).casefold()
         if len(folded) == 1 and folded != character:
@@ -81,7 +81,7 @@ def _folded(text: str) -> str:
 
 
 def _matches(folded: str, forms: Mapping[str, str]) -> list[_Match]:
-    """Where the forms stand, in order. CJK terms, pairs of characters, overlap; others are whole words."""
+    """The matches of forms, in order. CJK bigrams may overlap; other forms match whole words."""
     found = []
     for form, word in forms.items():
         is_pair = _CJK.match(form)
@@ -95,7 +95,7 @@ def _matches(folded: str, forms: Mapping[str, str]) -> list[_Match]:
 
 
 def _best_start(matches: list[_Match], width: int) -> int:
-    """Where a passage should begin: a little before the matches that are best together."""
+    """The start of the passage: a little before the best group of matches."""
     inside: Counter[str] = Counter()
     first, best, best_start = 0, (0, 0), 0
     for last, match in enumerate(matches):
@@ -113,7 +113,7 @@ def _best_start(matches: list[_Match], width: int) -> int:
 
 
 def _whole_words(text: str, start: int, width: int) -> tuple[int, int]:
-    """The bounds of a passage from about `start` on, moved inwards to spaces where there are any near."""
+    """The bounds of a passage from about `start` on, moved inwards to the nearest spaces."""
     reach = width // 8
     start = max(0, min(start, len(text) - width))
     end = min(len(text), start + width)
@@ -125,7 +125,7 @@ def _whole_words(text: str, start: int, width: int) -> tuple[int, int]:
 
 
 def _merged(matches: list[_Match]) -> list[tuple[int, int]]:
-    """The places of the matches, overlapping and touching ones joined."""
+    """The ranges of the matches, with overlapping and adjacent ones joined."""
     merged: list[tuple[int, int]] = []
     for start, end, _ in matches:
         if merged and start <= merged[-1][1]:

@@ -126,7 +126,7 @@ def test_a_client_that_asks_too_often_waits(tmp_path):
 
     assert [ask().status_code for _ in range(3)] == [200, 200, 429]
     refused = ask()
-    assert (refused.headers["Retry-After"], refused.json) == ("3", {"error": "You ask too often. Try again in 3 s."})
+    assert (refused.headers["Retry-After"], refused.json) == ("3", {"error": "Too many requests. Try again in 3 s."})
     assert 'role="alert"' in ask("/").text
     assert ask(address="192.0.2.2").status_code == 200
     assert {ask(path).status_code for path in ("/healthz", "/metrics")} == {200}

@@ -66,7 +66,7 @@ def test_hits_carry_their_language(client):
 
 def test_an_empty_answer_says_so(client):
     page = client.get("/?q=nowhere")
-    assert (page.status_code, "Nothing found" in page.text) == (200, True)
+    assert (page.status_code, "No results" in page.text) == (200, True)
 
 
 def test_pages_follow_one_another(client):
@@ -231,16 +231,16 @@ def test_a_cached_text_has_its_date_its_link_and_the_words_marked(client):
 
 def test_a_long_text_is_cut_and_says_so(client):
     page = client.get("/cached?url=http://d.test/long").text
-    assert "The rest of the text is left out here." in page
+    assert "The rest of the text is not shown." in page
     assert len(page) < MAX_TEXT + 5_000
 
 
 @pytest.mark.parametrize(
     ("url", "status", "says"),
     [
-        ("http://d.test/%25EA%25B0%2580", 403, "asks search engines not to show copies"),
-        ("http://nowhere.test/", 404, "Nothing is kept of &#39;http://nowhere.test/&#39;"),
-        ("", 404, "Nothing is kept of"),
+        ("http://d.test/%25EA%25B0%2580", 403, "does not allow cached copies"),
+        ("http://nowhere.test/", 404, "No text is stored for &#39;http://nowhere.test/&#39;"),
+        ("", 404, "No text is stored for"),
         ("%3Cscript%3E", 404, "&lt;script&gt;"),
     ],
 )
