@@ -61,6 +61,10 @@ LINKS = {
     "a base": ("<base href=//b.org/c/d><a href=a>x</a>", [("http://b.org/c/a", "x", "", "a")]),
     "a base makes fragments links": ("<base href=b><a href='#x'>x</a>", [(B, "x", "", "a")]),
     "base and query": ("<base href='b?c'><a href='?d'>x</a>", [(B + "?d", "x", "", "a")]),
+    "a base for browsers without scripts": (
+        "<noscript><base href=//b.org></noscript><a href=a>x</a>",
+        [("http://a.org/dir/a", "x", "", "a")],
+    ),
     "an unusable base": ("<base href=data:,x><a href=a>x</a>", [(A, "x", "", "a")]),
     "an anchor of pieces": (
         "<a href=a> one\n<b>two <i>three</i> four</b> <!-- no --> five </a>",

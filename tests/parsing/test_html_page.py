@@ -26,6 +26,7 @@ def page(html: str | bytes, content_type: str | None = "text/html") -> Page:
 TEXTS = {
     "blocks are lines": ("<p>a\n b<p>c<br>d<ul><li>e<li>f</ul>", "a b\nc\nd\ne\nf"),
     "inline is not": ("<p>a<b>b</b> <i>c</i>", "ab c"),
+    "preformatted lines": ("<pre>a <b>b\n  c</b>\n\nd<br>e<script>no</script></pre>f", "a b\nc\nd\ne\nf"),
     "cells": ("<table><tr><td>a<td>b<tr><td>c</table>", "a\nb\nc"),
     "what is not shown": (
         "<title>t</title><p>a<script>b</script><style>c</style><template>d</template><noscript>e</noscript><!--f-->",

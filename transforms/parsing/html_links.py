@@ -75,9 +75,12 @@ def followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWED_KINDS)
 
 
 def base_url(root: Any, url: str) -> str:
-    """The URL that relative references resolve against: the first usable `<base href>`, else the page's URL."""
+    """The URL that relative references resolve against: the first `<base href>` if usable, else the page's URL.
+
+    A `<base>` within `<noscript>` is ignored, as browsers with scripts do.
+    """
     for element in root.iter("base"):
-        if (href := element.get("href")) is not None:
+        if (href := element.get("href")) is not None and next(element.iterancestors("noscript"), None) is None:
             base = urls.resolve(href, url)
             return url if base is None or base.startswith(("data:", "javascript:")) else base
     return url

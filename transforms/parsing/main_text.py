@@ -32,7 +32,7 @@ _SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
 _HEADINGS = "h1 h2 h3 h4 h5 h6"
 _BLOCKS = (
     "address article blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption"
-    " figure footer form header hr legend li main menu nav ol optgroup option p pre search section summary"
+    " figure footer form header hr legend li main menu nav ol optgroup option p search section summary"
     " table tbody td tfoot th thead tr ul"
 )
 
@@ -47,6 +47,10 @@ _XSLT = """
   <xsl:template match="{blocks}">{block}<xsl:apply-templates/>{block}</xsl:template>
   <xsl:template match="{headings}">{block}{heading}<xsl:value-of select="."/>{block}</xsl:template>
   <xsl:template match="{dropped}" priority="1"/>
+  <xsl:template match="pre">{block}<xsl:apply-templates mode="lines"/>{block}</xsl:template>
+  <xsl:template match="{dropped}" mode="lines" priority="1"/>
+  <xsl:template match="br" mode="lines">{block}</xsl:template>
+  <xsl:template match="text()" mode="lines"><xsl:value-of select="translate(., '&#10;', '{block}')"/></xsl:template>
   {more}
 </xsl:stylesheet>
 """
