@@ -2,9 +2,10 @@
 
 import argparse
 import contextlib
+import gzip
 import uuid
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, cast
 
 from ...search.exports import write_ciff
 from ...search.searcher import Index
@@ -36,8 +37,8 @@ def _whole(path: str) -> Iterator[IO[bytes]]:
     try:
         sink = filesystem.create(draft)
         try:
-            with sink:
-                yield sink
+            with sink, _compressed(sink, name) as file:
+                yield file
             filesystem.rename(draft, path)
         except BaseException:
             filesystem.delete([draft])
@@ -45,3 +46,8 @@ def _whole(path: str) -> Iterator[IO[bytes]]:
     except OSError as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise Failure(f"cannot write {path}: {reason}; name a file in a folder that you may write") from error
+
+
+def _compressed(sink: IO[bytes], name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+    """The file, compressed if the name says so."""
+    return cast(IO[bytes], gzip.open(sink, "wb")) if name.endswith(".gz") else contextlib.nullcontext(sink)
