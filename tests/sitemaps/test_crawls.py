@@ -2,8 +2,10 @@
 
 import gzip
 import itertools
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -13,7 +15,7 @@ from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support import access_log
 from tests.support.command_line import LOOPBACK, beamtrawl
 from tests.support.crawls import crawl, rows, states
-from tests.support.web import Answer, Page, Web, html, plain, redirect, status
+from tests.support.web import Answer, Page, Request, Web, html, plain, redirect, status
 
 ROBOTS = "User-agent: *\nDisallow: /private\n"
 
@@ -54,134 +56,156 @@ def rejected(path: Path) -> dict[tuple[str, str], int]:
     return counts
 
 
-def test_every_page_that_sitemaps_name_is_found_and_nothing_is_asked_twice(tmp_path: Path) -> None:
-    packed = urlset("/1", "/2", "/private/x", "/1", "/picture.png").body
-    large = "http://a.test/5\n" + "\n" * 50_000 + "http://a.test/6\n"
-    sites = {
-        "a.test": {
-            "/robots.txt": robots("/index.xml", "missing.xml", "http://a.test/page", "/large.txt", "mailto:me@a.test"),
-            "/": html("A", "The front page links to nothing."),
-            "/index.xml": index("one.xml.gz", "/two.txt", "//a.test/loop.xml", "/index.xml", "/private/map.xml"),
-            "/loop.xml": index("/index.xml", "/three.xml"),
-            "/one.xml.gz": Answer(body=gzip.compress(packed), headers=(("Content-Type", "application/gzip"),)),
-            "/two.txt": plain("http://a.test/3\nhttp://b.test/vouched\nhttp://c.test/foreign\n"),
-            "/three.xml": urlset("/4"),
-            "/page": html("A page", "Somebody thought that this was a sitemap.", ["/from-the-page"]),
-            "/large.txt": plain(large),
-            **pages("/1", "/2", "/3", "/4", "/5", "/6", "/private/x", "/from-the-page"),
-        },
-        "b.test": {"/robots.txt": robots("http://a.test/two.txt"), "/": html("B"), **pages("/vouched")},
-        "c.test": {"/": html("C"), **pages("/foreign")},
-    }
-    with Web(sites) as web:
-        crawl(tmp_path, map(web.url, sites), fetch__max_body_bytes=20_000)
+MANY = {
+    # A host with sitemaps of every form, one that vouches for them, and one that does not.
+    "a.test": {
+        "/robots.txt": robots("/index.xml", "missing.xml", "http://a.test/page", "/large.txt", "mailto:me@a.test"),
+        "/": html("A", "The front page links to nothing."),
+        "/index.xml": index("one.xml.gz", "/two.txt", "//a.test/loop.xml", "/index.xml", "/private/map.xml"),
+        "/loop.xml": index("/index.xml", "/three.xml"),
+        "/one.xml.gz": Answer(
+            body=gzip.compress(urlset("/1", "/2", "/private/x", "/1", "/picture.png").body),
+            headers=(("Content-Type", "application/gzip"),),
+        ),
+        "/two.txt": plain("http://a.test/3\nhttp://b.test/vouched\nhttp://c.test/foreign\n"),
+        "/three.xml": urlset("/4"),
+        "/page": html("A page", "Somebody thought that this was a sitemap.", ["/from-the-page"]),
+        "/large.txt": plain("http://a.test/5\n" + "\n" * 50_000 + "http://a.test/6\n"),
+        **pages("/1", "/2", "/3", "/4", "/5", "/6", "/private/x", "/from-the-page"),
+    },
+    "b.test": {"/robots.txt": robots("http://a.test/two.txt"), "/": html("B"), **pages("/vouched")},
+    "c.test": {"/robots.txt": plain(ROBOTS), "/": html("C"), **pages("/foreign")},
+    # A host that vouches after the sitemap was read.
+    "early.test": {
+        "/robots.txt": robots("/all.txt"),
+        "/all.txt": plain("http://early.test/1\nhttp://late.test/1\n"),
+        "/": html("Early", links=["/2"]),
+        "/2": html("Two", links=["http://late.test/"]),
+        **pages("/1"),
+    },
+    "late.test": {"/robots.txt": robots("http://early.test/all.txt"), "/": html("Late"), **pages("/1")},
+    # A sitemap that was moved to another host, and fails there at first.
+    "moved.test": {
+        "/robots.txt": robots("/map"),
+        "/map": redirect("http://there.test/moved"),
+        "/": html("Moved"),
+        **pages("/1"),
+    },
+    "there.test": {"/robots.txt": plain(ROBOTS), **pages("/1")},
+    "stranger.test": pages("/1"),
+    # A sitemap that robots.txt does not name.
+    "guess.test": {"/": html("Guess"), "/sitemap.xml": urlset("/1"), **pages("/1")},
+}
+SEEDS = ("a.test", "b.test", "c.test", "early.test", "moved.test", "guess.test")
 
-        sitemaps = ("/index.xml", "/loop.xml", "/one.xml.gz", "/two.txt", "/three.xml", "/page", "/large.txt")
-        found = ("/", "/1", "/2", "/3", "/4", "/5")
-        assert visited(tmp_path, web, "a.test") == dict.fromkeys([*sitemaps, *found], "fetched") | {
-            "/missing.xml": "gone",
-            "/private/map.xml": "denied_robots",
-            "/private/x": "denied_robots",
-        }
-        assert visited(tmp_path, web, "b.test") == dict.fromkeys(["/", "/vouched"], "fetched")
-        assert visited(tmp_path, web, "c.test") == dict.fromkeys(["/"], "fetched")
-        assert {row["url"] for row in rows(tmp_path, "documents")} == {
-            *(web.url("a.test", path) for path in found),
-            *(web.url("b.test", path) for path in ("/", "/vouched")),
-            web.url("c.test"),
-        }
-        assert rejected(tmp_path) == {
-            ("sitemap_invalid", web.authority("a.test")): 2,  # one that robots.txt names, and the page
-            ("sitemap_truncated", web.authority("a.test")): 1,
-            ("sitemap_foreign", web.authority("c.test")): 1,
-            ("extension", web.authority("a.test")): 1,
-        }
-        assert all(row["kind"] == "sitemap" for row in rows(tmp_path, "visits") if row["url"].endswith(sitemaps))
-        asked = [(request.host, request.path) for request in web.requests]
-        assert len(asked) == len(set(asked))
-        manners = access_log.Manners(lambda host: 0.0, required=(), robots_of={"a.test": ROBOTS})
-        assert access_log.violations(web.requests, manners) == []
-    hits = Index.open(CrawlDir(str(tmp_path))).search('"page 4"').hits
+
+class Crawled(NamedTuple):
+    """A finished crawl of MANY, and what its web saw."""
+
+    path: Path
+    web: Web
+    requests: list[Request]
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    path = tmp_path_factory.mktemp("sitemaps")
+    tired = iter([status(503), plain("http://moved.test/1\nhttp://there.test/1\nhttp://stranger.test/1\n")])
+    with Web(MANY | {"there.test": {**MANY["there.test"], "/moved": lambda headers: next(tired)}}) as web:
+        settings = {"scope__mode": "any", "fetch__max_body_bytes": 20_000, "sitemaps__guess": True}
+        crawl(path, map(web.url, SEEDS), **settings)
+        return Crawled(path, web, web.requests)
+
+
+def asked(crawled: Crawled, host: str) -> list[str]:
+    return [request.path for request in crawled.requests if request.host == host]
+
+
+def test_every_page_that_sitemaps_name_is_found(crawled: Crawled) -> None:
+    path, web, _ = crawled
+    sitemaps = ("/index.xml", "/loop.xml", "/one.xml.gz", "/two.txt", "/three.xml", "/page", "/large.txt")
+    found = ("/", "/1", "/2", "/3", "/4", "/5")
+    assert visited(path, web, "a.test") == dict.fromkeys([*sitemaps, *found], "fetched") | {
+        "/missing.xml": "gone",
+        "/private/map.xml": "denied_robots",
+        "/private/x": "denied_robots",
+    }
+    assert visited(path, web, "b.test") == dict.fromkeys(["/", "/vouched"], "fetched")
+    assert visited(path, web, "c.test") == {"/": "fetched", "/sitemap.xml": "gone"}
+    hosts = {web.authority(host) for host in ("a.test", "b.test", "c.test")}
+    assert {row["url"] for row in rows(path, "documents") if row["host"] in hosts} == {
+        *(web.url("a.test", path) for path in found),
+        *(web.url("b.test", path) for path in ("/", "/vouched")),
+        web.url("c.test"),
+    }
+    assert {key: count for key, count in rejected(path).items() if key[1] in hosts} == {
+        ("sitemap_invalid", web.authority("a.test")): 2,  # one that robots.txt names, and the page
+        ("sitemap_truncated", web.authority("a.test")): 1,
+        ("sitemap_foreign", web.authority("c.test")): 1,
+        ("extension", web.authority("a.test")): 1,
+    }
+    origin = web.url("a.test", "")
+    kinds = {row["url"].removeprefix(origin): row["kind"] for row in rows(path, "visits")}
+    assert {kinds[name] for name in sitemaps} == {"sitemap"}
+    hits = Index.open(CrawlDir(str(path))).search('"page 4"').hits
     assert [hit.url for hit in hits] == [web.url("a.test", "/4")]
 
 
-def test_a_sitemap_as_a_seed_gives_its_pages_as_seeds(tmp_path: Path) -> None:
-    site = {"/map": index("/a.txt"), "/a.txt": plain("http://a.test/1\n"), "/1": html("One", links=["/2"])}
-    with Web({"a.test": site | pages("/2")}) as web:
-        crawl(tmp_path, [Seed(web.url("a.test", "/map"), kind="sitemap")], scope__depth=0)
-        assert visited(tmp_path, web, "a.test") == dict.fromkeys(["/map", "/a.txt", "/1"], "fetched")
-        assert [(row["url"], row["depth"]) for row in rows(tmp_path, "documents")] == [(web.url("a.test", "/1"), 0)]
+def test_nothing_is_asked_twice_or_against_robots_txt(crawled: Crawled) -> None:
+    counts = Counter((request.host, request.path) for request in crawled.requests)
+    twice = {("early.test", "/all.txt"), ("there.test", "/moved")}  # the tests below say why
+    assert {key for key, count in counts.items() if count > 1} == twice
+    manners = access_log.Manners(lambda host: 0.0, required=(), robots_of={"a.test": ROBOTS})
+    assert access_log.violations(crawled.requests, manners) == []
 
 
-def test_the_pages_of_a_sitemap_are_one_link_away_from_what_led_to_its_host(tmp_path: Path) -> None:
+def test_the_pages_of_a_sitemap_are_one_link_away_from_what_led_to_its_host(crawled: Crawled) -> None:
+    depths = {row["url"]: row["depth"] for row in rows(crawled.path, "documents")}
+    url = crawled.web.url
+    assert (depths[url("early.test")], depths[url("early.test", "/1")]) == (0, 1)
+    assert (depths[url("late.test")], depths[url("late.test", "/1")]) == (2, 3)
+
+
+def test_a_host_that_vouches_for_a_sitemap_later_has_it_read_again(crawled: Crawled) -> None:
+    assert visited(crawled.path, crawled.web, "late.test") == {"/": "fetched", "/1": "fetched"}
+    assert asked(crawled, "early.test").count("/all.txt") == 2
+    late = crawled.web.authority("late.test")
+    assert {key: count for key, count in rejected(crawled.path).items() if key[1] == late} == {
+        ("sitemap_foreign", late): 1  # at first
+    }
+
+
+def test_a_sitemap_stays_one_when_it_moves_and_when_it_fails(crawled: Crawled) -> None:
+    path, web, _ = crawled
+    attempts = [(row["outcome"], row["kind"]) for row in rows(path, "visits") if row["url"].endswith("/moved")]
+    assert attempts == [("server_error", "sitemap"), ("fetched", "sitemap")]
+    hosts = {web.authority(host) for host in ("moved.test", "there.test", "stranger.test")}
+    assert {row["url"] for row in rows(path, "documents") if row["host"] in hosts} == {
+        *(web.url("moved.test", path) for path in ("/", "/1")),
+        web.url("there.test", "/1"),
+    }
+
+
+def test_where_robots_txt_names_none_a_sitemap_is_looked_for_if_that_is_wanted(crawled: Crawled) -> None:
+    assert asked(crawled, "guess.test") == ["/robots.txt", "/", "/sitemap.xml", "/1"]
+
+
+def test_a_sitemap_as_a_seed_gives_its_pages_as_seeds_and_one_of_a_host_is_a_link_away(tmp_path: Path) -> None:
     sites = {
-        "a.test": {"/robots.txt": robots("/map.txt"), "/map.txt": plain("http://a.test/1"), "/1": html("One"),
-                   "/": html("A", links=["http://b.test/"])},
-        "b.test": {"/robots.txt": robots("/map.txt"), "/map.txt": plain("http://b.test/1"), "/": html("B")},
-    }  # fmt: skip
-    with Web(sites) as web:
-        crawl(tmp_path / "0", [web.url("a.test")], scope__depth=0)
-        crawl(tmp_path / "1", [web.url("a.test")], scope__depth=1, scope__mode="any")
-        assert visited(tmp_path / "0", web, "a.test") == {"/": "fetched"}
-        assert rejected(tmp_path / "0") == {
-            ("depth", web.authority("a.test")): 1,
-            ("scope", web.authority("b.test")): 1,
-        }  # the map and the link
-        assert visited(tmp_path / "1", web, "a.test") == dict.fromkeys(["/", "/map.txt", "/1"], "fetched")
-        assert visited(tmp_path / "1", web, "b.test") == {"/": "fetched"}
-
-
-def test_a_host_that_vouches_for_a_sitemap_later_has_it_read_again(tmp_path: Path) -> None:
-    sites = {
-        "a.test": {
-            "/robots.txt": robots("/all.txt"),
-            "/all.txt": plain("http://a.test/1\nhttp://b.test/1\n"),
-            "/1": html("One", links=["/2"]),
-            "/2": html("Two", links=["http://b.test/"]),
-            "/": html("A"),
-        },
-        "b.test": {"/robots.txt": robots("http://a.test/all.txt"), "/": html("B"), **pages("/1")},
+        "seed.test": {"/map": index("/a.txt"), "/a.txt": plain("http://seed.test/1\n"), **pages("/2")}
+        | {"/1": html("One", links=["/2"])},
+        "a.test": {"/robots.txt": robots("/map.txt"), "/map.txt": plain("http://a.test/1"), "/": html("A")},
     }
     with Web(sites) as web:
-        crawl(tmp_path, [web.url("a.test")], scope__mode="any")
-        assert visited(tmp_path, web, "b.test") == {"/": "fetched", "/1": "fetched"}
-        assert [request.path for request in web.requests].count("/all.txt") == 2
-        assert rejected(tmp_path) == {("sitemap_foreign", web.authority("b.test")): 1}  # at first
-
-
-def test_a_sitemap_stays_one_when_it_moves_and_when_it_fails(tmp_path: Path) -> None:
-    tired = iter([status(503), plain("http://a.test/1\nhttp://b.test/1\nhttp://c.test/1\n")])
-    sites = {
-        "a.test": {
-            "/robots.txt": robots("/map"),
-            "/map": redirect("http://b.test/moved"),
-            "/": html("A"),
-            **pages("/1"),
-        },
-        "b.test": {"/moved": lambda headers: next(tired), **pages("/1")},
-        "c.test": pages("/1"),
-    }
-    with Web(sites) as web:
-        crawl(tmp_path, [web.url("a.test")], scope__mode="any")
-        attempts = [(row["outcome"], row["kind"]) for row in rows(tmp_path, "visits") if row["url"].endswith("/moved")]
-        assert attempts == [("server_error", "sitemap"), ("fetched", "sitemap")]
-        assert {row["url"] for row in rows(tmp_path, "documents")} == {
-            *(web.url("a.test", path) for path in ("/", "/1")),
-            web.url("b.test", "/1"),
+        crawl(tmp_path, [Seed(web.url("seed.test", "/map"), kind="sitemap"), web.url("a.test")], scope__depth=0)
+        assert visited(tmp_path, web, "seed.test") == dict.fromkeys(["/map", "/a.txt", "/1"], "fetched")
+        assert visited(tmp_path, web, "a.test") == {"/": "fetched"}
+        assert {row["url"]: row["depth"] for row in rows(tmp_path, "documents")} == {
+            web.url("seed.test", "/1"): 0,
+            web.url("a.test"): 0,
         }
-
-
-@pytest.mark.parametrize(
-    ("changes", "asked"),
-    [({}, ["/"]), ({"sitemaps__guess": True}, ["/", "/sitemap.xml", "/1"])],
-    ids=["by default", "with the setting"],
-)
-def test_where_robots_txt_names_none_a_sitemap_is_looked_for_only_if_that_is_wanted(
-    tmp_path: Path, changes: dict, asked: list[str]
-) -> None:
-    with Web({"a.test": {"/": html("A"), "/sitemap.xml": urlset("/1"), **pages("/1")}}) as web:
-        crawl(tmp_path, [web.url("a.test")], **changes)
-        assert [request.path for request in web.requests] == ["/robots.txt", *asked]
+        depth = {("depth", web.authority("seed.test")): 1, ("depth", web.authority("a.test")): 1}
+        assert rejected(tmp_path) == depth  # the link and the map
 
 
 def test_sitemaps_are_not_followed_against_the_settings(tmp_path: Path) -> None:
@@ -199,24 +223,23 @@ def test_a_page_that_its_sitemap_says_has_changed_is_visited_again(tmp_path: Pat
         entries = entry.format("old", "2020-01-01") + entry.format("new", next(changes))
         return Answer(body=f"<urlset>{entries}</urlset>".encode())
 
-    site = {"/robots.txt": robots("/map.xml"), "/": html("A"), "/map.xml": changing, **pages("/old", "/new")}
-    with Web({"a.test": site}) as web:
-        for asked in (["/robots.txt", "/", "/map.xml", "/new", "/old"], ["/map.xml"], ["/map.xml", "/new"]):
+    site = {"/map.xml": changing, **pages("/old", "/new")}
+    unnamed = {"/": html("A"), "/sitemap.xml": urlset("/1")}  # nobody looks for it unless that is wanted
+    with Web({"a.test": site, "b.test": unnamed}) as web:
+        seeds = [Seed(web.url("a.test", "/map.xml"), kind="sitemap"), web.url("b.test")]
+        for asked in (["/robots.txt", "/map.xml", "/new", "/old"], ["/map.xml"], ["/map.xml", "/new"]):
             seen = len(web.requests)
-            crawl(tmp_path, [web.url("a.test")], recrawl__after=30.0, sitemaps__after=0.0)
-            assert [request.path for request in web.requests[seen:]] == asked
+            crawl(tmp_path, seeds, recrawl__after=30.0, sitemaps__after=0.0)
+            assert [request.path for request in web.requests[seen:] if request.host == "a.test"] == asked
+        assert [request.path for request in web.requests if request.host == "b.test"] == ["/robots.txt", "/"]
     changed = states(tmp_path)[web.url("a.test", "/old")]["sitemap_lastmod"]
     assert changed == datetime(2020, 1, 1, tzinfo=UTC)
 
 
 def test_sitemaps_as_seeds_on_the_command_line(tmp_path: Path) -> None:
-    site = {"/map.xml": urlset("/1"), "/more.txt": plain("http://a.test/2"), **pages("/1", "/2")}
-    with Web({"a.test": site}) as web:
-        code, _, err = beamtrawl("crawl", tmp_path / "crawl", "--sitemap", web.url("a.test", "/map.xml"), *LOOPBACK)
-        assert (code, "1 seeds added" in err) == (0, True)
-        assert beamtrawl("seeds", "add", tmp_path / "crawl", "--sitemap", web.url("a.test", "/more.txt")).code == 0
-        assert beamtrawl("crawl", tmp_path / "crawl", "--workers", 1).code == 0
-        assert visited(tmp_path / "crawl", web, "a.test") == dict.fromkeys(
-            ["/map.xml", "/1", "/more.txt", "/2"], "fetched"
-        )
-        assert [row["kind"] for row in rows(tmp_path / "crawl", "seeds")] == ["sitemap"] * 2
+    sitemap = "http://127.0.0.1:9/map.xml"
+    code, _, err = beamtrawl("crawl", tmp_path / "crawl", "--sitemap", sitemap, "--rounds", "0", *LOOPBACK)
+    assert (code, "1 seeds added" in err) == (0, True)
+    assert beamtrawl("seeds", "add", tmp_path / "crawl", "--sitemap", f"{sitemap}.gz").code == 0
+    found = [(row["url"], row["kind"]) for row in rows(tmp_path / "crawl", "seeds")]
+    assert found == [(sitemap, "sitemap"), (f"{sitemap}.gz", "sitemap")]
