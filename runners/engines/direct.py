@@ -2,14 +2,14 @@
 
 import logging
 import os
-import shlex
-import sys
 from collections.abc import Callable, Sequence
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-from apache_beam.transforms.environments import SubprocessSDKEnvironment
+
+from ..errors import Failure
+from .local_workers import COMMAND, LocalWorkers
 
 _WORTH_WORKERS = 6.0
 """Seconds of work from which worker processes are worth their start, some three seconds of computing each."""
@@ -33,10 +33,11 @@ class DirectEngine:
     cores, and none for a step that would be over before they have started.
     """
 
-    def __init__(self, workers: int | None, flags: Sequence[str]) -> None:
+    def __init__(self, workers: int | None, flags: Sequence[str], command: Sequence[str] = COMMAND) -> None:
         self.workers = workers or os.cpu_count() or 1
         self._exactly = workers
         self._flags = list(flags)
+        self._command = command
         # Worker processes are meant to run in this mode; the warning about it is for others.
         logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
 
@@ -44,8 +45,18 @@ class DirectEngine:
         workers = self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
         options = _Options(self._flags)
         options.view_as(DirectOptions).direct_num_workers = workers
-        # `exec`: the worker takes the shell's place, so that the driver is its parent.
-        command = f"exec {shlex.quote(sys.executable)} -P -m beamtrawl.runners.engines.direct_worker"
-        environment = SubprocessSDKEnvironment.from_command_string(command) if workers > 1 else None
-        with beam.Pipeline(runner=FnApiRunner(environment), options=options) as pipeline:
-            build(pipeline)
+        if workers == 1:
+            _run(build, FnApiRunner(), options)
+            return
+        with LocalWorkers(self._command) as processes:
+            try:
+                _run(build, FnApiRunner(processes.environment), options)
+            except Exception as error:
+                if processes.failure:
+                    raise Failure(processes.failure) from error
+                raise
+
+
+def _run(build: Callable[[beam.Pipeline], None], runner: FnApiRunner, options: PipelineOptions) -> None:
+    with beam.Pipeline(runner=runner, options=options) as pipeline:
+        build(pipeline)

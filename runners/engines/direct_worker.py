@@ -1,22 +1,26 @@
-"""A worker process of `beamtrawl.runners.engines.direct`: Beam's own harness, which ends when its driver ends."""
+"""A worker process of `local_workers`: Beam's own harness, which ends when its driver ends.
+
+    python -P -m beamtrawl.runners.engines.direct_worker DRIVER
+
+DRIVER is the process id of the driver.
+"""
 
 import logging
 import signal
 import sys
 
-logging.disable(logging.WARNING)  # Beam warns while it is imported of what is none of a user's business
-from apache_beam.runners.worker import sdk_worker_main  # noqa: E402
-
-from .parent_watch import end_with_parent  # noqa: E402
-
-logging.disable(logging.NOTSET)
+from .parent_watch import end_with_parent
 
 
 def main() -> None:
     """Run the harness. Ctrl-C is for the driver, which then tells the workers what to do."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    logging.getLogger("apache_beam").setLevel(logging.ERROR)  # its life as a worker is nobody's news
-    end_with_parent()
+    end_with_parent(int(sys.argv[1]))
+    logging.disable(logging.WARNING)  # Beam's warnings while it is imported do not concern users
+    from apache_beam.runners.worker import sdk_worker_main
+
+    logging.disable(logging.NOTSET)
+    logging.getLogger("apache_beam").setLevel(logging.ERROR)  # nor do its messages on the start and end of a worker
     sdk_worker_main.main(sys.argv)
 
 

@@ -7,12 +7,13 @@ import time
 _EVERY = 0.1  # seconds
 
 
-def end_with_parent() -> None:
+def end_with_parent(parent: int | None = None) -> None:
     """From now on this process ends soon after its parent, however that one ended.
 
-    A worker that outlived its driver or TaskManager would go on asking servers, beside the one that replaces it.
+    `parent` is its process id; without it, the parent must not have ended yet. A worker that outlived its driver or
+    TaskManager would go on with requests to servers, beside the worker that replaces it.
     """
-    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_watch, args=(parent or os.getppid(),), daemon=True).start()
 
 
 def _watch(parent: int) -> None:

@@ -119,6 +119,6 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _beam() -> Any:
-    from apache_beam.io.filesystems import FileSystems  # noqa: PLC0415 - it costs a second, and local paths need none
+    from apache_beam.io.filesystems import FileSystems
 
     return FileSystems

@@ -1,0 +1,216 @@
+"""Worker processes of Beam on this machine, started for one pipeline.
+
+Beam has an environment for such processes (`SubprocessSDKEnvironment`); a pipeline there waits without end for a worker
+that has died. Here the death of a worker fails all requests to it, so the pipeline ends within seconds.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import uuid
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any
+
+import grpc
+from apache_beam.portability.api import beam_fn_api_pb2, beam_fn_api_pb2_grpc, endpoints_pb2
+from apache_beam.runners.portability.fn_api_runner.worker_handlers import (
+    ControlConnection,
+    ControlFuture,
+    GrpcWorkerHandler,
+    WorkerHandler,
+)
+from apache_beam.runners.portability.local_job_service import BeamFnLoggingServicer
+from apache_beam.transforms.environments import SubprocessSDKEnvironment
+from google.protobuf import json_format, text_format
+
+COMMAND = (sys.executable, "-P", "-m", "beamtrawl.runners.engines.direct_worker")
+"""Starts a worker. `-P`: Python files of the current folder are not importable, whatever their names."""
+
+_URN = "beamtrawl:env:local_workers:v1"
+_LINES = 100  # of a worker's stderr that are held back until it has answered; the last one says why it did not
+_SECONDS = 5.0  # that the stderr of a dead worker may take to end: its own children may still hold it open
+
+
+class LocalWorkers:
+    """The worker processes of one pipeline, which runs inside `with`. None of them outlives it."""
+
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
+        self.command = command
+        self.failure: str | None = None  # why the first worker that died has died, in one line
+        self._workers: list[_Worker] = []
+        self._lock = threading.Lock()
+        self._name = uuid.uuid4().hex
+
+    def __enter__(self) -> "LocalWorkers":
+        _running[self._name] = self
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        del _running[self._name]
+        for worker in self._workers:
+            worker.kill()
+
+    @property
+    def environment(self) -> SubprocessSDKEnvironment:
+        """The environment to run a pipeline in."""
+        return _Environment.from_command_string(self._name)
+
+    def add(self, worker: "_Worker") -> None:
+        with self._lock:
+            self._workers.append(worker)
+            failure = self.failure
+        if failure:
+            worker.fail(failure)
+
+    def fail(self, reason: str) -> None:
+        """End all workers: one of them has died, so the pipeline fails."""
+        with self._lock:
+            self.failure = self.failure or reason
+            workers = list(self._workers)
+        for worker in workers:
+            worker.fail(self.failure)
+
+
+_running: dict[str, LocalWorkers] = {}
+"""By name. Beam hands nothing but bytes from an environment to the handlers of its workers."""
+
+
+class _Environment(SubprocessSDKEnvironment):
+    def to_runner_api_parameter(self, context: Any) -> tuple[str, bytes]:
+        return _URN, self.command_string.encode()
+
+
+class _Connection(ControlConnection):
+    """The control connection of a worker, whose requests fail once the worker has died."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open: list[ControlFuture] = []
+        self._failure: str | None = None
+        self._pushing = threading.Lock()
+        self.has_answered = False
+
+    def push(self, request: Any) -> ControlFuture | None:
+        with self._pushing:
+            if self._failure is not None and isinstance(request, beam_fn_api_pb2.InstructionRequest):
+                return ControlFuture(request.instruction_id, self._failed(request.instruction_id))
+            future = super().push(request)
+            unanswered = [one for one in self._open if not one.is_done()]
+            self.has_answered = self.has_answered or len(unanswered) < len(self._open)
+            self._open = [*unanswered, future] if future else unanswered
+            return future
+
+    def fail(self, reason: str) -> None:
+        with self._pushing:
+            self._failure = reason
+            for future in self._open:
+                if not future.is_done():
+                    future.set(self._failed(future.instruction_id))
+
+    def _failed(self, instruction: str) -> Any:
+        return beam_fn_api_pb2.InstructionResponse(instruction_id=instruction, error=self._failure)
+
+    def set_input(self, input: Iterable[Any]) -> None:
+        super().set_input(_until_lost(input))
+
+
+def _until_lost(messages: Iterable[Any]) -> Iterator[Any]:
+    """The messages of a worker up to its death, which `_Worker._watch` reports."""
+    with contextlib.suppress(grpc.RpcError):
+        yield from messages
+
+
+@WorkerHandler.register_environment(_URN, bytes)
+class _Worker(GrpcWorkerHandler):
+    """One worker process."""
+
+    control_conn: _Connection
+
+    def __init__(self, payload: bytes, state: Any, provision_info: Any, grpc_server: Any) -> None:
+        super().__init__(state, provision_info, grpc_server)
+        self.control_conn = _Connection()
+        self.control_handler._connections_by_worker_id[self.worker_id] = self.control_conn
+        set_inputs = self.data_conn.set_inputs
+        self.data_conn.set_inputs = lambda messages: set_inputs(_until_lost(messages))
+        self._workers = _running[payload.decode()]
+        self._closing = False
+
+    def start_worker(self) -> None:
+        self._logging = grpc.server(ThreadPoolExecutor(1))
+        beam_fn_api_pb2_grpc.add_BeamFnLoggingServicer_to_server(BeamFnLoggingServicer(), self._logging)
+        port = self._logging.add_insecure_port("127.0.0.1:0")
+        self._logging.start()
+        options = self.provision_info.provision_info.pipeline_options
+        environment = os.environ | {
+            "CONTROL_API_SERVICE_DESCRIPTOR": _descriptor(self.control_address),
+            "LOGGING_API_SERVICE_DESCRIPTOR": _descriptor(f"127.0.0.1:{port}"),
+            "PIPELINE_OPTIONS": json_format.MessageToJson(options),
+            "WORKER_ID": self.worker_id,
+        }
+        command = [*self._workers.command, str(os.getpid())]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, text=True, errors="replace"
+        )
+        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._reader = threading.Thread(target=self._read_stderr, daemon=True)
+        self._reader.start()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
+        self._workers.add(self)
+
+    def close(self) -> None:
+        self._closing = True
+        super().close()
+
+    def stop_worker(self) -> None:
+        self._watcher.join()
+        self._logging.stop(0)
+
+    def fail(self, reason: str) -> None:
+        self.control_conn.fail(reason)
+        self.kill()
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+    def _read_stderr(self) -> None:
+        assert self._process.stderr
+        with self._process.stderr as stderr:
+            for line in stderr:
+                self._lines.append(line)
+                if self.control_conn.has_answered:
+                    self._show_lines()
+
+    def _show_lines(self) -> None:
+        sys.stderr.write("".join(self._lines))
+        self._lines.clear()
+
+    def _watch(self) -> None:
+        """Report the end of the process, unless the pipeline has ended."""
+        code = self._process.wait()
+        is_early = not self._closing
+        self._reader.join(_SECONDS)
+        if is_early:
+            self._workers.fail(describe_end(code, self._lines))
+
+
+def describe_end(code: int, lines: Sequence[str]) -> str:
+    """One line on a worker that ended early, from its exit code and its stderr."""
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "it wrote no message")
+    if code < 0:
+        memory = ", as Linux ends processes when memory runs out" if code == -signal.SIGKILL else ""
+        return f"a worker process was ended by {signal.Signals(-code).name}{memory}; the same command goes on"
+    return f"a worker process ended early, with exit code {code}: {last}; --workers 1 runs without worker processes"
+
+
+def _descriptor(url: str) -> str:
+    return text_format.MessageToString(endpoints_pb2.ApiServiceDescriptor(url=url))
