@@ -20,8 +20,8 @@ COMMAND_MODULES = {f"beamtrawl.runners.commands.{command.module}" for command in
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A crawl of one page."""
     directory = tmp_path_factory.mktemp("light") / "crawl"
-    with Web({"/": html("<title>Fish</title><p>Some words about fish.")}) as web:
-        words = ["crawl", directory, "--seed", web.url("/"), "--rounds", 1, *LOOPBACK]
+    with Web({"host.test": {"/": html("Fish", "Some words about fish.")}}) as web:
+        words = ["crawl", directory, "--seed", web.url("host.test"), "--rounds", 1, *LOOPBACK]
         assert beamtrawl(*words).code == 0
     return directory
 
@@ -43,6 +43,9 @@ def test_help_and_version_import_no_command(flag: str) -> None:
 
 # the words, with DIR for the crawl; the command modules that are imported
 LIGHT = {
+    "search": (["search", "DIR", "fish"], {"search"}),
+    "check url": (["check", "url", "http://a.test/"], {"check"}),
+    "check index": (["check", "index", "DIR"], {"check"}),
     "sql": (["sql", "DIR", "SELECT count(*) FROM documents"], {"sql"}),
     "status": (["status", "DIR"], {"status"}),
     "help of a command": (["status", "--help"], {"status"}),
