@@ -3,12 +3,15 @@
 import ast
 import doctest
 import re
+import shlex
 import sys
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 
+from beamtrawl.runners import program
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.storage.schemas import TABLES
@@ -71,6 +74,57 @@ def test_links_lead_somewhere(page: Path) -> None:
         target = page.parent / path if path else page
         assert target.exists(), path
         assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The words of each `beamtrawl` command in the code blocks of a page, without what goes to Beam.
+
+    Of a synopsis, optional parts count, the first of several alternatives, and 1 for a number.
+    """
+    found, words = [], ""
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if words or re.match(r"(    |\$ )beamtrawl ", line):
+            words += line.removeprefix("$ ").removesuffix("\\")
+            try:
+                split = shlex.split(words, comments=True)
+            except ValueError:  # a quotation goes on in the next line
+                continue
+            if not line.endswith("\\"):
+                plain = [word if " " in word else word.strip("[]").partition("|")[0] for word in split if word != "…"]
+                plain = ["1" if word in ("N", "ROUND", "PORT") else word for word in plain]
+                found.append(plain[1 : plain.index("--") if "--" in plain else None])
+                words = ""
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_are_understood(page: Path) -> None:
+    for words in commands(page):
+        assert program.parser().parse_args(words), words  # Usage says what is wrong
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_queries_run_on_the_tables(page: Path) -> None:
+    queries = [words[2] for words in commands(page) if words[0] == "sql"]
+    with duckdb.connect() as connection:
+        for name, schema in TABLES.items():
+            connection.register(name, schema.empty_table())
+        for query in queries:
+            assert connection.execute(query).fetchall() == []
+
+
+def test_commands_are_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "text\n\n    beamtrawl crawl DIR --seed URL … \\\n        -- --option=1\n"
+        "    beamtrawl rank DIR [--runner direct|flink] [--workers N]  # slow\n"
+        '$ beamtrawl sql DIR "SELECT 1\n    FROM urls"\n'
+    )
+    assert commands(page) == [
+        ["crawl", "DIR", "--seed", "URL"],
+        ["rank", "DIR", "--runner", "direct", "--workers", "1"],
+        ["sql", "DIR", "SELECT 1    FROM urls"],
+    ]
 
 
 def definitions(module: Path) -> set[str]:
