@@ -3,7 +3,8 @@
 import functools
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from .query.parse import Query, parse
 from .query.spelling import Dictionary
 from .results.hits import Explanation, Hit, Part, Results, Stored
 from .results.host_grouping import by_host, whole_windows
-from .results.snippets import snippet
+from .results.snippets import WIDTH, cut, snippet
 
 _LOG = logging.getLogger(__name__)
 
@@ -39,8 +40,14 @@ class _Candidate(NamedTuple):
 class Index:
     """The indexed documents of a crawl, opened for queries. Thread-safe."""
 
-    def __init__(self, segments: Sequence[Segment], alive: Sequence[Mask] | None = None) -> None:
-        """`alive` has a mask for each segment: the documents that searches find and statistics count. Default: all."""
+    def __init__(
+        self, segments: Sequence[Segment], alive: Sequence[Mask] | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        """`alive` has a mask for each segment: the documents that searches find and statistics count. Default: all.
+
+        `clock` gives the POSIX time at which documents past `unavailable_after` are left out.
+        """
+        self._clock = clock
         self._segments = segments
         self._alive = alive or [np.ones(segment.documents, bool) for segment in segments]
         self._corpus = Corpus(segments, self._alive)
@@ -105,21 +112,25 @@ class Index:
         """The stored text of the document at a URL, with the forms of a query's words; None if there is none."""
         for segment, found in self.parts():
             doc = pc.index(segment.facts["url"], url).as_py()
-            if doc >= 0 and found[doc]:
+            if doc >= 0 and found[doc] and not segment.expires[doc] <= self._now():
                 facts = segment.facts_of(doc)
                 texts = segment.texts([doc])[doc]
                 forms = segment.forms(parse(query).words)
-                text = "" if facts["noarchive"] else texts["text"] or ""
+                is_hidden = _forbids_copy(facts)
+                text = "" if is_hidden else texts["text"] or ""
                 return Stored(
                     url=url,
                     title=texts["title"] or "",
                     text=text,
                     language=facts["language"],
                     fetched_at=facts["fetched_at"],
-                    noarchive=bool(facts["noarchive"]),
+                    noarchive=is_hidden,
                     forms=forms,
                 )
         return None
+
+    def _now(self) -> np.datetime64:
+        return np.datetime64(int(self._clock() * 1e6), "us")
 
     def _morphemes(self, text: str) -> list[str]:
         """The morphemes of a text; none if the index has no morphemes."""
@@ -142,7 +153,7 @@ class Index:
         """The number of documents that match, and the `most` best of them."""
         corpus = self._corpus
         found = matching(corpus, {unit: has.postings for unit, has in scored.items()}, parsed.condition)
-        found &= corpus.current
+        found &= corpus.found_at(self._now())
         scoring = [scored[unit] for unit in parsed.scoring]
         scores = (
             corpus.boosts if not scoring else np.zeros(len(found))
@@ -195,6 +206,11 @@ class Index:
         return Dictionary(segment.term_frequencies() for segment in self._segments)
 
 
+def _forbids_copy(facts: HitFacts) -> bool:
+    """Whether a page forbids cached copies: by `noarchive`, or by `nosnippet`, which forbids to show any text."""
+    return bool(facts["noarchive"]) or facts["max_snippet"] == 0
+
+
 def _hit(
     candidate: _Candidate,
     facts: HitFacts,
@@ -202,17 +218,19 @@ def _hit(
     forms: Mapping[str, str],
     explanation: Explanation | None,
 ) -> Hit:
-    # The text of a NOARCHIVE document is not stored; its description may be shown.
+    # The text of a NOARCHIVE document is not stored; its description may be shown, unless the page forbids snippets.
     text = texts["text"] or texts["description"] or ""
+    limit = facts["max_snippet"]  # includes the ellipses before and after, four characters
+    found = snippet(text, forms, WIDTH if limit is None else max(1, min(limit - 4, WIDTH))) if limit != 0 else ()
     return Hit(
         url=candidate.url,
         title=" ".join((texts["title"] or "").split()),
-        snippet=snippet(text, forms),
+        snippet=found if limit is None else cut(found, limit),
         score=-candidate.negated_score,
         host=facts["host"],
         language=facts["language"],
         media_type=facts["media_type"],
-        noarchive=bool(facts["noarchive"]),
+        noarchive=_forbids_copy(facts),
         round=facts["round"],
         fetched_at=facts["fetched_at"],
         published_at=facts["published_at"],

@@ -29,6 +29,7 @@ class HitFacts(TypedDict):
     language: str | None
     media_type: str | None
     noarchive: bool | None
+    max_snippet: int | None
     round: int
     fetched_at: datetime | None
     published_at: datetime | None
@@ -39,7 +40,7 @@ class StoredTexts(TypedDict):
 
     title: str | None
     description: str | None
-    text: str | None  # None where NOARCHIVE is set
+    text: str | None  # without `data-nosnippet` passages; None where NOARCHIVE or NOSNIPPET is set
 
 
 class Segment:
@@ -69,6 +70,8 @@ class Segment:
         self.fetched = _moments(self.facts["fetched_at"])
         self.dates = np.where(np.isnat(self.published), self.fetched, self.published)
         """The date of publication of each document, if it states one, or else of the fetch."""
+        self.expires = _moments(self.facts["unavailable_after"])
+        """The time from which on a document must not be found; NaT: none."""
         self.spam_scores = self.facts["spam_score"].to_numpy()
         self._distinct = functools.lru_cache(self._distinct_values)
         self._texts: Cache[int, StoredTexts] = Cache(self._read_texts, MAX_CACHED_CHARACTERS, _characters)

@@ -50,10 +50,16 @@ class Corpus:
         self._factors = bm25f.field_factors(lengths, averages)
         self.boost_factors = _boost_factors(segments, current)
         self.boosts = np.prod(self.boost_factors, axis=0)
+        self.expires = _joined([s.expires for s in segments], "datetime64[us]")
+        self._may_expire = not bool(np.isnat(self.expires).all())
         self.dates = _joined([s.dates for s in segments], "datetime64[us]")
         self._scored: Cache[Unit, Scored] = Cache(
             self._read, MAX_CACHED_POSTINGS, lambda found: len(found.scores) + _ENTRY
         )
+
+    def found_at(self, now: np.datetime64) -> Mask:
+        """The documents that searches find at a time: the current ones, except those past `unavailable_after`."""
+        return self.current & ~(self.expires <= now) if self._may_expire else self.current
 
     def place(self, doc: int) -> tuple[Segment, int]:
         """The segment of a document, and its number there."""

@@ -39,7 +39,7 @@ class Hit:
     host: str
     language: str | None
     media_type: str | None
-    noarchive: bool  # the page forbids showing a copy
+    noarchive: bool  # the page forbids showing a copy, by noarchive or nosnippet
     round: int  # of the fetch
     fetched_at: datetime | None
     published_at: datetime | None

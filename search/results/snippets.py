@@ -53,6 +53,20 @@ def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
     return tuple((_SPACES.sub(" ", piece), marked) for piece, marked in pieces if piece)
 
 
+def cut(found: Snippet, characters: int) -> Snippet:
+    """The beginning of a snippet, of at most so many characters.
+
+    >>> cut((("A ", False), ("crawler", True), (" is", False)), 5)
+    (('A ', False), ('cra', True))
+    """
+    pieces, left = list[tuple[str, bool]](), characters
+    for piece, is_match in found:
+        if left > 0:
+            pieces.append((piece[:left], is_match))
+        left -= len(piece)
+    return tuple(pieces)
+
+
 def marked(text: str, forms: Mapping[str, str]) -> Snippet:
     """The whole text, with the forms of words marked in it.
 

@@ -51,6 +51,13 @@ def test_the_links_of_a_visit(more, found):
     assert [(link.url.removeprefix("http://a.test"), link.kind) for link in links] == found
 
 
+@pytest.mark.parametrize(("date", "noindex"), [("2026-11-20", True), ("2026-11-20T12:00:01", False), ("soon", False)])
+def test_a_page_past_its_last_day_is_not_indexed(date, noindex):
+    headers = [{"name": "X-Robots-Tag", "value": f"unavailable_after: {date}"}]
+    page, _ = parse_visit(visit(headers=headers), "Beamtrawl")
+    assert page.noindex == noindex
+
+
 def test_a_link_is_one_deeper_and_a_redirect_is_not():
     page, links = parse_visit(visit(), "Beamtrawl")
     links = [*links, Link("http://a.test/moved", "", "", "redirect"), Link("http://b.test/", "", "", "a")]

@@ -119,7 +119,32 @@ DIRECTIVES = {
     "a directive with a value": (
         "<p>x",
         [("X-Robots-Tag", "unavailable_after: 25 Jun 2010 15:00:00 PST, noindex")],
-        Directives(noindex=True),
+        Directives(noindex=True, unavailable_after=datetime(2010, 6, 25, 23, tzinfo=UTC)),
+    ),
+    "a date with a comma": (
+        "<p>x",
+        [("X-Robots-Tag", "unavailable_after: Friday, 25-Jun-10 15:00:00 GMT, otherbot: noindex")],
+        Directives(unavailable_after=datetime(2010, 6, 25, 15, tzinfo=UTC)),
+    ),
+    "a date for another": ("<p>x", [("X-Robots-Tag", "otherbot: unavailable_after: 2020-01-01")], Directives()),
+    "the earlier date": (
+        "<meta name=robots content='unavailable_after: 2020-09-21'><meta name=robots content='Unavailable_After:2019'>",
+        [("X-Robots-Tag", "our-bot: unavailable_after: 2019-01-02T03:04:05+01:00")],
+        Directives(unavailable_after=datetime(2019, 1, 2, 2, 4, 5, tzinfo=UTC)),
+    ),
+    "no date": ("<meta name=robots content='unavailable_after: soon, noarchive'>", [], Directives(noarchive=True)),
+    "no snippet": ("<meta name=robots content=NOSNIPPET>", [], Directives(max_snippet=0)),
+    "a short snippet": ("<meta name=robots content='max-snippet:20'>", [], Directives(max_snippet=20)),
+    "a snippet of any length": ("<meta name=robots content='max-snippet: -1'>", [], Directives()),
+    "the shorter snippet": (
+        "<meta name=robots content='max-snippet:20, max-image-preview:large'>",
+        [("X-Robots-Tag", "max-snippet: 30"), ("X-Robots-Tag", "our-bot: max-snippet:10, otherbot: nosnippet")],
+        Directives(max_snippet=10),
+    ),
+    "no snippet rather than a short one": (
+        "<meta name=robots content='max-snippet:20, nosnippet'>",
+        [],
+        Directives(max_snippet=0),
     ),
 }
 
@@ -127,11 +152,15 @@ DIRECTIVES = {
 @pytest.mark.parametrize(("html", "headers", "expected"), DIRECTIVES.values(), ids=DIRECTIVES)
 def test_directives(html, headers, expected):
     parsed = page(html, headers=headers)
-    assert (parsed.noindex, parsed.nofollow, parsed.noarchive) == expected[:3]
+    found = (parsed.noindex, parsed.nofollow, parsed.noarchive, parsed.max_snippet, parsed.unavailable_after)
+    assert found == expected
 
 
-def test_snippets_can_be_forbidden():
-    assert robots_meta.parse("NOSNIPPET") == Directives(nosnippet=True)
+@pytest.mark.parametrize("content", ["noarchive", "nosnippet", "max-snippet:9", "unavailable_after: 2099-01-01"])
+def test_a_page_that_changes_what_results_may_show_has_another_digest(content):
+    text = "<p>" + "The harbour opens at nine. " * 9
+    assert page(f"<meta name=robots content='{content}'>{text}").digest != page(text).digest
+    assert page(f"<meta name=robots content=nofollow>{text}").digest == page(text).digest
 
 
 def test_a_robot_without_a_name_is_nobody():
@@ -140,4 +169,4 @@ def test_a_robot_without_a_name_is_nobody():
 
 def test_examples_in_docstrings():
     assert doctest.testmod(html_metadata) == (0, 2)
-    assert doctest.testmod(robots_meta) == (0, 1)
+    assert doctest.testmod(robots_meta) == (0, 2)

@@ -71,6 +71,29 @@ def test_text(html, text):
     assert page(html).text == text
 
 
+# html, the passages of the text that no snippet may contain
+NOSNIPPET = {
+    "none": ("<p>a", []),
+    "inline": ("<p>a <span data-nosnippet>b <b>c</b></span> d", ["b c"]),
+    "blocks": ("<p>a<div data-nosnippet><p>b<pre>c\nd</pre></div>e", ["b\nc\nd\n"]),
+    "nested": ("<section data-nosnippet>a<div data-nosnippet>b</div>c</section>d", ["a\nb\nc\n"]),
+    "two": ("<p data-nosnippet>a<p>b<p data-nosnippet>c", ["a\n", "c"]),
+    "a heading": ("<h1 data-nosnippet>a</h1><p>b", ["a\n"]),
+    "a header, of which the title is read": ("<header data-nosnippet>a<h1>b</h1></header>c", ["b\n"]),
+    "left out anyway": ("<nav data-nosnippet>a</nav><p>b", []),
+    "empty": ("<p>a<p data-nosnippet><p>b", [""]),
+}
+
+
+@pytest.mark.parametrize(("html", "passages"), NOSNIPPET.values(), ids=NOSNIPPET)
+def test_passages_that_no_snippet_may_contain(html, passages):
+    parsed = page(html)
+    assert parsed.text == page(html.replace(" data-nosnippet", "")).text
+    assert parsed.headings == page(html.replace(" data-nosnippet", "")).headings
+    found = zip(parsed.nosnippet[::2], parsed.nosnippet[1::2], strict=True)
+    assert [parsed.text[start:end].strip() for start, end in found] == [passage.strip() for passage in passages]
+
+
 def test_headings_are_those_of_the_text():
     parsed = page("<nav><h2>menu</h2></nav><header><h1>A <b>b</b></h1></header><h2>C¶</h2><p>d<h6> </h6><h3>e</h3>")
     assert parsed.headings == ["A b", "C", "e"]

@@ -1,5 +1,6 @@
 """Parse the visits of a round into pages, links, per-URL facts and alerts, in batches."""
 
+import dataclasses
 import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -84,6 +85,8 @@ def parse_visit(
         return None, []
     headers = [(h["name"], h["value"]) for h in visit["headers"]]
     page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds)
+    if page is not None and page.unavailable_after is not None and page.unavailable_after <= visit["fetched_at"]:
+        page = dataclasses.replace(page, noindex=True)
     links = [*refresh_links(visit["url"], headers), *rel_canonical.header_links(visit["url"], headers)]
     return page, [*links, *(page.links if page else ())]
 

@@ -47,13 +47,15 @@ _STAMP = re.compile(
 )
 
 
-def content_digest(title: str, text: str, body: bytes, truncated: str = "") -> bytes:
+def content_digest(title: str, text: str, body: bytes, truncated: str = "", display_rules: str = "") -> bytes:
     """16 bytes of BLAKE2b, equal for equal content; of the very bytes where there is too little text to compare.
 
     `text` has the blocks of the page as lines. Of a `truncated` page the rest of the text is not known.
     """
     settled = settle(text)
     content = f"{title}\n{settled}".encode() if len(settled) >= ENOUGH and not truncated else body
+    if display_rules:  # pages with different rules are not duplicates, so that no result breaks the rules of a page
+        content += b"\0" + display_rules.encode()
     return hashlib.blake2b(content, digest_size=16).digest()
 
 

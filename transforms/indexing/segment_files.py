@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from ..storage import filesystem
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 """The version of this format. A program refuses any other version."""
 
 VERSION_KEY = "beamtrawl.index_version"

@@ -53,7 +53,7 @@ FIELD_BITS: Mapping[str, tuple[int, int]] = {
 
 FACTS = (
     *("url_key", "url", "host", "language", "media_type", "round", "fetched_at", "published_at", "spam_score"),
-    "noarchive",
+    *("noarchive", "max_snippet", "unavailable_after"),
 )
 """The columns of DOCUMENTS that `docs` has."""
 
@@ -64,9 +64,9 @@ def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes:
     """Index documents as a new segment in a folder below the crawl directory.
 
     `documents` has the columns of DOCUMENTS and only rows that searches may find: the caller leaves out duplicates
-    and NOINDEX pages. The text of a NOARCHIVE document is indexed, but not stored for results. Takes about 50 bytes
-    of memory a token: bound a segment to some ten thousand pages. With `korean_morphemes`, documents in Korean get
-    morphemes as further terms, which needs the extra `korean`.
+    and NOINDEX pages. Text that no result may show (NOARCHIVE, NOSNIPPET, `data-nosnippet`) is indexed, but not stored.
+    Takes about 50 bytes of memory a token: bound a segment to some ten thousand pages. With `korean_morphemes`,
+    documents in Korean get morphemes as further terms, which needs the extra `korean`.
     """
     documents = documents.take(in_order(documents))
     texts = _texts(documents)
@@ -228,9 +228,24 @@ def _forms(forms: Sequence[Forms]) -> pa.Table:
 
 
 def _docstore(documents: pa.Table) -> pa.Table:
-    hidden = pc.fill_null(documents["noarchive"], False)
-    shown = pc.if_else(hidden, pa.scalar(None, pa.string()), documents["text"])
+    is_nosnippet = pc.fill_null(pc.equal(documents["max_snippet"], 0), False)
+    hidden = pc.or_(pc.fill_null(documents["noarchive"], False), is_nosnippet)
+    texts = documents["text"]
+    if documents["nosnippet"].null_count < len(documents):
+        pairs = zip(texts.to_pylist(), documents["nosnippet"].to_pylist(), strict=True)
+        texts = pa.array([text and without_passages(text, bounds or ()) for text, bounds in pairs], pa.string())
+    shown = pc.if_else(hidden, pa.scalar(None, pa.string()), texts)
     return documents.select(["title", "description"]).append_column("text", shown)
+
+
+def without_passages(text: str, bounds: Sequence[int]) -> str:
+    """The text without the passages that start and end at these characters (start, end, start, end, …).
+
+    >>> without_passages("one two three", [4, 8])
+    'one three'
+    """
+    starts, ends = [0, *bounds[1::2]], [*bounds[::2], len(text)]
+    return "".join(text[start:end] for start, end in zip(starts, ends, strict=True))
 
 
 def _lists(starts: Longs, values: npt.NDArray[np.generic]) -> pa.Array:

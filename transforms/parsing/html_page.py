@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..duplicates.digest import content_digest
+from ..duplicates.digest import content_digest, settle
 from ..http import media_types
 from . import html_links, html_metadata, html_tree, main_text, robots_meta, spam
 from .html_links import FOLLOWED_KINDS, Link, followed
@@ -55,6 +55,8 @@ def html_page(source: Source) -> Page:
     traits = spam.traits(root, text)
     main = main_text.main_text(root)  # the last reader of the tree, because it changes it
     title = title or next(iter(main.headings), "")
+    hidden = (main.text[start:end] for start, end in zip(main.nosnippet[::2], main.nosnippet[1::2], strict=True))
+    display_rules = settle("\n".join([directives.display_rules(), *hidden]))
     truncated = truncated or source.truncated(len(source.body) > MAX_MARKUP, main.truncated, links)
     return Page(
         media_type=source.media_type,
@@ -67,11 +69,14 @@ def html_page(source: Source) -> Page:
         text=main.text,
         published_at=published_at,
         truncated=truncated,
-        digest=content_digest(title, main.text, source.body, truncated),
+        digest=content_digest(title, main.text, source.body, truncated, display_rules),
         canonical_url=canonical_url,
         noindex=directives.noindex,
         nofollow=directives.nofollow,
         noarchive=directives.noarchive,
+        max_snippet=directives.max_snippet,
+        unavailable_after=directives.unavailable_after,
+        nosnippet=main.nosnippet,
         links=links,
         traits=traits,
     )

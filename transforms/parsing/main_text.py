@@ -58,7 +58,11 @@ _XSLT = """
 _HEADER = '<xsl:template match="header" priority="1"><xsl:apply-templates select=".//h1"/></xsl:template>'
 
 
-_ROLES_AND_HIDDEN = etree.XPath("//@role|//@hidden")
+# Mark the text of elements with `data-nosnippet`. Noncharacters: a page that contains them loses them.
+_HIDE, _SHOW = "\ufdd0", "\ufdd1"
+_MARKS = re.compile(f"[{_HIDE}{_SHOW}]")
+
+_ATTRIBUTES = etree.XPath("//@role|//@hidden|//@data-nosnippet")
 
 
 class Text(NamedTuple):
@@ -67,6 +71,7 @@ class Text(NamedTuple):
     text: str
     headings: list[str]
     truncated: bool  # the page has more than MAX_TEXT characters
+    nosnippet: list[int]  # start, end, start, end, … in the text, of the passages within `data-nosnippet`
 
 
 def main_text(root: Any) -> Text:
@@ -77,8 +82,10 @@ def main_text(root: Any) -> Text:
     are boilerplate too if they are short, hold no sentence, and are at most half of the text. benchmarks/main_text.py
     compares this with article extractors. Changes the tree: elements that are left out are renamed.
     """
-    for attribute in _ROLES_AND_HIDDEN(root):
-        if attribute.attrname == "hidden" or attribute.strip().lower() in _SURROUNDING_ROLES:
+    for attribute in _ATTRIBUTES(root):
+        if attribute.attrname == "data-nosnippet":
+            _mark(attribute.getparent())
+        elif attribute.attrname == "hidden" or attribute.strip().lower() in _SURROUNDING_ROLES:
             # Patterns in the stylesheet would test each role on each element: five times slower.
             attribute.getparent().tag = "nav"
     cores, named = [], []
@@ -95,8 +102,37 @@ def main_text(root: Any) -> Text:
     lines = _without_banner(lines, headings)
     if not lines:
         lines, headings = _read(_WHOLE, root)
-    text = "\n".join(lines)
-    return Text(text[:MAX_TEXT], [heading for _, heading in headings[:MAX_HEADINGS]], len(text) > MAX_TEXT)
+    text, nosnippet = _unmarked("\n".join(lines))
+    names = [_MARKS.sub("", heading)[:MAX_HEADING] for _, heading in headings[:MAX_HEADINGS]]
+    return Text(text[:MAX_TEXT], names, len(text) > MAX_TEXT, nosnippet)
+
+
+def _mark(element: Any) -> None:
+    """Put marks around the text of an element, which stay in the output of the stylesheets."""
+    for marked in (element, *(element.iter("h1") if element.tag == "header" else ())):  # a header's h1 is read alone
+        marked.text = _HIDE + (marked.text or "")
+        if len(marked):
+            marked[-1].tail = (marked[-1].tail or "") + _SHOW
+        else:
+            marked.text += _SHOW
+
+
+def _unmarked(text: str) -> tuple[str, list[int]]:
+    """The text without marks, and the bounds of what was between them; what is not closed ends with the text."""
+    if _HIDE not in text:
+        return _MARKS.sub("", text), []
+    pieces, bounds, length, depth = list[str](), list[int](), 0, 0
+    for piece in re.split(f"([{_HIDE}{_SHOW}])", text):
+        if piece in (_HIDE, _SHOW):
+            was_hidden, depth = depth > 0, max(0, depth + (1 if piece == _HIDE else -1))
+            if was_hidden != (depth > 0):
+                bounds.append(length)
+        else:
+            pieces.append(piece)
+            length += len(piece)
+    if depth:
+        bounds.append(length)
+    return "".join(pieces), [min(bound, MAX_TEXT) for bound in bounds]
 
 
 def collapse(text: str) -> str:
@@ -160,9 +196,18 @@ def _read(stylesheet: etree.XSLT, root: Any) -> tuple[list[str], list[tuple[int,
     """The lines, and the headings with their line numbers."""
     lines: list[str] = []
     headings: list[tuple[int, str]] = []
+    marks = ""
     for block in str(stylesheet(root)).split(_BLOCK):
         if line := " ".join(block.split()).rstrip(" ¶"):  # Sphinx appends this permalink to headings
+            if line[-1] in (_HIDE, _SHOW) and not _MARKS.sub(
+                "", line
+            ):  # around blocks: the marks belong to the next line
+                marks += line
+                continue
             if block[0] == _HEADING:
-                headings.append((len(lines), line[:MAX_HEADING]))
-            lines.append(line)
+                headings.append((len(lines), line))
+            lines.append(marks + line)
+            marks = ""
+    if lines:
+        lines[-1] += marks
     return lines, headings

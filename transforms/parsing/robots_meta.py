@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from typing import NamedTuple
+
+from .html_metadata import parse_date
 
 
 class Directives(NamedTuple):
@@ -11,30 +14,57 @@ class Directives(NamedTuple):
     noindex: bool = False
     nofollow: bool = False
     noarchive: bool = False
-    nosnippet: bool = False
+    max_snippet: int | None = None  # characters; 0: no snippet (also nosnippet); None: any length
+    unavailable_after: datetime | None = None  # in UTC; from then on the page is not to be found
 
     def __or__(self, other: "Directives") -> "Directives":
-        return Directives(*(mine or theirs for mine, theirs in zip(self, other, strict=True)))
+        return Directives(
+            self.noindex or other.noindex,
+            self.nofollow or other.nofollow,
+            self.noarchive or other.noarchive,
+            min((limit for limit in (self.max_snippet, other.max_snippet) if limit is not None), default=None),
+            min(filter(None, (self.unavailable_after, other.unavailable_after)), default=None),
+        )
+
+    def display_rules(self) -> str:
+        """The directives that concern search results, as text for the content digest; "" if there are none.
+
+        A page that changes them must be indexed again. `noindex` and `nofollow` are no part: they are state of the URL.
+        """
+        expires = self.unavailable_after.date().isoformat() if self.unavailable_after else ""
+        limit = "" if self.max_snippet is None else f"max-snippet:{self.max_snippet}"
+        return " ".join(filter(None, ["noarchive" if self.noarchive else "", limit, expires]))
 
 
 # A name before a colon is that of a robot, unless it is a directive with a value.
 _AGENT = re.compile(r"\s*([\w*-]+)\s*:")
 _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+# A comma before a digit stands within a date: "Friday, 25-Jun-10 15:00:00 GMT" (RFC 850).
+_SEPARATOR = re.compile(r",(?!\s*\d)")
+_UNAVAILABLE_AFTER = re.compile(r"unavailable_after\s*[:=]?\s*([^,]*(?:,\s*\d[^,]*)?)", re.IGNORECASE)
+_MAX_SNIPPET = re.compile(r"max-snippet\s*[:=]\s*(-?\d{1,9})", re.IGNORECASE)
 
 
 def parse(content: str) -> Directives:
-    """The directives in a list such as `NOINDEX, nofollow`; unknown words are ignored.
+    """The directives in a list such as `NOINDEX, nofollow`; unknown words and invalid values are ignored.
 
-    >>> parse("None; all").nofollow
-    True
+    A date without a zone is in UTC. Sources: developers.google.com/search/docs, "Robots meta tag", and RFC 850.
+
+    >>> parse("None; all").nofollow, parse("max-snippet:20, nosnippet").max_snippet
+    (True, 0)
+    >>> parse("unavailable_after: 25 Jun 2010 15:00:00 PST").unavailable_after.isoformat()
+    '2010-06-25T23:00:00+00:00'
     """
     words = set(re.split(r"[\s,;:]+", content.lower()))
     everything = "none" in words
+    limits = [int(limit) for limit in _MAX_SNIPPET.findall(content) if int(limit) >= 0]  # -1: any length
+    dates = [date for text in _UNAVAILABLE_AFTER.findall(content) if (date := parse_date(text))]
     return Directives(
         noindex=everything or "noindex" in words,
         nofollow=everything or "nofollow" in words,
         noarchive="noarchive" in words,
-        nosnippet="nosnippet" in words,
+        max_snippet=0 if "nosnippet" in words else min(limits, default=None),
+        unavailable_after=min(dates, default=None),
     )
 
 
@@ -60,7 +90,7 @@ def product_token(robot_name: str) -> str:
 
 def _tag(value: str, token: str) -> Directives:
     found, is_ours = Directives(), True
-    for item in value.split(","):
+    for item in _SEPARATOR.split(value):
         agent = _AGENT.match(item)
         if agent and agent[1].lower() not in _VALUED:
             is_ours = agent[1].lower() in ("*", token)

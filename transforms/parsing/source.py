@@ -39,6 +39,9 @@ class Page:
     noindex: bool
     nofollow: bool
     noarchive: bool
+    max_snippet: int | None = None  # characters; 0: no snippet; None: any length
+    unavailable_after: datetime | None = None  # UTC; from then on the page is not to be found
+    nosnippet: list[int] = dataclasses.field(default_factory=list)  # see `main_text.Text`
     links: list[Link] = dataclasses.field(default_factory=list)
     facts: Mapping[str, str] = dataclasses.field(default_factory=dict)  # specific to its kind
     traits: Traits = dataclasses.field(default_factory=Traits)  # input of the spam score
@@ -102,10 +105,12 @@ class Source(NamedTuple):
             text=text,
             published_at=published_at,
             truncated=truncated,
-            digest=content_digest(title, text, self.body, truncated),
+            digest=content_digest(title, text, self.body, truncated, self.directives.display_rules()),
             noindex=self.directives.noindex,
             nofollow=self.directives.nofollow,
             noarchive=self.directives.noarchive,
+            max_snippet=self.directives.max_snippet,
+            unavailable_after=self.directives.unavailable_after,
             links=found,
             facts={_fact(name): fact for name, value in (facts or {}).items() if (fact := _fact(value))},
         )

@@ -39,6 +39,9 @@ DOCUMENTS = pa.schema(
         ("near_duplicate_of", KEY),  # the document that represents both in the index
         ("quality_reasons", pa.list_(pa.string())),
         ("truncated", pa.string()),  # the bound that kept the rest from being read; null: all was
+        ("max_snippet", pa.int32()),  # characters of a snippet that the page permits; 0: none; null: any number
+        ("unavailable_after", TIME),  # from then on the page is not to be found
+        ("nosnippet", pa.list_(pa.int32())),  # start, end, start, end, … in `text` of what no snippet may contain
     ]
 )
 
@@ -103,6 +106,9 @@ class DocumentRow(TypedDict, total=False):
     near_duplicate_of: bytes | None
     quality_reasons: list[str] | None
     truncated: str | None
+    max_snippet: int | None
+    unavailable_after: datetime | None
+    nosnippet: list[int] | None
 
 
 class AlertRow(TypedDict, total=False):
