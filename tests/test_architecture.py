@@ -81,11 +81,13 @@ def test_floors() -> None:
         Path("transforms/urls/dedup.py"): "",
         Path("transforms/storage/table_files.py"): "import os",
         Path("pipeline/crawl.py"): "def f():\n from ..transforms.urls import canonical",
+        Path("beamtrawl/__init__.py"): "from .pipeline import crawl",
+        Path("beamtrawl/__main__.py"): "import beamtrawl\nfrom beamtrawl.pipeline.crawl import run",
     }
     found = rooms.graph(sources)
-    assert rooms.floors(found) == [["transforms.storage"], ["transforms.urls"], ["pipeline"]]
-    assert rooms.figures(found, "rooms") == "3 rooms, 3 floors, 2 imports"
-    assert rooms.figures(rooms.graph(sources, str), "modules") == "4 modules, 3 floors, 3 imports"
+    assert rooms.floors(found) == [["transforms.storage"], ["transforms.urls"], ["pipeline"], ["beamtrawl"]]
+    assert rooms.figures(found, "rooms") == "4 rooms, 4 floors, 3 imports"
+    assert rooms.figures(rooms.graph(sources, str), "modules") == "6 modules, 5 floors, 6 imports"
 
 
 def test_a_circle_of_rooms_is_noticed() -> None:

@@ -1,7 +1,7 @@
 """Count the rooms of the program, their floors and the imports between them: python -m tests.support.rooms [FOLDER]
 
 A room is a folder below `transforms/`, `search/` or `runners/`, a module that lies there directly, or all of
-`pipeline/`. Its floor is one above the highest room that it imports. FOLDER is a checkout; the default is this one.
+`pipeline/` or of `beamtrawl/`. Its floor is one above the highest room that it imports. FOLDER is a checkout; the default is this one.
 """
 
 import ast
@@ -49,7 +49,7 @@ def room(module: str) -> str:
     ('transforms.urls', 'runners.cli', 'pipeline')
     """
     parts = module.split(".")
-    return "pipeline" if parts[0] == "pipeline" else ".".join(parts[:2])
+    return parts[0] if parts[0] in ("beamtrawl", "pipeline") else ".".join(parts[:2])
 
 
 def graph(modules: Mapping[Path, str], part: Callable[[str], str] = room) -> dict[str, set[str]]:
@@ -58,7 +58,8 @@ def graph(modules: Mapping[Path, str], part: Callable[[str], str] = room) -> dic
     found: dict[str, set[str]] = {}
     for path, source in modules.items():
         own = part(module_name(path))
-        targets = {name if name in names else name.rpartition(".")[0] for name in imports(path, source)} & names
+        imported = (name.removeprefix("beamtrawl.") if name not in names else name for name in imports(path, source))
+        targets = {name if name in names else name.rpartition(".")[0] for name in imported} & names
         found.setdefault(own, set()).update({part(target) for target in targets} - {own})
     layers = {package for package in PACKAGES if package in found and not found[package]}  # an __init__ without imports
     return {name: targets - layers for name, targets in found.items() if name not in layers}
