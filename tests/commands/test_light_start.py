@@ -56,7 +56,32 @@ LIGHT = {
 def test_reading_commands_import_themselves_and_no_beam(crawled: Path, words: list[str], loaded: set[str]) -> None:
     imported = modules(*(crawled if word == "DIR" else word for word in words))
     assert imported & COMMAND_MODULES == {f"beamtrawl.runners.commands.{name}" for name in loaded}
-    assert "apache_beam" not in imported
+    assert not imported & {"apache_beam", "pandas", "flask", "kiwipiepy", "pypdfium2"}
+    assert ("duckdb" in imported) is (words[0] == "sql")
+    assert words[0] != "search" or not imported & {"lxml", "py3langid"}
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "search.searcher",
+        "search.exports",
+        "search.gateway.app",
+        "transforms.indexing.verify",
+        "transforms.ranking.pagerank",
+    ],
+)
+def test_the_reading_side_of_the_index_needs_no_beam(module: str) -> None:
+    """As in a notebook or a server of one's own, without the program."""
+    program = f"import sys, beamtrawl.{module}; print(*sys.modules)"
+    ran = subprocess.run([PROGRAM[0], "-P", "-c", program], capture_output=True, text=True, check=True)
+    imported = set(ran.stdout.split())
+    assert not imported & {"apache_beam", "duckdb", "lxml", "py3langid", "kiwipiepy", "pypdfium2"}
+    assert ("flask" in imported) is ("gateway" in module)
+
+
+def test_a_search_costs_no_more_than_six_tenths_of_a_second_of_computing(crawled: Path) -> None:
+    assert min(cpu_seconds("search", str(crawled), "fish") for _ in range(3)) < 0.6
 
 
 def test_help_costs_no_more_than_a_quarter_of_a_second_of_computing() -> None:

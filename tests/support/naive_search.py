@@ -3,7 +3,6 @@
 import functools
 import math
 
-from beamtrawl.search.index import bm25f
 from beamtrawl.search.query.parse import All, Any, Filter, Not, Phrase, Word, day, parse
 from beamtrawl.transforms.indexing.analysis import tokens, word_class
 from beamtrawl.transforms.indexing.korean import ANALYSED
@@ -11,6 +10,12 @@ from beamtrawl.transforms.indexing.term_forms import stemmed_as
 from beamtrawl.transforms.indexing.write_segment import url_text
 
 FIELDS = ("title", "body", "headings", "url", "anchors")
+
+# The numbers of docs/search.md, and not those of the program: what is compared with them is held by them.
+WEIGHTS = {"title": 8.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
+K1, B, PHRASE = 3.0, 0.75, 0.5
+LINKS, HALF_RANK, SPAM = 0.1, 10.0, 0.5
+FRESH, FRESH_DAYS = 0.05, 365.0
 
 
 class Document:
@@ -110,25 +115,25 @@ class Naive:
             lambda unit: sum(any(self.count(n, unit).values()) for n in range(len(self.documents)))
         )
 
-    def standing(self, row):
+    def boost(self, row):
         rank = row.get("link_rank", 0.0)
-        links = 1 + bm25f.LINKS * rank / (rank + bm25f.HALF_RANK)
-        quality = 1 - bm25f.SPAM * min(1.0, max(0.0, row.get("spam_score") or 0.0))
+        links = 1 + LINKS * rank / (rank + HALF_RANK)
+        quality = 1 - SPAM * min(1.0, max(0.0, row.get("spam_score") or 0.0))
         fresh = 0.0
         if row.get("published_at"):
             days = (self.now - row["published_at"]).total_seconds() / 86_400
-            fresh = 0.5 ** (max(days, 0.0) / bm25f.FRESH_DAYS)
-        return links * quality * (1 + bm25f.FRESH * fresh)
+            fresh = 0.5 ** (max(days, 0.0) / FRESH_DAYS)
+        return links * quality * (1 + FRESH * fresh)
 
     def score(self, number, unit):
         having, frequency = self.having(unit), 0.0
         for field, count in self.count(number, unit).items():
             length = len(self.documents[number].words[field])
-            relative = 1 - bm25f.B + bm25f.B * length / (self.average[field] or 1)
-            frequency += bm25f.WEIGHTS[field] * count / relative
+            relative = 1 - B + B * length / (self.average[field] or 1)
+            frequency += WEIGHTS[field] * count / relative
         idf = math.log(1 + (len(self.documents) - having + 0.5) / (having + 0.5))
-        weight = idf if isinstance(unit, str) else idf * bm25f.PHRASE
-        return weight * frequency * (bm25f.K1 + 1) / (bm25f.K1 + frequency)
+        weight = idf if isinstance(unit, str) else idf * PHRASE
+        return weight * frequency * (K1 + 1) / (K1 + frequency)
 
     def search(self, text):
         """(score, URL) of all documents that match, best first."""
@@ -138,5 +143,5 @@ class Naive:
         for number, document in enumerate(self.documents):
             if matches(document, query.condition):
                 score = sum(self.score(number, unit) for unit in units) if units else 1.0
-                found.append((score * self.standing(document.row), document.row["url"]))
+                found.append((score * self.boost(document.row), document.row["url"]))
         return sorted(found, key=lambda pair: (-round(pair[0], 9), pair[1]))

@@ -1,0 +1,89 @@
+"""Each weight of the ranking, by what it does to a score. `docs/search.md` states the same numbers."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from beamtrawl.search.index.bm25f import field_factors, impacts
+from beamtrawl.search.index.postings import Postings
+from beamtrawl.search.searcher import Index
+from tests.support.corpus import indexed
+
+FIELDS = ("title", "body", "headings", "url", "anchors")
+TODAY = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def impact(field: str, frequency: int, length: int = 100) -> float:
+    """The score of a term in a document that has it so often in a field; the average length of every field is 100."""
+    factors = field_factors({name: np.array([length], np.int32) for name in FIELDS}, dict.fromkeys(FIELDS, 100.0))
+    (score,) = impacts(Postings(np.array([0], np.int32), {field: np.array([frequency], np.int32)}), factors)
+    return float(score)
+
+
+@pytest.mark.parametrize(("field", "times"), [("title", 8), ("headings", 3), ("url", 3), ("anchors", 3)])
+def test_an_occurrence_in_a_name_of_the_page_counts_as_several_in_its_text(field, times):
+    assert impact(field, 1) == pytest.approx(impact("body", times))
+
+
+def test_one_occurrence_in_an_average_text_has_the_score_1():
+    assert impact("body", 1) == pytest.approx(1)
+
+
+def test_three_occurrences_give_half_of_the_score_that_any_number_can_give():
+    assert impact("body", 3) == pytest.approx(impact("body", 10**9) / 2)
+
+
+def test_seven_occurrences_in_a_text_of_twice_the_average_length_count_as_four_in_an_average_one():
+    assert impact("body", 7, length=200) == pytest.approx(impact("body", 4))
+
+
+def explained(path, rows, query="beacon"):
+    """The explanations of the hits, by the last part of the URL."""
+    hits = Index.open(indexed(path, rows)).search(query, limit=100, explain=True).hits
+    return {hit.url.rpartition("/")[2]: hit.explanation for hit in hits}
+
+
+def page(name, **facts):
+    return {"url": f"http://a.test/{name}", "text": "red fish at the beacon", "fetched_at": TODAY} | facts
+
+
+def test_a_phrase_adds_half_of_what_a_word_as_rare_adds(tmp_path):
+    found = explained(tmp_path, [page("1"), page("2", text="green grass")], '"red fish" beacon')
+    scores = {part.text: part.score for part in found["1"].parts}
+    assert scores["red fish"] == pytest.approx(scores["beacon"] / 2)
+
+
+# facts of a page; the factors of its score by links, quality and freshness
+FACTORS = {
+    "of which nothing is known": ({}, (1, 1, 1)),
+    "without links": ({"link_rank": 0.0}, (1, 1, 1)),
+    "with ten times the average link rank": ({"link_rank": 10.0}, (1.05, 1, 1)),
+    "with the greatest link rank": ({"link_rank": 1e9}, (1.1, 1, 1)),
+    "that is no spam": ({"spam_score": 0.0}, (1, 1, 1)),
+    "that may be spam": ({"spam_score": 0.5}, (1, 0.75, 1)),
+    "that is spam": ({"spam_score": 1.0}, (1, 0.5, 1)),
+    "published today": ({"published_at": TODAY}, (1, 1, 1.05)),
+    "published in the future": ({"published_at": TODAY + timedelta(days=100)}, (1, 1, 1.05)),
+    "published a year ago": ({"published_at": TODAY - timedelta(days=365)}, (1, 1, 1.025)),
+    "published two years ago": ({"published_at": TODAY - timedelta(days=730)}, (1, 1, 1.0125)),
+}
+
+
+@pytest.mark.parametrize(("facts", "factors"), FACTORS.values(), ids=FACTORS)
+def test_links_quality_and_freshness_move_a_page_within_bounds(tmp_path, facts, factors):
+    found = explained(tmp_path, [page("it", **facts), page("other", link_rank=1.0)])["it"]
+    assert (found.links, found.quality, found.freshness) == pytest.approx(factors)
+
+
+def test_a_page_of_the_best_links_and_date_stays_behind_one_that_answers_much_better(tmp_path):
+    rows = [
+        page("named", title="Beacon", spam_score=0.3),
+        page("linked", text="a beacon among other things", link_rank=1e9, published_at=TODAY),
+    ]
+    assert next(iter(explained(tmp_path, rows))) == "named"
+
+
+def test_a_page_that_is_surely_spam_stays_behind_its_equals_and_is_still_found(tmp_path):
+    rows = [page("1", spam_score=1.0, link_rank=1e9, published_at=TODAY), page("2", spam_score=0.0)]
+    assert list(explained(tmp_path, rows)) == ["2", "1"]
