@@ -15,7 +15,7 @@ from ..transforms.http.request_headers import Identity
 from ..transforms.indexing.merge_policy import BY_TIERS
 from ..transforms.outcomes import REQUESTED, Outcome
 from ..transforms.parsing.registry import kinds_of
-from ..transforms.politeness.backoff import STATE_COLUMNS, ready_at
+from ..transforms.politeness.backoff import STATE_COLUMNS, patience, ready_at
 from ..transforms.politeness.downloaders import client_opener
 from ..transforms.politeness.scheduler import CHECK_INTERVAL, VisitContext
 from ..transforms.settings import Settings, render, without_secrets
@@ -61,6 +61,13 @@ class End(NamedTuple):
     reason: str  # frontier_empty, rounds, max_pages, not_due, stopped
     rounds: int  # run now
     due_at: datetime | None = None  # for not_due: when the next URL is due, if that is known
+
+
+class Held(NamedTuple):
+    """Hosts that may not be asked yet."""
+
+    until: dict[str, datetime]
+    not_due: frozenset[str]  # those that a round does not wait for
 
 
 class StopSignal:
@@ -157,7 +164,7 @@ def _when_due(
 ) -> tuple[int, datetime | None]:
     """(URLs in the frontier, when the first of them may be asked for); None for an empty frontier."""
     files = frontier_files(manifests)
-    held = _held_hosts(crawl, settings, manifests, now)
+    held = _held_hosts(crawl, settings, manifests, now).until
     first: datetime | None = None
     for file in files:
         with open_parquet(crawl.root, file.path) as parquet:
@@ -169,17 +176,20 @@ def _when_due(
     return sum(file.rows for file in files), first
 
 
-def _held_hosts(
-    crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], now: datetime
-) -> dict[str, datetime]:
-    """The hosts that may not be asked yet, and until when."""
+def _held_hosts(crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], now: datetime) -> Held:
+    """The hosts that may not be asked yet."""
     rows: dict[str, HostRow] = {}
     for file in files_of(manifests, "hosts"):
         for row in read_table(crawl.root, [file.path], HOSTS, list(STATE_COLUMNS)).to_pylist():
             if row["host"] not in rows or row["round"] > rows[row["host"]]["round"]:
                 rows[row["host"]] = row
-    times = {host: ready_at(row, settings.politeness) for host, row in rows.items()}
-    return {host: time for host, time in times.items() if time and time > now}
+    politeness = settings.politeness
+    times = {host: ready_at(row, politeness) for host, row in rows.items()}
+    until = {host: time for host, time in times.items() if time and time > now}
+    return Held(
+        until,
+        frozenset(h for h, t in until.items() if (t - now).total_seconds() > patience(rows[h]["held_by"], politeness)),
+    )
 
 
 def _fetch(
@@ -199,6 +209,7 @@ def _fetch(
     now = datetime.now(UTC)
     frontier = frontier_files(manifests)
     rows = sum(file.rows for file in frontier)
+    held = _held_hosts(crawl, settings, manifests, now)
     plan = fetch.FetchStep(
         root=crawl.root,
         context=VisitContext(
@@ -209,8 +220,8 @@ def _fetch(
             identity=identity,
             round=step.round,
             # Workers of an earlier try that still run start no request once they have looked.
-            asked_before=now + CHECK_INTERVAL if attempt.is_another else None,
-            deadline=now + timedelta(seconds=settings.limits.round_time),
+            requests_before=now + CHECK_INTERVAL if attempt.is_another else None,
+            deadline=None,
             opener=partial(client_opener, settings, identity.complete, kinds.media_types),
             progress=attempt.progress,
             stop_file=attempt.stop_file,
@@ -219,7 +230,8 @@ def _fetch(
         robots=[file.path for file in files_of(manifests, "robots")],
         hosts=[file.path for file in files_of(manifests, "hosts")],
         traps=[f.path for t in _TRAPS for f in files_of(manifests, t)] if settings.traps.detect else [],
-        held=_held_hosts(crawl, settings, manifests, now),
+        held=held.until,
+        hosts_not_due=held.not_due,
         now=now,
         at_most=at_most if at_most is not None and at_most < rows else None,
         report=attempt.report,

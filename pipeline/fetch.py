@@ -1,7 +1,7 @@
 """The fetch step of a round: the frontier in; visits, robots.txt files and the hosts' turns out."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +30,7 @@ class FetchStep:
     hosts: Sequence[str]  # and of hosts files
     traps: Sequence[str]  # and of traps and trap_samples files
     held: Mapping[str, datetime]  # hosts that may not be asked yet, and until when
+    hosts_not_due: Set[str]  # those of them that the round does not wait for
     now: datetime
     at_most: int | None  # visits, over all hosts
     report: str  # where the list of written files goes
@@ -68,7 +69,7 @@ def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
     due = (
         pipeline
         | "FrontierFiles" >> beam.Create(step.frontier)
-        | "ReadFrontier" >> ReadDue(step.root, step.now, step.at_most)
+        | "ReadFrontier" >> ReadDue(step.root, step.now, step.at_most, step.hosts_not_due)
     )
     robots = (
         pipeline

@@ -59,7 +59,7 @@ class Round:
             identity=Identity.of(chosen.robot),
             round=3,
             deadline=datetime.now(UTC) + timedelta(seconds=seconds),
-            asked_before=None,
+            requests_before=None,
             opener=lambda names: servers.open_client,
             progress=str(progress) if progress else None,
             stop_file=str(stop_file) if stop_file else None,

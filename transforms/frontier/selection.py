@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from heapq import nsmallest
 from typing import Any, NamedTuple
@@ -96,22 +97,27 @@ _FIRSTS = ("host", "due_at_min", "due_at_count", "host_count")
 
 
 class _ReadDueFn(beam.DoFn):
-    def __init__(self, root: str, now: datetime) -> None:
+    def __init__(self, root: str, now: datetime, hosts_not_due: AbstractSet[str]) -> None:
         self._root = root
         self._now = now.astimezone(UTC)
+        self._hosts_not_due = hosts_not_due
 
     def process(self, path: str) -> Iterator[tuple[str, list[tuple]]]:
         with open_parquet(self._root, path) as file:
             for group in range(file.num_row_groups):
-                yield from group_by_host(due_rows(file.read_row_group(group), self._now)).items()
+                for host, rows in group_by_host(due_rows(file.read_row_group(group), self._now)).items():
+                    if host not in self._hosts_not_due:
+                        yield host, rows
 
 
 class ReadDue(beam.PTransform):
-    """The URLs of frontier files whose time has come, as (host, rows of Due as tuples)."""
+    """The URLs of frontier files whose time has come, as (host, rows of Due as tuples); of hosts that are due."""
 
-    def __init__(self, root: str, now: datetime, at_most: int | None) -> None:
+    def __init__(
+        self, root: str, now: datetime, at_most: int | None, hosts_not_due: AbstractSet[str] = frozenset()
+    ) -> None:
         super().__init__()
-        self._read = _ReadDueFn(root, now)
+        self._read = _ReadDueFn(root, now, hosts_not_due)
         self._at_most = at_most
 
     def expand(self, paths: beam.PCollection[str]) -> beam.PCollection[tuple[str, list[tuple]]]:

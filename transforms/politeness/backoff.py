@@ -78,6 +78,22 @@ def _backoff(failures: int, outcome: Outcome, politeness: Politeness) -> Rest:
     return Rest(first * 2.0 ** min(doublings, _MOST_DOUBLINGS), why)
 
 
+_PATIENCE_S = 5.0
+_BACKOFF_PATIENCE_S = 1.0  # about what the next round costs
+_BACKOFFS = frozenset({"backoff", "dead", "robots", "retry_after"})
+
+
+def patience(held_by: str | None, politeness: Politeness) -> float:
+    """How many seconds a round that has nothing else to do waits for a host; `held_by` is what holds the host.
+
+    Five, or twice our own delay if that is longer, for an ordinary pause; one for a backoff. A host that is not ready
+    by then is deferred, so that a round never lasts as long as a backoff or a long Crawl-delay (SPEC B4).
+    """
+    if held_by in _BACKOFFS:
+        return _BACKOFF_PATIENCE_S
+    return max(_PATIENCE_S, 2 * politeness.delay, 2 * (politeness.shared_delay or 0.0))
+
+
 def shared_rest(state: HostState, politeness: Politeness) -> float:
     """The rest of all hosts that share a queue, after an answer of one of them."""
     own = politeness.delay if politeness.shared_delay is None else politeness.shared_delay

@@ -1,6 +1,7 @@
-"""How the visits of one bundle go: counters for Beam, and a file for people who watch."""
+"""Reports how the visits of a bundle go and watches for the stop file, both off the thread that times requests."""
 
 import json
+import threading
 import time
 from typing import Any
 
@@ -17,16 +18,48 @@ class Report:
     def __init__(self) -> None:
         self._outcomes: dict[str, int] = {}
         self._bytes = 0
-        self._name = f"{time.time_ns():x}"
 
     def count(self, end: Outcome, reply: Reply) -> None:
         Metrics.counter("visits", end.value).inc()
         self._outcomes[end.value] = self._outcomes.get(end.value, 0) + 1
         self._bytes += len(reply.body)
 
-    def write(self, prefix: str, active: int, waiting: int) -> None:
-        """Write `PREFIX-….json` anew: outcomes, bytes, hosts being asked and hosts that wait."""
-        line: dict[str, Any] = {
-            "outcomes": self._outcomes, "bytes": self._bytes, "active": active, "waiting": waiting,
-        }  # fmt: skip
-        filesystem.write_bytes(f"{prefix}-{self._name}.json", json.dumps(line).encode())
+    def snapshot(self, active: int, waiting: int) -> dict[str, Any]:
+        """Outcomes, bytes, hosts being asked and hosts that wait, as of now."""
+        return {"outcomes": dict(self._outcomes), "bytes": self._bytes, "active": active, "waiting": waiting}
+
+
+class Watch:
+    """Looks for the stop file, and writes the newest snapshot to `PREFIX-….json`, in a thread of its own.
+
+    A call to a slow store takes as long as it takes; nobody waits for it but `close`.
+    """
+
+    def __init__(self, stop_file: str | None, progress: str | None, interval_s: float) -> None:
+        self.is_stopped = False  # the stop file is there
+        self.snapshot: dict[str, Any] | None = None
+        self._stop_file, self._interval_s = stop_file, interval_s
+        self._progress = f"{progress}-{time.time_ns():x}.json" if progress else None
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+        if stop_file or progress:
+            self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Write the last snapshot, and end the thread."""
+        self._closing.set()
+        if self._thread:
+            self._thread.join()
+
+    def _run(self) -> None:
+        written = None
+        is_closing = False
+        while not is_closing:
+            is_closing = self._closing.wait(self._interval_s if written is not None or self.is_stopped else 0.0)
+            if self._stop_file and not self.is_stopped:
+                self.is_stopped = filesystem.exists(self._stop_file)
+            snapshot = self.snapshot
+            if self._progress and snapshot is not None and snapshot != written:
+                filesystem.write_bytes(self._progress, json.dumps(snapshot).encode())
+            written = snapshot or {}

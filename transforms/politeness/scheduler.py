@@ -16,7 +16,6 @@ from ..outcomes import Outcome
 from ..robots import lookup
 from ..robots.rules import Verdict
 from ..settings import Fetch, Limits, Politeness, Traps
-from ..storage import filesystem
 from ..storage.schemas import HostRow, RobotsRow, VisitRow
 from ..storage.sitemap_terms import SITEMAP
 from ..urls.canonical import host as host_of
@@ -24,7 +23,7 @@ from ..urls.canonical import origin as origin_of
 from . import backoff, host_queue
 from .clock import SYSTEM_CLOCK, Calls, Clock, monotonic
 from .host_stats import turn_row
-from .progress import Report
+from .progress import Report, Watch
 from .request_pool import Answered, Ended, Request, RequestPool
 from .shared_queues import NOW, SharedQueue, SharedQueues
 from .visit_rows import visit_row
@@ -53,8 +52,8 @@ class VisitContext:
     traps: Traps
     identity: Identity
     round: int
-    deadline: datetime
-    asked_before: datetime | None  # an attempt that did not commit may have asked any host until then
+    deadline: datetime | None  # None: `limits.round_time` after a worker starts
+    requests_before: datetime | None  # an attempt that did not commit may have sent requests to any host until then
     opener: Callable[
         [Names], Callable[[host_queue.BrowserRules], Client]
     ]  # once a bundle: what opens a client for a host
@@ -87,13 +86,14 @@ class HostScheduler:
         )
         self._queues = SharedQueues(lambda: self._deadline)
         self._turns: dict[str, host_queue.HostTurn] = {}  # by host, also those whose turn is over
-        self._deadline = monotonic(context.deadline, self._clock)
+        self._deadline = monotonic(context.deadline, self._clock) if context.deadline else _FOR_EVER
         self._not_before = 0.0
-        if context.asked_before:
-            self._not_before = monotonic(context.asked_before, self._clock) + self._politeness.delay
+        if context.requests_before:
+            self._not_before = monotonic(context.requests_before, self._clock) + self._politeness.delay
         self._next_check = 0.0
         self._random = random.Random()
         self.report = Report()
+        self._watch = Watch(context.stop_file, context.progress, CHECK_INTERVAL.total_seconds())
 
     def add(self, name: str, turns: Iterable[host_queue.HostTurn], ready_at: float = 0.0) -> None:
         """Take a shared in, with its hosts; none of them is asked before `ready_at` (of the monotonic clock)."""
@@ -112,6 +112,8 @@ class HostScheduler:
         while self._queues or self._requests:
             now = self._clock.monotonic()
             self._check(now)
+            if wait and self._only_waits(now):
+                self._deadline = min(self._deadline, now)
             yield from self._dispatch(now)
             if not (self._queues or self._requests):
                 break
@@ -119,13 +121,21 @@ class HostScheduler:
                 yield from self._take(answered)
             elif not wait:
                 return
-        self._report_progress()
+        self._publish()
         if wait:
             took_place = (turn for turn in self._turns.values() if turn.tally.visits or turn.tally.requests)
             yield from (Event("host_turns", self._turn_row(turn)) for turn in took_place)
 
     def close(self) -> None:
+        self._watch.close()
         self._requests.close()
+
+    def _only_waits(self, now: float) -> bool:
+        """Whether all that is left of the round is to wait for hosts, longer than is worth while."""
+        return not self._requests and not any(
+            ready_at - now <= backoff.patience(turn.held_by, self._politeness)
+            for turn, ready_at in self._queues.waiting()
+        )
 
     def _dispatch(self, now: float) -> Iterator[Event]:
         """Start what may start now."""
@@ -337,16 +347,14 @@ class HostScheduler:
         return max(0.0005, until - now)
 
     def _check(self, now: float) -> None:
-        """Every CHECK_INTERVAL: cut requests that take too long, tell how it goes, see whether to stop."""
+        """Every CHECK_INTERVAL: cut requests that take too long, publish the progress, see whether to stop."""
+        if self._watch.is_stopped:
+            self._deadline = min(self._deadline, now)
         if now < self._next_check:
             return
         self._next_check = now + CHECK_INTERVAL.total_seconds()
         self._requests.cut_late(now)
-        context = self._context
-        if context.stop_file and filesystem.exists(context.stop_file):
-            self._deadline = min(self._deadline, now)
-        self._report_progress()
+        self._publish()
 
-    def _report_progress(self) -> None:
-        if self._context.progress:
-            self.report.write(self._context.progress, len(self._requests), len(self._queues))
+    def _publish(self) -> None:
+        self._watch.snapshot = self.report.snapshot(len(self._requests), len(self._queues))

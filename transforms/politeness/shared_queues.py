@@ -5,7 +5,7 @@ A shared is one host's own, or shared by the hosts of a domain or of an address.
 
 import dataclasses
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 
 from .host_queue import HostTurn
@@ -59,6 +59,11 @@ class SharedQueues:
             shared = self._of[turn.host]
             heappush(shared.turns, (at, next(self._count), turn))
             self._enter(shared)
+
+    def waiting(self) -> Iterator[tuple[HostTurn, float]]:
+        """The hosts that stand in a queue, each with the time from which it may be asked."""
+        for shared in self._queues.values():
+            yield from ((turn, max(at, shared.ready_at)) for at, _, turn in shared.turns)
 
     def next_at(self) -> float | None:
         """When the next shared wants to be looked at."""

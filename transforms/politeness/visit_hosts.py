@@ -1,8 +1,9 @@
 """Visit each host's due URLs, politely."""
 
+import dataclasses
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -33,18 +34,18 @@ class Work(NamedTuple):
 
 
 def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext, now: datetime) -> Work | None:
-    """The work of a host in a round; None if it has none, or is to be left alone until after the round.
+    """The work of a host in a round; None if it has none.
 
-    A host that is held stays with all its URLs in the frontier, and is not even given to the fetcher (SPEC B5, C7).
+    A host that is not due stays with all its URLs in the frontier, and is not given to the fetcher (SPEC B4, B5, C7).
     """
     politeness, row = context.politeness, newest_row(list(sides["hosts"]))
-    ready_at = backoff.ready_at(row, politeness) or now
-    if ready_at > now and ready_at >= context.deadline:
-        return None
-    left = (context.deadline - max(now, ready_at)).total_seconds()
-    count = backoff.budget(context.limits, backoff.host_state(row), politeness, left)
-    admit = _budgets(sides["traps"], context.traps).admit if context.traps.detect else None
-    due = choose((Due._make(row) for rows in sides["due"] for row in rows), count, admit)
+    wait_s = max(0.0, ((backoff.ready_at(row, politeness) or now) - now).total_seconds())
+    due: list[Due] = []
+    if wait_s <= min(backoff.patience(row["held_by"] if row else None, politeness), context.limits.round_time):
+        left = context.limits.round_time - wait_s
+        count = backoff.budget(context.limits, backoff.host_state(row), politeness, left)
+        admit = _budgets(sides["traps"], context.traps).admit if context.traps.detect else None
+        due = choose((Due._make(row) for rows in sides["due"] for row in rows), count, admit)
     if not due and (row is None or politeness.scope == "host"):
         return None
     return Work(host, [tuple(each) for each in due], list(sides["robots"]), row, [])
@@ -123,6 +124,12 @@ class _VisitFn(beam.DoFn):
 
     def __init__(self, context: VisitContext) -> None:
         self._context = context
+
+    def setup(self) -> None:
+        """A worker starts: the time of the round runs from here on."""
+        if self._context.deadline is None:
+            deadline = datetime.now(UTC) + timedelta(seconds=self._context.limits.round_time)
+            self._context = dataclasses.replace(self._context, deadline=deadline)
 
     def start_bundle(self) -> None:
         self._scheduler: HostScheduler | None = None
