@@ -1,7 +1,8 @@
 """Count the rooms of the program, their floors and the imports between them: python -m tests.support.rooms [FOLDER]
 
 A room is a folder below `transforms/`, `search/` or `runners/`, a module that lies there directly, or all of
-`pipeline/` or of `beamtrawl/`. Its floor is one above the highest room that it imports. FOLDER is a checkout; the default is this one.
+`pipeline/` or of `beamtrawl/`. Its floor is one above the highest room that it imports. FOLDER is a checkout; the
+default is this one.
 """
 
 import ast
