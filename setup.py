@@ -71,6 +71,8 @@ setup(
         "webencodings>=0.5",
     ],
     extras_require={
+        "pandas": ["pandas>=2.2"],  # tables.to_pandas(), for Python programs
+        "polars": ["polars>=1.0"],
         "images": ["pillow>=11"],  # watch.images looks at pixels
         "korean": ["kiwipiepy>=0.23"],  # morphemes; its model, which it brings, has 100 MB
         "flink": ["apache-flink-libraries>=1.20,<1.21"],  # a cluster to try it on; docs/flink.md says why this version
@@ -78,9 +80,13 @@ setup(
         "test": [
             "axe-core-python>=0.1",  # a judge of accessibility, in JavaScript
             "hypothesis>=6.100",
+            "ipykernel>=6.29",  # runs docs/notebook.ipynb, with nbclient
             "kiwipiepy>=0.23",
             "mypy>=1.15",
+            "nbclient>=0.10",
+            "pandas>=2.2",
             "pillow>=11",
+            "polars>=1.0",
             "pytest>=8.3",
             "pytest-xdist>=3.6",
             "ruff>=0.11",

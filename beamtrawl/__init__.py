@@ -1,3 +1,106 @@
-"""Beamtrawl: a polite, breadth-first batch web crawler and full-text indexer on Apache Beam."""
+"""Beamtrawl: a polite, breadth-first batch web crawler and full-text indexer on Apache Beam.
+
+`crawl` starts a crawl or goes on with one, `open` reads what it has found: tables, SQL, search, status
+(docs/python.md). Plug-ins build on `Source`, `Page`, `Document`, `Alert`, `Through` and others (docs/extending.md).
+
+Importing this package imports nothing else: each name is loaded on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+_MODULES = {
+    "_convert": ["MissingLibraryError"],
+    "_crawl": ["Crawl", "QueryResult", "open"],
+    "_hits": ["Hits"],
+    "_progress": ["Progress"],
+    "_run": ["BeamtrawlWarning", "Report", "crawl"],
+    "_tables": ["Table"],
+    "runners.crawl_status": ["Status"],
+    "runners.errors": ["LockedError", "StartError"],
+    "search.results.hits": ["Hit"],
+    "transforms.errors": ["BeamtrawlError"],
+    "transforms.http.client": ["Client"],
+    "transforms.http.reply": ["Reply"],
+    "transforms.observers.registry": ["Alert", "Document"],
+    "transforms.outcomes": ["Outcome"],
+    "transforms.parsing.source": ["Page", "Source"],
+    "transforms.plugins": ["PluginError"],
+    "transforms.politeness.downloaders": ["Through"],
+    "transforms.politeness.host_queue": ["BrowserRules"],
+    "transforms.settings": ["Settings", "SettingsError"],
+    "transforms.storage.crawl_dir": ["CrawlDirError"],
+    "transforms.storage.sql": ["QueryError"],
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+if TYPE_CHECKING:
+    from beamtrawl._convert import MissingLibraryError
+    from beamtrawl._crawl import Crawl, QueryResult, open
+    from beamtrawl._hits import Hits
+    from beamtrawl._progress import Progress
+    from beamtrawl._run import BeamtrawlWarning, Report, crawl
+    from beamtrawl._tables import Table
+    from beamtrawl.runners.crawl_status import Status
+    from beamtrawl.runners.errors import LockedError, StartError
+    from beamtrawl.search.results.hits import Hit
+    from beamtrawl.transforms.errors import BeamtrawlError
+    from beamtrawl.transforms.http.client import Client
+    from beamtrawl.transforms.http.reply import Reply
+    from beamtrawl.transforms.observers.registry import Alert, Document
+    from beamtrawl.transforms.outcomes import Outcome
+    from beamtrawl.transforms.parsing.source import Page, Source
+    from beamtrawl.transforms.plugins import PluginError
+    from beamtrawl.transforms.politeness.downloaders import Through
+    from beamtrawl.transforms.politeness.host_queue import BrowserRules
+    from beamtrawl.transforms.settings import Settings, SettingsError
+    from beamtrawl.transforms.storage.crawl_dir import CrawlDirError
+    from beamtrawl.transforms.storage.sql import QueryError
+else:
+
+    def __getattr__(name):
+        if name not in _HOME:
+            raise AttributeError(f"module 'beamtrawl' has no attribute {name!r}")
+        value = getattr(import_module(f"beamtrawl.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+__all__ = [
+    "Alert",
+    "BeamtrawlError",
+    "BeamtrawlWarning",
+    "BrowserRules",
+    "Client",
+    "Crawl",
+    "CrawlDirError",
+    "Document",
+    "Hit",
+    "Hits",
+    "LockedError",
+    "MissingLibraryError",
+    "Outcome",
+    "Page",
+    "PluginError",
+    "Progress",
+    "QueryError",
+    "QueryResult",
+    "Reply",
+    "Report",
+    "Settings",
+    "SettingsError",
+    "Source",
+    "StartError",
+    "Status",
+    "Table",
+    "Through",
+    "__version__",
+    "crawl",
+    "open",
+]

@@ -6,7 +6,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from datetime import datetime
 from typing import Any, TextIO, TypeVar
 
@@ -15,6 +14,7 @@ from ..pipeline.seeds import Added
 from ..transforms.outcomes import Outcome
 from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import Manifest, Step
+from .background import Background
 
 T = TypeVar("T")
 _LIVE_EVERY = 1.0  # seconds
@@ -139,7 +139,7 @@ class Console:
         self._told = now
         step, progress, rows, started = current
         if step.kind == "fetch":
-            line = describe(step, rows, add_up(_reports(progress)), now - started)
+            line = describe(step, rows, add_up(read_reports(progress)), now - started)
         else:
             line = f"round {step.round} update: {rows} visits, {duration(now - started)}"
         if not self._live:
@@ -150,7 +150,7 @@ class Console:
             print("\r\x1b[K" + line[: width - 1], end="", file=self._stream, flush=True)
 
 
-def _reports(prefix: str) -> list[dict[str, Any]]:
+def read_reports(prefix: str) -> list[dict[str, Any]]:
     """What the workers have written so far; a file that is just being written counts next time."""
     reports = []
     folder, name = filesystem.split(prefix)
@@ -163,18 +163,7 @@ def _reports(prefix: str) -> list[dict[str, Any]]:
 
 
 def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console) -> T:
-    """Run in a thread that no signal reaches; Ctrl-C asks it to stop, a second one ends the program.
-
-    Processes that the thread starts inherit that: Ctrl-C on a terminal goes to all of them, and it is for the driver
-    alone to say what it means.
-    """
-    future: Future[T] = Future()
-
-    def body() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:  # handed over to the caller's thread, whatever it is
-            future.set_exception(error)
+    """Run in the background; Ctrl-C asks it to stop, a second one ends the program."""
 
     def interrupted(*_: object) -> None:
         if stop.is_set():
@@ -184,14 +173,9 @@ def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console)
         stop.stop()
 
     before = signal.signal(signal.SIGINT, interrupted)
+    background = Background(work)
     try:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        thread = threading.Thread(target=body, daemon=True)
-        thread.start()
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        while thread.is_alive():
-            thread.join(0.2)
-            console.tick()
+        background.wait(console.tick)
     finally:
         signal.signal(signal.SIGINT, before)
-    return future.result()
+    return background.result()

@@ -8,8 +8,7 @@ from ...transforms.indexing.merge_policy import ALL
 from ...transforms.settings import parse
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..console import describe_manifest
-from ..engines.choose import RUNNERS, OptionsError, engine
-from ..errors import Usage
+from ..engines.choose import RUNNERS, engine
 from ..lock import Lock
 
 
@@ -27,10 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Merge all segments to as few as there may be, and leave out pages that are not found any more."""
     directory = CrawlDir(arguments.dir)
     directory.require_manifests()
-    try:
-        chosen = engine(arguments.runner, arguments.workers, arguments.beam)
-    except OptionsError as error:
-        raise Usage(str(error)) from error
+    chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     digest = settings_digest(parse(directory.read_text("crawl.toml")))
     with Lock(directory):
         merged = merge(directory, digest, chosen, ALL)

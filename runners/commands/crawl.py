@@ -10,7 +10,7 @@ from ...transforms.settings import SettingsError, override
 from ...transforms.storage.crawl_dir import CrawlDir, frontier_files
 from .. import session
 from ..console import Console, describe_end, run_interruptibly
-from ..engines.choose import RUNNERS, OptionsError, engine
+from ..engines.choose import RUNNERS, engine
 from ..errors import Usage
 
 
@@ -56,9 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
     try:
         settings = override(settings, {key: value for key, value in flags.items() if value is not None})
-        chosen = engine(arguments.runner, arguments.workers, arguments.beam)
-    except (SettingsError, OptionsError) as error:
+    except SettingsError as error:
         raise Usage(str(error)) from error
+    chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     words = session.COMMAND_LINE
     seeds = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     session.refuse_seedless(directory, seeds, words)

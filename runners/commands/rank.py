@@ -8,8 +8,8 @@ from ...pipeline.rank import rank
 from ...transforms.settings import parse
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..console import describe_manifest
-from ..engines.choose import RUNNERS, OptionsError, engine
-from ..errors import Failure, Usage
+from ..engines.choose import RUNNERS, engine
+from ..errors import Failure
 from ..lock import Lock
 
 
@@ -26,10 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
     manifests = directory.require_manifests()
     if not any(manifest.step == "update" for manifest in manifests):
         raise Failure(f"{directory.root} has no links yet; go on with: beamtrawl crawl {directory.root}")
-    try:
-        chosen = engine(arguments.runner, arguments.workers, arguments.beam)
-    except OptionsError as error:
-        raise Usage(str(error)) from error
+    chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     settings = parse(directory.read_text("crawl.toml"))
     with Lock(directory):
         digest = settings_digest(settings)

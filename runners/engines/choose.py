@@ -7,6 +7,7 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
 from ...pipeline.attempt import Engine
+from ..errors import StartError
 from .direct import DirectEngine
 from .flink import JOB_SERVER_OPTIONS, FlinkEngine
 
@@ -16,7 +17,7 @@ BEAM_RUNNERS = {"dataflow": "DataflowRunner", "spark": "SparkRunner"}
 RUNNERS = ("direct", "flink", *BEAM_RUNNERS)
 
 
-class OptionsError(ValueError):
+class OptionsError(StartError):
     """Beam options that cannot be used."""
 
 

@@ -78,7 +78,7 @@ def as_json(results: Results) -> dict[str, Any]:
 
 def _hit_as_json(hit: Hit) -> dict[str, Any]:
     found = dataclasses.asdict(hit)
-    found["snippet"] = "".join(piece for piece, _ in hit.snippet)
+    found["snippet"] = str(hit.snippet)
     for name in ("fetched_at", "published_at"):
         found[name] = found[name] and found[name].isoformat()
     if hit.explanation is None:

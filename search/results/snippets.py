@@ -14,8 +14,13 @@ WIDTH = 220
 MAX_SCANNED_CHARACTERS = 50_000
 """The number of characters of a text that are searched for a passage."""
 
-Snippet = tuple[tuple[str, bool], ...]
-"""Pieces of text in their order, each with whether it is a match."""
+
+class Snippet(tuple[tuple[str, bool], ...]):
+    """Pieces of text in their order, each with whether it is a match; `str` gives the text."""
+
+    def __str__(self) -> str:
+        return "".join(piece for piece, _ in self)
+
 
 _SPACES = re.compile(r"\s+")
 _CJK = re.compile(f"[{CJK}]")
@@ -50,7 +55,7 @@ def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
     pieces.append((text[start:end], False))
     if end < len(text):
         pieces.append((" …", False))
-    return tuple((_SPACES.sub(" ", piece), marked) for piece, marked in pieces if piece)
+    return Snippet((_SPACES.sub(" ", piece), marked) for piece, marked in pieces if piece)
 
 
 def cut(found: Snippet, characters: int) -> Snippet:
@@ -64,7 +69,7 @@ def cut(found: Snippet, characters: int) -> Snippet:
         if left > 0:
             pieces.append((piece[:left], is_match))
         left -= len(piece)
-    return tuple(pieces)
+    return Snippet(pieces)
 
 
 def marked(text: str, forms: Mapping[str, str]) -> Snippet:
@@ -77,7 +82,7 @@ def marked(text: str, forms: Mapping[str, str]) -> Snippet:
     for match_start, match_end in _merged(_matches(_folded(text), forms)):
         pieces += [(text[start:match_start], False), (text[match_start:match_end], True)]
         start = match_end
-    return tuple(piece for piece in (*pieces, (text[start:], False)) if piece[0])
+    return Snippet(piece for piece in (*pieces, (text[start:], False)) if piece[0])
 
 
 # Characters outside these ranges may fold; none of the CJK ones listed does.

@@ -5,6 +5,7 @@ import threading
 import time
 from pathlib import Path
 
+from apache_beam.io.filesystem import MatchResult
 from apache_beam.io.filesystemio import Downloader, DownloaderStream
 from apache_beam.io.localfilesystem import LocalFileSystem
 
@@ -62,6 +63,14 @@ class Store(LocalFileSystem):
     @classmethod
     def scheme(cls) -> str:
         return SCHEME
+
+    def match(self, patterns: list[str], limits: list[int] | None = None) -> list[MatchResult]:
+        found = super().match([pattern.removeprefix(f"{SCHEME}://") for pattern in patterns], limits)
+        for result, pattern in zip(found, patterns, strict=True):
+            result.pattern = pattern
+            for entry in result.metadata_list:
+                entry.path = url(Path(entry.path))
+        return found
 
     def open(self, path: str, mime_type: str = "", compression_type: str = "") -> io.BufferedReader:
         file = Path(path.removeprefix(f"{SCHEME}://"))

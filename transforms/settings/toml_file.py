@@ -4,7 +4,7 @@ import dataclasses
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .sections import Fetch, Settings
@@ -28,9 +28,7 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
         for key, value in values.items():
             where = f"{name}, line {_line(text, table, key)}: {table}.{key}"
             if key not in fields:
-                near = difflib.get_close_matches(key, fields, 1)
-                hint = f"did you mean {near[0]}?" if near else f"[{table}] has {', '.join(fields)}"
-                raise SettingsError(f"{where}: unknown key; {hint}")
+                raise SettingsError(f"{where}: unknown key; {_hint(table, key, fields)}")
             where += f" = {shown(fields[key], value)}"
             if found := problem(f"{table}.{key}", fields[key].type, value):
                 raise SettingsError(f"{where}: {found}")
@@ -39,9 +37,19 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
 
 
 def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    """A copy of the settings with some values replaced, by dotted key: `{"politeness.delay": 0.5}`."""
+    """A copy of the settings with some values replaced, by dotted key: `{"politeness.delay": 0.5}`.
+
+    SettingsError if there is no such key, or it cannot have the value.
+    """
     for key, value in changes.items():
         part, _, name = key.partition(".")
+        tables = {f.name: [field.name for field in dataclasses.fields(f.type)] for f in dataclasses.fields(settings)}  # type: ignore[arg-type]
+        if part not in tables:
+            near = [f"{table}.{part}" for table, names in tables.items() if part in names]
+            hint = f"did you mean {near[0]}?" if near else f"the tables are {', '.join(tables)}"
+            raise SettingsError(f"{key}: unknown setting; {hint}")
+        if name not in tables[part]:
+            raise SettingsError(f"{key}: unknown setting; {_hint(part, name, tables[part])}")
         settings = dataclasses.replace(
             settings, **{part: dataclasses.replace(getattr(settings, part), **{name: value})}
         )
@@ -58,6 +66,12 @@ def render(settings: Settings) -> str:
             lines += ["", f"# {field.metadata['comment']}{_default(field)}"]
             lines.append(f"# {field.name} = …" if value is None else f"{field.name} = {to_toml(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _hint(table: str, key: str, known: Iterable[str]) -> str:
+    """What a user may have meant by an unknown key of a table."""
+    near = difflib.get_close_matches(key, known, 1)
+    return f"did you mean {near[0]}?" if near else f"[{table}] has {', '.join(known)}"
 
 
 def _default(field: dataclasses.Field) -> str:

@@ -8,8 +8,11 @@ import duckdb
 import pyarrow as pa
 
 from ..errors import BeamtrawlError
+from . import filesystem
 from .crawl_dir import CrawlDir, Manifest, files_of
+from .datasets import open_dataset
 from .schemas import TABLES
+from .table_files import TableFile
 
 SNAPSHOTS = {
     "urls": "url_key",
@@ -51,28 +54,32 @@ def query_arrow(crawl: CrawlDir, text: str, parameters: Sequence[Any] | None = N
 
 
 def connect(
-    crawl: CrawlDir, manifests: Iterable[Manifest], tables: Iterable[str] = tuple(TABLES)
+    crawl: CrawlDir, manifests: Sequence[Manifest], tables: Iterable[str] = tuple(TABLES)
 ) -> duckdb.DuckDBPyConnection:
     """A connection to a database in memory with a view for each table, and one for the history of each snapshot."""
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     for name in tables:
+        files = files_of(manifests, name)
         connection.register(f"empty_{name}", TABLES[name].empty_table())
-        connection.execute(view(crawl, manifests, name))
+        if not filesystem.is_local(crawl.root):  # DuckDB would need an extension and credentials of its own
+            connection.register(f"files_{name}", open_dataset(crawl, files, TABLES[name]))
+        connection.execute(view(crawl, files, name))
         if name in SNAPSHOTS:
             connection.execute(newest(name))
     return connection
 
 
-def view(crawl: CrawlDir, manifests: Iterable[Manifest], name: str) -> str:
+def view(crawl: CrawlDir, files: Sequence[TableFile], name: str) -> str:
     """SQL that makes a table's files a view, snapshots under `NAME_history`; columns that files lack are null."""
-    paths = [_literal(crawl.path(file.path)) for file in files_of(manifests, name)]
     source = f"SELECT * FROM empty_{name}"
-    if paths:
-        files = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+    if files and filesystem.is_local(crawl.root):
+        paths = ", ".join("'" + _literal(crawl.path(file.path)).replace("'", "''") + "'" for file in files)
         source += (
-            f" UNION ALL BY NAME SELECT * FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
+            f" UNION ALL BY NAME SELECT * FROM read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
         )
+    elif files:
+        source = f"SELECT * FROM files_{name}"
     return f"CREATE VIEW {name}{'_history' if name in SNAPSHOTS else ''} AS {source}"
 
 

@@ -1,0 +1,173 @@
+"""A crawl that is there: its tables, SQL over them, its index and its state."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from beamtrawl._convert import Rows, html_table
+from beamtrawl._hits import Hits
+from beamtrawl._tables import Table
+from beamtrawl.transforms.settings import Settings, parse
+from beamtrawl.transforms.storage import sql
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.storage.schemas import TABLES
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from beamtrawl.runners.crawl_status import Status
+    from beamtrawl.search.searcher import Index
+
+_SHOWN = 20  # rows in a notebook
+
+
+def open(dir: str | os.PathLike[str]) -> Crawl:
+    """The crawl in a directory, to read from. CrawlDirError if there is none.
+
+    It may be running: each table, query, search and status sees what is committed at that moment.
+    """
+    directory = CrawlDir(os.fspath(dir))
+    directory.require_manifests()
+    return Crawl(directory)
+
+
+class _TableProperty:
+    """A property with the table of its name."""
+
+    def __init__(self, about: str) -> None:
+        self.__doc__ = about
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, crawl: Crawl, owner: type) -> Table:
+        return crawl.table(self._name) if crawl is not None else self
+
+
+class Crawl:
+    """A crawl to read from; `open` makes it. Each property is a table, with the rows committed at that moment."""
+
+    documents = _TableProperty("Every page that was fetched and parsed.")
+    links = _TableProperty("Links of documents, and redirects.")
+    urls = _TableProperty("The state of every URL ever seen.")
+    visits = _TableProperty("One row per attempt to fetch a URL, with the body.")
+    hosts = _TableProperty("Politeness, failures and traffic of each host.")
+    host_turns = _TableProperty("The same for each host in each round.")
+    frontier = _TableProperty("What each round could fetch; `status().frontier` counts what waits now.")
+    seeds = _TableProperty("The URLs that the crawl started from.")
+    robots = _TableProperty("What each origin's robots.txt said.")
+    rejections = _TableProperty("Links that were not followed, counted by rule and host.")
+    alerts = _TableProperty("What observers found in documents.")
+    aliases = _TableProperty("Rules by which URLs are one, as contents have shown.")
+    traps = _TableProperty("Templates of URLs that yield no new content.")
+    trap_samples = _TableProperty("Pages that the state of a template rests on.")
+    digests = _TableProperty("Which document has which content.")
+    near = _TableProperty("The documents that represent near duplicates.")
+    tombstones = _TableProperty("Pages whose older versions are not found any more.")
+    ranks = _TableProperty("The link rank of each page.")
+    host_ranks = _TableProperty("The link rank of each host.")
+
+    def __init__(self, directory: CrawlDir) -> None:
+        self._directory = directory
+        self._indexes: dict[tuple[object, ...], Index] = {}
+
+    @property
+    def directory(self) -> str:
+        return self._directory.root
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in crawl.toml."""
+        return parse(self._directory.read_text("crawl.toml"))
+
+    def table(self, name: str) -> Table:
+        """The table of a name. KeyError if there is no such table."""
+        if name not in TABLES:
+            raise KeyError(f"there is no table {name!r}; there are {', '.join(TABLES)}")
+        return Table.of(self._directory, self._directory.require_manifests(), name)
+
+    def sql(self, query: str, parameters: Sequence[Any] | None = None) -> QueryResult:
+        """The result of a query in the SQL of DuckDB over the tables; `parameters` are the values of its ?.
+
+        Snapshots such as `urls` have their newest rows, `urls_history` has all of them. QueryError if the query fails.
+        """
+        return QueryResult(sql.query_arrow(self._directory, query, parameters))
+
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """A DuckDB database in memory with the tables as views, for further work in DuckDB; close it after use."""
+        return sql.connect(self._directory, self._directory.require_manifests())
+
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        offset: int = 0,
+        as_of: int | None = None,
+        per_host: int | None = None,
+        explain: bool = False,
+    ) -> Hits:
+        """The best documents for a query, at most `limit`, after the first `offset`. Any text is a query.
+
+        `as_of` searches the index as it was after a round; with `per_host`, further hits of a host come after those of
+        others; with `explain`, each hit says how its score is made. CrawlDirError if there is no index.
+        """
+        for name, value, least in (("limit", limit, 1), ("offset", offset, 0), ("per_host", per_host, 1)):
+            if value is not None and value < least:
+                raise ValueError(f"{name} = {value}: must be at least {least}")
+        return Hits(self._index(as_of).search(query, limit, offset, per_host=per_host, explain=explain))
+
+    def status(self) -> Status:
+        """Rounds, rows by table, outcomes, the frontier by reason, hosts, traps and alarms."""
+        from beamtrawl.runners.crawl_status import summarize  # noqa: PLC0415 - it imports the parsers
+
+        return summarize(self._directory, datetime.now(UTC))
+
+    def _index(self, as_of: int | None) -> Index:
+        """The index as of a round; one that was opened serves until another step is committed."""
+        from beamtrawl.search.searcher import Index  # noqa: PLC0415 - only a search pays for importing it
+
+        committed = tuple(self._directory.names("manifests", "*.json"))
+        if (committed, as_of) not in self._indexes:
+            kept = {key: index for key, index in self._indexes.items() if key[0] == committed}
+            self._indexes = kept | {(committed, as_of): Index.open(self._directory, as_of)}
+        return self._indexes[committed, as_of]
+
+    def __repr__(self) -> str:
+        return f"<Crawl {self.directory}>"
+
+
+class QueryResult(Rows):
+    """The rows that a query has found."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        return self._rows
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """The rows as tuples."""
+        columns = [column.to_pylist() for column in self._rows.columns]
+        return list(zip(*columns, strict=True))
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._rows.column_names)
+
+    def __len__(self) -> int:
+        return int(self._rows.num_rows)
+
+    def __repr__(self) -> str:
+        return f"<QueryResult: {len(self)} rows of {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        shown = self._rows.slice(0, _SHOWN)
+        return html_table(shown, f"{shown.num_rows} of {len(self)} rows")

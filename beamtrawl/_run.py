@@ -1,0 +1,171 @@
+"""Start a crawl, or go on with one."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any, Literal, TypeAlias, cast
+
+from beamtrawl._quiet import quiet_beam
+
+with quiet_beam():
+    import apache_beam  # noqa: F401
+
+from beamtrawl._progress import Progress, Recorder, visits_by_outcome
+from beamtrawl.pipeline.crawl import End, StopSignal
+from beamtrawl.runners import session
+from beamtrawl.runners.background import Background
+from beamtrawl.runners.console import describe_end
+from beamtrawl.runners.engines.choose import RUNNERS, engine
+from beamtrawl.transforms.settings import override
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, frontier_files
+
+Reason: TypeAlias = Literal["frontier_empty", "rounds", "max_pages", "not_due", "stopped"]
+
+_WORDS = session.Words(
+    seed="seeds",
+    sitemap="sitemaps",
+    start="seeds=[URL, …], sitemaps=[URL, …] or seeds=Path(FILE)",
+    robot={"name": "robot=NAME", "contact": "contact=MAIL", "info_url": "info_url=URL"},
+    allow_address='allow_address="{}"',
+)
+
+
+class BeamtrawlWarning(UserWarning):
+    """Something that does not end a crawl: a seed that is skipped, an address that is refused, links not ranked."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What a call of `crawl` has done, and why it ended; `str` gives the reason as a sentence."""
+
+    directory: str
+    reason: Reason
+    rounds: int  # that were fetched now
+    visits: int
+    outcomes: Mapping[str, int]  # visits by outcome
+    documents: int  # new or changed
+    waiting: int  # URLs in the frontier
+    due_at: datetime | None  # when the first of them may be fetched, if that is known and not now
+    elapsed_s: float
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def crawl(
+    dir: str | os.PathLike[str],
+    seeds: str | os.PathLike[str] | Iterable[str] = (),
+    *,
+    sitemaps: str | Iterable[str] = (),
+    rounds: int | None = None,
+    max_pages: int | None = None,
+    max_pages_per_host: int | None = None,
+    round_time: float | None = None,
+    depth: int | None = None,
+    scope: Literal["host", "domain", "any"] | None = None,
+    delay: float | None = None,
+    robot: str | None = None,
+    contact: str | None = None,
+    info_url: str | None = None,
+    allow_address: str | Iterable[str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    runner: Literal["direct", "flink", "dataflow", "spark"] = "direct",
+    workers: int | None = None,
+    beam_options: Iterable[str] = (),
+    progress: Callable[[Progress], object] | None = None,
+) -> Report:
+    """Start a crawl in a new directory, or go on with one, as `beamtrawl crawl` does; returns when it ends.
+
+    `seeds` and `sitemaps` are URLs, one or several; a `pathlib.Path` is a file with one URL a line. The keywords from
+    `max_pages` to `allow_address` are the flags of the command line, and `settings` has any setting by its key in
+    crawl.toml, such as {"traps.detect": False}. The settings of the first call are written to crawl.toml; those of
+    later ones hold for that call.
+
+    `rounds` are those to run now; without it, the crawl ends when nothing is due or a limit is reached. `progress`
+    is called in this thread when a step starts or is committed, and every two seconds while pages are fetched;
+    `progress=print` shows what the command line does.
+
+    KeyboardInterrupt, and an exception of `progress`, end the requests under way, commit what was fetched, and are
+    raised then; the same call goes on.
+
+    Raises SettingsError, StartError (no URL to start from, no robot's name), LockedError (another process writes to
+    the directory), PluginError, CrawlDirError, and what the engine raises when a step fails.
+    """
+    started = time.monotonic()
+    directory = CrawlDir(os.fspath(dir))
+    for name, value, least in (("rounds", rounds, 0), ("workers", workers, 1)):
+        if value is not None and (not isinstance(value, int) or value < least):
+            raise ValueError(f"{name} = {value!r}: must be a whole number of at least {least}")
+    if runner not in RUNNERS:
+        raise ValueError(f"runner = {runner!r}: must be one of {', '.join(RUNNERS)}")
+    named = {
+        "max_pages": max_pages,
+        "max_pages_per_host": max_pages_per_host,
+        "round_time": round_time,
+        "depth": depth,
+        "scope": scope,
+        "delay": delay,
+        "robot": robot,
+        "contact": contact,
+        "info_url": info_url,
+        "allow_address": None if allow_address is None else _strings(allow_address),
+    }
+    given = {session.SETTINGS[name]: value for name, value in named.items() if value is not None}
+    chosen = override(session.stored_settings(directory), dict(settings or {}) | given)
+    file = os.fspath(seeds) if isinstance(seeds, os.PathLike) else None
+    urls = [] if isinstance(seeds, os.PathLike) else _strings(seeds)
+    skipped: list[str] = []
+    try:
+        found = session.choose_seeds(urls, _strings(sitemaps), file, _WORDS, skipped.append)
+    finally:
+        for line in skipped:
+            warnings.warn(line, BeamtrawlWarning, stacklevel=2)
+    session.refuse_seedless(directory, found, _WORDS)
+    session.refuse_anonymous(chosen, found, _WORDS.robot)
+    session.refuse_missing_plugins(chosen, directory)
+    if refused := session.refused_address(chosen, found, _WORDS):
+        warnings.warn(refused, BeamtrawlWarning, stacklevel=2)
+    recorder, stop = Recorder(progress), StopSignal()
+    with quiet_beam():
+        where = engine(runner, workers, list(beam_options))
+        end = _run(partial(session.run, directory, chosen, found, where, recorder, stop, rounds), recorder, stop)
+    for line in recorder.warnings:
+        warnings.warn(line, BeamtrawlWarning, stacklevel=2)
+    outcomes = visits_by_outcome(recorder.committed)
+    waiting = sum(file.rows for file in frontier_files(directory.manifests()))
+    return Report(
+        directory=directory.root,
+        reason=cast(Reason, end.reason),
+        rounds=end.rounds,
+        visits=sum(outcomes.values()),
+        outcomes=outcomes,
+        documents=sum(manifest.counters.get("documents_rows", 0) for manifest in recorder.committed),
+        waiting=waiting,
+        due_at=end.due_at,
+        elapsed_s=round(time.monotonic() - started, 3),
+        message=describe_end(end, waiting),
+    )
+
+
+def _run(work: Callable[[], End], recorder: Recorder, stop: StopSignal) -> End:
+    """Run in the background and report. What interrupts this first makes the work commit what it has."""
+    background = Background(work)
+    try:
+        background.wait(recorder.tick)
+    except BaseException:
+        stop.stop()
+        background.wait(lambda: None)
+        raise
+    recorder.tick()
+    return background.result()
+
+
+def _strings(given: str | Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else [str(item) for item in given]

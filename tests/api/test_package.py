@@ -1,0 +1,102 @@
+"""`import beamtrawl`: light, with every public name, typed."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import beamtrawl
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = ("apache_beam", "duckdb", "lxml", "numpy", "pandas", "polars", "pyarrow")
+USED = """
+import sys, time
+before = time.process_time()
+{program}
+print(round(time.process_time() - before, 3), *({heavy!r} & sys.modules.keys()))
+"""
+
+
+def run(program: str, *words: str) -> tuple[float, set[str]]:
+    """CPU seconds that a program takes in a new process, and what it has imported of HEAVY."""
+    source = USED.format(program=program, heavy=set(HEAVY))
+    out = subprocess.run([sys.executable, "-c", source, *words], capture_output=True, text=True, check=True, cwd=ROOT)
+    seconds, *modules = out.stdout.split()
+    return float(seconds), set(modules)
+
+
+def test_the_import_is_light() -> None:
+    seconds, modules = run("import beamtrawl")
+    assert modules == set()
+    assert seconds < 0.1
+
+
+def test_a_name_that_needs_nothing_imports_nothing() -> None:
+    assert run("from beamtrawl import BeamtrawlError, SettingsError, Outcome, PluginError")[1] == set()
+
+
+def test_reading_does_not_import_beam(finished: beamtrawl.Report) -> None:
+    program = "import beamtrawl\nc = beamtrawl.open(sys.argv[1]); len(c.urls); c.search('nets'); c.sql('SELECT 1')"
+    assert "apache_beam" not in run(program + "; c.status()", finished.directory)[1]
+
+
+def test_the_import_and_a_crawl_log_nothing_and_leave_logging_alone(finished: beamtrawl.Report) -> None:
+    program = (
+        "import logging, sys, beamtrawl\n"
+        "report = beamtrawl.crawl(sys.argv[1])\n"
+        "assert report.reason == 'frontier_empty'\n"
+        "assert logging.getLogger().handlers == logging.getLogger().filters == []\n"
+        "assert logging.getLogger('apache_beam').level == logging.NOTSET"
+    )
+    words = [sys.executable, "-c", program, finished.directory]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (ran.stderr, ran.stdout, ran.returncode) == ("", "", 0)
+
+
+@pytest.mark.parametrize("name", beamtrawl.__all__)
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    value = getattr(beamtrawl, name)
+    assert name in dir(beamtrawl)
+    if name != "__version__":
+        assert value.__name__ == name
+        assert value.__doc__
+
+
+def test_a_name_that_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="module 'beamtrawl' has no attribute 'craw1'"):
+        beamtrawl.craw1  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_type_checkers_see_the_names_that_are_loaded() -> None:
+    tree = ast.parse((ROOT / "beamtrawl" / "__init__.py").read_text())
+    imports = {
+        alias.asname or alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("beamtrawl.")
+        for alias in node.names
+    }
+    assert imports == {name: f"beamtrawl.{module}" for name, module in beamtrawl._HOME.items()}
+    assert sorted([*imports, "__version__"]) == beamtrawl.__all__
+
+
+def test_errors_have_one_base_class() -> None:
+    errors = [name for name in beamtrawl.__all__ if name.endswith("Error")]
+    assert len(errors) == 8
+    assert all(issubclass(getattr(beamtrawl, name), beamtrawl.BeamtrawlError) for name in errors)
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    """setup.py runs on workers and reads no other file, so the version stands in two places."""
+    (call,) = (
+        node
+        for node in ast.walk(ast.parse((ROOT / "setup.py").read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setup"
+    )
+    values = {keyword.arg: keyword.value for keyword in call.keywords}
+    assert ast.literal_eval(values["version"]) == beamtrawl.__version__
+
+
+def test_the_distribution_is_typed() -> None:
+    assert (ROOT / "beamtrawl" / "py.typed").exists()

@@ -1,0 +1,23 @@
+"""The committed files of a table as an Arrow dataset: rows are read when they are asked for."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow import fs
+
+from . import filesystem
+from .crawl_dir import CrawlDir
+from .table_files import TableFile
+
+
+def open_dataset(crawl: CrawlDir, files: Sequence[TableFile], schema: pa.Schema) -> ds.Dataset:
+    """A dataset of the files with the columns of the schema; those that an older file lacks are null."""
+    paths = [crawl.path(file.path) for file in files]
+    if not paths:
+        return ds.dataset(schema.empty_table())
+    if filesystem.is_local(crawl.root):
+        return ds.dataset(paths, schema=schema, format="parquet", filesystem=fs.LocalFileSystem())
+    parquet = ds.ParquetFileFormat()
+    fragments = [parquet.make_fragment(filesystem.open_file(path)) for path in paths]
+    return ds.FileSystemDataset(fragments, schema, parquet)
