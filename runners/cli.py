@@ -21,7 +21,7 @@ def main() -> int:
 
 
 def quiet(debug: bool) -> None:
-    """Beam warns of much that is none of a user's business; errors come through."""
+    """Drop what Beam logs below the level ERROR, unless `debug`: it does not concern users."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     if not debug:

@@ -4,7 +4,6 @@ import contextlib
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,29 +19,53 @@ PACKAGES = ("beamtrawl", "pipeline", "transforms", "runners", "search")
 
 def make_sdist(place: Path) -> Path:
     """The sdist of the project, made in `place` of what a worker gets: the packages and setup.py, no other file."""
+    return _build(place, "sdist")
+
+
+def make_wheel(place: Path) -> Path:
+    """The wheel of the project, made in `place` from the same files."""
+    return _build(place, "bdist_wheel")
+
+
+def _build(place: Path, kind: str) -> Path:
     project = place / "project"
     for package in PACKAGES:
         shutil.copytree(ROOT / package, project / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "setup.py", project)
-    _run("setup.py", "--quiet", "sdist", "--dist-dir", str(place / "dist"), folder=project)
-    (sdist,) = (place / "dist").iterdir()
-    return sdist
+    _run("setup.py", "--quiet", kind, "--dist-dir", str(place / "dist"), folder=project)
+    (built,) = (place / "dist").iterdir()
+    return built
 
 
 def foreign_environment(place: Path) -> Path:
-    """Make a virtual environment with the project installed from its sdist; gives its folder of programs.
+    """Make a virtual environment with the project installed from its sdist; gives its folder of programs."""
+    environment = empty_environment(place)
+    install(environment, str(make_sdist(place)))
+    return environment / "bin"
 
-    The libraries are those of this interpreter, lent by a path: they are not what is on trial, and take minutes to
-    install. The project itself is not lent, because an editable install is no folder on that path.
+
+def empty_environment(place: Path) -> Path:
+    """Make a virtual environment in `place` that has the libraries of this interpreter, and not the project.
+
+    The libraries are lent by their paths: they are not under test, and take minutes to install. The project itself is
+    not lent, because an editable install is no folder on these paths.
     """
     environment = place / "environment"
     _run("-m", "venv", "--without-pip", str(environment))
     (libraries,) = environment.glob("lib/python*/site-packages")
-    (libraries / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    install = ["install", "--no-deps", "--no-index", "--no-build-isolation", str(make_sdist(place))]
-    _run("-m", "pip", "--python", str(environment / "bin/python"), *install)
-    assert (libraries / "beamtrawl" / "pipeline" / "fetch.py").exists()
-    return environment / "bin"
+    lent = [path for path in sys.path if Path(path).name == "site-packages"]
+    (libraries / "lent.pth").write_text("".join(f"{path}\n" for path in lent))
+    return environment
+
+
+def install(environment: Path, *requirements: str) -> None:
+    """Install distributions without their dependencies. subprocess.CalledProcessError if pip fails."""
+    words = ["install", "--quiet", "--no-deps", "--no-build-isolation", *requirements]
+    _run("-m", "pip", "--python", str(environment / "bin/python"), *words)
+
+
+def uninstall(environment: Path, name: str) -> None:
+    _run("-m", "pip", "--python", str(environment / "bin/python"), "uninstall", "--quiet", "--yes", name)
 
 
 class Pool(NamedTuple):

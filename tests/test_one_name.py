@@ -1,0 +1,131 @@
+"""Every module of the project has one name, `beamtrawl.…`, for installers, imports, workers and entry points."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from tests.support.prerequisites import lacks
+from tests.support.web import Web, html
+from tests.support.workers import PACKAGES, ROOT, empty_environment, install, make_wheel, uninstall
+
+FOLDERS = {*PACKAGES} - {"beamtrawl"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+def test_the_wheel_holds_one_package_with_every_module(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (record,) = (name for name in names if name.endswith("top_level.txt"))
+        assert archive.read(record).decode().split() == ["beamtrawl"]
+    information = record.partition("/")[0]
+    assert {name.partition("/")[0] for name in names} == {"beamtrawl", information}
+    ours = {path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
+    expected = {name if name.startswith("beamtrawl/") else f"beamtrawl/{name}" for name in ours}
+    assert {name for name in names if name.endswith(".py")} == expected
+
+
+def test_entry_points_load_what_they_name() -> None:
+    points = [point for point in metadata.distribution("beamtrawl").entry_points if point.group != "pytest11"]
+    assert len(points) >= 10
+    for point in points:
+        assert point.module.startswith("beamtrawl.")
+        assert point.load().__module__ == point.module
+
+
+# Crawls with the checkout as the first folder of sys.path, and prints the names of the modules that come from there:
+# those of the driver, and those of a worker process.
+PROGRAM = """
+import json, os, sys
+import apache_beam as beam
+from beamtrawl.runners.program import run
+from beamtrawl.runners.engines.direct import DirectEngine
+
+def from_checkout(root, _=None):
+    files = ((name, getattr(module, "__file__", None)) for name, module in list(sys.modules.items()))
+    ours = ((name, file) for name, file in files if file and file.startswith(root + os.sep))
+    return [[name, file] for name, file in ours if name not in ("__main__", "__mp_main__")]  # the program itself
+
+assert sys.path[0] == "" and os.path.isdir("transforms")
+root, directory, url = sys.argv[1:]
+for workers in ("1", "2"):
+    words = ["crawl", directory + workers, "--seed", url, "--rounds", "2", "--workers", workers, "--delay", "0"]
+    assert run([*words, "--allow-address", "127.0.0.0/8"]) == 0
+assert run(["search", directory + "1", "herring"]) == 0
+
+def write(root, path):
+    import beamtrawl.pipeline.crawl, beamtrawl.transforms.kinds.html
+    with open(path, "w") as file:
+        json.dump(from_checkout(root), file)
+
+report = directory + "-worker.json"
+build = lambda pipeline: pipeline | beam.Create([root]) | beam.Reshuffle() | beam.Map(write, report)
+DirectEngine(2, []).run(build, seconds=100)
+with open(report) as file:
+    print(json.dumps([from_checkout(root), json.load(file)]))
+"""
+
+
+def test_a_crawl_imports_each_module_under_one_name(tmp_path: Path) -> None:
+    with Web({"host.test": {"/": html("Harbour", "Herring.", ["/b"]), "/b": html("Quay", "Nets.")}}) as web:
+        words = [sys.executable, "-c", PROGRAM, str(ROOT), str(tmp_path / "crawl"), web.url("host.test")]
+        ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 0, ran.stderr
+    for modules in json.loads(ran.stdout.splitlines()[-1]):
+        names = dict(modules)
+        assert len(names) > 50
+        assert [name for name in names if name.partition(".")[0] != "beamtrawl"] == []
+        assert len(set(names.values())) == len(names)
+
+
+def works(environment: Path, program: str) -> bool:
+    """Whether a program runs to its end in an environment."""
+    words = [str(environment / "bin/python"), "-P", "-c", program]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+OURS = "import beamtrawl.pipeline.crawl, beamtrawl.runners.engines.direct, beamtrawl.search.searcher"
+THEIRS = """
+import pipeline
+from importlib.metadata import files
+assert all(file.locate().exists() for file in files("django-pipeline"))
+assert "beamtrawl" not in pipeline.__file__
+"""
+
+# what is installed in which order, what is uninstalled, what still works and what does not
+ORDERS: dict[str, tuple[bool, bool]] = {
+    "ours first, ours uninstalled": (True, True),
+    "ours first, theirs uninstalled": (True, False),
+    "theirs first, ours uninstalled": (False, True),
+    "theirs first, theirs uninstalled": (False, False),
+}
+
+
+@pytest.mark.slow("foreign environments")
+@pytest.mark.parametrize(("ours_first", "remove_ours"), ORDERS.values(), ids=ORDERS)
+def test_beside_a_package_named_pipeline(wheel: Path, tmp_path: Path, ours_first: bool, remove_ours: bool) -> None:
+    environment = empty_environment(tmp_path)
+    steps: list[Callable[[], None]] = [lambda: install(environment, str(wheel)), lambda: _django_pipeline(environment)]
+    for step in steps if ours_first else reversed(steps):
+        step()
+    assert works(environment, OURS)
+    assert works(environment, THEIRS)
+    uninstall(environment, "beamtrawl" if remove_ours else "django-pipeline")
+    assert works(environment, OURS) is not remove_ours
+    assert works(environment, THEIRS) is remove_ours
+
+
+def _django_pipeline(environment: Path) -> None:
+    try:
+        install(environment, "django-pipeline==4.1.0")
+    except subprocess.CalledProcessError as error:
+        lacks(f"a package index with django-pipeline ({error.stderr.decode().strip().splitlines()[-1]})")
