@@ -50,7 +50,7 @@ class Crawled(NamedTuple):
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     path, sites = tmp_path_factory.mktemp("aliases"), alias_web()
     with Web(sites, by_name=True) as web:
-        crawl(path, [web.url(name) for name in sites], workers=2, fetch__resolve=web.pins)
+        crawl(path, [web.url(name) for name in sites], fetch__resolve=web.pins)
         names = {web.authority(name): name for name in sites}
     return Crawled(path, names, rows(path, "aliases"), rows(path, "visits"), rows(path, "documents"))
 
@@ -120,6 +120,7 @@ def test_check_url_names_the_rule_that_would_be_used(crawled: Crawled, tmp_path:
     assert said["aliases"] == [{"rule": "index_page index.html", "url": f"{origin}/new/"}]
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_rule_that_is_contradicted_later_is_dropped_and_what_it_held_back_is_fetched(tmp_path: Path) -> None:
     site = late()
     with Web({"late.test": site}) as web:
@@ -138,8 +139,8 @@ def test_a_rule_that_is_contradicted_later_is_dropped_and_what_it_held_back_is_f
 
 
 def test_without_learning_every_url_is_fetched(tmp_path: Path) -> None:
-    site = late(pages=10)
+    site = late(pages=0)  # in which every page is there twice
     with Web({"late.test": site}) as web:
-        crawl(tmp_path, [web.url("late.test")], aliases__learn=False)
+        crawl(tmp_path, [web.url("late.test")], rounds=3, aliases__learn=False)
         assert {visit["url"] for visit in rows(tmp_path, "visits")} == {web.url("late.test", path) for path in site}
     assert rows(tmp_path, "aliases") == []

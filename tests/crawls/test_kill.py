@@ -14,6 +14,8 @@ from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
 from tests.support.web import Web, html, plain
 
+pytestmark = pytest.mark.slow("kills")
+
 KILLS = 10
 
 
@@ -51,7 +53,6 @@ def hosts() -> dict[str, dict]:
     return {f"host{n}.test": site(n) for n in range(4)}
 
 
-@pytest.mark.slow("kills")
 def test_kill_and_resume(tmp_path: Path, hosts: dict[str, dict]) -> None:
     """Ten kills at random moments: the same documents, none twice, and nothing asked again once it was committed."""
     moments = random.Random(20261120)

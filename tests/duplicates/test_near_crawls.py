@@ -1,8 +1,10 @@
 """Near duplicates over whole crawls: one of them is indexed, in whatever round it was found."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -25,7 +27,7 @@ def edited(words: list[str], *places: int) -> str:
     return " ".join(f"edited{place}" if place in places else word for place, word in enumerate(words))
 
 
-FIRST, SECOND, THIRD = story(1), story(2), story(3)
+FIRST, SECOND, THIRD, FOURTH = story(1), story(2), story(3), story(6)
 
 
 def found(path: Path, word: str) -> list[str]:
@@ -33,9 +35,8 @@ def found(path: Path, word: str) -> list[str]:
     return [hit.url.split("/", 2)[2] for hit in Index.open(CrawlDir(str(path))).search(word).hits]
 
 
-def near(path: Path, round_: int) -> dict[str, str]:
+def near(documents: list[dict[str, Any]], round_: int) -> dict[str, str]:
     """{path: path of its representative} among a round's documents."""
-    documents = rows(path, "documents")
     paths = {row["url_key"]: "/" + row["url"].split("/", 3)[3] for row in documents}
     return {
         paths[row["url_key"]]: paths[row["near_duplicate_of"]]
@@ -61,20 +62,20 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     with Web({"a.test": site, "b.test": {"/": html("Story", edited(FIRST, 50))}}, one_address=True) as web:
         seeds = [web.url("a.test", path) for path in site if path not in ("/later", "/last")]
-        crawl(path, seeds, workers=2, scope__mode="any")
+        crawl(path, seeds, scope__mode="any")
     return path
 
 
 def test_of_a_round_the_first_document_represents(crawled):
-    assert near(crawled, 1) == {"/edited": "/story"}
+    assert near(rows(crawled, "documents"), 1) == {"/edited": "/story"}
 
 
 def test_a_document_is_near_one_of_an_earlier_round_on_any_host(crawled):
-    assert near(crawled, 2) == {"/later": "/other", "/": "/story"}
+    assert near(rows(crawled, "documents"), 2) == {"/later": "/other", "/": "/story"}
 
 
 def test_the_links_of_a_near_duplicate_are_followed(crawled):
-    assert near(crawled, 3) == {}
+    assert near(rows(crawled, "documents"), 3) == {}
     assert any(row["url"].endswith("/last") for row in rows(crawled, "documents"))
 
 
@@ -103,33 +104,39 @@ def test_with_the_setting_off_all_are_indexed(tmp_path):
     site = {"/story": html("Story", edited(FIRST)), "/edited": html("Story", edited(FIRST, 5))}
     with Web({"a.test": site}) as web:
         crawl(tmp_path, [web.url("a.test", path) for path in site], documents__near_duplicates=False)
-    assert near(tmp_path, 1) == {}
+    assert near(rows(tmp_path, "documents"), 1) == {}
     assert len(found(tmp_path, FIRST[20])) == 2
 
 
-@pytest.mark.parametrize("changed", [edited(THIRD), None], ids=["changed", "gone"])
-def test_a_near_duplicate_takes_the_place_of_a_representative(tmp_path, changed):
-    texts = {"/story": edited(FIRST), "/one": edited(FIRST, 5), "/two": edited(FIRST, 6)}
+def test_a_near_duplicate_takes_the_place_of_a_representative_that_changes_or_goes(tmp_path):
+    texts: dict[str, dict[str, str | None]] = {
+        host: {"/story": edited(words), "/one": edited(words, 5), "/two": edited(words, 6)}
+        for host, words in {"changes.test": FIRST, "goes.test": FOURTH}.items()
+    }
 
-    def page(path: str) -> Page:
+    def page(host: str, path: str) -> Page:
         def answer(headers: Mapping[str, str]) -> Answer:
-            if texts[path] is None:
+            text = texts[host][path]
+            if text is None:
                 return status(404)
             if headers.get("if-none-match") == '"1"' and path != "/one":
                 return status(304)
-            return Answer(
-                body=html("Story", texts[path]).body, headers=(("Content-Type", "text/html"), ("ETag", '"1"'))
-            )
+            return Answer(body=html("Story", text).body, headers=(("Content-Type", "text/html"), ("ETag", '"1"')))
 
         return answer
 
-    with Web({"a.test": {path: page(path) for path in texts}}) as web:
-        crawl(tmp_path, [web.url("a.test", path) for path in texts])
-        assert near(tmp_path, 1) == {"/story": "/one", "/two": "/one"}
-        texts["/one"] = changed
+    def of_host(rows_: Iterable[dict[str, Any]], host: str) -> list[dict[str, Any]]:
+        return [row for row in rows_ if row["host"] == web.authority(host)]
+
+    with Web({host: {path: page(host, path) for path in of} for host, of in texts.items()}) as web:
+        crawl(tmp_path, [web.url(host, path) for host, of in texts.items() for path in of])
+        for host in texts:
+            assert near(of_host(rows(tmp_path, "documents"), host), 1) == {"/story": "/one", "/two": "/one"}
+        texts["changes.test"]["/one"], texts["goes.test"]["/one"] = edited(THIRD), None
         crawl(tmp_path, rounds=1, recrawl__after=0.0)
-    assert near(tmp_path, 2) == {"/story": "/two"}
-    by_path = {url.split("/", 3)[3]: row["near_duplicate_of"] is not None for url, row in states(tmp_path).items()}
-    assert by_path == {"one": False, "two": False, "story": True}
-    assert len(found(tmp_path, FIRST[20])) == 1
-    assert len(found(tmp_path, THIRD[20])) == (changed is not None)
+    for host in texts:
+        assert near(of_host(rows(tmp_path, "documents"), host), 2) == {"/story": "/two"}
+        last = of_host(states(tmp_path).values(), host)
+        is_near = {urlsplit(row["url"]).path: row["near_duplicate_of"] is not None for row in last}
+        assert is_near == {"/one": False, "/two": False, "/story": True}
+    assert [len(found(tmp_path, words[20])) for words in (FIRST, FOURTH, THIRD)] == [1, 1, 1]

@@ -6,9 +6,11 @@ with WebProcess(tail.sites) as web:
 share(web.requests, tail.hosts("healthy"), since, until, delay)
 """
 
-from collections.abc import Collection, Iterable, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from tests.support.access_log import ROBOTS
+from tests.support.simulation import SimulatedWeb
 from tests.support.web import CLOSED, MUTE, NEVER, Overload, Page, Request, html, overloaded, plain, slow, status
 from tests.support.web_process import WebProcess
 
@@ -28,7 +30,8 @@ _TAIL = {
 class LongTail:
     """Hosts by kind: of 200, 150 are healthy, 20 slow, 10 dead, 10 answer 429, 10 have no robots.txt but 503."""
 
-    def __init__(self, hosts: int, pages: int) -> None:
+    def __init__(self, hosts: int, pages: int, now: Callable[[], float] = time.time) -> None:
+        self._now = now
         self._paths = [f"/{number}.html" for number in range(pages)]
         self._kinds = {f"h{number}.test": _TAIL.get(number % 20, "healthy") for number in range(hosts)}
 
@@ -36,18 +39,20 @@ class LongTail:
     def sites(self) -> dict[str, Mapping[str, Page]]:
         pages: dict[str, Page] = {path: html(f"Page {path}", "Some words. " * 20) for path in self._paths}
         pages[ROBOTS] = plain("User-agent: *\nDisallow: /private/\n")
-        return {host: _site(kind, number // 20, pages) for number, (host, kind) in enumerate(self._kinds.items())}
+        return {
+            host: _site(kind, number // 20, pages, self._now) for number, (host, kind) in enumerate(self._kinds.items())
+        }
 
     def hosts(self, kind: str) -> set[str]:
         """The hosts of a kind: healthy, slow, dead, 429 or robots 5xx."""
         return {host for host, its in self._kinds.items() if its == kind}
 
-    def urls(self, web: WebProcess) -> list[str]:
+    def urls(self, web: WebProcess | SimulatedWeb) -> list[str]:
         """All URLs there are."""
         return [web.url(host, path) for host in self._kinds for path in self._paths]
 
 
-def _site(kind: str, number: int, pages: Mapping[str, Page]) -> Mapping[str, Page]:
+def _site(kind: str, number: int, pages: Mapping[str, Page], now: Callable[[], float]) -> Mapping[str, Page]:
     """A site of a kind; of those that can misbehave in several ways, every other host takes the other way."""
     odd = bool(number % 2)
     match kind:
@@ -56,7 +61,7 @@ def _site(kind: str, number: int, pages: Mapping[str, Page]) -> Mapping[str, Pag
         case "dead":
             return MUTE if odd else CLOSED
         case "429":
-            return overloaded(Overload(after=2, seconds=BUSY if odd else NEVER, as_date=number % 4 > 1), pages)
+            return overloaded(Overload(after=2, seconds=BUSY if odd else NEVER, as_date=number % 4 > 1, now=now), pages)
         case "robots 5xx":
             return {**pages, ROBOTS: status(503)}
         case _:

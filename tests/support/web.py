@@ -98,16 +98,17 @@ class Overload:
     seconds: float
     code: int = 429
     as_date: bool = False  # the form of Retry-After
+    now: Callable[[], float] = time.time  # seconds since the epoch
     asked: int = 0
     over: float = 0.0  # since the epoch; 0: it has not begun
 
     def answer(self, page: Page, headers: Mapping[str, str]) -> Answer:
-        now = time.time()
+        now = self.now()
         self.asked += 1
         if self.asked > self.after and not self.over:
             self.over = now + self.seconds
         if now >= self.over:
-            return _answer(page, headers)
+            return answer_of(page, headers)
         wait = formatdate(math.ceil(self.over), usegmt=True) if self.as_date else str(math.ceil(self.over - now))
         return status(self.code, Retry_After=wait)
 
@@ -223,7 +224,7 @@ class Web:
                 started, wall = time.monotonic(), time.time()
                 method, path, headers = _parse_head(head)
                 site = self._sites[name]
-                answer = _answer(site.get(path, site.get(OTHERWISE, status(404))), headers)
+                answer = answer_of(site.get(path, site.get(OTHERWISE, status(404))), headers)
                 request = Request(name, method, path, headers, started, started, wall, 0, connection)
                 await self._reply(request, answer, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
@@ -268,7 +269,8 @@ _BEAT = 0.005  # seconds between two looks at how late the thread is
 _NAME = re.compile(rb"//([A-Za-z0-9_.-]+)(?![\w.:-])")
 
 
-def _answer(page: Page, headers: Mapping[str, str]) -> Answer:
+def answer_of(page: Page, headers: Mapping[str, str]) -> Answer:
+    """What a page answers to a request with these headers."""
     if callable(page):
         page = page(headers)
     return Answer(body=page.encode()) if isinstance(page, str) else page

@@ -20,6 +20,11 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 MOST = 0.05  # of a site's fetches
 
 
+SAME = "Every page of this site has been made by one program, which was not told to write anything else."
+PATHS = ["/", *(f"/page{number}" for number in range(1, 85))]
+ALIKE = {path: html("Page", f"{n} {SAME}", PATHS[4 * n + 1 : 4 * n + 5]) for n, path in enumerate(PATHS)}
+
+
 class Crawled(NamedTuple):
     """Five rounds of all trap sites, and what each of them was asked for."""
 
@@ -33,9 +38,9 @@ class Crawled(NamedTuple):
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     path = tmp_path_factory.mktemp("traps") / "crawl"
     sites = {name: make() for name, make in TRAPS.items()}
-    with Web(sites) as web:
-        crawl(path, [web.url(name) for name in sites], rounds=5)
-        asked: dict[str, list[str]] = {name: [] for name in sites}
+    with Web(sites | {"alike.test": ALIKE}) as web:
+        crawl(path, map(web.url, [*sites, "alike.test"]), rounds=5)
+        asked: dict[str, list[str]] = {name: [] for name in [*sites, "alike.test"]}
         for request in web.requests:
             if request.path != "/robots.txt":
                 asked[request.host].append(request.path)
@@ -126,12 +131,7 @@ def test_without_detection_a_round_visits_all_that_is_due(tmp_path: Path) -> Non
     assert Counter(row["round"] for row in rows(tmp_path, "visits")) == {1: 1, 2: 12 + 5, 3: 24}
 
 
-def test_a_site_that_is_all_alike_is_no_trap(tmp_path: Path) -> None:
+def test_a_site_that_is_all_alike_is_no_trap(crawled: Crawled) -> None:
     """There is no telling its pages apart, and no end of small sites like this."""
-    same = "Every page of this site has been made by one program, which was not told to write anything else."
-    paths = ["/", *(f"/page{number}" for number in range(1, 85))]
-    site = {path: html("Page", f"{n} {same}", paths[4 * n + 1 : 4 * n + 5]) for n, path in enumerate(paths)}
-    with Web({"alike.test": site}) as web:
-        crawl(tmp_path, [web.url("alike.test")], rounds=4)
-    assert len(visited(tmp_path)) == 85
-    assert held(tmp_path) == set()
+    assert sorted(crawled.asked["alike.test"]) == sorted(ALIKE)
+    assert not {url for url in held(crawled.path) if url.startswith(crawled.web.url("alike.test"))}
