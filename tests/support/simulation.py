@@ -129,7 +129,7 @@ def run_round(
         identity=Identity.of(chosen.robot),
         round=1,
         deadline=web.time.utc() + timedelta(seconds=seconds),
-        asked_before=None,
+        requests_before=None,
         opener=lambda names: web.open_client,
     )
     scheduler = HostScheduler(context, {}, clock=web.time, calls=web.time)
