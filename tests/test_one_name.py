@@ -75,6 +75,7 @@ with open(report) as file:
 """
 
 
+@pytest.mark.slow("foreign environments")
 def test_a_crawl_imports_each_module_under_one_name(tmp_path: Path) -> None:
     with Web({"host.test": {"/": html("Harbour", "Herring.", ["/b"]), "/b": html("Quay", "Nets.")}}) as web:
         words = [sys.executable, "-c", PROGRAM, str(ROOT), str(tmp_path / "crawl"), web.url("host.test")]
