@@ -88,7 +88,7 @@ setup(
             "pillow>=11",
             "polars>=1.0",
             "pytest>=8.3",
-            "pytest-xdist>=3.6",
+            "pytest-xdist>=3.7",
             "ruff>=0.11",
             "setuptools>=71",
         ],

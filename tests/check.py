@@ -17,13 +17,16 @@ STEPS = (
     ("ruff", "format", "--check", "."),
     ("ruff", "check", "."),
     ("mypy",),
-    ("pytest", "--numprocesses", "auto", "--dist", "loadfile"),
+    ("pytest", "--numprocesses", "auto", "--dist", "loadfile", "--no-loadscope-reorder"),
 )
 
 
 def link_packages() -> None:
-    """Make PACKAGE_TREE. Links that are there already stay."""
+    """Make PACKAGE_TREE. Links that are there already stay, but for those that lead nowhere."""
     PACKAGE_TREE.mkdir(parents=True, exist_ok=True)
+    for link in PACKAGE_TREE.iterdir():
+        if not link.exists():
+            link.unlink()
     folders = [ROOT / name for name in ("pipeline", "transforms", "runners", "search")]
     for target in (*(ROOT / "beamtrawl").glob("*.py*"), *folders):
         link = PACKAGE_TREE / target.name

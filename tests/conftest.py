@@ -24,6 +24,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[LEFT_OUT] = Counter(category for _, category in slow)
         config.hook.pytest_deselected(items=[item for item, _ in slow])
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    # Files that take long come first, so that the processes of pytest-xdist end at the same time.
+    long = {
+        item.path
+        for item in items
+        if item.get_closest_marker("slow") or hasattr(getattr(item, "module", None), "crawl")
+    }
+    items.sort(key=lambda item: item.path not in long)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
