@@ -143,6 +143,11 @@ def test_the_wait_doubles_with_each_failure():
     assert waits == [2, 4, 8, 16]
 
 
+def test_the_wait_is_a_day_at_most_however_often_it_failed():
+    waits = [(retry_at(n, NOW) - NOW).total_seconds() for n in (16, 17, 40, 10**6)]
+    assert waits == [65_536, 86_400, 86_400, 86_400]
+
+
 # digest before, digest now, changes
 CHANGES = {"first visit": (None, b"a", 0), "the same": (b"a", b"a", 0), "another": (b"a", b"b", 1)}
 

@@ -57,6 +57,17 @@ def test_the_gateway_follows_the_crawl(tmp_path):
         assert client.get("/healthz").json == {"status": "ok", "documents": found}
 
 
+def test_the_crawl_is_looked_at_once_a_second(tmp_path):
+    crawl, clock = indexed(tmp_path, WORDS), Clock()
+    client = create_app(crawl, clock=clock).test_client()
+    assert client.get("/healthz").json["documents"] == 3
+    commit(crawl, 2, [{"url": "http://a.test/new", "text": "word"}])
+    found = []
+    for clock.now in (100.9, 101.1):
+        found.append(client.get("/healthz").json["documents"])
+    assert found == [3, 4]
+
+
 def test_what_changes_no_index_does_not_have_it_opened_anew(tmp_path):
     crawl, clock = indexed(tmp_path, WORDS), Clock()
     client = create_app(crawl, clock=clock).test_client()

@@ -6,19 +6,16 @@ from hypothesis import strategies as st
 
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.live_segments import live_index
-from beamtrawl.transforms.indexing.merge_policy import (
-    FAN_IN,
-    MAX_DOCUMENTS,
-    SMALL_DOCUMENTS,
-    Sized,
-    everything,
-    full_tiers,
-    merge_group,
-)
+from beamtrawl.transforms.indexing.merge_policy import Sized, everything, full_tiers, merge_group
 from beamtrawl.transforms.settings import Settings, render
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import commit
+
+# Stated here and not imported: a changed limit fails a test.
+FAN_IN = 10
+MAX_DOCUMENTS = 200_000
+SMALL_DOCUMENTS = 5_000
 
 FEW, TIER, FULL = [Sized(100, 100)], [Sized(SMALL_DOCUMENTS, SMALL_DOCUMENTS)], [Sized(MAX_DOCUMENTS, MAX_DOCUMENTS)]
 # segments, groups that are merged

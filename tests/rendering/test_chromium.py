@@ -13,13 +13,16 @@ import pytest
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.plugins import PluginError
 from beamtrawl.transforms.politeness.host_queue import BrowserRules
-from beamtrawl.transforms.rendering.chromium import MAX_REQUESTS, Scripts, render
+from beamtrawl.transforms.rendering.chromium import Scripts, render
 from beamtrawl.transforms.settings import Fetch, Settings
 from tests.support.command_line import failure
 from tests.support.crawls import crawl, rows
 from tests.support.prerequisites import lacks
 from tests.support.servers import Page, Servers
 from tests.support.web import Answer, Web, html, plain
+
+# Stated here and not imported: a changed limit fails a test.
+MAX_REQUESTS = 64
 
 if not shutil.which("chromium"):
     lacks("there is no chromium", whole_module=True)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.robots import rules as rules_module
 from beamtrawl.transforms.robots.rules import Verdict, expires_at, fresh_seconds, judge, parse
 from tests.support.conformance import FOLDER, absent
 from tests.support.prerequisites import lacks
@@ -173,10 +172,10 @@ def test_what_is_beyond_the_limit_is_not_read_and_no_rule_is_cut():
     head = b"User-agent: *\nDisallow: /first\n"
     last = b"Disallow: /private"
     for kept in range(len(last)):  # cut, it would forbid everything from `Disallow: /` on
-        padding = b"#" * (rules_module.MAX_BYTES - len(head) - kept - 1) + b"\n"
+        padding = b"#" * (500 * 1024 - len(head) - kept - 1) + b"\n"
         rules = parse(head + padding + last, "me")
         assert [rule.text for rule in rules.rules] == ["/first"]
-    exactly = head + b"#" * (rules_module.MAX_BYTES - len(head) - len(last) - 1) + b"\n" + last
+    exactly = head + b"#" * (500 * 1024 - len(head) - len(last) - 1) + b"\n" + last
     assert [rule.text for rule in parse(exactly, "me").rules] == ["/first", "/private"]
 
 
@@ -195,9 +194,9 @@ def test_the_rule_is_not_sought_among_thousands():
     [
         b"User-agent: *\n" + b"".join(b"Disallow: /%d*/x$\n" % n for n in range(30_000)),
         b"User-agent: *\n" * 18_000 + b"Disallow: /%d\n" * 18_000,
-        b"<" * rules_module.MAX_BYTES,
-        b"<a" * (rules_module.MAX_BYTES // 2),
-        b"\r" * rules_module.MAX_BYTES,
+        b"<" * 500 * 1024,
+        b"<a" * (500 * 1024 // 2),
+        b"\r" * 500 * 1024,
     ],
     ids=["rules", "agents", "angle brackets", "tags", "line ends"],
 )
