@@ -158,6 +158,8 @@ RETRIES = {
     "the end of time": ("Fri, 31 Dec 9999 23:59:59 GMT", None, 1e9),
     "by a clock that is an hour fast": (IN_AN_HOUR, IN_AN_HOUR, 0),
     "by a clock that is an hour slow": (IN_AN_HOUR, "Sun, 01 Mar 2026 11:00:00 GMT", 7200),
+    "by a clock that is a day slow": (IN_AN_HOUR, "Sat, 28 Feb 2026 12:00:00 GMT", 90_000),
+    "by a clock that is more than a day slow": (IN_AN_HOUR, "Sat, 28 Feb 2026 11:59:59 GMT", 3600),
     "by a clock that is a year slow": (IN_AN_HOUR, "Sat, 01 Mar 2025 12:00:00 GMT", 3600),
     "by a clock of the future": (IN_AN_HOUR, "Fri, 31 Dec 9999 23:59:59 GMT", 3600),
     "by a clock that shows nothing": (IN_AN_HOUR, "soon", 3600),

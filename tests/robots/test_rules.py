@@ -184,9 +184,16 @@ def test_an_endless_line_is_passed_over():
     assert [rule.text for rule in rules.rules] == ["/b"]
 
 
-def test_the_rule_is_not_sought_among_thousands():
-    body = b"User-agent: *\n" + b"".join(b"Disallow: /%d/\n" % n for n in range(2000))
-    assert parse(body, "me").allows("http://example.com/7/") == (False, "")
+def test_a_line_has_16_kib_at_most():
+    for length, forbids in ((16 * 1024, True), (16 * 1024 + 1, False)):
+        line = b"Disallow: /" + b"a" * (length - 11)
+        assert bool(parse(b"User-agent: *\n" + line, "me").rules) is forbids
+
+
+def test_the_rule_is_named_among_a_thousand_and_not_sought_among_more():
+    for count, rule in ((1000, "Disallow: /7/"), (1001, "")):
+        body = b"User-agent: *\n" + b"".join(b"Disallow: /%d/\n" % n for n in range(count))
+        assert parse(body, "me").allows("http://example.com/7/") == (False, rule)
 
 
 @pytest.mark.parametrize(

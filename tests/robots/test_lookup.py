@@ -1,0 +1,27 @@
+"""How far a robots.txt is followed, and how long an old copy counts."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from beamtrawl.pipeline.fetch import known_robots_rows
+from beamtrawl.transforms.http.reply import Reply
+from beamtrawl.transforms.robots.lookup import next_hop, start_search
+from beamtrawl.transforms.storage.table_files import TableWriter
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def test_five_redirects_are_followed_and_the_sixth_is_not():
+    search, urls = start_search("http://a.test", 0), []
+    while search := next_hop(search, Reply(301, [("Location", f"http://b.test/{len(urls)}")])):
+        urls.append(search.url)
+    assert urls == [f"http://b.test/{number}" for number in range(5)]
+
+
+def test_a_copy_of_robots_txt_counts_for_24_hours(tmp_path: Path):
+    ages = {"old": timedelta(hours=24, minutes=1), "good": timedelta(hours=23, minutes=59)}
+    writer = TableWriter(str(tmp_path), "robots", 1)
+    writer.write_rows([{"host": host, "fetched_at": NOW - age, "verdict": "rules"} for host, age in ages.items()])
+    file = writer.close()
+    assert file
+    assert [host for host, _ in known_robots_rows(file.path, str(tmp_path), NOW)] == ["good"]
