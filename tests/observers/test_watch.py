@@ -2,6 +2,7 @@
 
 import doctest
 import io
+import random
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,9 @@ from PIL import Image
 
 from beamtrawl.transforms.duplicates.shingles import Texts, shingles
 from beamtrawl.transforms.observers import phrases
-from beamtrawl.transforms.observers.images import KnownImages
+from beamtrawl.transforms.observers.images import KnownImages, difference_hash
 from beamtrawl.transforms.observers.phrases import Phrases
+from beamtrawl.transforms.plugins import PluginError
 from tests.support.files import png
 
 # phrase, text, times
@@ -110,3 +112,40 @@ def test_images_that_are_not(body):
 
 def test_examples_in_docstrings():
     assert doctest.testmod(phrases).failed == 0
+
+
+RISING = [[8 * y + x for x in range(8)] for y in range(9)]  # no bit of its hash is set
+
+
+MIXED = [[(x * 37 + y * 91 + x * y * 13) % 256 for x in range(8)] for y in range(9)]  # half of them are
+
+
+def flipped(picture: list[list[int]]) -> list[bytes]:
+    """The picture with a few of its cells inverted, others in each."""
+    pick, found = random.Random(1), []
+    for number in range(120):
+        other = [list(row) for row in picture]
+        for cell in pick.sample(range(72), number // 12):
+            other[cell // 8][cell % 8] = 255 - other[cell // 8][cell % 8]
+        found.append(png(other))
+    return found
+
+
+def test_images_within_12_bits_are_alike_and_with_13_they_are_not():
+    known, own = KnownImages({"it": png(MIXED)}), difference_hash(png(MIXED))
+    is_found = {(difference_hash(it) ^ own).bit_count(): bool(list(known.find(it))) for it in flipped(MIXED)}
+    assert {12, 13} <= is_found.keys()
+    assert all(found is (distance <= 12) for distance, found in is_found.items())
+
+
+def test_an_image_of_fewer_than_16_bits_is_too_plain():
+    is_taken = {}
+    for body in flipped(RISING):
+        try:
+            KnownImages({"it": body})
+        except PluginError:
+            is_taken[difference_hash(body).bit_count()] = False
+        else:
+            is_taken[difference_hash(body).bit_count()] = True
+    assert {15, 16} <= is_taken.keys()
+    assert all(taken is (count >= 16) for count, taken in is_taken.items())

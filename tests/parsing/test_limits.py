@@ -1,0 +1,63 @@
+"""How much is read of a page, and what is enough to tell something of it: where each limit lies shows in a result."""
+
+import pytest
+
+from beamtrawl.transforms.parsing.charsets import decode
+from beamtrawl.transforms.parsing.html_metadata import parse_date
+from beamtrawl.transforms.parsing.html_page import Page, parse_page
+from beamtrawl.transforms.parsing.language import choose_language
+
+URL = "http://a.test/page"
+GERMAN = "Das ist ein Text in einer Sprache, die niemand angegeben hat, so dass man sie an den Wörtern erkennen muss. "
+
+
+def page(html: str) -> Page:
+    found = parse_page(html.encode(), URL, "text/html", [], "x")
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("before", "charset"), [(65_000, "windows-1251"), (66_000, "utf-8")])
+def test_a_page_declares_its_charset_in_the_first_64_kib(before, charset):
+    html = b"<!--" + b" " * before + b"--><meta charset=windows-1251>"
+    assert decode(html, None, True)[1] == charset
+
+
+@pytest.mark.parametrize(("stated", "length", "language"), [([], 49, ""), ([], 50, "de"), (["en"], 199, "en")])
+def test_a_language_is_detected_from_50_characters_on(stated, length, language):
+    assert choose_language(stated, (GERMAN * 2)[:length]) == language
+
+
+def test_200_characters_outweigh_the_language_that_is_stated():
+    assert choose_language(["en"], (GERMAN * 2)[:200]) == "de"
+
+
+def test_an_anchor_has_200_characters():
+    (link,) = page(f"<a href=/x>{'a' * 300}</a>").links
+    assert link.anchor == "a" * 200
+
+
+def test_title_and_description_have_2000_characters():
+    found = page(f"<title>{'t' * 3_000}</title><meta name=description content='{'d' * 3_000}'>")
+    assert (found.title, found.description) == ("t" * 2_000, "d" * 2_000)
+
+
+def test_500_headings_of_500_characters_are_kept():
+    headings = page("".join(f"<h2>{number} {'h' * 600}</h2>" for number in range(501))).headings
+    assert len(headings) == 500
+    assert {len(heading) for heading in headings} == {500}
+
+
+@pytest.mark.parametrize(("tags", "description"), [(999, "it"), (1_000, "")])
+def test_a_thousand_meta_tags_are_read(tags, description):
+    assert page("<meta name=a content=b>" * tags + "<meta name=description content=it>").description == description
+
+
+@pytest.mark.parametrize(("titles", "title"), [(9, "it"), (10, "")])
+def test_ten_titles_are_read(titles, title):
+    assert page("<title></title>" * titles + "<title>it</title>").title == title
+
+
+@pytest.mark.parametrize(("year", "is_date"), [(1899, False), (1900, True), (2100, True), (2101, False)])
+def test_dates_are_of_the_years_1900_to_2100(year, is_date):
+    assert (parse_date(f"{year}-06-01") is not None) is is_date
