@@ -19,6 +19,7 @@ _MODULES = {
     "_run": ["BeamtrawlWarning", "Report", "crawl"],
     "_tables": ["Table"],
     "runners.crawl_status": ["Status"],
+    "runners.demo.server": ["demo_web"],
     "runners.errors": ["LockedError", "StartError"],
     "search.results.hits": ["Hit"],
     "transforms.errors": ["BeamtrawlError"],
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from beamtrawl._run import BeamtrawlWarning, Report, crawl
     from beamtrawl._tables import Table
     from beamtrawl.runners.crawl_status import Status
+    from beamtrawl.runners.demo.server import demo_web
     from beamtrawl.runners.errors import LockedError, StartError
     from beamtrawl.search.results.hits import Hit
     from beamtrawl.transforms.errors import BeamtrawlError
@@ -102,5 +104,6 @@ __all__ = [
     "Through",
     "__version__",
     "crawl",
+    "demo_web",
     "open",
 ]

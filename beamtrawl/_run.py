@@ -11,9 +11,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
-from beamtrawl._quiet import quiet_beam
+from beamtrawl._beam import not_in_notebook, quiet
 
-with quiet_beam():
+with quiet():
     import apache_beam  # noqa: F401
 
 from beamtrawl._progress import Progress, Recorder, visits_by_outcome
@@ -133,7 +133,7 @@ def crawl(
     if refused := session.refused_address(chosen, found, _WORDS):
         warnings.warn(refused, BeamtrawlWarning, stacklevel=2)
     recorder, stop = Recorder(progress), StopSignal()
-    with quiet_beam():
+    with quiet(), not_in_notebook():
         where = engine(runner, workers, list(beam_options))
         end = _run(partial(session.run, directory, chosen, found, where, recorder, stop, rounds), recorder, stop)
     for line in recorder.warnings:

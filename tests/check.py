@@ -17,6 +17,7 @@ STEPS = (
     ("ruff", "format", "--check", "."),
     ("ruff", "check", "."),
     ("mypy",),
+    ("mypy", "tests/api/typing_examples.py"),
     ("pytest", "--numprocesses", "auto", "--dist", "loadfile", "--no-loadscope-reorder"),
 )
 

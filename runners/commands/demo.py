@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Three rounds, then searches whose right answers are known."""
     place = nullcontext(arguments.dir) if arguments.dir else tempfile.TemporaryDirectory(prefix="beamtrawl-demo-")
-    with server.serve() as web, place as directory:
+    with server.demo_web() as web, place as directory:
         words = [directory, "--rounds", "3", "--delay", "0.02", "--allow-address", "127.0.0.0/8"]
         for seed in web.seeds:
             words += ["--seed", seed]

@@ -115,8 +115,8 @@ def answer(site: Site, path: str) -> Answer:
 
 
 @contextlib.contextmanager
-def serve() -> Iterator[DemoWeb]:
-    """The web, each site on a free port of 127.0.0.1, until the block ends."""
+def demo_web() -> Iterator[DemoWeb]:
+    """Serve the bundled web until the block ends, each site on a free port of 127.0.0.1."""
     log: list[Request] = []
     with contextlib.ExitStack() as stack:
         servers = {name: stack.enter_context(_Server(site, log)) for name, site in SITES.items()}

@@ -87,16 +87,5 @@ def test_errors_have_one_base_class() -> None:
     assert all(issubclass(getattr(beamtrawl, name), beamtrawl.BeamtrawlError) for name in errors)
 
 
-def test_the_version_is_that_of_the_distribution() -> None:
-    """setup.py runs on workers and reads no other file, so the version stands in two places."""
-    (call,) = (
-        node
-        for node in ast.walk(ast.parse((ROOT / "setup.py").read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setup"
-    )
-    values = {keyword.arg: keyword.value for keyword in call.keywords}
-    assert ast.literal_eval(values["version"]) == beamtrawl.__version__
-
-
 def test_the_distribution_is_typed() -> None:
     assert (ROOT / "beamtrawl" / "py.typed").exists()

@@ -9,14 +9,14 @@ from urllib.parse import quote, urljoin, urlsplit
 import pytest
 
 from beamtrawl.runners.demo.pages import Page, read_pages, render
-from beamtrawl.runners.demo.server import QUERIES, SITES, serve
+from beamtrawl.runners.demo.server import QUERIES, SITES, demo_web
 
 TRAP = re.compile(r"/calendar/|/album/")
 
 
 @pytest.fixture(scope="module")
 def web():
-    with serve() as web:
+    with demo_web() as web:
         yield web
 
 
@@ -156,7 +156,7 @@ def test_connections_are_kept_and_answers_are_prompt(web):
 
 
 def test_the_log_is_a_value_and_nothing_is_printed(capfd):
-    with serve() as web:
+    with demo_web() as web:
         host = urlsplit(web.origins["almanac"]).netloc
         connection = http.client.HTTPConnection(host, timeout=10)
         for path in ("/robots.txt", "/nowhere"):
@@ -171,7 +171,7 @@ def test_the_log_is_a_value_and_nothing_is_printed(capfd):
 
 
 def test_after_the_block_nobody_answers():
-    with serve() as web:
+    with demo_web() as web:
         host = urlsplit(web.seeds[0]).netloc
     with pytest.raises(ConnectionRefusedError):
         http.client.HTTPConnection(host, timeout=10).request("GET", "/")
