@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.politeness.host_queue import BrowserRules
+from tests.support.simulation import SimulatedTime
 from tests.support.web import Request
 
 PAGE = Reply(200, [("Content-Type", "text/html")], b"<p>herring")
@@ -28,6 +29,7 @@ class Servers:
 
     def __init__(self, pages: Mapping[str, Page | Reply | Wait] | None = None) -> None:
         self._pages = pages or {}
+        self.simulated: SimulatedTime | None = None  # instead of time that passes
         self.requests: list[Request] = []
         self.clients: list[FakeClient] = []
 
@@ -37,6 +39,9 @@ class Servers:
 
     def page(self, url: str) -> Page | Reply | Wait:
         return self._pages.get(url, NO_ROBOTS if url.endswith("/robots.txt") else self._pages.get("*", PAGE))
+
+    def monotonic(self) -> float:
+        return self.simulated.monotonic() if self.simulated else time.monotonic()
 
     @property
     def urls(self) -> list[str]:
@@ -53,21 +58,27 @@ class FakeClient:
         self.closed = False
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
-        started = time.monotonic()
+        started = self._servers.monotonic()
         self._cut.clear()
         page = self._servers.page(url)
         if isinstance(page, Wait):
-            reply = Reply(failure=Outcome.TIMEOUT) if self._cut.wait(page.seconds) else PAGE
+            reply = Reply(failure=Outcome.TIMEOUT) if self._is_cut(page.seconds) else PAGE
         else:
             reply = page if isinstance(page, Reply) else page(url, headers)
         parts = urlsplit(url)
         lower = {name.lower(): value for name, value in headers.items()}
-        ended = time.monotonic()
+        ended = self._servers.monotonic()
         answered = {name.lower(): value for name, value in reply.headers}
         self._servers.requests.append(
             Request(parts.netloc, "GET", parts.path, lower, started, ended, 0, reply.status or 0, 0, answered)
         )
         return reply
+
+    def _is_cut(self, seconds: float) -> bool:
+        if self._servers.simulated is None:
+            return self._cut.wait(seconds)
+        self._servers.simulated.sleep(seconds)
+        return False
 
     def abort(self) -> None:
         self.aborts += 1
