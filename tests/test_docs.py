@@ -76,6 +76,13 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_files_exist(page: Path) -> None:
+    folders = r"`((?:beamtrawl|pipeline|transforms|search|runners|tests|benchmarks|docs)/[\w./-]*)`"
+    named = re.findall(folders, page.read_text(encoding="utf-8"))
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def commands(page: Path) -> list[list[str]]:
     """The words of each `beamtrawl` command in the code blocks of a page, without what goes to Beam.
 
