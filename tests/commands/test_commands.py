@@ -224,11 +224,10 @@ def test_a_second_writer_is_refused_and_readers_are_not(web: Web, copy: Path) ->
         assert beamtrawl(*words[0].split(), copy, *words[1:]).code == 0
 
 
-def test_the_demo_finds_what_it_should_within_a_minute(tmp_path: Path) -> None:
-    started = time.monotonic()
+@pytest.mark.slow("demo")
+def test_the_demo_finds_what_it_should(tmp_path: Path) -> None:
     code, out, err = beamtrawl("demo", tmp_path / "demo")
     assert code == 0
-    assert time.monotonic() - started < 60
     assert "All 5 searches found the right page first." in out
     assert "3 rounds done" in err
     assert json.loads(beamtrawl("status", tmp_path / "demo", "--json").out)["rounds"] == 3

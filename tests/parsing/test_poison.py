@@ -46,6 +46,7 @@ def costs() -> dict[str, Cost]:
     return measure()
 
 
+@pytest.mark.slow("large inputs")
 @pytest.mark.parametrize("name", POISONS)
 def test_a_poisonous_page_gives_a_document_for_a_bounded_price(costs: dict[str, Cost], name: str) -> None:
     page, megabytes, seconds = costs[name]

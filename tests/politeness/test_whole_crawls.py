@@ -119,15 +119,15 @@ SHARED = {
 @pytest.mark.parametrize(("scope", "names"), SHARED.items(), ids=SHARED)
 def test_hosts_that_share_an_address_or_a_domain_are_asked_one_at_a_time(tmp_path, scope, names):
     group = {name: f"127.0.1.{number % 3}" for number, name in enumerate(names)}
-    pages = {path: slow(0.02, html(path)) for path in ("/a", "/b", "/c")}
-    sites = {name: {"/": html(name, links=pages), **pages} for name in names}
+    pages = {path: slow(0.02, html(path)) for path in ("/", "/a", "/b", "/c")}
+    sites = dict.fromkeys(names, pages)
     # By domain, the hosts have an address each; by address, they have no name.
     options = {"by_name": True} if scope == "domain" else {"addresses": group}
     with WebProcess(sites, **options) as web:
         crawl(
             tmp_path,
-            [web.url(name) for name in names],
-            rounds=2,
+            [web.url(name, path) for name in names for path in pages],
+            rounds=1,
             **ROBOT,
             politeness__delay=0.1,
             politeness__scope=scope,

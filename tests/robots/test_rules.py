@@ -196,6 +196,7 @@ def test_the_rule_is_named_among_a_thousand_and_not_sought_among_more():
         assert parse(body, "me").allows("http://example.com/7/") == (False, rule)
 
 
+@pytest.mark.slow("large inputs")
 @pytest.mark.parametrize(
     "body",
     [

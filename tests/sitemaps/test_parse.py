@@ -162,6 +162,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow("large inputs")
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_bodies_cost_bounded_time(body: bytes) -> None:
     started = time.process_time()
