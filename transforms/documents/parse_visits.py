@@ -17,6 +17,7 @@ from ..http.reply import Headers, header
 from ..observers.registry import alert_rows, open_observers
 from ..outcomes import Outcome
 from ..parsing import rel_canonical
+from ..parsing.boilerplate import without_boilerplate
 from ..parsing.html_links import refresh
 from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed, parse_page
 from ..parsing.registry import kinds_of
@@ -89,6 +90,20 @@ def parse_visit(
         page = dataclasses.replace(page, noindex=True)
     links = [*refresh_links(visit["url"], headers), *rel_canonical.header_links(visit["url"], headers)]
     return page, [*links, *(page.links if page else ())]
+
+
+def parse_batch(
+    visits: list[dict[str, Any]], robot: str, kinds: tuple[str, ...] = ("html", "text")
+) -> Iterator[tuple[dict[str, Any], Page | None, list[Link]]]:
+    """Each visit with `parse_visit` of it; pages of HTML are without blocks that most pages of the batch have."""
+    parsed = [(visit, *parse_visit(visit, robot, kinds)) for visit in visits]
+    html = {
+        number: (visit["url"], page)
+        for number, (visit, page, _) in enumerate(parsed)
+        if page is not None and page.media_type in media_types.HTML
+    }
+    own = dict(zip(html, without_boilerplate(list(html.values())), strict=True))
+    return ((visit, own.get(number, page), found) for number, (visit, page, found) in enumerate(parsed))
 
 
 def refresh_links(url: str, headers: Headers) -> list[Link]:
@@ -170,7 +185,7 @@ def links_column(links: list[list[tuple]]) -> pa.ListArray:
 
 
 class _ParseFn(beam.DoFn):
-    """Takes a row group of a visits file; one page at a time is in memory as a tree."""
+    """Takes a row group of a visits file. Its pages are in memory, one at a time as a tree."""
 
     def __init__(self, root: str, settings: Settings, robot: str, shards: int, partitions: int) -> None:
         self._root, self._settings, self._robot = root, settings, robot
@@ -187,8 +202,7 @@ class _ParseFn(beam.DoFn):
         with open_parquet(self._root, path) as file:
             visits = conform(file.read_row_group(number), VISITS).to_pylist()
         pages, links, facts, yields = [], [], [], []
-        for visit in visits:
-            page, found = parse_visit(visit, self._robot, self._kinds)
+        for visit, page, found in parse_batch(visits, self._robot, self._kinds):
             rows = link_rows(found, page, visit, url_filter, FOLLOWED_KINDS | kinds.link_kinds)
             facts.append(fact_row(visit, page) | {"respelled": respelled(visit, rows)})
             if page is not None or found:

@@ -27,7 +27,7 @@ _NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form")
 _CORES = ("main", "article", "h1")  # elements that are, or begin, the main content
 _MAX_CORES = 10
 _SHORT = 60  # characters
-_SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
+SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
 
 _HEADINGS = "h1 h2 h3 h4 h5 h6"
 _BLOCKS = (
@@ -168,7 +168,7 @@ def _is_surrounding(name: str) -> bool:
 def _without_banner(lines: list[str], headings: list[tuple[int, str]]) -> list[str]:
     banner = lines[: headings[0][0]] if headings else []
     is_small = 2 * sum(map(len, banner)) <= sum(map(len, lines))
-    has_prose = any(len(line) > _SHORT or line.endswith(_SENTENCE_ENDS) for line in banner)
+    has_prose = any(len(line) > _SHORT or line.endswith(SENTENCE_ENDS) for line in banner)
     return lines[len(banner) :] if is_small and not has_prose else lines
 
 

@@ -1,0 +1,130 @@
+"""Removes boilerplate by evidence: blocks of text that repeat on the pages of a host, whatever their markup.
+
+The evidence for a page is the batch of pages that it is parsed with, so the judgement is a pure function of that batch:
+it keeps no state, and a step that runs again writes the same texts. A page with too few pages of its host in the batch
+keeps its text. docs/decisions/boilerplate.md has the alternatives and the measurements.
+
+The unit is a window of consecutive lines. A single line that most pages have, such as "Parameters", is kept: it is
+removed only if the lines around it repeat with it, or at the beginning or the end of a page.
+"""
+
+import dataclasses
+import zlib
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import urls
+from ..duplicates.digest import ENOUGH
+from .main_text import SENTENCE_ENDS
+from .source import Page
+
+FEWEST_PAGES = 6
+"""Minimum number of distinct pages of a host that are evidence."""
+
+MOST = 0.5
+"""A window on more than this share of the distinct pages of a host is boilerplate."""
+
+SOME = 0.05
+"""A window on at least this share, and on FEWEST_PAGES, is boilerplate if it is part of a long list."""
+
+LONG_LIST = 10
+"""Minimum number of lines of a long list: a branch of a table of contents that is open on some pages only."""
+
+_WINDOW = 3  # lines
+_LIST_LINE = 80  # characters; longer lines, and sentences, are no part of a list
+_MAX_LINES = 20_000  # compared per page
+# Odd multipliers (xxHash's primes), so that the order of the lines matters.
+_FACTORS = np.array([0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
+
+Windows = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
+
+
+def without_boilerplate(pages: Sequence[tuple[str, Page]]) -> list[Page]:
+    """The pages, given with their canonical URLs, without the blocks that other pages of their hosts have as well.
+
+    Pages with equal digests count as one. If less than `digest.ENOUGH` characters of a page would remain, it is
+    returned unchanged: its content is what the other pages have as boilerplate, such as the table of contents. The
+    digest stays that of the whole text.
+    """
+    by_host = defaultdict[str, list[int]](list)
+    for number, (url, _) in enumerate(pages):
+        by_host[urls.host(url)].append(number)
+    found = [page for _, page in pages]
+    for numbers in by_host.values():
+        distinct = {found[number].digest: number for number in numbers}.values()
+        if len(distinct) < FEWEST_PAGES:
+            continue
+        windows = {number: _windows(found[number].text) for number in numbers}
+        values, counts = np.unique(np.concatenate([np.unique(windows[n]) for n in distinct]), return_counts=True)
+        some = values[counts >= max(FEWEST_PAGES, SOME * len(distinct))]
+        most = values[counts > MOST * len(distinct)]
+        for number in numbers if len(some) else ():
+            is_some, is_most = (np.isin(windows[number], common) for common in (some, most))
+            if is_some.any():
+                lines = found[number].text.split("\n")
+                found[number] = _without(found[number], lines, _removed(lines, _lines(is_some), _lines(is_most)))
+    return found
+
+
+def _windows(text: str) -> Windows:
+    """The hashes of all windows of lines, including those that extend beyond the beginning and the end."""
+    lines = text.split("\n")[:_MAX_LINES]
+    margin = _WINDOW - 1
+    hashes = np.zeros(len(lines) + 2 * margin, np.uint64)
+    hashes[margin:-margin] = [1 + zlib.crc32(line.encode()) for line in lines]
+    count = len(hashes) - margin
+    mixed = np.zeros(count, np.uint64)
+    for place, factor in enumerate(_FACTORS):
+        mixed = (mixed ^ (mixed >> np.uint64(29))) + hashes[place : place + count] * factor
+    return mixed
+
+
+def _lines(windows: Flags) -> Flags:
+    """Which lines are in any of the windows."""
+    count = len(windows) - _WINDOW + 1
+    return np.logical_or.reduce([windows[place : place + count] for place in range(_WINDOW)])
+
+
+def _removed(lines: Sequence[str], some: Flags, most: Flags) -> Flags:
+    """Which lines are boilerplate: those that most pages have, and long lists that some pages have."""
+    is_listed = [len(line) <= _LIST_LINE and not line.endswith(SENTENCE_ENDS) for line in lines[: len(some)]]
+    repeated = most | (some & np.array(is_listed))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], repeated, [False]])))
+    removed = most.copy()
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        if end - start >= LONG_LIST:
+            removed[start:end] = True
+    return removed
+
+
+def _without(page: Page, lines: Sequence[str], removed: Flags) -> Page:
+    """The page without these lines, unless too little remains."""
+    is_kept = [*(~removed).tolist(), *[True] * (len(lines) - len(removed))]
+    kept = [line for line, keep in zip(lines, is_kept, strict=True) if keep]
+    text = "\n".join(kept)
+    if len(kept) == len(lines) or len(text) < ENOUGH:
+        return page
+    gone = {line for line, keep in zip(lines, is_kept, strict=True) if not keep}.difference(kept)
+    return dataclasses.replace(
+        page,
+        text=text,
+        headings=[heading for heading in page.headings if heading not in gone],
+        nosnippet=_moved(page.nosnippet, lines, is_kept) if page.nosnippet else [],
+    )
+
+
+def _moved(bounds: Sequence[int], lines: Sequence[str], is_kept: Sequence[bool]) -> list[int]:
+    """The bounds of passages of a text, in the text that has only the kept lines."""
+    sizes = np.array([len(line) + 1 for line in lines])  # with the line end
+    starts = np.cumsum(sizes) - sizes
+    removed = np.cumsum(np.where(is_kept, 0, sizes))  # characters, up to and including each line
+    moved = []
+    for bound in bounds:
+        line = int(np.searchsorted(starts, bound, "right")) - 1
+        within = bound - starts[line] if is_kept[line] else sizes[line]
+        moved.append(int(starts[line] + within - removed[line]))
+    return moved
