@@ -26,6 +26,7 @@ from beamtrawl.transforms import urls
 from beamtrawl.transforms.documents.parse_visits import judged, link_rows, links_column
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from beamtrawl.transforms.parsing import charsets, html_links, html_metadata, html_tree, main_text, source
+from beamtrawl.transforms.parsing.boilerplate import without_boilerplate
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.parsing.language import choose_language
 from beamtrawl.transforms.settings import Scope
@@ -79,6 +80,9 @@ def stages(pages: list[Page]) -> None:
     timed("language", lambda main: choose_language((), main.text), mains)
     timed("digest", lambda main, body: source.content_digest("", main.text, body), mains, bodies)
     parsed = timed("all of parse_page", lambda url, body: parse_page(body, url, "text/html", [], ""), addresses, bodies)
+    started = time.process_time()
+    without_boilerplate(list(zip(addresses, parsed, strict=True)))
+    report("boilerplate of the hosts", time.process_time() - started, len(pages))
     timed("quality and signature", lambda url, page: judged(url, page, near=True), addresses, parsed)
     timed(
         "words that may be news",

@@ -4,7 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from beamtrawl.transforms.documents.parse_visits import fact_row, link_rows, links_column, page_row, parse_visit
+from beamtrawl.transforms.documents.parse_visits import (
+    fact_row,
+    link_rows,
+    links_column,
+    page_row,
+    parse_batch,
+    parse_visit,
+)
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.parsing.html_page import Link
 from beamtrawl.transforms.settings import Scope
@@ -56,6 +63,24 @@ def test_a_page_past_its_last_day_is_not_indexed(date, noindex):
     headers = [{"name": "X-Robots-Tag", "value": f"unavailable_after: {date}"}]
     page, _ = parse_visit(visit(headers=headers), "Beamtrawl")
     assert page.noindex == noindex
+
+
+def test_a_batch_of_visits_is_evidence_of_boilerplate():
+    menu = "<p>Home<p>Harbours<p>Boats"
+    visits = [
+        visit(url=f"http://a.test/{number}", body=f"{menu}<h1>Page {number}</h1><p>{'word ' * (20 + number)}".encode())
+        for number in range(8)
+    ]
+    visits.insert(3, visit(Outcome.GONE))
+    alone = [parse_visit(each, "Beamtrawl")[0] for each in visits]
+    found = list(parse_batch(visits, "Beamtrawl"))
+    assert [each for each, _, _ in found] == visits and found[3][1:] == (None, [])
+    pages = [page for _, page, _ in found if page]
+    assert [page.text.split("\n")[0] for page in pages] == [f"Page {number}" for number in range(8)]
+    assert [page.digest for page in pages] == [page.digest for page in alone if page]
+    assert [page and page.text for _, page, _ in parse_batch(visits[:4], "Beamtrawl")] == [
+        page and page.text for page in alone[:4]
+    ]
 
 
 def test_a_link_is_one_deeper_and_a_redirect_is_not():

@@ -93,8 +93,8 @@ def parse_visit(
 
 
 def parse_batch(
-    visits: list[dict[str, Any]], robot: str, kinds: tuple[str, ...] = ("html", "text")
-) -> Iterator[tuple[dict[str, Any], Page | None, list[Link]]]:
+    visits: list[Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
+) -> Iterator[tuple[Any, Page | None, list[Link]]]:
     """Each visit with `parse_visit` of it; pages of HTML are without blocks that most pages of the batch have."""
     parsed = [(visit, *parse_visit(visit, robot, kinds)) for visit in visits]
     html = {
