@@ -10,6 +10,7 @@ import apache_beam as beam
 from ..transforms.indexing.link_folders import MERGED, links_folder
 from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso
+from ..transforms.storage.pieces import attempts_prefix, find_leftovers
 from ..transforms.storage.table_files import TableFile, parse_report
 
 
@@ -31,15 +32,15 @@ class Attempt:
     def __init__(self, crawl: CrawlDir, step: Step) -> None:
         self._crawl = crawl
         self.step = step
-        self._prefix = f"{step.round:06d}-{step.kind}"
-        self._name = f"{self._prefix}-{uuid.uuid4().hex[:8]}"
+        self._prefix = attempts_prefix(step)
+        self.name = f"{self._prefix}-{uuid.uuid4().hex[:8]}"
         traces = crawl.names("attempts", f"{self._prefix}*")
         self.is_another = bool(traces)
-        self._earlier = {trace[: len(self._name)] for trace in traces}
-        self.report = crawl.path(f"attempts/{self._name}.json")
-        self.progress = crawl.path(f"attempts/{self._name}-progress")
-        self.stop_file = crawl.path(f"attempts/{self._name}.stop")
-        self.scratch = crawl.path(f"attempts/{self._name}-scratch")
+        self._earlier = {trace[: len(self.name)] for trace in traces}
+        self.report = crawl.path(f"attempts/{self.name}.json")
+        self.progress = crawl.path(f"attempts/{self.name}-progress")
+        self.stop_file = crawl.path(f"attempts/{self.name}.stop")
+        self.scratch = crawl.path(f"attempts/{self.name}-scratch")
         self._started = datetime.now(UTC)
 
     def stop_earlier(self) -> None:
@@ -49,16 +50,25 @@ class Attempt:
 
     def files(self) -> list[TableFile]:
         """What the pipeline has written; once it has run."""
-        return parse_report(self._crawl.read_text(f"attempts/{self._name}.json"))
+        return parse_report(self._crawl.read_text(f"attempts/{self.name}.json"))
+
+    def pieces(self) -> list[TableFile]:
+        """The files of the durable pieces that the pipeline has written."""
+        return find_leftovers(self._crawl, self.name).files
 
     def commit(
-        self, settings_digest: str, consumed: Sequence[str] = (), replaced: Sequence[str] = (), suffix: str = ""
+        self,
+        settings_digest: str,
+        consumed: Sequence[str] = (),
+        replaced: Sequence[str] = (),
+        suffix: str = "",
+        files: Sequence[TableFile] | None = None,
     ) -> Manifest:
-        """Make the written files count, in one atomic write.
+        """Make the written files count, in one atomic write; `files` if they are given, else those of the report.
 
         They stand for what was read: files of the frontier that are `consumed`, segments that are `replaced`.
         """
-        files = self.files()
+        files = self.files() if files is None else files
         counters: dict[str, int] = {}
         for file in files:
             for name, count in file.counts.items():

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 from ..transforms.aliases.learned_rules import known_rules
@@ -15,13 +16,16 @@ from ..transforms.http.request_headers import Identity
 from ..transforms.indexing.merge_policy import BY_TIERS
 from ..transforms.outcomes import REQUESTED, Outcome
 from ..transforms.parsing.registry import kinds_of
+from ..transforms.politeness.adopted import state_rows, write_promises
 from ..transforms.politeness.backoff import STATE_COLUMNS, patience, ready_at
 from ..transforms.politeness.downloaders import client_opener
+from ..transforms.politeness.host_stats import newest_row
 from ..transforms.politeness.scheduler import CHECK_INTERVAL, VisitContext
 from ..transforms.settings import Settings, render, without_secrets
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, next_step
+from ..transforms.storage.pieces import Leftovers, attempts_prefix, find_leftovers
 from ..transforms.storage.schemas import HOSTS, HostRow
 from ..transforms.storage.table_files import open_parquet, read_table
 from . import fetch, revisits, update
@@ -131,7 +135,10 @@ def run_crawl(
         if at_most == 0:
             return End("max_pages", done)
         now = datetime.now(UTC)
-        waiting, due_at = _when_due(crawl, settings, manifests, now)
+        leftovers = find_leftovers(crawl, attempts_prefix(step))
+        waiting, due_at = _when_due(crawl, settings, manifests, leftovers, now)
+        if leftovers.files:  # they are committed, whoever is due
+            due_at = now
         if settings.recrawl.after is not None and now >= revisits_at:
             revisits_at = now + _REVISITS_EVERY
             if _add_revisits(crawl, settings, engine, manifests, step.round, now):
@@ -144,7 +151,7 @@ def run_crawl(
             observer.waiting(due_at, waiting)
             stop.wait((due_at - now).total_seconds())
             continue
-        fetched = _fetch(crawl, settings, engine, observer, stop, manifests, step, at_most)
+        fetched = _fetch(crawl, settings, engine, observer, stop, manifests, step, leftovers, at_most)
         done += 1
         # A round that was over before anybody could be asked: the next would be no longer.
         visits = fetched.counters.get("visits_rows", 0)
@@ -160,11 +167,11 @@ def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None
 
 
 def _when_due(
-    crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], now: datetime
+    crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], leftovers: Leftovers, now: datetime
 ) -> tuple[int, datetime | None]:
     """(URLs in the frontier, when the first of them may be asked for); None for an empty frontier."""
     files = frontier_files(manifests)
-    held = _held_hosts(crawl, settings, manifests, now).until
+    held = _held_hosts(crawl, settings, manifests, leftovers, now).until
     first: datetime | None = None
     for file in files:
         with open_parquet(crawl.root, file.path) as parquet:
@@ -176,13 +183,16 @@ def _when_due(
     return sum(file.rows for file in files), first
 
 
-def _held_hosts(crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], now: datetime) -> Held:
+def _held_hosts(
+    crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], leftovers: Leftovers, now: datetime
+) -> Held:
     """The hosts that may not be asked yet."""
     rows: dict[str, HostRow] = {}
-    for file in files_of(manifests, "hosts"):
-        for row in read_table(crawl.root, [file.path], HOSTS, list(STATE_COLUMNS)).to_pylist():
-            if row["host"] not in rows or row["round"] > rows[row["host"]]["round"]:
-                rows[row["host"]] = row
+    columns = list(STATE_COLUMNS)
+    tables = (read_table(crawl.root, [file.path], HOSTS, columns) for file in files_of(manifests, "hosts"))
+    for row in chain((row for table in tables for row in table.to_pylist()), state_rows(crawl.root, leftovers)):
+        known = rows.get(row["host"])
+        rows[row["host"]] = newest_row([known, row] if known else [row]) or row
     politeness = settings.politeness
     times = {host: ready_at(row, politeness) for host, row in rows.items()}
     until = {host: time for host, time in times.items() if time and time > now}
@@ -200,6 +210,7 @@ def _fetch(
     stop: StopSignal,
     manifests: Sequence[Manifest],
     step: Step,
+    leftovers: Leftovers,
     at_most: int | None,
 ) -> Manifest:
     attempt = Attempt(crawl, step)
@@ -209,7 +220,7 @@ def _fetch(
     now = datetime.now(UTC)
     frontier = frontier_files(manifests)
     rows = sum(file.rows for file in frontier)
-    held = _held_hosts(crawl, settings, manifests, now)
+    held = _held_hosts(crawl, settings, manifests, leftovers, now)
     plan = fetch.FetchStep(
         root=crawl.root,
         context=VisitContext(
@@ -223,6 +234,8 @@ def _fetch(
             requests_before=now + CHECK_INTERVAL if attempt.is_another else None,
             deadline=None,
             opener=partial(client_opener, settings, identity.complete, kinds.media_types),
+            root=crawl.root,
+            attempt=attempt.name,
             progress=attempt.progress,
             stop_file=attempt.stop_file,
         ),
@@ -234,12 +247,13 @@ def _fetch(
         hosts_not_due=held.not_due,
         now=now,
         at_most=at_most if at_most is not None and at_most < rows else None,
-        report=attempt.report,
+        leftovers=leftovers,
     )
     observer.step_started(step, attempt.progress, rows)
     stop.watch(attempt.stop_file)
     engine.run(partial(fetch.build, step=plan), rows * _FETCH_SECONDS)
-    manifest = attempt.commit(settings_digest(settings))
+    promises = write_promises(crawl.root, step.round, find_leftovers(crawl, attempts_prefix(step)))
+    manifest = attempt.commit(settings_digest(settings), files=[*leftovers.files, *attempt.pieces(), *promises])
     observer.step_committed(manifest)
     return manifest
 

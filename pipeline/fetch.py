@@ -9,14 +9,15 @@ import apache_beam as beam
 
 from ..transforms import urls
 from ..transforms.frontier.selection import ReadDue
+from ..transforms.politeness.adopted import state_rows, visited_keys
 from ..transforms.politeness.backoff import STATE_COLUMNS
 from ..transforms.politeness.scheduler import VisitContext
 from ..transforms.politeness.visit_hosts import VisitHosts
 from ..transforms.robots.lookup import LAST_GOOD
 from ..transforms.robots.rules import Verdict
-from ..transforms.storage.schemas import HOSTS, ROBOTS, TRAP_SAMPLES, TRAPS
+from ..transforms.storage.pieces import Leftovers
+from ..transforms.storage.schemas import HOSTS, ROBOTS, TRAP_SAMPLES, TRAPS, HostRow
 from ..transforms.storage.table_files import read_table
-from ..transforms.storage.writers import ReportFiles, WriteRows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +34,7 @@ class FetchStep:
     hosts_not_due: Set[str]  # those of them that the round does not wait for
     now: datetime
     at_most: int | None  # visits, over all hosts
-    report: str  # where the list of written files goes
+    leftovers: Leftovers  # of earlier attempts
 
 
 def known_robots_rows(path: str, root: str, now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -60,6 +61,11 @@ def known_traps(path: str, root: str) -> Iterator[tuple[str, dict[str, Any]]]:
 _JUDGED = ["host", "template", "kind", "round", "state", "pages", "fresh", "recent_pages", "recent_fresh"]
 
 
+def _adopted_hosts(leftovers: Leftovers, root: str) -> Iterator[tuple[str, HostRow]]:
+    for row in state_rows(root, leftovers):
+        yield row["host"], row
+
+
 def _by_domain(host: str, row: Any) -> tuple[str, tuple[str, Any]]:
     return urls.domain(host), (host, row)
 
@@ -73,17 +79,25 @@ def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
     )
     robots = (
         pipeline
-        | "RobotsFiles" >> beam.Create(step.robots)
+        | "RobotsFiles" >> beam.Create([*step.robots, *step.leftovers.paths("robots")])
         | "ReadRobots" >> beam.FlatMap(known_robots_rows, step.root, step.now)
     )
-    hosts = pipeline | "HostsFiles" >> beam.Create(step.hosts) | "ReadHosts" >> beam.FlatMap(known_hosts, step.root)
+    earlier_hosts = (
+        pipeline | "HostsFiles" >> beam.Create(step.hosts) | "ReadHosts" >> beam.FlatMap(known_hosts, step.root)
+    )
+    adopted_hosts = (
+        pipeline
+        | "Leftovers" >> beam.Create([step.leftovers])
+        | "ReadStates" >> beam.FlatMap(_adopted_hosts, step.root)
+    )
+    hosts = (earlier_hosts, adopted_hosts) | "Hosts" >> beam.Flatten()
     traps = pipeline | "TrapsFiles" >> beam.Create(step.traps) | "ReadTraps" >> beam.FlatMap(known_traps, step.root)
-    sides = {"due": due, "robots": robots, "hosts": hosts, "traps": traps}
+    visited = (
+        pipeline
+        | "VisitsFiles" >> beam.Create(step.leftovers.paths("visits"))
+        | "ReadVisited" >> beam.FlatMap(visited_keys, step.root)
+    )
+    sides = {"due": due, "robots": robots, "hosts": hosts, "traps": traps, "visited": visited}
     by_domain = {name: side | f"{name.title()}ByDomain" >> beam.MapTuple(_by_domain) for name, side in sides.items()}
     held = pipeline | "Held" >> beam.Create([dict(step.held)])
-    visited = by_domain | "GroupByDomain" >> beam.CoGroupByKey() | "VisitHosts" >> VisitHosts(step.context, held)
-    round_ = step.context.round
-    visits = visited.visits | "WriteVisits" >> WriteRows(step.root, "visits", round_, count_by="outcome")
-    robots_files = visited.robots | "WriteRobots" >> WriteRows(step.root, "robots", round_)
-    host_turns = visited.host_turns | "WriteHostTurns" >> WriteRows(step.root, "host_turns", round_)
-    (visits, robots_files, host_turns) | "Files" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
+    by_domain | "GroupByDomain" >> beam.CoGroupByKey() | "VisitHosts" >> VisitHosts(step.context, held)

@@ -18,7 +18,7 @@ from ..transforms.duplicates.near import FindNearDuplicates
 from ..transforms.duplicates.near_rows import gone_rows
 from ..transforms.frontier.url_states import AdvanceUrls, read_frontier, read_held
 from ..transforms.indexing.write_tombstones import WriteTombstones
-from ..transforms.politeness.host_stats import add_turn, newest_row
+from ..transforms.politeness.host_stats import add_turn, answered_at, newest_row
 from ..transforms.settings import Settings
 from ..transforms.sitemaps.follow import FollowSitemaps
 from ..transforms.storage.schemas import DIGESTS, HOSTS, SEEDS, URLS, HostRow
@@ -233,8 +233,8 @@ def _rows_by_host(path: str, root: str) -> Iterator[tuple[str, dict]]:
 def _add_hosts(host: tuple[str, dict[str, Any]]) -> Iterator[HostRow]:
     """The row of a host that had a turn in this round; the others keep theirs."""
     row = newest_row(list(host[1]["earlier"])) or HostRow()
-    # Of several turns one had the host's URLs, and knows how we stand; the others ran errands in other bundles.
-    turns = sorted(host[1]["turns"], key=lambda turn: turn["visits"])
+    # A turn has a row in each durable piece; the state of the last answer counts.
+    turns = sorted(host[1]["turns"], key=answered_at)
     for turn in turns:
         row = add_turn(row, turn)
     if turns:

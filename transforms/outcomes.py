@@ -12,6 +12,10 @@ class Outcome(StrEnum):
     """A 304 to a conditional request."""
     REDIRECTED = "redirected"
     """A 3xx response with a usable target, which becomes a link of kind redirect."""
+    REDIRECT_LOOP = "redirect_loop"
+    """A 3xx response that leads back to the URL, or to the URL that redirected to it."""
+    BAD_REDIRECT = "bad_redirect"
+    """A 3xx response without a usable target."""
     GONE = "gone"
     """404 or 410."""
     CLIENT_ERROR = "client_error"
@@ -55,6 +59,8 @@ RETRIED = frozenset(
 REMOVES_PAGE = frozenset(
     {
         Outcome.REDIRECTED,
+        Outcome.REDIRECT_LOOP,
+        Outcome.BAD_REDIRECT,
         Outcome.GONE,
         Outcome.CLIENT_ERROR,
         Outcome.DENIED_ROBOTS,

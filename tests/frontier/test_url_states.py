@@ -72,6 +72,8 @@ AFTER = {
     Outcome.FETCHED: ("fetched", 0, None),
     Outcome.NOT_MODIFIED: ("fetched", 0, None),
     Outcome.REDIRECTED: ("redirected", 0, None),
+    Outcome.REDIRECT_LOOP: ("failed", 0, None),
+    Outcome.BAD_REDIRECT: ("failed", 0, None),
     Outcome.GONE: ("gone", 0, None),
     Outcome.CLIENT_ERROR: ("failed", 0, None),
     Outcome.SERVER_ERROR: ("due", 2, ("retry", 4)),

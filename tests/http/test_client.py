@@ -161,7 +161,7 @@ ANSWERS: dict[str, tuple[bytes, int | None, str, bytes, bool]] = {
         False,
     ),
     "a part, but nobody asked": (sized(HTML, status=b"206 Partial Content"), 206, "bad_response", PAGE, False),
-    "a status without a meaning": (sized(HTML, status=b"999 No"), 999, "bad_response", PAGE, False),
+    "a status without a meaning": (sized(HTML, status=b"999 No"), 999, "client_error", PAGE, False),
     "a header without a colon": (sized(b"nonsense", HTML), 200, "fetched", PAGE, False),
 }
 

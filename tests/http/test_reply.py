@@ -23,9 +23,10 @@ STATUSES = {
     "temporarily elsewhere": (307, TO, Outcome.REDIRECTED),
     "permanently elsewhere": (308, TO, Outcome.REDIRECTED),
     "several to choose from": (300, TO, Outcome.REDIRECTED),
-    "a redirect to nowhere": (301, [], Outcome.BAD_RESPONSE),
-    "a redirect to nothing": (301, [("Location", "")], Outcome.BAD_RESPONSE),
-    "use a proxy": (305, [], Outcome.BAD_RESPONSE),
+    "a redirect to nowhere": (301, [], Outcome.BAD_REDIRECT),
+    "a redirect to nothing": (301, [("Location", "")], Outcome.BAD_REDIRECT),
+    "a redirect to itself": (302, [("Location", "page#x")], Outcome.REDIRECT_LOOP),
+    "use a proxy": (305, [], Outcome.BAD_REDIRECT),
     "400": (400, [], Outcome.CLIENT_ERROR),
     "login": (401, [], Outcome.CLIENT_ERROR),
     "forbidden": (403, [], Outcome.CLIENT_ERROR),
@@ -43,8 +44,8 @@ STATUSES = {
     "continue": (100, [], Outcome.BAD_RESPONSE),
     "switching protocols": (101, [], Outcome.BAD_RESPONSE),
     "no class": (0, [], Outcome.BAD_RESPONSE),
-    "beyond all classes": (600, [], Outcome.BAD_RESPONSE),
-    "LinkedIn's": (999, [], Outcome.BAD_RESPONSE),
+    "beyond all classes": (600, [], Outcome.SERVER_ERROR),
+    "LinkedIn's": (999, [], Outcome.CLIENT_ERROR),
     "negative": (-1, [], Outcome.BAD_RESPONSE),
 }
 
@@ -71,8 +72,8 @@ def test_an_unknown_redirect_counts_as_its_class():
 
 
 @pytest.mark.parametrize("location", ["mailto:a@b.test", "http://", "javascript:void(0)"])
-def test_a_redirect_without_a_usable_target_is_a_bad_response(location):
-    assert outcome(AT, Reply(301, [("Location", location)]), conditional=False) is Outcome.BAD_RESPONSE
+def test_a_redirect_without_a_usable_target_is_a_bad_redirect(location):
+    assert outcome(AT, Reply(301, [("Location", location)]), conditional=False) is Outcome.BAD_REDIRECT
 
 
 # declared type, whether it is read

@@ -24,7 +24,7 @@ def key(number: int) -> bytes:
 
 _GONE = (
     *(Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.DENIED_ROBOTS, Outcome.BLOCKED_ADDRESS),
-    *(Outcome.UNWANTED_TYPE, Outcome.TOO_LONG),
+    *(Outcome.UNWANTED_TYPE, Outcome.TOO_LONG, Outcome.REDIRECT_LOOP, Outcome.BAD_REDIRECT),
 )
 _TROUBLE = (
     *(Outcome.NOT_MODIFIED, Outcome.SERVER_ERROR, Outcome.UNREACHABLE_ROBOTS, Outcome.DEFERRED, Outcome.TIMEOUT),

@@ -476,6 +476,21 @@ def test_a_robots_txt_on_another_host_is_asked_for_in_that_hosts_queue(own_pages
     assert [row["origin"] for table, row in events if table == "robots"].count("http://a.test") == 1
 
 
+def test_two_urls_that_redirect_to_each_other_are_a_loop() -> None:
+    there, back = "http://a.test/there", "http://a.test/back"
+    servers = Servers({there: Reply(302, [("Location", "/back")]), back: Reply(302, [("Location", "/there")])})
+    round_ = Round(servers)
+    queue = deque([due(there), due(back, referrer=there, redirects=1)])
+    round_.scheduler.add("a.test", [HostTurn("a.test", queue)])
+    assert outcomes(round_.run()) == {there: "redirected", back: "redirect_loop"}
+
+
+def test_a_robots_txt_that_redirects_to_itself_is_asked_for_once() -> None:
+    servers = Servers({"http://a.test/robots.txt": Reply(301, [("Location", "http://a.test/robots.txt")])})
+    assert set(outcomes(Round(servers, pages("a.test", 2)).run()).values()) == {"fetched"}
+    assert servers.urls.count("http://a.test/robots.txt") == 1
+
+
 def test_two_hosts_that_send_each_other_for_robots_txt_both_get_an_end() -> None:
     servers = Servers(
         {

@@ -84,6 +84,32 @@ RULES = {
     "vertical tab is no line end": (A + b"Disallow: /a\x0bDisallow: /b", "/b", (True, "")),
     "nor is next line": (A + "Disallow: /a\x85Disallow: /b".encode(), "/b", (True, "")),
     "two slashes are a path": (A + b"Disallow: //a", "//a/b", (False, "Disallow: //a")),
+    "UTF-16 with a byte order mark": (
+        b"\xff\xfe" + (A + b"Disallow: /a").decode().encode("utf-16-le"),
+        "/a",
+        (False, "Disallow: /a"),
+    ),
+    "UTF-16, the other way round": (
+        b"\xfe\xff" + (A + b"Disallow: /a").decode().encode("utf-16-be"),
+        "/a",
+        (False, "Disallow: /a"),
+    ),
+    "a line that is too long is cut": (A + b"Disallow: /a" + b"x" * 20_000, "/a" + "x" * 20_000, (False, None)),
+    "an absolute URL of the same origin": (
+        A + b"Disallow: http://Example.com/a",
+        "/a/b",
+        (False, "Disallow: /a"),
+    ),
+    "an absolute URL that is the origin": (A + b"Disallow: http://example.com", "/a", (False, "Disallow: /")),
+    "an absolute URL of another origin": (A + b"Disallow: http://example.com.test/a", "/a", (True, "")),
+    "an absolute URL of another scheme": (A + b"Disallow: https://example.com/a", "/a", (True, "")),
+    "escapes in lower case, of a slash": (A + b"Disallow: /a%2fb", "/a%2Fb", (False, None)),
+    "escapes in the URL in lower case, of a slash": (A + b"Disallow: /a%2Fb", "/a%2fb", (False, "Disallow: /a%2Fb")),
+    "a rule behind the first 500 KiB": (
+        A + b"Disallow: /x\n" * 45_000 + b"Disallow: /a",
+        "/a",
+        (False, "Disallow: /a"),
+    ),
     "an editor's page around it": (
         b"<html><body><pre>User-agent: *\nDisallow: /a</pre></body></html>",
         "/a",
@@ -96,7 +122,7 @@ RULES = {
 
 @pytest.mark.parametrize(("body", "path", "expected"), RULES.values(), ids=RULES.keys())
 def test_rules(body, path, expected):
-    allowed, rule = parse(body, "me/1.0").allows(f"http://example.com{path}")
+    allowed, rule = parse(body, "me/1.0", "http://example.com").allows(f"http://example.com{path}")
     assert allowed is expected[0]
     if expected[1] is not None:
         assert rule == expected[1]
@@ -106,6 +132,9 @@ def test_rules(body, path, expected):
 GROUPS = {
     "own group": (b"User-agent: me\nDisallow: /", "me/1.0", False),
     "without case": (b"User-Agent: ME\nDisallow: /", "mE", False),
+    "in a list": (b"User-agent: you, me, them\nDisallow: /", "me", False),
+    "in a list with everybody": (b"User-agent: you, *\nDisallow: /", "me", False),
+    "in a list of others": (b"User-agent: you, them\nDisallow: /", "me", True),
     "with a version in the file": (b"User-agent: me/2.0\nDisallow: /", "me", False),
     "own group before *": (b"User-agent: *\nDisallow: /\nUser-agent: me\nDisallow: /y", "me", True),
     "own group without rules": (b"User-agent: *\nDisallow: /\nUser-agent: me\n", "me", True),
@@ -143,6 +172,13 @@ def test_groups(body, robot, expected):
         ("86400", 86400),
         ("10 # ten", 10),
         ("10 seconds", 10),
+        ("2s", 2),
+        ("2,5", 2.5),
+        ("500 ms", 0.5),
+        ("1 min", 60),
+        ("2h", 7200),
+        ("1e2", 100),
+        ("5 pages", 5),
         ("", None),
         ("soon", None),
         ("-1", None),
@@ -179,9 +215,9 @@ def test_what_is_beyond_the_limit_is_not_read_and_no_rule_is_cut():
     assert [rule.text for rule in parse(exactly, "me").rules] == ["/first", "/private"]
 
 
-def test_an_endless_line_is_passed_over():
+def test_an_endless_line_is_cut():
     rules = parse(b"User-agent: *\nDisallow: /" + b"a" * 20_000 + b"\nDisallow: /b", "me")
-    assert [rule.text for rule in rules.rules] == ["/b"]
+    assert [len(rule.text) for rule in rules.rules] == [16 * 1024 - len("Disallow: "), 2]
 
 
 def test_a_line_has_16_kib_at_most():
@@ -243,7 +279,7 @@ def test_any_bytes_and_any_url_have_an_answer(body, path, robot):
         (Verdict.RULES, [200, 203, 204, 299]),
         (Verdict.DENY_ALL, [401, 403]),
         (Verdict.ALLOW_ALL, [301, 302, 307, 399, 400, 402, 404, 410, 451, 499]),
-        (Verdict.UNREACHABLE, [None, 0, 100, 199, 304, 429, 500, 503, 599, 600, 999]),
+        (Verdict.UNREACHABLE, [None, 0, 100, 199, 206, 304, 429, 500, 503, 599, 600, 999]),
     ],
 )
 def test_judge(verdict, statuses):

@@ -54,6 +54,7 @@ SETTINGS = st.builds(
         max_pages=st.integers(0, 10**12),
         max_pages_per_host=COUNTS,
         round_time=POSITIVE_SECONDS,
+        piece_time=POSITIVE_SECONDS,
         max_seconds_per_host=SECONDS,
         max_tries=COUNTS,
         max_host_tries=COUNTS,

@@ -147,7 +147,7 @@ ROBOTS = {
     ),
     "stars": Fault(keep(_robots(b"User-agent: *\n" + (b"Disallow: /" + b"*a" * 1000 + b"$\n") * 20)), FETCHED),
     "bytes of any kind": Fault(keep(_robots(bytes(range(256)) * 400)), FETCHED),
-    "UTF-16": Fault(keep(_robots("User-agent: *\nDisallow: /".encode("utf-16"))), FETCHED),
+    "UTF-16": Fault(keep(_robots("User-agent: *\nDisallow: /".encode("utf-16"))), DENIED),
     "a page": Fault(keep(sized(HTML, body=b"<!doctype html><title>Home</title><p>Disallow: nothing")), FETCHED),
     "a picture with rules": Fault(keep(_RULES.replace(b"text/plain", b"image/png")), DENIED),
     "a delay that is no number": Fault(keep(_robots(b"User-agent: *\nCrawl-delay: nan\nCrawl-delay: -1")), FETCHED),

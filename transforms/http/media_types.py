@@ -29,6 +29,7 @@ _KNOWN_MARKS = {
     b"\xff\xd8\xff": "image/jpeg",
     b"\x89PNG\r\n\x1a\n": "image/png",
 }
+_IMAGE_MARKS = {mark: name for mark, name in _KNOWN_MARKS.items() if name.startswith("image/")}
 _WEBP = re.compile(rb"RIFF.{4}WEBPVP", re.DOTALL)
 _BINARY_BYTE = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
@@ -55,9 +56,19 @@ def parse(content_type: str | None) -> tuple[str | None, str | None]:
 
 
 def media_type(content_type: str | None, body: bytes) -> str:
-    """The declared essence, or the sniffed one where none is declared."""
+    """The declared essence, or the sniffed one where none is declared, or where text is declared and is an image."""
     essence = parse(content_type)[0]
-    return sniff(body) if essence is None or essence in UNKNOWN else essence
+    if essence is None or essence in UNKNOWN:
+        return sniff(body)
+    return _image(body) or essence if essence in HTML | TEXT else essence
+
+
+def _image(body: bytes) -> str | None:
+    """The type of an image that cannot be taken for text; None for anything else."""
+    head = body[:_SNIFF_BYTES]
+    found = next((name for mark, name in _IMAGE_MARKS.items() if head.startswith(mark)), None)
+    found = found or ("image/webp" if _WEBP.match(head) else None)
+    return found if _BINARY_BYTE.search(head) else None
 
 
 def sniff(body: bytes) -> str:

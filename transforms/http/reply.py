@@ -55,15 +55,21 @@ def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:
         return Outcome.NOT_MODIFIED if conditional else Outcome.BAD_RESPONSE
     if status in (404, 410):
         return Outcome.GONE
-    if status == 429 or 500 <= status < 600:
-        return Outcome.SERVER_ERROR
-    if 400 <= status < 500:
-        return Outcome.CLIENT_ERROR
-    if redirect_target(url, reply):
-        return Outcome.REDIRECTED
+    if 300 <= status < 400:
+        return _redirect(url, redirect_target(url, reply))
     if 200 <= status < 300 and status != 206:  # a part was never asked for
         return Outcome.FETCHED
+    if (400 <= status < 500 and status != 429) or status == 999:  # 999 refuses robots, by the custom of some sites
+        return Outcome.CLIENT_ERROR
+    if status == 429 or status >= 500:  # beyond 599 a code is invalid, and counts as 5xx (RFC 9110, 15)
+        return Outcome.SERVER_ERROR
     return Outcome.BAD_RESPONSE
+
+
+def _redirect(url: str, target: str | None) -> Outcome:
+    if target is None:
+        return Outcome.BAD_REDIRECT
+    return Outcome.REDIRECT_LOOP if target == url else Outcome.REDIRECTED
 
 
 def redirect_target(url: str, reply: Reply) -> str | None:

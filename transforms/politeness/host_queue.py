@@ -63,7 +63,8 @@ class HostTurn:
     search: "RobotsSearch | None" = None  # while its robots.txt is sought
     delegated: "deque[DelegatedRobotsFetch]" = dataclasses.field(default_factory=deque)
     is_scheduled: bool = False  # or being asked: either way it will come to its turn
-    tally: Tally = dataclasses.field(default_factory=Tally)
+    tally: Tally = dataclasses.field(default_factory=Tally)  # since its last row
+    has_answered: bool = False  # in this round
 
     @property
     def is_away(self) -> bool:

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import cast
 
 from ..http.reply import Reply
@@ -13,6 +13,7 @@ from .backoff import HOST_FAILURES, HostState
 
 _BUCKETS = 18  # of answer times: below 1, 2, 4, … milliseconds; the last holds all beyond a minute
 _MOST_ADDRESSES = 8
+EMPTY_LATENCY = (0,) * _BUCKETS
 
 
 @dataclasses.dataclass
@@ -104,9 +105,17 @@ def add_turn(earlier: HostRow, turn: HostRow) -> HostRow:
     return cast(HostRow, row)
 
 
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
 def newest_row(rows: Sequence[HostRow]) -> HostRow | None:
     """The row that counts of a host's rows."""
-    return max(rows, key=lambda row: row["round"], default=None)
+    return max(rows, key=answered_at, default=None)
+
+
+def answered_at(row: HostRow) -> tuple[int, datetime]:
+    """The round and the time of a host's last answer: of several rows, the one with the latest counts."""
+    return row["round"], row["last_fetched_at"] or _NEVER
 
 
 def _percentiles(latency: Sequence[int]) -> dict[str, float | None]:

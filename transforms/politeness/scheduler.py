@@ -1,16 +1,17 @@
 """Run the turns of many hosts at once, one request at a time on each."""
 
+import contextlib
 import dataclasses
 import random
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from ..frontier.selection import Due
 from ..http.client import Client
 from ..http.dns import Names
-from ..http.reply import Reply, outcome, retry_after
+from ..http.reply import Reply, outcome, redirect_target, retry_after
 from ..http.request_headers import Identity
 from ..outcomes import Outcome
 from ..robots import lookup
@@ -22,7 +23,8 @@ from ..urls.canonical import host as host_of
 from ..urls.canonical import origin as origin_of
 from . import backoff, host_queue
 from .clock import SYSTEM_CLOCK, Calls, Clock, monotonic
-from .host_stats import turn_row
+from .host_stats import Tally, turn_row
+from .keeper import Keeper
 from .progress import Report, Watch
 from .request_pool import Answered, Ended, Request, RequestPool
 from .shared_queues import NOW, SharedQueue, SharedQueues
@@ -57,6 +59,8 @@ class VisitContext:
     opener: Callable[
         [Names], Callable[[host_queue.BrowserRules], Client]
     ]  # once a bundle: what opens a client for a host
+    root: str = ""  # of the crawl directory
+    attempt: str = ""  # the name under which durable pieces are written
     progress: str | None = None  # a file prefix for reports on the way, if anybody reads them
     stop_file: str | None = None  # when it appears, no further request starts
 
@@ -74,8 +78,10 @@ class HostScheduler:
         held: Mapping[str, datetime],
         clock: Clock = SYSTEM_CLOCK,
         calls: Calls[Ended] | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self._context = context
+        self._keeper = keeper
         self._clock = clock
         self._held = held
         self._politeness = context.politeness
@@ -123,12 +129,27 @@ class HostScheduler:
                 return
         self._publish()
         if wait:
-            took_place = (turn for turn in self._turns.values() if turn.tally.visits or turn.tally.requests)
-            yield from (Event("host_turns", self._turn_row(turn)) for turn in took_place)
+            yield from (Event("host_turns", row) for row in self.turn_rows())
+
+    def turn_rows(self) -> list[HostRow]:
+        """A row for each host that was visited or asked since the last call."""
+        took_place = [turn for turn in self._turns.values() if turn.tally.visits or turn.tally.requests]
+        rows = [self._turn_row(turn) for turn in took_place]
+        for turn in took_place:
+            turn.tally = Tally()
+        return rows
 
     def close(self) -> None:
         self._watch.close()
         self._requests.close()
+
+    def abandon(self) -> Iterator[Event]:
+        """End after a failure: nothing is started any more, and the answers of what is under way are given."""
+        self.close()
+        while self._requests:
+            with contextlib.suppress(Exception):  # the first one is raised by the caller
+                if answered := self._requests.take(0.0):
+                    yield from self._take(answered)
 
     def _only_waits(self, now: float) -> bool:
         """Whether all that is left of the round is to wait for hosts, longer than is worth while."""
@@ -179,7 +200,7 @@ class HostScheduler:
             head = turn.queue[0] if turn.queue else None
             origin = origin_of(head.url) if head else ""
             deadline = min(self._deadline, turn.ends_at)
-            if turn.tally.requests:
+            if turn.has_answered:
                 deadline -= turn.state.elapsed_s  # its answer would come too late
             robots = turn.robots.get(origin)
             action = host_queue.next_action(head, origin, robots, ready_at, now, deadline)
@@ -217,6 +238,8 @@ class HostScheduler:
         if isinstance(request, host_queue.Visit):
             due = turn.queue.popleft()
             end = outcome(due.url, reply, bool(due.etag or due.last_modified))
+            if end is Outcome.REDIRECTED and due.redirects and redirect_target(due.url, reply) == due.referrer:
+                end = Outcome.REDIRECT_LOOP
             self._rest(turn, end, reply, ended)
             yield self._visit(turn, due, end, reply, request.rule)
             self._schedule(turn, look=turn.ready_at - ended > _LONG_REST)
@@ -233,6 +256,7 @@ class HostScheduler:
         else:
             end = outcome(request.url, reply, conditional=False)
             yield from self._arrive(turn, request, reply, ended)
+        turn.has_answered = True
         turn.tally.request(end, reply, self._clock.utc())
         if self._politeness.scope != "host":
             self._queues.open(shared.name, ended + backoff.shared_rest(turn.state, self._politeness))
@@ -301,6 +325,9 @@ class HostScheduler:
             counted = dataclasses.replace(counted, crawl_delay=0.0)
         seconds, turn.held_by = backoff.rest(counted, end, wanted, self._politeness, self._random.random())
         turn.ready_at = ended + seconds
+        if self._keeper and seconds > self._politeness.delay:
+            row = self._turn_row(turn, Tally(last_answer=answered_at))
+            self._keeper.promise(cast(HostRow, {name: row[name] for name in backoff.STATE_COLUMNS}))  # type: ignore[literal-required]
 
     def _trim(self, turn: host_queue.HostTurn) -> None:
         """What the host's pace leaves no time for stays in the frontier, without a visit."""
@@ -334,10 +361,10 @@ class HostScheduler:
         )
         return Event("visits", row)
 
-    def _turn_row(self, turn: host_queue.HostTurn) -> HostRow:
+    def _turn_row(self, turn: host_queue.HostTurn, tally: Tally | None = None) -> HostRow:
         rests = turn.ready_at - self._clock.monotonic()
         not_before = self._clock.utc() + timedelta(seconds=rests) if turn.ready_at else None
-        return turn_row(turn.host, self._context.round, turn.tally, turn.state, not_before, turn.held_by)
+        return turn_row(turn.host, self._context.round, tally or turn.tally, turn.state, not_before, turn.held_by)
 
     def _pause(self, now: float) -> float:
         """Seconds until something may need doing even if no answer comes."""
@@ -348,6 +375,8 @@ class HostScheduler:
 
     def _check(self, now: float) -> None:
         """Every CHECK_INTERVAL: cut requests that take too long, publish the progress, see whether to stop."""
+        if self._keeper and self._keeper.is_due:
+            self._keeper.cut(self.turn_rows())
         if self._watch.is_stopped:
             self._deadline = min(self._deadline, now)
         if now < self._next_check:

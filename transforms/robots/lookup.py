@@ -48,7 +48,8 @@ def start_search(origin: str, depth: int) -> RobotsSearch:
 
 def next_hop(search: RobotsSearch, reply: Reply) -> RobotsSearch | None:
     """Where an answer sends the search, also to other hosts; None if it ends here."""
-    if search.hops == _HOPS or not (target := redirect_target(search.url, reply)):
+    target = redirect_target(search.url, reply)
+    if search.hops == _HOPS or target in (None, search.url):
         return None
     return dataclasses.replace(search, url=target, hops=search.hops + 1)
 
@@ -59,7 +60,7 @@ def robots_row(
     """The row of table robots for the answer that ends a search, and what it means for the turn."""
     status = None if reply.failure else reply.status
     verdict = judge(status)
-    rules = parse(reply.body, token) if verdict is Verdict.RULES else None
+    rules = parse(reply.body, token, search.origin) if verdict is Verdict.RULES else None
     row: RobotsRow = {
         "origin": search.origin,
         "host": host,
@@ -92,7 +93,7 @@ def known_robots(rows: Iterable[RobotsRow], token: str, now: datetime) -> KnownR
             newest[row["origin"]] = row
     known = KnownRobots({}, {})
     for origin, row in newest.items():
-        rules = parse(row["body"] or b"", token) if row["verdict"] == Verdict.RULES else None
+        rules = parse(row["body"] or b"", token, origin) if row["verdict"] == Verdict.RULES else None
         side = known.current if row["expires_at"] > now else known.expired
         side[origin] = Robots(Verdict(row["verdict"]), rules, fetched_at=row["fetched_at"])
     return known

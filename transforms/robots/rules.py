@@ -20,8 +20,8 @@ from protego import Protego
 
 from ..http.dates import http_date
 
-MAX_BYTES = 500 * 1024
-"""What is read of a body: the least that RFC 9309 section 2.5 asks for."""
+MAX_BYTES = 1 << 20
+"""What is read of a body: twice what RFC 9309 section 2.5 asks for at least, as real files are longer."""
 
 _MAX_LINE = 16 * 1024  # no URL that we fetch is as long, and half a pattern is a rule that nobody wrote
 _MAX_NAMED = 1000  # rules; above that, finding which one decided costs more than the answer is worth
@@ -40,6 +40,15 @@ _FIELDS = {
 _LINE = re.compile(rb"[^\r\n]{6,}")  # no shorter one can say anything
 _PLAIN = re.compile(rb"[!-$&-~]*")
 _PRODUCT_TOKEN = re.compile(rb"\*(?!\S)|[A-Za-z_-]*")
+_DELAY = re.compile(r"(\d+(?:[.,]\d*)?(?:e\d{1,3})?|[.,]\d+)\s*([a-z]*)", re.ASCII)
+_UNITS = {
+    **dict.fromkeys(["", "s", "sec", "secs", "second", "seconds"], 1.0),
+    **dict.fromkeys(["ms", "msec", "millisecond", "milliseconds"], 0.001),
+    **dict.fromkeys(["m", "min", "mins", "minute", "minutes"], 60.0),
+    **dict.fromkeys(["h", "hour", "hours"], 3600.0),
+}
+_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BYTE_ORDER_MARK = re.compile(rb"\xef?\xbb?\xbf?")  # cut short, too: editors have left every part of it
 _TAG = re.compile(rb"<[^<>]*>")
 _AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
@@ -66,9 +75,10 @@ def judge(status: int | None) -> Verdict:
     Redirects are followed before this is asked, so a 3xx here is one too many or leads nowhere. Such a file
     counts as unavailable, and everything is allowed (RFC 9309 sections 2.3.1.2 and 2.3.1.3). 401 and 403
     forbid everything, which is stricter than the RFC, and 429 counts with the server errors: both are what
-    a webmaster who answers so means. A 304 is no answer, because nobody asks for robots.txt conditionally.
+    a webmaster who answers so means. A 304 is no answer, because nobody asks for robots.txt conditionally, and a 206 is
+    not the whole file.
     """
-    if status in (None, 304, 429):
+    if status in (None, 206, 304, 429):
         return Verdict.UNREACHABLE
     if status in (401, 403):
         return Verdict.DENY_ALL
@@ -145,10 +155,11 @@ class Rules:
         return [(rule, _protego([rule._replace(allow=False)])) for rule in longest_first]
 
 
-def parse(body: bytes, robot: str) -> Rules:
+def parse(body: bytes, robot: str, origin: str = "") -> Rules:
     """The rules of a robots.txt for a robot, whose product token is its name up to `/`.
 
-    Any bytes have a meaning; what is beyond 500 KiB or not understood is passed over (RFC 9309 section 2.2).
+    Rules that are written as absolute URLs of `origin` count as paths; lists of agents between commas count for each.
+    Any bytes have a meaning; what is beyond 1 MiB or not understood is skipped (RFC 9309 section 2.2).
     """
     token = robot.partition("/")[0].strip().lower().encode("utf-8", "replace")
     rules: dict[bytes, dict[tuple[bool, bytes], None]] = {}  # of our token and of "*", in order, each once
@@ -156,14 +167,16 @@ def parse(body: bytes, robot: str) -> Rules:
     sitemaps: dict[str, None] = {}
     agents: set[bytes] = set()  # those of the group being read that concern us
     has_rules = False
+    own = origin.lower().encode()
     for field, value in _records(body):
         if field == "agent":
             if has_rules:
                 agents, has_rules = set(), False
-            agent = _PRODUCT_TOKEN.match(value)[0].lower()  # type: ignore[index]  # it matches anything
-            if agent and agent in (token, b"*"):
-                agents.add(agent)
-                rules.setdefault(agent, {})
+            for part in value.split(b","):
+                agent = _PRODUCT_TOKEN.match(part.strip())[0].lower()  # type: ignore[index]  # it matches anything
+                if agent and agent in (token, b"*"):
+                    agents.add(agent)
+                    rules.setdefault(agent, {})
         elif field == "sitemap":
             sitemaps[value.decode("utf-8", "replace")] = None
         elif field == "delay":
@@ -173,7 +186,7 @@ def parse(body: bytes, robot: str) -> Rules:
         else:
             has_rules = True
             for agent in agents:
-                rules[agent][field == "allow", value] = None
+                rules[agent][field == "allow", _path(value, own)] = None
     chosen = token if token in rules else b"*"
     return Rules(
         tuple((allow, value) for allow, value in rules.get(chosen, ()) if value),
@@ -187,13 +200,13 @@ def _records(body: bytes) -> Iterator[tuple[str, bytes]]:
     if len(body) > MAX_BYTES:
         body = body[:MAX_BYTES]
         body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
+    if body.startswith(_UTF_16):
+        body = body.decode("utf-16", "replace").encode("utf-8", "replace")
     body = _BYTE_ORDER_MARK.sub(b"", body, count=1)
     if body.lstrip().startswith(b"<"):  # an editor or a CMS has made a page of it
         body = _TAG.sub(b"\n", body)
     for match in _LINE.finditer(body):
-        line = match[0]
-        if len(line) > _MAX_LINE:
-            continue
+        line = match[0][:_MAX_LINE]
         content = line.partition(b"#")[0]
         name, _, value = content.partition(b":")
         field = _FIELDS.get(name.strip().lower())
@@ -204,20 +217,27 @@ def _records(body: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _seconds(value: bytes) -> Iterator[float]:
-    """The number that a Crawl-delay starts with, if it is one that can be waited for."""
-    try:
-        seconds = float(value.split()[0])
-    except (ValueError, IndexError):
-        return
-    if math.isfinite(seconds) and seconds >= 0:
-        yield seconds
+    """The seconds of a Crawl-delay, if it is a time that can be waited for: `2`, `2,5`, `2s`, `500 ms`, `1 min`."""
+    if match := _DELAY.match(value.decode("ascii", "replace").lower()):
+        seconds = float(match[1].replace(",", ".")) * _UNITS.get(match[2], 1.0)
+        if math.isfinite(seconds):
+            yield seconds
+
+
+def _path(value: bytes, origin: bytes) -> bytes:
+    """A rule without its origin, if that is the file's own."""
+    if not origin or value[: len(origin)].lower() != origin or value[len(origin) :][:1] not in (b"", b"/"):
+        return value
+    return value[len(origin) :] or b"/"
 
 
 def _rule(allow: bool, value: bytes) -> Rule:
+    text = value.decode("utf-8", "replace")
+    value = _ESCAPE.sub(lambda match: match[0].upper(), value)
     if _PLAIN.fullmatch(value):
-        return Rule(allow, plain := value.decode("ascii"), plain)
+        return Rule(allow, value.decode("ascii"), text)
     path, mark, query = quote(value, safe=_VISIBLE).partition("?")
-    return Rule(allow, path + mark + _ESCAPED_SLASH.sub("/", query), value.decode("utf-8", "replace"))
+    return Rule(allow, path + mark + _ESCAPED_SLASH.sub("/", query), text)
 
 
 def _target(url: str) -> str:
@@ -227,7 +247,8 @@ def _target(url: str) -> str:
     table in RFC 9309 section 2.2.2), and Protego keeps them apart in both.
     """
     scheme = _AUTHORITY.match(url)
-    rest = url[scheme.end() if scheme else 0 :].partition("#")[0].encode("utf-8", "replace").decode()
+    raw = url[scheme.end() if scheme else 0 :].partition("#")[0].encode("utf-8", "replace")
+    rest = _ESCAPE.sub(lambda match: match[0].upper(), raw).decode()
     path, mark, query = rest.partition("?")
     slash = "" if path.startswith("/") else "/"
     return f"http://host{slash}{path}{mark}{_ESCAPED_SLASH.sub('/', query)}"

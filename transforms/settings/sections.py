@@ -51,6 +51,7 @@ class Limits:
     max_pages_per_host: int = _setting(10_000, "Maximum number of visits to a host per round. The rest waits.")
     max_seconds_per_host: float = _setting(0.0, "Maximum time for a host per round, in seconds. 0: the whole round.")
     round_time: float = _setting(3600.0, "Maximum time for fetching per round, in seconds. The rest waits.")
+    piece_time: float = _setting(60.0, "Time after which fetched pages are durable, in seconds; 64 MB of them at once.")
     max_tries: int = _setting(3, "Number of failed attempts after which a URL is marked as failed.")
     max_host_tries: int = _setting(
         10, "Number of consecutive failures of a host after which its waiting URLs are marked as failed."

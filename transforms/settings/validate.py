@@ -33,6 +33,7 @@ _POSITIVE = {
     "fetch.lookups_per_second",
     "limits.max_pages_per_host",
     "limits.round_time",
+    "limits.piece_time",
     "limits.max_tries",
     "limits.max_host_tries",
     "politeness.dead_after",

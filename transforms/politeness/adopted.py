@@ -1,0 +1,84 @@
+"""What earlier attempts at a step have fetched and promised, read from their complete pieces."""
+
+import dataclasses
+from collections.abc import Iterator
+from datetime import datetime
+
+from ..settings import Politeness
+from ..storage.pieces import Leftovers, read_promises
+from ..storage.schemas import HOSTS, ROBOTS, VISITS, HostRow, RobotsRow
+from ..storage.table_files import TableFile, TableWriter, read_table
+from . import backoff
+from .host_stats import EMPTY_LATENCY, newest_row
+from .works import Work
+
+
+@dataclasses.dataclass
+class Adopted:
+    """Keys of visited URLs, rows of robots and states of hosts, each by host."""
+
+    visited: dict[str, set[bytes]] = dataclasses.field(default_factory=dict)
+    robots: dict[str, list[RobotsRow]] = dataclasses.field(default_factory=dict)
+    hosts: dict[str, HostRow] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def read(cls, root: str, leftovers: Leftovers) -> "Adopted":
+        """All that leftovers say."""
+        found = cls()
+        for file in leftovers.files:
+            if file.table == "visits":
+                for host, keys in visited_keys(file.path, root):
+                    found.visited.setdefault(host, set()).update(keys)
+            elif file.table == "robots":
+                for row in read_table(root, [file.path], ROBOTS).to_pylist():
+                    found.robots.setdefault(row["host"], []).append(row)
+        for row in state_rows(root, leftovers):
+            known = found.hosts.get(row["host"])
+            found.hosts[row["host"]] = newest_row([known, row] if known else [row]) or row
+        return found
+
+    def take_over(self, work: Work) -> Work:
+        """The work that is left of a host's, with what is known by now."""
+        visited, row = self.visited.get(work.host, ()), self.hosts.get(work.host)
+        return work._replace(
+            due=[due for due in work.due if due[0] not in visited],
+            robots=[*work.robots, *self.robots.get(work.host, ())],
+            row=newest_row([known for known in (work.row, row) if known]),
+        )
+
+    def held(self, politeness: Politeness) -> dict[str, datetime]:
+        """The hosts that may not be asked before some time."""
+        times = {host: backoff.ready_at(row, politeness) for host, row in self.hosts.items()}
+        return {host: time for host, time in times.items() if time}
+
+
+def visited_keys(path: str, root: str) -> Iterator[tuple[str, list[bytes]]]:
+    """(host, keys of its URLs) of a file of visits."""
+    keys: dict[str, list[bytes]] = {}
+    table = read_table(root, [path], VISITS, ["host", "url_key"])
+    for host, key in zip(table["host"].to_pylist(), table["url_key"].to_pylist(), strict=True):
+        keys.setdefault(host, []).append(key)
+    yield from keys.items()
+
+
+def write_promises(root: str, round_: int, leftovers: Leftovers) -> list[TableFile]:
+    """Write what was promised to hosts as a file of host_turns, so that it outlives the step; none without promises."""
+    latest: dict[str, HostRow] = {}
+    for row in (row for path in leftovers.promises for row in read_promises(root, path)):
+        known = latest.get(row["host"])
+        latest[row["host"]] = newest_row([known, row] if known else [row]) or row
+    writer = TableWriter(root, "host_turns", round_)
+    nothing = {"visits": 0, "requests": 0, "fetched": 0, "failures": 0, "bytes": 0, "elapsed_ms": 0.0}
+    writer.write_rows([{**nothing, "latency": list(EMPTY_LATENCY), "addresses": [], **row} for row in latest.values()])
+    file = writer.close()
+    return [file] if file else []
+
+
+def state_rows(root: str, leftovers: Leftovers) -> Iterator[HostRow]:
+    """The states of hosts in complete pieces, and those that were promised since."""
+    columns = list(backoff.STATE_COLUMNS)
+    for file in leftovers.files:
+        if file.table == "host_turns":
+            yield from read_table(root, [file.path], HOSTS, columns).to_pylist()
+    for path in leftovers.promises:
+        yield from read_promises(root, path)

@@ -1,0 +1,91 @@
+"""What each host has to do in a round, and what is known of it."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from ..frontier.selection import Due, choose
+from ..frontier.trap_budgets import Budgets
+from ..robots.lookup import known_robots
+from ..settings import Traps
+from ..storage.schemas import HostRow, RobotsRow
+from ..traps.judge import compile_allow_list
+from ..traps.novelty import unpack
+from . import backoff, host_queue
+from .clock import monotonic
+from .host_stats import newest_row
+from .scheduler import VisitContext
+
+
+class Work(NamedTuple):
+    """What a host has to do in a round, and what is known of it."""
+
+    host: str
+    due: list[tuple]  # rows of Due; none for a host that is here for its queue's sake only
+    robots: list[RobotsRow]
+    row: HostRow | None
+    addresses: list[str]  # if they were looked up already
+
+
+def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext, now: datetime) -> Work | None:
+    """The work of a host in a round; None if it has none.
+
+    A host that is not due stays with all its URLs in the frontier, and is not given to the fetcher (SPEC B4, B5, C7).
+    """
+    politeness, row = context.politeness, newest_row(list(sides["hosts"]))
+    wait_s = max(0.0, ((backoff.ready_at(row, politeness) or now) - now).total_seconds())
+    due: list[Due] = []
+    if wait_s <= min(backoff.patience(row["held_by"] if row else None, politeness), context.limits.round_time):
+        left = context.limits.round_time - wait_s
+        visited = {key for keys in sides["visited"] for key in keys}
+        count = backoff.budget(context.limits, backoff.host_state(row), politeness, left)
+        count = min(count + len(visited), context.limits.max_pages_per_host)
+        admit = _budgets(sides["traps"], context.traps).admit if context.traps.detect else None
+        chosen = choose((Due._make(row) for rows in sides["due"] for row in rows), count, admit)
+        due = [each for each in chosen if each.url_key not in visited]
+    if not due and (row is None or politeness.scope == "host"):
+        return None
+    return Work(host, [tuple(each) for each in due], list(sides["robots"]), row, [])
+
+
+def _budgets(known: Iterable[dict[str, Any]], traps: Traps) -> Budgets:
+    """The budgets of a host's templates; `known` are rows of traps and of trap_samples."""
+    rows = list(known)
+    forms = (form for row in rows if "forms" in row for form in unpack(row["forms"]))
+    return Budgets((row for row in rows if "template" in row), forms, compile_allow_list(traps.allow))
+
+
+def turn_of(work: Work, context: VisitContext, now: datetime) -> host_queue.HostTurn:
+    """A host's turn, from what earlier rounds know of it."""
+    known = known_robots(work.robots, context.identity.token, now)
+    turn = host_queue.HostTurn(work.host, deque(map(Due._make, work.due)), known.current, known.expired)
+    turn.state = backoff.host_state(work.row)
+    if work.row:
+        turn.held_by = work.row["held_by"]
+    if ready_at := backoff.ready_at(work.row, context.politeness):
+        turn.ready_at = monotonic(ready_at)
+    return turn
+
+
+def shared_ready_at(works: Iterable[Work], context: VisitContext) -> float:
+    """When a queue that hosts share may be asked next, by what they answered in earlier rounds (monotonic clock)."""
+    politeness = context.politeness
+    return max(
+        (
+            monotonic(work.row["last_fetched_at"]) + backoff.shared_rest(backoff.host_state(work.row), politeness)
+            for work in works
+            if work.row and work.row["last_fetched_at"]
+        ),
+        default=0.0,
+    )
+
+
+def works_of(sides: dict[str, Iterable[Any]], context: VisitContext, now: datetime) -> list[Work]:
+    """The works of all hosts of a domain."""
+    by_host: dict[str, dict[str, list[Any]]] = {}
+    for side, rows in sides.items():
+        for host, row in rows:
+            by_host.setdefault(host, {name: [] for name in sides})[side].append(row)
+    works = (work_of(host, known, context, now) for host, known in sorted(by_host.items()))
+    return [work for work in works if work]

@@ -1,0 +1,131 @@
+"""Durable pieces of a step: files that are complete while the step still runs, and promises made to hosts.
+
+A piece is a record, `attempts/ATTEMPT-piece-ID.json`, that names closed table files. Promises are the latest states of
+hosts that rest for longer than the configured delay, a JSON row in each line of `attempts/ATTEMPT-promises-ID.jsonl`,
+written as soon as they are made. Both survive a kill, and the next attempt at the step adopts them.
+"""
+
+import json
+import queue
+import threading
+import uuid
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import BinaryIO, NamedTuple
+
+import pyarrow as pa
+
+from . import filesystem
+from .crawl_dir import CrawlDir, Step
+from .schemas import HostRow
+from .table_files import TableFile, open_parquet, parse_report, render_report
+
+_TIMES = ("last_fetched_at", "not_before")
+
+
+class Leftovers(NamedTuple):
+    """What attempts at a step have left."""
+
+    files: list[TableFile]  # of their complete pieces
+    promises: list[str]  # paths of promise files, below the crawl directory
+    records: list[str]  # paths of the records of the pieces
+
+    def paths(self, table: str) -> list[str]:
+        """The paths of the files of a table."""
+        return [file.path for file in self.files if file.table == table]
+
+
+def attempts_prefix(step: Step) -> str:
+    """How the names of all attempts at a step start."""
+    return f"{step.round:06d}-{step.kind}"
+
+
+NOTHING_LEFT = Leftovers([], [], [])
+
+
+def find_leftovers(crawl: CrawlDir, prefix: str) -> Leftovers:
+    """The complete pieces and the promises of attempts whose names start so; a piece with a damaged file is none."""
+    files: list[TableFile] = []
+    records: list[str] = []
+    for name in crawl.names("attempts", f"{prefix}*-piece-*.json"):
+        piece = parse_report(crawl.read_text(f"attempts/{name}"))
+        if all(_is_whole(crawl.root, file) for file in piece):
+            files += piece
+            records.append(f"attempts/{name}")
+    names = crawl.names("attempts", f"{prefix}*-promises-*.jsonl")
+    return Leftovers(files, [f"attempts/{name}" for name in names], records)
+
+
+def _is_whole(root: str, file: TableFile) -> bool:
+    try:
+        with open_parquet(root, file.path) as parquet:
+            return bool(parquet.metadata.num_rows == file.rows)
+    except (OSError, pa.ArrowException):
+        return False
+
+
+def write_piece(crawl: CrawlDir, attempt: str, files: Iterable[TableFile]) -> None:
+    """Make a piece of closed files, in one atomic write."""
+    crawl.write_text(f"attempts/{attempt}-piece-{uuid.uuid4().hex[:8]}.json", render_report(files))
+
+
+class PromiseLog:
+    """Writes promises: at once to a file on a local disk, elsewhere to new files, as fast as the store takes them."""
+
+    def __init__(self, crawl: CrawlDir, attempt: str) -> None:
+        self._crawl = crawl
+        self._prefix = f"attempts/{attempt}-promises-"
+        self._paths: list[str] = []
+        self._file: BinaryIO | None = None
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        if filesystem.is_local(crawl.root):
+            self._file = filesystem.create(self._new_path())
+        else:
+            self._lines.put(b"")  # a trace that somebody has begun to send requests
+            self._thread = threading.Thread(target=self._upload, name="promises", daemon=True)
+            self._thread.start()
+
+    def write(self, row: HostRow) -> None:
+        """Write the state of a host."""
+        line = json.dumps(row, default=datetime.isoformat).encode() + b"\n"
+        if self._file:
+            self._file.write(line)
+            self._file.flush()
+        else:
+            self._lines.put(line)
+
+    def remove(self) -> None:
+        """Remove all that was written: a complete piece says the same."""
+        if self._file:
+            self._file.close()
+        else:
+            self._lines.put(None)
+            self._thread.join()
+        filesystem.delete(self._paths)
+
+    def _upload(self) -> None:
+        is_open = True
+        while is_open:
+            lines = [self._lines.get()]
+            while not self._lines.empty():
+                lines.append(self._lines.get())
+            is_open = None not in lines
+            text = b"".join(line for line in lines if line)
+            if text or not self._paths:
+                filesystem.write_bytes(self._new_path(), text)
+
+    def _new_path(self) -> str:
+        self._paths.append(self._crawl.path(f"{self._prefix}{uuid.uuid4().hex[:8]}.jsonl"))
+        return self._paths[-1]
+
+
+def read_promises(root: str, path: str) -> Iterator[HostRow]:
+    """The rows of a promise file; a line that was cut by a kill is skipped."""
+    for line in filesystem.read_bytes(filesystem.join(root, path)).splitlines():
+        try:
+            row: HostRow = json.loads(line)
+        except ValueError:
+            continue
+        for name in _TIMES:
+            row[name] = row[name] and datetime.fromisoformat(row[name])  # type: ignore[literal-required]
+        yield row
