@@ -99,7 +99,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
     assert {name: len(keys) for name, keys in tables.items()} == {
         "robot": 3,
         "scope": 8,  # depth is shown in a comment alone
-        "limits": 6,
+        "limits": 7,
         "politeness": 8,  # shared_delay as well
         "fetch": 17,
         "documents": 5,
