@@ -3,8 +3,30 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+
+_lock = threading.Lock()
+_users, _undo = 0, ExitStack()
+
+
+@contextmanager
+def plain_beam() -> Iterator[None]:
+    """`quiet` and `not_in_notebook` while any thread of the program is in here."""
+    global _users  # noqa: PLW0603 - what they change is global, too
+    with _lock:
+        if not _users:
+            _undo.enter_context(quiet())
+            _undo.enter_context(not_in_notebook())
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if not _users:
+                _undo.close()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
-from beamtrawl._beam import not_in_notebook, quiet
+from beamtrawl._beam import plain_beam, quiet
 
 with quiet():
     import apache_beam  # noqa: F401
@@ -133,7 +133,7 @@ def crawl(
     if refused := session.refused_address(chosen, found, _WORDS):
         warnings.warn(refused, BeamtrawlWarning, stacklevel=2)
     recorder, stop = Recorder(progress), StopSignal()
-    with quiet(), not_in_notebook():
+    with plain_beam():
         where = engine(runner, workers, list(beam_options))
         end = _run(partial(session.run, directory, chosen, found, where, recorder, stop, rounds), recorder, stop)
     for line in recorder.warnings:

@@ -41,8 +41,9 @@ class Table(Rows):
     def of(cls, crawl: CrawlDir, manifests: Sequence[Manifest], name: str) -> Table:
         return cls(name, crawl, manifests, tuple(TABLES[name].names))
 
-    def select(self, columns: Sequence[str]) -> Table:
+    def select(self, columns: str | Sequence[str]) -> Table:
         """The same rows with these columns only, in this order. KeyError if there is no such column."""
+        columns = [columns] if isinstance(columns, str) else columns
         for column in columns:
             if column not in self._columns:
                 raise KeyError(f"table {self.name} has no column {column!r}; it has {', '.join(self._columns)}")
@@ -50,6 +51,11 @@ class Table(Rows):
 
     def filter(self, condition: pc.Expression) -> Table:
         """The rows for which an Arrow expression is true, such as `pyarrow.compute.field("status") == 404`."""
+        if isinstance(condition, str):
+            raise TypeError(
+                f"filter takes an Arrow expression, such as pyarrow.compute.field('depth') == 1, and not {condition!r};"
+                " for a condition in SQL, use crawl.sql"
+            )
         return dataclasses.replace(self, _filters=(*self._filters, condition))
 
     @property

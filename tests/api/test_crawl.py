@@ -160,16 +160,18 @@ def test_progress_is_reported_in_the_thread_of_the_caller(tmp_path: Path) -> Non
     with Web({"a.test": {"/": html("Home")}}) as web:
         seed, loopback = web.url("a.test"), "127.0.0.0/8"
         beamtrawl.crawl(tmp_path / "new", seed, allow_address=loopback, delay=0, workers=1, progress=said.append)
-    assert [(p.step, p.round, p.is_committed, p.done, p.total) for p in said] == [
-        ("seeds", 0, True, 0, 0),
-        ("fetch", 1, False, 0, 1),
-        ("fetch", 1, True, 1, 1),
-        ("update", 1, False, 0, 1),
-        ("update", 1, True, 0, 0),
+    assert list(dict.fromkeys((p.step, p.round, p.is_committed) for p in said)) == [
+        ("seeds", 0, True),
+        ("fetch", 1, False),  # on a busy machine, more than once
+        ("fetch", 1, True),
+        ("update", 1, False),
+        ("update", 1, True),
     ]
     assert [str(p) for p in said[:2]] == ["1 seeds added", "round 1 fetch of 1 URLs"]
-    assert said[2].outcomes == {"fetched": 1}
-    assert str(said[2]).startswith("round 1 fetch: 1 visits in ")
+    assert (said[1].done, said[1].total) == (0, 1)
+    (fetched,) = (p for p in said if p.step == "fetch" and p.is_committed)
+    assert (fetched.done, fetched.total, fetched.outcomes) == (1, 1, {"fetched": 1})
+    assert str(fetched).startswith("round 1 fetch: 1 visits in ")
 
 
 class Enough(Exception):

@@ -1,13 +1,17 @@
 """`import beamtrawl`: light, with every public name, typed."""
 
 import ast
+import logging
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from apache_beam import pipeline
+from apache_beam.utils import interactive_utils
 
 import beamtrawl
+from beamtrawl._beam import plain_beam
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("apache_beam", "duckdb", "lxml", "numpy", "pandas", "polars", "pyarrow")
@@ -53,6 +57,18 @@ def test_the_import_and_a_crawl_log_nothing_and_leave_logging_alone(finished: be
     words = [sys.executable, "-c", program, finished.directory]
     ran = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert (ran.stderr, ran.stdout, ran.returncode) == ("", "", 0)
+
+
+def test_beam_is_as_it_was_after_the_last_of_two_crawls_at_once() -> None:
+    before = pipeline.is_in_ipython, interactive_utils.is_in_ipython, logging.getLogger("apache_beam").level
+    first, second = plain_beam(), plain_beam()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert pipeline.is_in_ipython not in before
+    assert logging.getLogger("apache_beam").level == logging.ERROR
+    second.__exit__(None, None, None)
+    assert (pipeline.is_in_ipython, interactive_utils.is_in_ipython, logging.getLogger("apache_beam").level) == before
 
 
 @pytest.mark.parametrize("name", beamtrawl.__all__)

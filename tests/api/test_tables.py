@@ -64,6 +64,14 @@ def test_columns_and_rows_are_chosen_before_they_are_read(crawl: beamtrawl.Crawl
         assert chosen.scanner(columns=["host"]).to_table().column_names == ["host"]
 
 
+def test_a_single_column_and_a_condition_that_is_none(crawl: beamtrawl.Crawl) -> None:
+    assert crawl.seeds.select("url").columns == ["url"]
+    with pytest.raises(
+        TypeError, match=r"filter takes an Arrow expression, such as .* and not 'depth = 1'; .* crawl\.sql"
+    ):
+        crawl.urls.filter("depth = 1")  # type: ignore[arg-type]
+
+
 def test_a_column_that_is_not_there(crawl: beamtrawl.Crawl) -> None:
     with pytest.raises(KeyError, match="table seeds has no column 'colour'; it has url_key, url, "):
         crawl.seeds.select(["url", "colour"])
