@@ -57,6 +57,9 @@ FIRST = {
     "hosts of one domain": (WWW, ENOUGH, 0, "used"),
     "hosts with a page that may have changed": (WWW, ENOUGH, 1, "proposed"),
     "hosts with one among many": (WWW, 20, 1, "used"),
+    "hosts with one among fewer": (WWW, 19, 1, "proposed"),
+    "hosts with two among many": (WWW, 40, 2, "used"),
+    "hosts with two among fewer": (WWW, 39, 2, "proposed"),
     "hosts with too many": (WWW, 20, 3, "dropped"),
     "hosts of two domains": (MIRROR, ENOUGH_ACROSS_DOMAINS - 1, 0, "proposed"),
     "hosts of two domains, enough": (MIRROR, ENOUGH_ACROSS_DOMAINS, 0, "used"),
@@ -89,6 +92,12 @@ def test_evidence_adds_up_and_is_kept():
     assert second["evidence"][0] == {"url": "/a0", "other_url": "/b0", "digest": (0).to_bytes(16)}
     third = judge(CASE, second, pairs(0, 1), ROUND + 2)
     assert (third["state"], third["since"], third["against"]) == ("dropped", ROUND + 2, [pairs(0, 1)[0]._asdict()])
+
+
+def test_the_first_20_pairs_for_a_rule_and_3_against_it_are_kept():
+    row = judge(CASE, None, pairs(30, 5), ROUND)
+    assert (len(row["evidence"]), len(row["against"])) == (20, 3)
+    assert (row["support"], row["contradictions"]) == (30, 5)
 
 
 def test_a_rule_that_was_dropped_stays_dropped():

@@ -121,6 +121,15 @@ def test_compact_changes_no_answer_now_or_as_of_any_round(crawl):
     assert answers(crawl, 3) == before[3]
 
 
+def test_compact_writes_a_segment_anew_for_a_single_page_that_is_gone(tmp_path):
+    directory = CrawlDir(str(tmp_path))
+    directory.write_text("crawl.toml", render(Settings()))
+    commit(directory, 1, [{"url": f"http://a.test/{n}", "text": "word"} for n in range(6)])
+    commit(directory, 2, gone=["http://a.test/0"])
+    assert " 1 segments of the index merged into 1, in " in beamtrawl("compact", tmp_path).out
+    assert beamtrawl("check", "index", tmp_path).out == "1 segments, 5 documents: no fault\n"
+
+
 def test_history_is_kept_until_it_is_dropped(crawl):
     before = answers(crawl)
     assert beamtrawl("compact", crawl.root, "--drop-history").out.endswith("5 folders of earlier rounds removed\n")

@@ -74,6 +74,11 @@ def test_what_a_page_names(in_page: str | None, in_header: str | None, expected:
 WORDS = " ".join(f"word{n}" for n in range(100))
 
 
+def more(count):
+    """Words that the others do not have; a shingle of eight words each, beside the 93 of WORDS."""
+    return " ".join(f"more{n}" for n in range(count))
+
+
 def page(name, canonical=None, text="", ignored=None, duplicate_of=None):
     row = {"url_key": url_key(f"http://a.test/{name}"), "canonical_ignored": ignored, "duplicate_of": duplicate_of}
     row |= {"canonical_url": canonical and f"http://a.test/{canonical}", "digest": (text or name).encode()}
@@ -86,6 +91,13 @@ JUDGED = {
     "nothing known": ([page("a", "z")], "", {}, {}),
     "one content": ([page("a", "b", WORDS), page("b", None, WORDS)], "", {}, {}),
     "nearly one content": ([page("a", "b", WORDS), page("b", None, WORDS + " more")], "", {}, {"a": "b"}),
+    "four fifths of one content": ([page("a", "b", WORDS), page("b", None, f"{WORDS} {more(23)}")], "", {}, {"a": "b"}),
+    "less than four fifths": (
+        [page("a", "b", WORDS), page("b", None, f"{WORDS} {more(24)}")],
+        "",
+        {"a": "different"},
+        {},
+    ),
     "another content": ([page("a", "b"), page("b")], "", {"a": "different"}, {}),
     "an error": ([page("a", "z")], "z", {"a": "dead"}, {}),
     "in a circle": ([page("a", "b", WORDS), page("b", "a", WORDS + " b")], "", {"a": "chain", "b": "chain"}, {}),
@@ -95,6 +107,12 @@ JUDGED = {
         [page("b"), *(page(f"a{n}", "b", f"{WORDS} {n}") for n in range(CROWD))],
         "",
         {f"a{n}": "crowd" for n in range(CROWD)},
+        {},
+    ),
+    "fewer than a crowd": (
+        [page("b"), *(page(f"a{n}", "b", f"{WORDS} {n}") for n in range(CROWD - 1))],
+        "",
+        {f"a{n}": "different" for n in range(CROWD - 1)},
         {},
     ),
     "a page that is a duplicate": (
