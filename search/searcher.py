@@ -66,6 +66,8 @@ class Index:
         first = min(manifest.round for manifest in steps)
         if as_of is not None and as_of < first:
             raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
+        if as_of is not None and as_of > (last := max(manifest.round for manifest in manifests)):
+            raise CrawlDirError(f"{crawl.root} has no round {as_of} yet; the last one is round {last}")
         live = live_index(manifests, as_of)
         tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
         with ThreadPoolExecutor(16) as pool:  # the latency of a store is that of one request
@@ -154,13 +156,13 @@ class Index:
         corpus = self._corpus
         found = matching(corpus, {unit: has.postings for unit, has in scored.items()}, parsed.condition)
         found &= corpus.found_at(self._now())
-        scoring = [scored[unit] for unit in parsed.scoring]
+        scoring = [(scored[unit], parsed.weight(unit)) for unit in parsed.scoring]
         scores = (
             corpus.boosts if not scoring else np.zeros(len(found))
         )  # without words, the boost factors are the score
-        for unit in scoring:
-            scores[unit.postings.docs] += unit.scores
-        docs = bm25f.best(scores, found, most, [unit.top for unit in scoring])
+        for unit, weight in scoring:
+            scores[unit.postings.docs] += unit.scores if weight == 1 else weight * unit.scores
+        docs = bm25f.best(scores, found, most, [unit.top for unit, _ in scoring])
         urls = [segment.facts["url"][doc].as_py() for segment, doc in map(corpus.place, docs.tolist())]
         candidates = sorted(map(_Candidate, (-scores[docs]).tolist(), urls, docs.tolist()))
         return int(np.count_nonzero(found)), candidates[:most]
@@ -173,7 +175,7 @@ class Index:
             if place < len(postings.docs) and postings.docs[place] == doc:
                 counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
                 text = unit if isinstance(unit, str) else " ".join(unit)
-                score = float(scores[place] / self._corpus.boosts[doc])
+                score = parsed.weight(unit) * float(scores[place] / self._corpus.boosts[doc])
                 parts.append(Part(text, len(postings.docs), counts, score))
         return Explanation(parts, *(float(factor[doc]) for factor in self._corpus.boost_factors))
 

@@ -15,9 +15,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", nargs="+")
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="hits to show (10)")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--as-of", type=int, metavar="ROUND", help="the index as it was after this round")
+    parser.add_argument("--as-of", type=_round, metavar="ROUND", help="the index as it was after this round")
     parser.add_argument("--per-host", type=int, metavar="N", help="after N hits of a host, those of others come first")
     parser.add_argument("--explain", action="store_true", help="say how each score comes about")
+
+
+def _round(text: str) -> int:
+    if text.isascii() and text.isdecimal() and len(text) <= 9 and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not the number of a round, such as 3")
 
 
 def run(arguments: argparse.Namespace) -> None:

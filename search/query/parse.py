@@ -12,7 +12,8 @@ ignored or taken as words, so that every query has an answer.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -76,14 +77,19 @@ Condition = Word | Phrase | Filter | All | Any | Not
 class Query(NamedTuple):
     """A parsed query; all terms are those of `analysis.tokens`."""
 
-    words: tuple[str, ...]  # scored
+    words: tuple[str, ...]  # scored, each once
     phrases: tuple[tuple[str, ...], ...]  # of two words or more, scored
     condition: Condition  # of the documents that match
+    times: Mapping[str, int]  # how often each word occurs in the query
 
     @property
     def scoring(self) -> tuple[Unit, ...]:
         """The words and phrases."""
         return (*self.words, *self.phrases)
+
+    def weight(self, unit: Unit) -> int:
+        """The factor of a word's or phrase's score: a word counts as often as it occurs, a phrase once."""
+        return self.times[unit] if isinstance(unit, str) else 1
 
 
 def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: ()) -> Query:
@@ -101,9 +107,10 @@ def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: ()
     text = text.lower() if text.strip() in _OPERATORS else text
     parser = _Parser(_lexemes(text), morphemes)
     condition = parser.query()
-    words = tuple(dict.fromkeys(parser.words))[:MAX_TERMS]
-    content = tuple(word for word in words if word not in STOP_WORDS)
-    return Query(content or words, tuple(dict.fromkeys(parser.phrases)), condition)
+    times = Counter(parser.words)
+    words = tuple(times)[:MAX_TERMS]
+    words = tuple(word for word in words if word not in STOP_WORDS) or words
+    return Query(words, tuple(dict.fromkeys(parser.phrases)), condition, {word: times[word] for word in words})
 
 
 def day(text: str) -> datetime | None:

@@ -142,6 +142,6 @@ class Naive:
         found = []
         for number, document in enumerate(self.documents):
             if matches(document, query.condition):
-                score = sum(self.score(number, unit) for unit in units) if units else 1.0
+                score = sum(query.weight(unit) * self.score(number, unit) for unit in units) if units else 1.0
                 found.append((score * self.boost(document.row), document.row["url"]))
         return sorted(found, key=lambda pair: (-round(pair[0], 9), pair[1]))
