@@ -292,3 +292,20 @@ def test_browsers_learn_how_to_search(client):
 def test_robots_keep_out(client):
     rules = Protego.parse(client.get("/robots.txt").text)
     assert not rules.can_fetch("http://a.test/?q=common", "AnyBot")
+
+
+def test_a_page_that_forbids_snippets_shows_its_title_alone(tmp_path):
+    rows = [
+        {"url": "http://a.test/1", "title": "One", "text": "secret words", "description": "About", "max_snippet": 0},
+        {"url": "http://a.test/2", "title": "Two", "text": "the secret words of it", "nosnippet": [4, 11]},
+    ]
+    client = create_app(indexed(tmp_path, rows)).test_client()
+    page = client.get("/?q=secret")
+    assert "2 pages found" in page.text and ">One</a>" in page.text and ">Two</a>" in page.text
+    assert "About" not in page.text and "secret words" not in page.text
+    assert client.get("/cached?url=http://a.test/1").status_code == 403
+    assert "secret" not in client.get("/cached?url=http://a.test/2").text
+    assert [hit["snippet"] for hit in client.get("/api/search?q=secret").json["hits"]] in (
+        ["", "the words of it"],
+        ["the words of it", ""],
+    )
