@@ -93,6 +93,7 @@ def test_a_pipeline_ends_when_a_worker_dies_and_leaves_no_process(tmp_path: Path
 HOSTILE = ("calendar", "logging", "beamtrawl", "pipeline", "transforms", "runners", "search", "pypdfium2", "lxml")
 
 
+@pytest.mark.slow("foreign environments")
 def test_a_crawl_with_workers_runs_in_a_folder_of_python_files(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     for name in HOSTILE:

@@ -209,6 +209,7 @@ def page_requests(web: WebProcess) -> list[str]:
     return [web.url(request.host, request.path) for request in web.requests if request.path != ROBOTS]
 
 
+@pytest.mark.slow("kills")
 @pytest.mark.parametrize(("workers", "kills"), [(1, 4), (2, 2)])
 def test_killed_fetch_steps_break_no_promise(tmp_path: Path, workers: int, kills: int) -> None:
     """Killed at random moments, resumed at once: what was durable is not asked again, and every pause is kept.
