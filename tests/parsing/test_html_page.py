@@ -80,6 +80,7 @@ NOSNIPPET = {
     "two": ("<p data-nosnippet>a<p>b<p data-nosnippet>c", ["a\n", "c"]),
     "a heading": ("<h1 data-nosnippet>a</h1><p>b", ["a\n"]),
     "a header, of which the title is read": ("<header data-nosnippet>a<h1>b</h1></header>c", ["b\n"]),
+    "with marks of its own": ("<p data-nosnippet>a\ufdd1b<b>c\ufdd1</b>\ufdd1d</p>e", ["abcd"]),
     "left out anyway": ("<nav data-nosnippet>a</nav><p>b", []),
     "empty": ("<p>a<p data-nosnippet><p>b", [""]),
 }

@@ -110,6 +110,10 @@ def main_text(root: Any) -> Text:
 def _mark(element: Any) -> None:
     """Put marks around the text of an element, which stay in the output of the stylesheets."""
     for marked in (element, *(element.iter("h1") if element.tag == "header" else ())):  # a header's h1 is read alone
+        for part in marked.iter():  # without marks that the page contains: they would end the passage
+            part.text = _MARKS.sub("", part.text or "")
+            if part is not marked:
+                part.tail = _MARKS.sub("", part.tail or "")
         marked.text = _HIDE + (marked.text or "")
         if len(marked):
             marked[-1].tail = (marked[-1].tail or "") + _SHOW
