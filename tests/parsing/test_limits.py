@@ -2,6 +2,7 @@
 
 import pytest
 
+from beamtrawl.transforms.http.link_header import parse_link
 from beamtrawl.transforms.parsing.charsets import decode
 from beamtrawl.transforms.parsing.html_metadata import parse_date
 from beamtrawl.transforms.parsing.html_page import Page, parse_page
@@ -61,3 +62,39 @@ def test_ten_titles_are_read(titles, title):
 @pytest.mark.parametrize(("year", "is_date"), [(1899, False), (1900, True), (2100, True), (2101, False)])
 def test_dates_are_of_the_years_1900_to_2100(year, is_date):
     assert (parse_date(f"{year}-06-01") is not None) is is_date
+
+
+# words of three languages by chance: the probability of the best guess, what is stated, the language
+GUESSES = {
+    "0.40": ("erkennen was Das Sprache, in is. declared, nobody nobody", [], ""),
+    "0.64": ("Sprache, die has muss. een den had in has has we einer of", [], "nl"),
+    "0.71": (
+        "de de land, to Sprache, angegeben we einer This it ein that a so it in Das in man has land, of sie erkennen "
+        "told die declared, This was het muss. to that has that Sprache, erkennen This erkennen is en",
+        ["en"],
+        "en",
+    ),
+    "0.93": (
+        "we is muss. niemand text nobody Das een het it tekst Das that land, we has einer its declared, text man to "
+        "over over erkennen over has het al in hat, het nobody angegeben niemand al that Das is text land,",
+        ["en"],
+        "nl",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "stated", "language"), GUESSES.values(), ids=GUESSES)
+def test_a_guess_counts_from_a_half_on_and_against_what_is_stated_from_nine_tenths_on(text, stated, language):
+    assert choose_language(stated, text) == language
+
+
+@pytest.mark.parametrize(("before", "charset"), [(12_000, "euc-kr"), (17_000, "windows-1252")])
+def test_a_charset_is_detected_from_the_first_16_kib(before, charset):
+    korean = "검색 엔진은 무엇인가. 이 문서는 한국어로 되어 있습니다. ".encode("euc-kr") * 40
+    assert decode(b"a " * (before // 2) + korean, None, True)[1] == charset
+
+
+@pytest.mark.parametrize(("before", "found"), [(16_300, ["/x"]), (16_384, [])])
+def test_a_link_header_is_read_up_to_16_kib(before, found):
+    value = ("<" + "a" * before)[: before - 2] + ">,"
+    assert [link.target for link in parse_link(value + "</x>; rel=canonical")][1:] == found
