@@ -11,6 +11,7 @@ from beamtrawl.transforms.documents.parse_visits import (
     page_row,
     parse_batch,
     parse_visit,
+    respelled,
 )
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.parsing.html_page import Link
@@ -112,3 +113,12 @@ def test_a_fact_keeps_what_a_revisit_needs():
     headers = [{"name": "ETag", "value": '"x"'}, {"name": "Last-Modified", "value": "yesterday"}]
     row = fact_row(visit(headers=headers), None)
     assert (row["etag"], row["last_modified"], row["digest"]) == ('"x"', "yesterday", None)
+
+
+@pytest.mark.parametrize(("redirects", "is_followed"), [(1, True), (3, True), (4, False)])
+def test_three_redirects_in_a_row_to_other_spellings_of_a_url_are_followed(redirects, is_followed):
+    """A site that wants cookies sends every URL to and fro for ever."""
+    other = f"{URL}?PHPSESSID=0123456789abcdef0123456789abcdef"
+    row = (url_key(URL), other, "", "", "redirect", 1, redirects, None)
+    found = respelled(visit(Outcome.REDIRECTED, status=302), [row])
+    assert found == (other if is_followed else None)
