@@ -263,3 +263,9 @@ def test_a_page_holds_what_can_be_stored_within_bounds():
 
 def test_examples_in_docstrings():
     assert doctest.testmod(pdf_kind).failed == 0
+
+
+def test_the_first_thousand_entries_of_a_feed_are_read():
+    entries = "".join(f"<item><title>Entry {n}</title><link>/{n}</link></item>" for n in range(1_001))
+    page = parse(f"<rss><channel>{entries}</channel></rss>", "application/rss+xml")
+    assert (page.facts, page.links[-1].url) == ({"entries": "1000"}, "http://a.test/999")
