@@ -5,6 +5,8 @@ import dataclasses
 import functools
 import gzip
 import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -181,6 +183,44 @@ def test_a_server_that_closes_while_the_next_request_is_on_its_way_is_asked_agai
     with serve(talk) as server, client() as asking:
         assert [asking.get(server.url(path), HEADERS).body for path in ("/1", "/2")] == [PAGE] * 2
         assert [head.split()[1] for head in server.heads] == [b"/1", b"/2", b"/2"]
+
+
+@pytest.mark.parametrize("transport", ["direct", "requests"])
+def test_a_request_that_may_have_arrived_is_sent_again_after_the_hosts_pause(transport: str) -> None:
+    pauses: list[float] = []
+    times: list[float] = []
+
+    def pause(elapsed_s: float) -> float:
+        pauses.append(elapsed_s)
+        return 0.3
+
+    def talk(peer: Peer) -> None:
+        peer.read_head()
+        times.append(time.monotonic())
+        peer.send(sized(HTML))
+        peer.read_head()
+        times.append(time.monotonic())
+
+    fetch = dataclasses.replace(LOOPBACK, client=transport)
+    with serve(talk) as server, contextlib.closing(opener(fetch, True)(pause=pause)) as asking:
+        assert [asking.get(server.url(path), HEADERS).body for path in ("/1", "/2")] == [PAGE] * 2
+    assert pauses == [0.0]
+    _, lost, again = times
+    assert again - lost >= 0.3
+
+
+def test_a_pause_ends_when_the_request_is_cut() -> None:
+    def talk(peer: Peer) -> None:
+        peer.read_head()
+        peer.send(sized(HTML))
+        peer.read_head()
+
+    with serve(talk) as server, contextlib.closing(opener(LOOPBACK, True)(pause=lambda elapsed_s: 9.0)) as asking:
+        asking.get(server.url("/1"), HEADERS)
+        threading.Timer(0.3, asking.abort).start()
+        started = time.monotonic()
+        assert asking.get(server.url("/2"), HEADERS).failure is not None
+        assert time.monotonic() - started < 5
 
 
 def test_a_server_that_never_answers_is_asked_once(client: Open) -> None:

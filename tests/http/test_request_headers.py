@@ -79,23 +79,24 @@ def test_only_encodings_that_can_be_undone_are_asked_for():
     assert Identity.of(ME).headers("http://a.test/")["Accept-Encoding"] == "gzip, deflate"
 
 
-OURS = ["a.test me:one", "b.test:8080 me:two", "C.test:443 me:thr:ee", "[::1] me:four", "a.b.test  me:five "]
+OURS = ["a.test me:one", "http://b.test:8080 me:two", "C.test:443 me:thr:ee", "[::1] me:four", "a.b.test  me:five "]
 
 # URL, the credentials that are sent
 CREDENTIALS = {
-    "its host": ("http://a.test/x", "me:one"),
+    "its host, for all on the way to read": ("http://a.test/x", None),
     "its host by https": ("https://a.test/x", "me:one"),
     "another port of it": ("http://a.test:8080/", None),
     "a host below it": ("http://www.a.test/", None),
     "a host that ends like it": ("http://aa.test/", None),
     "a host that begins like it": ("http://a.test.evil.test/", None),
     "its name as the account": ("http://evil.test/@a.test/", None),
-    "its port": ("http://b.test:8080/", "me:two"),
+    "its port, by http as it is said": ("http://b.test:8080/", "me:two"),
+    "its port, by https": ("https://b.test:8080/", None),
     "not its port": ("http://b.test/", None),
     "the port of https": ("https://c.test/", "me:thr:ee"),
     "not that of http": ("http://c.test/", None),
     "an address": ("http://[::1]/", "me:four"),
-    "spaces": ("http://a.b.test/", "me:five"),
+    "spaces": ("https://a.b.test/", "me:five"),
     "nobody": ("http://e.test/", None),
 }
 
@@ -108,6 +109,29 @@ def test_credentials_go_to_their_own_host_only(url, secret):
 
 def test_further_headers_go_to_all():
     headers = ["X-A: one: two", "Authorization: Bearer x"]
-    assert own_headers(Fetch(headers=headers), "http://e.test/") == {"X-A": "one: two", "Authorization": "Bearer x"}
-    own = own_headers(Fetch(headers=headers, credentials=OURS[:1]), "http://a.test/")
+    assert own_headers(Fetch(headers=headers), "https://e.test/") == {"X-A": "one: two", "Authorization": "Bearer x"}
+    assert own_headers(Fetch(headers=headers), "http://e.test/") == {"X-A": "one: two"}
+    assert own_headers(Fetch(headers=headers), "http://127.0.0.1:81/") == {
+        "X-A": "one: two",
+        "Authorization": "Bearer x",
+    }
+    own = own_headers(Fetch(headers=headers, credentials=OURS[:1]), "https://a.test/")
     assert own["Authorization"] == basic("me:one")  # the host's own come first
+
+
+# URL: the headers that are sent, of those that are bound to hosts
+BOUND = {
+    "https://a.test/": {"X-Key": "one"},
+    "http://a.test/": {},
+    "https://a.test:444/": {},
+    "https://www.a.test/": {},
+    "http://b.test:81/": {"Authorization": "Bearer two"},
+    "https://b.test:81/": {},
+    "http://b.test/": {},
+}
+
+
+@pytest.mark.parametrize(("url", "sent"), BOUND.items(), ids=BOUND)
+def test_headers_that_are_bound_to_a_host_go_there_only(url, sent):
+    headers = ["a.test X-Key: one", "http://B.test:81 Authorization: Bearer two"]
+    assert own_headers(Fetch(headers=headers), url) == sent

@@ -170,13 +170,15 @@ def visits_in(root: Path, leftovers: Leftovers) -> list[dict]:
 DELAY, PIECE = 0.1, 1.0
 
 
+def pages_of(host: int, paths: list[str]) -> dict[str, Page]:
+    return {path: html(f"{path} of {host}", f"What {path} of {host} says. " * 9) for path in paths}
+
+
 def kill_sites() -> dict[str, Mapping[str, Page]]:
     """Healthy hosts, and four to which promises are made."""
     paths = [f"/{n}" for n in range(25)]
     sites: dict[str, Mapping[str, Page]] = {
-        f"h{n}.test": {"/": html(f"Front {n}", f"The front of {n}. " * 9, paths)}
-        | {path: html(f"{path} of {n}", f"What {path} of {n} says. " * 9) for path in paths}
-        for n in range(4)
+        f"h{n}.test": {"/": html(f"Front {n}", f"The front of {n}. " * 9, paths)} | pages_of(n, paths) for n in range(4)
     }
     few = {"/": html("Few", "few", paths[:3])} | {path: html(path, f"{path} of few") for path in paths[:3]}
     busy = {path: status(429, Retry_After="1000") for path in paths[:3]}

@@ -208,10 +208,10 @@ def test_what_is_beyond_the_limit_is_not_read_and_no_rule_is_cut():
     head = b"User-agent: *\nDisallow: /first\n"
     last = b"Disallow: /private"
     for kept in range(len(last)):  # cut, it would forbid everything from `Disallow: /` on
-        padding = b"#" * (rules_module.MAX_BYTES - len(head) - kept - 1) + b"\n"
+        padding = b"#" * ((1 << 20) - len(head) - kept - 1) + b"\n"
         rules = parse(head + padding + last, "me")
         assert [rule.text for rule in rules.rules] == ["/first"]
-    exactly = head + b"#" * (rules_module.MAX_BYTES - len(head) - len(last) - 1) + b"\n" + last
+    exactly = head + b"#" * ((1 << 20) - len(head) - len(last) - 1) + b"\n" + last
     assert [rule.text for rule in parse(exactly, "me").rules] == ["/first", "/private"]
 
 

@@ -269,7 +269,8 @@ def test_a_flag_replaces_a_value_and_is_checked():
 
 
 def test_a_header_and_credentials_are_read_as_they_are_meant():
-    assert header("X-Token:  a: b ") == ("X-Token", "a: b")
+    assert header("X-Token:  a: b ") == (None, "X-Token", "a: b")
+    assert header("A.test:81 X-Token: a: b") == ("a.test:81", "X-Token", "a: b")
     assert credentials("A.test:8080  me:my pass:word") == ("a.test:8080", "me:my pass:word")
 
 

@@ -95,6 +95,21 @@ def literal_loopback(host: str) -> bool:
     return host == "localhost" or host.endswith(".localhost") or is_loopback(_unbracketed(host))
 
 
+_INTERNAL = ("local", "internal", "intranet", "localdomain", "lan", "home", "corp", "private", "home.arpa")
+
+
+def is_internal_name(host: str) -> bool:
+    """Whether a name is one of internal networks: without a dot, or below a domain that public DNS never has.
+
+    `.local` is RFC 6762's, `home.arpa` RFC 8375's, `.internal` is reserved by ICANN, the others are in wide use.
+
+    >>> [is_internal_name(name) for name in ("printer", "db.internal", "a.home.arpa", "a.test", "internal.example.org")]
+    [True, True, True, False, False]
+    """
+    name = host.rstrip(".").lower()
+    return "." not in name or any(name.endswith(f".{domain}") for domain in _INTERNAL)
+
+
 def connect(
     host: str,
     port: int,

@@ -4,6 +4,7 @@ import functools
 import http.client
 import ipaddress
 import socket
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -28,6 +29,7 @@ from .transport import Answer, Direct, Transport
 _TYPES = media_types.HTML | media_types.TEXT
 _UNWANTED = "its media type is of no kind that documents.kinds names"
 _READING_BYTES = _LOADED_BYTES = 16 << 20  # of memory for the bodies of a worker (`BodyMemory`)
+_LONGEST_RESEND_PAUSE = 10.0  # seconds; a connection is not kept for longer than half of it
 _REDIRECT_BODY = 65_536  # nobody reads it; but a short one leaves the connection for the next request
 
 
@@ -51,7 +53,7 @@ def opener(
     public: bool,
     types: frozenset[str] = _TYPES,
     resolver: Resolver = socket.getaddrinfo,
-) -> "Callable[[], HostClient]":
+) -> "Callable[..., HostClient]":
     """What opens a client for a host; names are looked up by the resolver, or by a proxy if there is one.
 
     `types` are the media types of which a body is read.
@@ -93,8 +95,11 @@ class HostClient:
         transport: Callable[[Dialer, int], Transport] = Direct,
         memory: BodyMemory | None = None,
         types: frozenset[str] = _TYPES,
+        pause: Callable[[float], float] = lambda elapsed_s: 0.0,
     ) -> None:
         self._fetch = fetch
+        self._pause = pause  # seconds to wait after a request that took so many
+        self._aborted = threading.Event()
         self._types = types
         self._memory = memory or BodyMemory(_READING_BYTES, max(_LOADED_BYTES, fetch.max_body_bytes))
         self._buffer = BodyBuffer(self._memory)
@@ -104,6 +109,7 @@ class HostClient:
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
         self.forget()
+        self._aborted.clear()
         exchange = self._exchange
         exchange.begin(self._fetch.total_timeout)
         if own := own_headers(self._fetch, url):
@@ -111,8 +117,12 @@ class HostClient:
             headers = {name: value for name, value in headers.items() if name.lower() not in names} | own
         reply = self._ask(url, headers, any_type)
         if (reply.failure, reply.status, exchange.kept) == (Outcome.CONNECT_ERROR, None, True):
-            # The server closed a connection that was kept, as it may at any time (RFC 9112, 9.5).
-            reply = self._ask(url, headers, any_type)
+            # The server closed a connection that was kept, as it may at any time (RFC 9112, 9.5). A request of which
+            # bytes may have arrived counts as one: the next waits for as long as after any answer.
+            seconds = self._pause(0.0) if exchange.sent else 0.0
+            if seconds <= _LONGEST_RESEND_PAUSE and not self._aborted.wait(seconds):
+                exchange.begin(self._fetch.total_timeout)
+                reply = self._ask(url, headers, any_type)
         is_cut = exchange.end()
         address = exchange.line.address if exchange.line else None
         reply = reply._replace(address=address, elapsed_s=exchange.elapsed_s())
@@ -125,6 +135,7 @@ class HostClient:
             return _failed(error)._replace(address=address, elapsed_s=reply.elapsed_s)
 
     def abort(self) -> None:
+        self._aborted.set()
         self._exchange.cut()
 
     def forget(self) -> None:

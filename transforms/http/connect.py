@@ -14,7 +14,7 @@ import requests
 from ..outcomes import Outcome
 from ..settings import Fetch
 from ..urls.canonical import host
-from .address_guard import BlockedAddress, Network, blocked, connect, is_loopback, literal_loopback
+from .address_guard import BlockedAddress, Network, blocked, connect, is_internal_name, is_loopback, literal_loopback
 from .deadline_socket import Exchange, Line
 from .errors import RequestError, request_error
 from .request_headers import basic
@@ -73,6 +73,8 @@ def through(proxy: Proxy, allowed: Sequence[Network], public: bool) -> OpenSocke
         address = _literal(host)
         if address and (reason := blocked(address, allowed)):
             raise BlockedAddress(host, address, reason)
+        if not address and is_internal_name(host) and not any(network.is_private for network in allowed):
+            raise BlockedAddress(host, "a proxy", "an internal name")
         if not public and not (address and is_loopback(address)):
             raise BlockedAddress(host, "a proxy", "not loopback, and the robot has no name and contact")
         try:

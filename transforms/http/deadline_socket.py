@@ -27,6 +27,7 @@ class Exchange:
         self.was_cut = False
         self._ended_at: float | None = None
         self._lock = threading.Lock()
+        self.sent = False  # whether bytes of the request may have arrived
         self.kept = True  # whether it goes out on the connection of an earlier one
 
     def begin(self, seconds: float) -> None:
@@ -35,6 +36,7 @@ class Exchange:
         self._deadline = self._started + seconds
         with self._lock:
             self.line, self.was_cut, self.kept, self._ended_at = None, False, True, None
+        self.sent = False
 
     def end(self) -> bool:
         """The answer was read, so `cut` has no effect any more; returns whether the request was cut before."""
@@ -109,8 +111,12 @@ class Line:
         self.wait_no_longer()
         try:
             self._sock.sendall(data)
-        except OSError as error:
+        except (BrokenPipeError, ConnectionResetError) as error:  # the other end was closed before
             raise self._exchange.failure(error) from error
+        except OSError as error:
+            self._exchange.sent = True
+            raise self._exchange.failure(error) from error
+        self._exchange.sent = True
 
     def makefile(self, mode: str = "rb", buffering: int = io.DEFAULT_BUFFER_SIZE) -> io.BufferedReader:
         return io.BufferedReader(_Incoming(self, self._exchange, self._sock.makefile("rb", buffering=0)), buffering)

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from ..settings import Fetch, Robot, credentials, header
 from ..urls.canonical import host
+from .address_guard import literal_loopback
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,17 +56,44 @@ class Identity:
 def own_headers(fetch: Fetch, url: str) -> dict[str, str]:
     """The headers that the settings add to a request for a canonical URL, before all others of the same name.
 
-    Credentials go to the host that they are for, and to no other port of it: `HOST` is the default port of either
-    scheme, `HOST:443` that of https alone.
+    Credentials, and headers that are bound to a host, go to that host alone, and to no other port of it: `HOST` is the
+    default port of https, `HOST:443` the same. They go over plain http only where `http://HOST` says so, or to this
+    machine; the same holds for Authorization and Cookie without a host.
     """
-    found = dict(header(text) for text in fetch.headers)
-    if fetch.credentials:
-        known = dict(credentials(text) for text in fetch.credentials)
-        authority = host(url)
-        port = {"http": ":80", "https": ":443"}[url.partition(":")[0]]
-        if secret := known.get(authority) or known.get(authority + port):
+    found = {
+        name: value
+        for target, name, value in map(header, fetch.headers)
+        if (is_for(target, url) if target else name.lower() not in _SECRET_NAMES or _is_safe(url))
+    }
+    for target, secret in map(credentials, fetch.credentials):
+        if is_for(target, url):
             found["Authorization"] = basic(secret)
     return found
+
+
+_SECRET_NAMES = frozenset({"authorization", "cookie", "proxy-authorization"})
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+
+
+def is_for(target: str, url: str) -> bool:
+    """Whether a request for a canonical URL may carry what is bound to `HOST`, `HOST:PORT` or either with a scheme.
+
+    >>> is_for("a.test", "https://a.test/"), is_for("a.test", "http://a.test/"), is_for("http://a.test", "http://a.test/")
+    (True, False, True)
+    """
+    scheme, has_scheme, authority = target.rpartition("://")
+    own_scheme, own = url.partition(":")[0], host(url)
+    if has_scheme and scheme != own_scheme:
+        return False
+    if authority not in (own, own + _DEFAULT_PORTS[own_scheme]):
+        return False
+    return bool(has_scheme) or _is_safe(url)
+
+
+def _is_safe(url: str) -> bool:
+    """Whether nobody on the way reads along: https, or this machine."""
+    name = host(url)
+    return url.startswith("https:") or literal_loopback(name if name.endswith("]") else name.partition(":")[0])
 
 
 def basic(user_and_password: str) -> str:

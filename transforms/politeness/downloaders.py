@@ -87,7 +87,7 @@ def client_opener(
     opens = open_downloaders(settings)
 
     def open_client(browser_rules: BrowserRules) -> Client:
-        direct = open_direct()
+        direct = open_direct(pause=browser_rules.rest)
         if not opens:
             return direct
         return _Chosen([*((what, open_(direct, browser_rules)) for what, open_ in opens), ("", direct)])

@@ -113,9 +113,9 @@ class Fetch:
     )
     browser: str = _setting("chromium", 'Chromium or Chrome for "render": the name or the path of the program.')
     proxy: str = _setting("", 'Proxy for all requests, as "http://[USER:PASSWORD@]HOST:PORT".', secret=True)
-    headers: list[str] = _setting([], 'Additional request headers, as "Name: value".', secret=True)
+    headers: list[str] = _setting([], 'Additional headers, as "Name: value" or "HOST Name: value".', secret=True)
     credentials: list[str] = _setting(
-        [], 'Basic credentials, as "HOST[:PORT] USER:PASSWORD". Sent to that host only.', secret=True
+        [], 'Basic credentials, as "HOST[:PORT] USER:PASSWORD". For http: "http://HOST …".', secret=True
     )
 
 

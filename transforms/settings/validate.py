@@ -8,7 +8,7 @@ import typing
 from typing import Any
 
 from ..errors import BeamtrawlError
-from .values import downloader, pin
+from .values import downloader, header, pin
 
 
 class SettingsError(BeamtrawlError, ValueError):
@@ -107,10 +107,11 @@ def _item_problem(key: str, item: str) -> str | None:
     if key == "traps.allow" and not _ALLOWED.fullmatch(item):
         return 'must be "HOST/PATTERN", without http://'
     if key == "fetch.headers":
-        if not (header := _HEADER.fullmatch(item)):
-            return 'must be "Name: value", in printable ASCII'
-        if header[1].lower() in _OWN_HEADERS:
-            return f"{header[1]} is set by the crawler; [robot] holds the robot's identity"
+        _, name, value = header(item)
+        if not _HEADER.fullmatch(f"{name}: {value}"):
+            return 'must be "Name: value" or "HOST Name: value", in printable ASCII'
+        if name.lower() in _OWN_HEADERS:
+            return f"{name} is set by the crawler; [robot] holds the robot's identity"
     if key == "fetch.credentials" and not _CREDENTIALS.fullmatch(item):
         return 'must be "HOST USER:PASSWORD"'
     return None

@@ -25,10 +25,20 @@ def downloader(text: str) -> tuple[str, str]:
     return name, what
 
 
-def header(text: str) -> tuple[str, str]:
-    """(name, value) of a "Name: value" of `fetch.headers`."""
+_BOUND_HEADER = re.compile(r"((?:https?://)?(?:[\w.-]+|\[[\da-fA-F:]+\])(?::\d+)?)\s+(\S+:.*)", re.ASCII | re.DOTALL)
+
+
+def header(text: str) -> tuple[str | None, str, str]:
+    """(host, name, value) of a "Name: value" or "HOST Name: value" of `fetch.headers`; without a host it is for all.
+
+    >>> header("X-A: one: two"), header("http://a.test:81 X-A: b")
+    ((None, 'X-A', 'one: two'), ('http://a.test:81', 'X-A', 'b'))
+    """
+    host = None
+    if match := _BOUND_HEADER.fullmatch(text):
+        host, text = match[1].lower(), match[2]
     name, _, value = text.partition(":")
-    return name, value.strip()
+    return host, name, value.strip()
 
 
 def credentials(text: str) -> tuple[str, str]:
