@@ -491,6 +491,26 @@ def test_a_robots_txt_that_redirects_to_itself_is_asked_for_once() -> None:
     assert servers.urls.count("http://a.test/robots.txt") == 1
 
 
+def test_a_robots_txt_to_which_many_hosts_redirect_is_asked_for_once() -> None:
+    """Forty hosts, over one more hop, and the host itself: one request for each hop, at the pace of its host."""
+    moved = Reply(301, [("Location", "http://rules.test/hop")])
+    rules = Reply(200, (), b"User-agent: *\nDisallow: /1")
+    servers = Servers(
+        {
+            **{f"http://h{n}.test/robots.txt": moved for n in range(40)},
+            "http://rules.test/hop": Reply(302, [("Location", "http://rules.test/robots.txt")]),
+            "http://rules.test/robots.txt": rules,
+            "*": Wait(0.01),
+        }
+    )
+    queues = [*(pages(f"h{n}.test", 2) for n in range(40)), pages("rules.test", 3)]
+    events = Round(servers, *queues, politeness__delay=0.05).run()
+    assert outcomes(events) == {url: "denied_robots" if url.endswith("/1") else "fetched" for q in queues for url in q}
+    asked = [url for url in servers.urls if "rules.test" in url]
+    assert sorted(asked) == [f"http://rules.test/{path}" for path in ("0", "2", "hop", "robots.txt")]
+    assert access_log.violations(servers.requests, access_log.Manners(lambda host: 0.05, required=())) == []
+
+
 def test_two_hosts_that_send_each_other_for_robots_txt_both_get_an_end() -> None:
     servers = Servers(
         {

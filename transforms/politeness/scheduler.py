@@ -15,6 +15,7 @@ from ..http.reply import Reply, outcome, redirect_target, retry_after
 from ..http.request_headers import Identity
 from ..outcomes import Outcome
 from ..robots import lookup
+from ..robots.lookup import RobotsAnswers
 from ..robots.rules import Verdict
 from ..settings import Fetch, Limits, Politeness, Traps
 from ..storage.schemas import HostRow, RobotsRow, VisitRow
@@ -99,6 +100,7 @@ class HostScheduler:
         self._next_check = 0.0
         self._random = random.Random()
         self.report = Report()
+        self._answers = RobotsAnswers()
         self._watch = Watch(context.stop_file, context.progress, CHECK_INTERVAL.total_seconds())
 
     def add(self, name: str, turns: Iterable[host_queue.HostTurn], ready_at: float = 0.0) -> None:
@@ -245,6 +247,9 @@ class HostScheduler:
             self._schedule(turn, look=turn.ready_at - ended > _LONG_REST)
         elif isinstance(request, host_queue.DelegatedRobotsFetch):
             turn.delegated.popleft()
+            self._answers.put(request.search.url, reply)
+            waiting = [other for other in turn.delegated if other.search.url == request.search.url]
+            turn.delegated = deque(other for other in turn.delegated if other.search.url != request.search.url)
             end = outcome(request.search.url, reply, conditional=False)
             own = lookup.start_search(origin_of(request.search.url), request.search.depth)
             if own.url == request.search.url and own.origin not in turn.robots and turn.search is None:
@@ -252,9 +257,11 @@ class HostScheduler:
             else:
                 self._rest(turn, end, reply, ended)
                 self._schedule(turn)
-            yield from self._arrive(request.sender, request.search, reply, ended)
+            for same in (request, *waiting):
+                yield from self._arrive(same.sender, same.search, reply, ended)
         else:
             end = outcome(request.url, reply, conditional=False)
+            self._answers.put(request.url, reply)
             yield from self._arrive(turn, request, reply, ended)
         turn.has_answered = True
         turn.tally.request(end, reply, self._clock.utc())
@@ -293,12 +300,15 @@ class HostScheduler:
         self._rest(turn, end, reply, ended, lasts)
         self._trim(turn)
         if turn.search and turn.is_away:
-            self._send(turn, turn.search)
+            yield from self._send(turn, turn.search)
         else:
             self._schedule(turn, look=True)
 
-    def _send(self, sender: host_queue.HostTurn, search: host_queue.RobotsSearch) -> None:
-        """Have a robots.txt from another host, in that host's own queue and at its pace."""
+    def _send(self, sender: host_queue.HostTurn, search: host_queue.RobotsSearch) -> Iterator[Event]:
+        """Have a robots.txt from another host, in that host's own queue and at its pace; once for all who want it."""
+        if reply := self._answers.get(search.url):
+            yield from self._arrive(sender, search, reply, self._clock.monotonic())
+            return
         host = host_of(search.url)
         if host not in self._turns:
             addresses = self.names.addresses_of(host) if self._politeness.scope == "address" else ()

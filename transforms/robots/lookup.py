@@ -13,6 +13,9 @@ from .rules import Rules, Verdict, expires_at, judge, parse
 LAST_GOOD = timedelta(hours=24)
 """For so long the last good copy counts while a new one cannot be had (RFC 9309, 2.4)."""
 
+_ANSWERS_BYTES = 16 << 20
+_ANSWER_BYTES = 2_000  # headers and the like
+
 _HOPS = 5  # redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)
 
 
@@ -29,6 +32,28 @@ class Robots:
     @property
     def crawl_delay(self) -> float:
         return (self.rules.crawl_delay if self.rules else None) or 0.0
+
+
+class RobotsAnswers:
+    """The last answers to requests for robots.txt, by URL, within 16 MB of bodies: other hosts may redirect there."""
+
+    def __init__(self) -> None:
+        self._replies: dict[str, Reply] = {}
+        self._bytes = 0
+
+    def get(self, url: str) -> Reply | None:
+        """The answer, if it is known."""
+        return self._replies.get(url)
+
+    def put(self, url: str, reply: Reply) -> None:
+        """Keep an answer; the oldest ones make room for it."""
+        if (earlier := self._replies.pop(url, None)) is not None:
+            self._bytes -= len(earlier.body) + _ANSWER_BYTES
+        self._replies[url] = reply
+        self._bytes += len(reply.body) + _ANSWER_BYTES
+        while self._bytes > _ANSWERS_BYTES:
+            oldest = self._replies.pop(next(iter(self._replies)))
+            self._bytes -= len(oldest.body) + _ANSWER_BYTES
 
 
 @dataclasses.dataclass(frozen=True)
