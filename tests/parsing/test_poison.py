@@ -41,12 +41,14 @@ TRUNCATED = {
 """What kept the rest from being read; of the others, their size in bytes."""
 
 
+pytestmark = pytest.mark.slow("large inputs")
+
+
 @pytest.fixture(scope="module")
 def costs() -> dict[str, Cost]:
     return measure()
 
 
-@pytest.mark.slow("large inputs")
 @pytest.mark.parametrize("name", POISONS)
 def test_a_poisonous_page_gives_a_document_for_a_bounded_price(costs: dict[str, Cost], name: str) -> None:
     page, megabytes, seconds = costs[name]

@@ -24,6 +24,7 @@ SAMPLE = {
     pa.large_binary(): b"\x00body",
     pa.timestamp("us", tz="UTC"): datetime(2026, 3, 1, 12, 0, 0, 123456, UTC),
     pa.list_(pa.string()): ["a", ""],
+    pa.list_(pa.int32()): [3, 0],
     pa.list_(pa.int64()): [3, 0],
     pa.list_(pa.binary()): [b"\x00", b""],
     pa.binary(): b"\x00bytes",
