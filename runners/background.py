@@ -9,18 +9,21 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 _TICK = 0.2  # seconds
 
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
+"""Ctrl-C, and what service managers and containers send; both ask for a polite end."""
+
 
 class Background(Generic[T]):
     """Work that runs in a thread of its own from now on.
 
-    The thread and the processes that it starts ignore SIGINT: Ctrl-C on a terminal goes to all of them, and the
-    caller alone decides what it means.
+    The thread and the processes that it starts ignore INTERRUPTS: Ctrl-C on a terminal, or a service manager, sends
+    them to all processes, and the caller alone decides what they mean.
     """
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._future: Future[T] = Future()
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
         try:
             self._thread.start()
         finally:

@@ -1,6 +1,7 @@
 """The program `beamtrawl`."""
 
 import logging
+import signal
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
@@ -13,6 +14,7 @@ _READING_COMMANDS = frozenset({"check", "export", "search", "serve", "sql", "sta
 def main() -> int:
     """The console script."""
     words = sys.argv[1:]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: locks are released
     quiet("--debug" in words)
     keep_pandas_out(words)
     from .program import run  # after the handler: what a command imports may log

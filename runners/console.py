@@ -14,7 +14,7 @@ from ..pipeline.seeds import Added
 from ..transforms.outcomes import Outcome
 from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import Manifest, Step
-from .background import Background
+from .background import INTERRUPTS, Background
 
 T = TypeVar("T")
 _LIVE_EVERY = 1.0  # seconds
@@ -163,7 +163,7 @@ def read_reports(prefix: str) -> list[dict[str, Any]]:
 
 
 def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console) -> T:
-    """Run in the background; Ctrl-C asks it to stop, a second one ends the program."""
+    """Run in the background; Ctrl-C or SIGTERM asks it to stop, a second one ends the program."""
 
     def interrupted(*_: object) -> None:
         if stop.is_set():
@@ -172,10 +172,11 @@ def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console)
         console.say("stopping after the requests under way; press Ctrl-C again to stop at once")
         stop.stop()
 
-    before = signal.signal(signal.SIGINT, interrupted)
+    before = [(number, signal.signal(number, interrupted)) for number in INTERRUPTS]
     background = Background(work)
     try:
         background.wait(console.tick)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before:
+            signal.signal(number, handler)
     return background.result()

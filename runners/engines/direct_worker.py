@@ -13,8 +13,9 @@ from .parent_watch import end_with_parent
 
 
 def main() -> None:
-    """Run the harness. Ctrl-C is for the driver, which then tells the workers what to do."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Run the harness. Ctrl-C and SIGTERM are for the driver, which then ends the workers."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     end_with_parent(int(sys.argv[1]))
     logging.disable(logging.WARNING)  # Beam's warnings while it is imported do not concern users
     from apache_beam.runners.worker import sdk_worker_main

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from beamtrawl.pipeline.crawl import StopSignal
+from beamtrawl.runners.background import INTERRUPTS
 from beamtrawl.runners.console import Console, add_up, describe, describe_manifest, duration, run_interruptibly, size
 from beamtrawl.transforms.storage.crawl_dir import Manifest, Step
 
@@ -184,19 +185,20 @@ def test_work_passes_on_what_it_raises(error: BaseException) -> None:
     assert caught.value is error
 
 
-def test_ctrl_c_asks_the_work_to_stop_and_waits_for_it() -> None:
-    stop, stream, before = StopSignal(), io.StringIO(), signal.getsignal(signal.SIGINT)
+@pytest.mark.parametrize("number", INTERRUPTS)
+def test_an_interrupt_asks_the_work_to_stop_and_waits_for_it(number: signal.Signals) -> None:
+    stop, stream, before = StopSignal(), io.StringIO(), signal.getsignal(number)
 
     def work() -> str:
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
         stop.wait(10)
         return "all is committed" if stop.is_set() else "nobody said stop"
 
     assert run(work, stop, Console(stream)) == "all is committed"
     assert stream.getvalue() == "stopping after the requests under way; press Ctrl-C again to stop at once\n"
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(number) is before
 
 
-def test_work_and_what_it_starts_is_out_of_reach_of_ctrl_c() -> None:
-    assert signal.SIGINT in run(lambda: signal.pthread_sigmask(signal.SIG_BLOCK, []))
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+def test_interrupts_do_not_reach_the_work_and_what_it_starts() -> None:
+    assert {*INTERRUPTS} <= run(lambda: signal.pthread_sigmask(signal.SIG_BLOCK, []))
+    assert not {*INTERRUPTS} & signal.pthread_sigmask(signal.SIG_BLOCK, [])

@@ -111,13 +111,19 @@ def group_lives(group: int) -> bool:
     return True
 
 
-def test_ctrl_c_ends_politely(tmp_path: Path, hosts: dict[str, dict]) -> None:
+@pytest.mark.parametrize(
+    ("number", "workers"),
+    [(signal.SIGINT, "1"), pytest.param(signal.SIGTERM, "2", marks=pytest.mark.slow("kills"))],
+)
+def test_an_interrupt_ends_a_crawl_politely(
+    tmp_path: Path, hosts: dict[str, dict], number: signal.Signals, workers: str
+) -> None:
     with Web(hosts) as web:
-        process = start(tmp_path / "crawl", web, list(hosts))
+        process = start(tmp_path / "crawl", web, list(hosts), "--workers", workers)
         while len(web.requests) < 10:
             assert process.poll() is None
             time.sleep(0.01)  # for the crawl to be under way; nothing is timed by it
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, number)  # as a terminal or a service manager does
         assert process.wait() == 0
         assert start(tmp_path / "crawl", web, []).wait() == 0
         asked = [(r.host, r.path) for r in web.requests if r.path != "/robots.txt"]
