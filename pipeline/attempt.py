@@ -1,4 +1,4 @@
-"""Tries at a step: where one runs, what is there only meanwhile, and how it comes to count."""
+"""One attempt at a step: its temporary files, and its commit."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from ..transforms.storage.table_files import TableFile, parse_report
 
 
 class Engine(Protocol):
-    """Where pipelines run."""
+    """Runs pipelines."""
 
     workers: int
 
@@ -24,9 +24,9 @@ class Engine(Protocol):
 
 
 class Attempt:
-    """One try at a step: names that nobody else uses, and what is there only while it runs.
+    """One attempt at a step: unique names, and temporary files.
 
-    `is_another`: an earlier try has left traces, so it did not commit.
+    `is_another`: an earlier attempt has left files, so it did not commit.
     """
 
     def __init__(self, crawl: CrawlDir, step: Step) -> None:
@@ -44,12 +44,12 @@ class Attempt:
         self._started = datetime.now(UTC)
 
     def stop_earlier(self) -> None:
-        """Tell the workers of earlier tries to stop: on a cluster, a job may outlive the driver that was killed."""
+        """Stop the workers of earlier attempts: on a cluster, a job may outlive its driver."""
         for name in self._earlier:
             filesystem.write_bytes(self._crawl.path(f"attempts/{name}.stop"), b"")
 
     def files(self) -> list[TableFile]:
-        """What the pipeline has written; once it has run."""
+        """The files that the pipeline has written, after its end."""
         return parse_report(self._crawl.read_text(f"attempts/{self.name}.json"))
 
     def pieces(self) -> list[TableFile]:
@@ -94,6 +94,6 @@ class Attempt:
         return manifest
 
     def clear(self) -> None:
-        """Remove the traces of this try and of earlier ones."""
+        """Remove the temporary files of this attempt and of earlier ones."""
         names = self._crawl.names("attempts", f"{self._prefix}*")
         filesystem.delete(self._crawl.path(f"attempts/{name}") for name in names)

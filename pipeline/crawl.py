@@ -49,7 +49,7 @@ _FETCH_SECONDS, _UPDATE_SECONDS, _REVISIT_SECONDS = (
 
 
 class Observer(Protocol):
-    """Who is told how a crawl goes."""
+    """Receives the progress of a crawl."""
 
     def step_started(self, step: Step, progress: str, rows: int) -> None:
         """`progress` is the prefix of the files in which fetching workers report."""
@@ -68,14 +68,14 @@ class End(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Hosts that may not be asked yet."""
+    """Hosts that may not be requested yet."""
 
     until: dict[str, datetime]
     not_due: frozenset[str]  # those that a round does not wait for
 
 
 class StopSignal:
-    """Asks a running crawl to end politely: no further request, everything committed."""
+    """Ends a running crawl politely: no further request, and all that was fetched is committed."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -87,7 +87,7 @@ class StopSignal:
         self._write()
 
     def watch(self, path: str) -> None:
-        """Name the file that tells the workers of a step."""
+        """Set the file whose existence stops the workers of a step."""
         self._file = path
         if self.is_set():
             self._write()
@@ -169,7 +169,7 @@ def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None
 def _when_due(
     crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], leftovers: Leftovers, now: datetime
 ) -> tuple[int, datetime | None]:
-    """(URLs in the frontier, when the first of them may be asked for); None for an empty frontier."""
+    """(URLs in the frontier, when the first of them may be fetched); None for an empty frontier."""
     files = frontier_files(manifests)
     held = _held_hosts(crawl, settings, manifests, leftovers, now).until
     first: datetime | None = None
@@ -186,7 +186,7 @@ def _when_due(
 def _held_hosts(
     crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], leftovers: Leftovers, now: datetime
 ) -> Held:
-    """The hosts that may not be asked yet."""
+    """The hosts that may not be requested yet."""
     rows: dict[str, HostRow] = {}
     columns = list(STATE_COLUMNS)
     tables = (read_table(crawl.root, [file.path], HOSTS, columns) for file in files_of(manifests, "hosts"))

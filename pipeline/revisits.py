@@ -1,4 +1,4 @@
-"""Pages that are due again, into the frontier: a small step before a round, when there are any."""
+"""Puts pages that are due again into the frontier: a small step before a round, when there are any."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _ROWS_PER_PARTITION = 100_000
 
 @dataclasses.dataclass(frozen=True)
 class RevisitStep:
-    """What one such step reads and where it writes; paths are below the crawl directory."""
+    """The inputs and outputs of one such step; paths are below the crawl directory."""
 
     root: str
     round: int
@@ -28,7 +28,7 @@ class RevisitStep:
 
 
 def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
-    """Read which URLs say they are due, then all that is known of those, then leave out what waits already."""
+    """Read the keys of due URLs, then their rows, and write those that are not in the frontier yet."""
     count = 1 + step.expected // _ROWS_PER_PARTITION
     urls = pipeline | "UrlsFiles" >> beam.Create(step.urls)
     keys = (

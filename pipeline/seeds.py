@@ -17,7 +17,7 @@ from ..transforms.urls.canonical import canonicalize, host, neatness, url_key
 
 
 class Seed(NamedTuple):
-    """A URL to start from, in canonical form, and what its line says after a tab."""
+    """A URL to start from, in canonical form, with the metadata of its line."""
 
     url: str
     metadata: str | None = None
@@ -37,10 +37,10 @@ class BadLine(NamedTuple):
 
 
 class Added(NamedTuple):
-    """What became of seeds."""
+    """The result of adding seeds, in URLs."""
 
     new: int
-    again: int  # visited before to no avail: they are asked for once more
+    again: int  # visited before without success: due once more
     known: int  # waiting, or visited with success
 
 
@@ -62,7 +62,7 @@ def parse_seeds(lines: Iterable[str], name: str, kind: str | None = None) -> tup
 
 
 def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now: datetime) -> Added:
-    """Put seeds into the frontier, committed at once; URLs that wait already, or had success, are left as they are.
+    """Put seeds into the frontier, committed at once. URLs that wait, or were visited with success, stay as they are.
 
     It may run beside a crawl: the next fetch step that starts reads the new frontier file too.
     """
@@ -95,7 +95,7 @@ def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now:
 
 
 def _states(crawl: CrawlDir, manifests: list[Manifest], keys: list[bytes]) -> dict[bytes, str]:
-    """The state of each URL that the crawl knows; the newest row counts, and files come oldest round first."""
+    """The state of each URL that the crawl has seen, from its newest row; files come oldest round first."""
     bloom = Bloom(len(keys))
     bloom.add(pa.array(keys, KEY))
     wanted, states = set(keys), dict[bytes, str]()

@@ -1,1 +1,1 @@
-"""Where it runs and how it is asked for: the command line and the engines."""
+"""The command line, its commands, and the engines that run pipelines."""

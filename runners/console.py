@@ -1,4 +1,4 @@
-"""What a person sees while a crawl runs: one live line on a terminal, plain lines elsewhere."""
+"""Progress of a crawl: one live line on a terminal, plain lines elsewhere."""
 
 import json
 import os
@@ -22,7 +22,7 @@ _PLAIN_EVERY = 30.0
 
 
 def add_up(reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """The workers' reports as one."""
+    """The sum of the workers' reports."""
     total: dict[str, Any] = {"outcomes": {}, "bytes": 0, "active": 0, "waiting": 0}
     for report in reports:
         for name, count in report["outcomes"].items():
@@ -107,9 +107,9 @@ class Console:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._live = stream.isatty()
-        self._lock = threading.RLock()  # Ctrl-C is told of in the middle of whatever is being told
+        self._lock = threading.RLock()  # a signal handler may print while a line is printed
         self._step: tuple[Step, str, int, float] | None = None
-        self._told = time.monotonic()
+        self._shown_at = time.monotonic()
 
     def say(self, line: str) -> None:
         with self._lock:
@@ -121,8 +121,8 @@ class Console:
         self.say(describe_added(added))
 
     def step_started(self, step: Step, progress: str, rows: int) -> None:
-        self._told = time.monotonic()
-        self._step = (step, progress, rows, self._told)
+        self._shown_at = time.monotonic()
+        self._step = (step, progress, rows, self._shown_at)
 
     def step_committed(self, manifest: Manifest) -> None:
         self._step = None
@@ -132,11 +132,11 @@ class Console:
         self.say(f"waiting until {until:%H:%M:%S} UTC, when {urls} URLs are due again")
 
     def tick(self) -> None:
-        """Show how the step under way goes, if it is time to."""
+        """Show the progress of the step under way, at most once per interval."""
         now, current = time.monotonic(), self._step
-        if current is None or now - self._told < (_LIVE_EVERY if self._live else _PLAIN_EVERY):
+        if current is None or now - self._shown_at < (_LIVE_EVERY if self._live else _PLAIN_EVERY):
             return
-        self._told = now
+        self._shown_at = now
         step, progress, rows, started = current
         if step.kind == "fetch":
             line = describe(step, rows, add_up(read_reports(progress)), now - started)
@@ -151,7 +151,7 @@ class Console:
 
 
 def read_reports(prefix: str) -> list[dict[str, Any]]:
-    """What the workers have written so far; a file that is just being written counts next time."""
+    """The reports that workers have written so far; a file that is just being written counts next time."""
     reports = []
     folder, name = filesystem.split(prefix)
     for path in filesystem.match(folder, name + "*"):

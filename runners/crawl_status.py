@@ -136,7 +136,7 @@ def _unparsed(documents: int) -> list[str]:
 
 
 def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
-    """How we stand with each host: its newest row, as far as it is told here."""
+    """The backoff state of each host, from its newest row."""
     columns = ["host", "round", "failures_in_row", "not_before", "held_by"]
     newest: dict[str, dict[str, Any]] = {}
     for file in files_of(manifests, "hosts"):

@@ -12,7 +12,7 @@ class StartError(Usage):
 
 
 class Failure(BeamtrawlError):
-    """The command cannot do what was asked: exit 1."""
+    """The command cannot be carried out: exit 1."""
 
 
 class LockedError(Failure):

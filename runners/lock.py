@@ -14,11 +14,11 @@ from ..transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from .errors import LockedError
 
 HEARTBEAT = 10.0  # seconds
-STALE = 60.0  # seconds without a heartbeat after which an owner counts as gone
+STALE = 60.0  # seconds without a heartbeat after which an owner counts as ended
 
 
 def is_stale(owner: dict[str, Any], host: str, now: float, alive: bool) -> bool:
-    """Whether a lock's owner is gone: its process on this very machine ended, or its heart stopped."""
+    """Whether a lock's owner has ended: no such process on this machine, or no heartbeat for STALE seconds."""
     if owner.get("host") == host and not alive:
         return True
     return now - float(owner.get("beat", 0.0)) > STALE
@@ -31,7 +31,7 @@ class Lock:
         self._directory = directory
         self._heartbeat = heartbeat
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._keep_beating, daemon=True)
+        self._thread = threading.Thread(target=self._beat, daemon=True)
 
     def __enter__(self) -> "Lock":
         owner = self._owner()
@@ -59,15 +59,15 @@ class Lock:
             return None
         try:
             return dict(json.loads(self._directory.read_text("lock.json")))
-        except (ValueError, TypeError):  # not written by us, or not to its end
+        except (ValueError, TypeError):  # of another program, or incomplete
             return {}
 
     def _me(self) -> str:
         return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "beat": time.time()})
 
-    def _keep_beating(self) -> None:
+    def _beat(self) -> None:
         while not self._stop.wait(self._heartbeat):
-            with contextlib.suppress(CrawlDirError):  # a full disk, say: the next beat may come in time
+            with contextlib.suppress(CrawlDirError):  # such as a full disk: the next beat may succeed
                 self._directory.write_text("lock.json", self._me())
 
 

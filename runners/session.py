@@ -45,7 +45,7 @@ SETTINGS = {
 
 
 class Words(NamedTuple):
-    """How a user of the command line, or of Python, writes what a message asks for."""
+    """The names of options in messages: those of the command line, or of Python."""
 
     seed: str  # the name of a list of seeds
     sitemap: str
@@ -64,7 +64,7 @@ COMMAND_LINE = Words(
 
 
 class Observer(rounds_of.Observer, Protocol):
-    """Is told how a run goes."""
+    """Receives the progress of a run."""
 
     def seeds_added(self, added: Added) -> None: ...
 

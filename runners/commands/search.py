@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def explain(score: float, explanation: Explanation) -> Iterator[str]:
-    """How a score comes about, in lines."""
+    """The parts of a score, in lines."""
     yield f"score {score:.3f} = sum of"
     for part in explanation.parts:
         places = ", ".join(f"{field} {count}" for field, count in part.frequencies.items())

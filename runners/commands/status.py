@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Say how a crawl stands."""
+    """Print the state of a crawl."""
     found = summarize(CrawlDir(arguments.dir), datetime.now(UTC))
     print(json.dumps(found.to_dict(), indent=2, ensure_ascii=False) if arguments.json else render(found))
 

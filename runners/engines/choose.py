@@ -1,4 +1,4 @@
-"""Engines: where a pipeline runs, and with which of Beam's options."""
+"""Chooses the engine that runs the pipelines, and checks Beam's options."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class BeamEngine:
 
 
 def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
-    """The engine of a name; Beam options that no part of Beam knows are refused, because Beam would not."""
+    """The engine of a name. OptionsError for options that Beam does not define: Beam itself ignores them."""
     check_options(flags, JOB_SERVER_OPTIONS if name == "flink" else ())
     if runner := PipelineOptions(list(flags)).view_as(StandardOptions).runner:
         return BeamEngine(runner, workers, flags)

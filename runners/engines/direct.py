@@ -1,4 +1,4 @@
-"""This machine: all its cores, nothing to install or start."""
+"""Runs pipelines on this machine, on all its cores."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ _WORTH_WORKERS = 6.0
 
 
 class _Options(PipelineOptions):
-    """Options that keep their views: Beam asks for a thousand a step, and makes each with an argument parser."""
+    """Options that cache their views: Beam reads a thousand in each step, and makes each with an argument parser."""
 
     def view_as(self, cls: type[PipelineOptionsT]) -> PipelineOptionsT:
         views = self.__dict__.setdefault("_views", {})  # past Beam's __setattr__, which knows options only
@@ -28,9 +28,9 @@ class _Options(PipelineOptions):
 class DirectEngine:
     """This machine, all its cores.
 
-    Beam's `DirectRunner` is a switch between engines that first looks for another program on the network; the one
-    meant is the FnApiRunner, so it is named. Unless told how many, it takes as many worker processes as there are
-    cores, and none for a step that would be over before they have started.
+    Beam's `DirectRunner` chooses between engines and first looks for another program on the network; the FnApiRunner is
+    used directly. Without a number of workers, there are as many worker processes as cores, and none for a step that
+    would end before they have started.
     """
 
     def __init__(self, workers: int | None, flags: Sequence[str], command: Sequence[str] = COMMAND) -> None:
@@ -38,7 +38,7 @@ class DirectEngine:
         self._exactly = workers
         self._flags = list(flags)
         self._command = command
-        # Worker processes are meant to run in this mode; the warning about it is for others.
+        # Beam warns about the mode that is chosen here on purpose.
         logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:

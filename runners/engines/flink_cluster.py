@@ -33,7 +33,7 @@ _PACKAGES_OF_THE_JDK = (
     *("java.lang", "java.net", "java.io", "java.nio", "sun.nio.ch", "java.lang.reflect", "java.text", "java.time"),
     *("java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.util.concurrent.locks"),
 )
-"""What Flink's serializers reach into by reflection, which Java 17 allows only when it is told (Flink's own list)."""
+"""Packages that Flink's serializers access by reflection; Java 17 has to be given their names (Flink's own list)."""
 
 
 class ClusterError(Exception):
@@ -148,7 +148,7 @@ def _free_ports(count: int) -> list[int]:
 
 
 def _launch(command: list[str], log: Path) -> int:
-    """Start a process in a session of its own, which outlives this program; gives its id."""
+    """Start a process in a session of its own, which outlives this program; the process id."""
     files = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644),
@@ -168,7 +168,7 @@ def _await(cluster: Cluster, slots: int, logs: Path) -> None:
 
 
 def _end(processes: Sequence[int]) -> None:
-    """Ask politely, then insist."""
+    """Send SIGTERM, then SIGKILL to those that have not ended after some seconds."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in processes:
             if _runs(process):
@@ -179,7 +179,7 @@ def _end(processes: Sequence[int]) -> None:
 
 
 def _runs(process: int) -> bool:
-    """Whether a process that we started is still ours and alive; a number may have gone to another program since."""
+    """Whether a process of the cluster still runs; its id may belong to another program by now."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(process, os.WNOHANG)  # a child of this very program stays listed until it is waited for
     try:

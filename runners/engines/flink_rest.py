@@ -1,4 +1,4 @@
-"""What a Flink cluster says about itself over its REST interface."""
+"""Reads the size of a Flink cluster from its REST interface."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ class FlinkRest:
         self._url = address if "://" in address else f"http://{address}"
 
     def overview(self) -> Overview | None:
-        """How large the cluster is; None when no Flink answers there."""
+        """The size of the cluster; None when no Flink answers there."""
         try:
             answer = requests.get(f"{self._url.rstrip('/')}/overview", timeout=_SECONDS)
             fields = answer.json()

@@ -1,4 +1,4 @@
-"""Processes that end when the one that started them ends."""
+"""Ends a process when its parent ends."""
 
 import os
 import threading

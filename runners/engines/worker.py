@@ -26,18 +26,17 @@ _PROVISION_SECONDS = 60.0
 def harness_environment(
     worker: str, given: Mapping[str, str | None], info: beam_provision_api_pb2.ProvisionInfo
 ) -> dict[str, str]:
-    """What Beam's harness reads from its environment.
+    """The environment variables that Beam's harness reads.
 
-    `given` holds the endpoints control and logging of the command line; for those that are missing stand the ones
-    that the runner has told.
+    `given` holds the endpoints control and logging of the command line; the runner's own replace those that are None.
     """
-    told = {"control": info.control_endpoint, "logging": info.logging_endpoint}
+    provided = {"control": info.control_endpoint, "logging": info.logging_endpoint}
     environment = {
         "WORKER_ID": worker,
         "PIPELINE_OPTIONS": json_format.MessageToJson(info.pipeline_options),
         "RUNNER_CAPABILITIES": " ".join(info.runner_capabilities),
     }
-    for name, endpoint in told.items():
+    for name, endpoint in provided.items():
         url = given[name]
         descriptor = endpoints_pb2.ApiServiceDescriptor(url=url) if url else endpoint
         environment[f"{name.upper()}_API_SERVICE_DESCRIPTOR"] = text_format.MessageToString(descriptor)
@@ -48,12 +47,12 @@ def _provision_info(endpoint: str, worker: str) -> beam_provision_api_pb2.Provis
     with grpc.insecure_channel(endpoint) as channel:
         service = beam_provision_api_pb2_grpc.ProvisionServiceStub(channel)
         request = beam_provision_api_pb2.GetProvisionInfoRequest()
-        metadata = [("worker_id", worker)]  # one service serves many workers, and tells them apart by this
+        metadata = [("worker_id", worker)]  # one service serves many workers, which this distinguishes
         return service.GetProvisionInfo(request, metadata=metadata, timeout=_PROVISION_SECONDS).info
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Work until the runner hangs up, or until the process that started this one ends."""
+    """Run bundles until the runner closes the connection, or until the parent process ends."""
     parser = argparse.ArgumentParser(prog="beamtrawl-worker", allow_abbrev=False)
     parser.add_argument("--id", required=True)
     parser.add_argument("--provision_endpoint", required=True)
@@ -70,7 +69,7 @@ def main(words: Sequence[str] | None = None) -> None:
         sdk_worker_main.main(sys.argv)
         code = 0
     finally:
-        # The runner has gone. A bundle under way would go on asking servers from its threads, for nobody.
+        # The runner has ended. A bundle under way would go on with requests to servers, without a use.
         os._exit(code)
 
 

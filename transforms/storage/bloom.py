@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 _HASHES = 6
-_BITS_PER_KEY = 10  # with six hashes, 1 % of strange keys pass
+_BITS_PER_KEY = 10  # with six hashes, 1 % of other keys pass
 
 
 def words(keys: pa.Array | pa.ChunkedArray) -> NDArray[np.uint64]:
@@ -34,7 +34,7 @@ def shard(host: str, count: int) -> int:
 
 
 class Bloom:
-    """A set of keys that may claim to hold a strange one, and never loses one of its own.
+    """A set of keys with false positives and without false negatives.
 
     Filters of one size are united by `|=`. Its bits travel as bytes.
     """

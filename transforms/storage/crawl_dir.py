@@ -1,4 +1,4 @@
-"""The crawl directory: committed steps as manifests, and what follows from them.
+"""The crawl directory: manifests of committed steps, and what they imply.
 
 A step's files count once its manifest is there, and the manifest appears in one atomic move. Readers follow
 manifests only, so whatever a failed attempt left behind is invisible.
@@ -52,7 +52,7 @@ class Manifest:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What a crawl has to do next: fetch a round, or update from one that was fetched."""
+    """The next step of a crawl: fetch a round, or update from a fetched one."""
 
     kind: str
     round: int
@@ -121,7 +121,7 @@ def frontier_files(manifests: Iterable[Manifest]) -> list[TableFile]:
 
 
 class CrawlDir:
-    """A directory on any of Beam's file systems; nothing is read before it is asked for."""
+    """A directory on any of Beam's file systems. The constructor reads nothing."""
 
     def __init__(self, root: str) -> None:
         if not root:
@@ -202,7 +202,7 @@ class CrawlDir:
 
 
 def _write_draft(target: str, text: str) -> str:
-    """The path of a new file beside the one that is meant, with the text; nobody else uses its name."""
+    """Write the text to a new file beside the target, under a unique name; its path."""
     draft = f"{target}.{uuid.uuid4().hex[:8]}.tmp"
     filesystem.write_bytes(draft, text.encode())
     return draft
@@ -210,7 +210,7 @@ def _write_draft(target: str, text: str) -> str:
 
 @contextlib.contextmanager
 def _naming(target: str) -> Iterator[None]:
-    """Trouble while a file is written, as one line with its name."""
+    """Errors while a file is written become a CrawlDirError, one line with its name."""
     try:
         yield
     except OSError as error:

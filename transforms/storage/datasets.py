@@ -1,4 +1,4 @@
-"""The committed files of a table as an Arrow dataset: rows are read when they are asked for."""
+"""The committed files of a table as an Arrow dataset: rows are read on use."""
 
 from collections.abc import Sequence
 

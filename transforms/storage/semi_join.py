@@ -1,7 +1,7 @@
-"""Meet the rows of a round with those of all earlier rounds, without shuffling all earlier rounds.
+"""Joins the rows of a round with those of all earlier rounds, without shuffling all earlier rounds.
 
 A semi-join: the keys of the round become a Bloom filter, the history is reduced to the rows that may match while it is
-scanned, and only those go into a CoGroupByKey. So a round costs what the round holds, not what the crawl holds.
+scanned, and only those go into a CoGroupByKey. So the cost follows the size of the round, not that of the crawl.
 Elements are batches, (partition of the key space, rows as Arrow IPC), because they move many times faster than rows.
 """
 

@@ -1,4 +1,4 @@
-"""What is known of a sitemap besides its URL: column `sitemap` of the tables frontier, visits and urls.
+"""Facts of a sitemap besides its URL: column `sitemap` of the tables frontier, visits and urls.
 
 It goes with the URL from where it was found to where it is read, and to the sitemaps that it names if it is an index.
 """
@@ -24,12 +24,12 @@ def terms(level: int, budget: int, hosts: Iterable[str]) -> Row:
 
 
 def share(budget: int, count: int) -> int:
-    """What each of so many sitemaps may lead to when all of them, and what they lead to, are within a budget."""
+    """The number of further sitemaps that each of `count` may lead to, so that all stay within a budget."""
     return (budget - count) // count if count else 0
 
 
 def unite(one: Row | None, other: Row | None) -> Row | None:
-    """What is known of a sitemap that was found twice: all who vouch for it count, up to MAX_HOSTS."""
+    """The union of two findings of one sitemap, with up to MAX_HOSTS of the hosts that vouch for it."""
     if not one or not other:
         return one or other
     further = sorted(set(other["hosts"]) - set(one["hosts"]))[: MAX_HOSTS - len(one["hosts"])]

@@ -87,7 +87,7 @@ def open_parquet(root: str, path: str) -> Iterator[pq.ParquetFile]:
 
 
 def statistics(file: pq.ParquetFile, group: int, column: str) -> pq.Statistics | None:
-    """What is known of a column's values in a row group without reading them; None if nothing is, or without it."""
+    """The statistics of a column in a row group; None if the file has none, or lacks the column."""
     number = next((i for i, leaf in enumerate(file.schema) if leaf.path == column), None)
     return None if number is None else file.metadata.row_group(group).column(number).statistics
 

@@ -1,4 +1,4 @@
-"""Write tables from a pipeline, and tell the driver which files came of it."""
+"""Writes tables from a pipeline, and a list of the written files for the driver."""
 
 from collections.abc import Iterator
 from typing import Any
