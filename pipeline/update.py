@@ -136,6 +136,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     finished = {
         "pages": parsed.shard_to_pages,
         "duplicates": judged.shard_to_duplicates,
+        "copies": judged.shard_to_copies,
         "stale": watched.shard_to_stale,
         "near": near.by_shard,
     } | "FinishPages" >> FinishPages(root, round_, step.settings.documents.korean_morphemes, partitions, dead)

@@ -162,6 +162,7 @@ class Index:
         )  # without words, the boost factors are the score
         for unit, weight in scoring:
             scores[unit.postings.docs] += unit.scores if weight == 1 else weight * unit.scores
+        found[corpus.copies.others(found, scores)] = False
         docs = bm25f.best(scores, found, most, [unit.top for unit, _ in scoring])
         urls = [segment.facts["url"][doc].as_py() for segment, doc in map(corpus.place, docs.tolist())]
         candidates = sorted(map(_Candidate, (-scores[docs]).tolist(), urls, docs.tolist()))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from . import bm25f
 from .cache import Cache
+from .copies import find_copies
 from .postings import Ints, Postings, Unit, unite
 from .segment import Segment, StoredTexts
 
@@ -53,6 +54,7 @@ class Corpus:
         self.expires = _joined([s.expires for s in segments], "datetime64[us]")
         self._may_expire = not bool(np.isnat(self.expires).all())
         self.dates = _joined([s.dates for s in segments], "datetime64[us]")
+        self.copies = find_copies([segment.facts for segment in segments])
         self._scored: Cache[Unit, Scored] = Cache(
             self._read, MAX_CACHED_POSTINGS, lambda found: len(found.scores) + _ENTRY
         )

@@ -25,22 +25,27 @@ from beamtrawl.transforms.urls.canonical import url_key
 TEXT, OTHER = b"t" * 16, b"o" * 16
 
 
+def host(url):
+    return url.split("/")[2] if "//" in url else "one.test"
+
+
 def content(url, depth=1, digest=TEXT, shard=0, yields=False):
-    row = {"digest": digest, "url_key": url_key(url), "url": url, "depth": depth, "shard": shard}
+    row = {"digest": digest, "url_key": url_key(url), "url": url, "host": host(url), "depth": depth, "shard": shard}
     return row | {"yields": yields}
 
 
 def earlier(url, digest=TEXT):
-    return {"digest": digest, "url_key": url_key(url), "url": url, "depth": 9, "round": 1}
+    row = {"digest": digest, "url_key": url_key(url), "url": url, "depth": 9, "round": 1}
+    return row | {"site": host(url).removeprefix("www.")}
 
 
-NOBODY = {"digest": TEXT, "url_key": None, "url": None, "depth": None, "round": 2}
+NOBODY = {"digest": TEXT, "url_key": None, "url": None, "depth": None, "round": 2, "site": "one.test"}
 
 
 def judged(contents, known=()):
     """({duplicate: of what}, the URLs of new contents)."""
     names = {url_key(row["url"]): row["url"] for row in [*contents, *known]}
-    duplicates, new = judge_contents(contents, list(known))
+    duplicates, _, new = judge_contents(contents, list(known))
     return {names[d["url_key"]]: names[d["duplicate_of"]] for d in duplicates}, {c["url"] for c in new}
 
 
@@ -81,6 +86,47 @@ def test_the_first_document_keeps_the_content(contents, known, duplicates, new):
     assert judged(contents, known) == (duplicates, new)
 
 
+A, WWW, B, C = "http://a.test/long/path", "http://www.a.test/x", "http://b.test/", "http://c.test/c"
+
+
+def naming(url, canonical, **facts):
+    return content(url, yields=True, **facts) | {"canonical_key": url_key(canonical)}
+
+
+# contents of the round, earlier digests, {duplicate: of what}, {copy: the first with the content}
+SITES = {
+    "a shorter URL of another site": ([content(A), content(B, depth=0)], [], {}, {A: B}),
+    "seen first on another site": ([content(A)], [earlier(B)], {}, {A: B}),
+    "seen first, on three sites": ([content(A), content(C)], [earlier(B)], {}, {A: B, C: B}),
+    "with and without www": ([content(A), content(WWW)], [], {A: WWW}, {}),
+    "one that names the other as canonical": ([naming(B, A, depth=0), content(A)], [], {B: A}, {}),
+    "one that names an earlier one as canonical": ([naming(B, A)], [earlier(A)], {B: A}, {}),
+    "each names the other as canonical": ([naming(B, A), naming(A, B)], [], {}, {B: A}),
+    "one that names a page with another content": ([naming(B, A), content(A, digest=OTHER)], [], {}, {}),
+    "a copy has a copy": ([content(A), content(WWW), content(B)], [], {A: WWW}, {WWW: B}),
+}
+
+
+@pytest.mark.parametrize(("contents", "known", "duplicates", "copies"), SITES.values(), ids=SITES)
+def test_no_site_holds_back_a_page_of_another(contents, known, duplicates, copies):
+    for order in (contents, contents[::-1]):
+        found = judge_contents(order, known)
+        names = {url_key(row["url"]): row["url"] for row in [*contents, *known]}
+        assert {names[row["url_key"]]: names[row["duplicate_of"]] for row in found.duplicates} == duplicates
+        assert {names[row["url_key"]]: names[row["same_content_as"]] for row in found.copies} == copies
+
+
+def test_each_site_has_a_digest_of_its_own_and_gives_it_back_alone():
+    round_1 = judge_contents([content(A), content(B)], [])
+    assert {(row["url"], row["site"]) for row in round_1.changed} == {(A, "a.test"), (B, "b.test")}
+    known = [row | {"round": 1} for row in round_1.changed]
+    round_2 = judge_contents([], known, [left(A)])
+    assert [(row["url"], row["site"]) for row in round_2.changed] == [(None, "a.test")]
+    known += [row | {"round": 2} for row in round_2.changed]
+    assert judge_contents([content(WWW)], known).duplicates == []
+    assert judge_contents([content(B + "b")], known).duplicates[0]["duplicate_of"] == url_key(B)
+
+
 def left(url, digest=TEXT):
     return {"digest": digest, "url_key": url_key(url)}
 
@@ -106,7 +152,7 @@ RELEASES = {
 
 @pytest.mark.parametrize(("contents", "known", "released", "duplicates", "new"), RELEASES.values(), ids=RELEASES)
 def test_a_content_that_its_keeper_has_no_longer_is_free(contents, known, released, duplicates, new):
-    found, kept = judge_contents(contents, known[::-1], released)
+    found, _, kept = judge_contents(contents, known[::-1], released)
     names = {url_key(row["url"]): row["url"] for row in [*contents, *known] if row["url"]}
     assert {names[d["url_key"]]: names[d["duplicate_of"]] for d in found} == duplicates
     assert {row["url"] for row in kept} == new
@@ -174,7 +220,9 @@ def test_a_round_writes_its_new_digests_and_tells_each_shard_its_duplicates(tmp_
 
     def check_files(files):
         rows = read_table(root, [file.path for file in files], DIGESTS).to_pylist()
-        assert rows == [{"digest": TEXT, "url_key": url_key("/a"), "url": "/a", "depth": 1, "round": 5}]
+        assert rows == [
+            {"digest": TEXT, "url_key": url_key("/a"), "url": "/a", "depth": 1, "round": 5, "site": "one.test"}
+        ]
 
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         collections = {name: pipeline | name >> beam.Create(batches) for name, batches in sides.items()}

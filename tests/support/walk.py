@@ -2,7 +2,7 @@
 
 It shares no code with the product, and its rules are the same: the hosts of the seeds and no others;
 robots.txt; `depth` links from a seed at most, where redirects (HTTP and meta refresh, ten in a row) cost
-nothing; HTML, XHTML and plain text; a page whose content was seen before counts, but leads nowhere. It goes in
+nothing; HTML, XHTML and plain text. Of the pages of a host with one content the first keeps it. It goes in
 rounds: what a round finds, redirects included, is fetched in the next, and what finds a URL first sets its
 depth.
 """
@@ -39,7 +39,7 @@ SURROUNDINGS = "//nav|//footer|//aside|//header|//*[@hidden]" + "".join(
 
 
 class Step(NamedTuple):
-    """A URL to ask for. Of several with one content, the first in this order keeps it."""
+    """A URL to ask for. Of several of a host with one content, the first in this order keeps it."""
 
     depth: int
     length: int
@@ -56,20 +56,19 @@ class Answer(NamedTuple):
 
 
 def walk(seeds: Iterable[str], depth: int) -> dict[str, str | None]:
-    """The URL of every document, and the URL of the earlier one with the same content, if there is one."""
+    """The URL of every document, and that of the earlier one of its host with the same content, if there is one."""
     due = {Step(0, len(url), url) for url in map(_canonical, seeds) if url}
     robots = {host: _read_robots(host) for host in map(_host, due)}
     seen = {step.url for step in due}
     documents: dict[str, str | None] = {}
-    owners: dict[bytes, str] = {}
+    owners: dict[tuple[str, bytes], str] = {}
     while due:
         candidates = []
         for step, digest, leads_to in sorted(_ask_all(due, robots)):
-            owner = owners.setdefault(digest, step.url) if digest else step.url
+            owner = owners.setdefault((_host(step), digest), step.url) if digest else step.url
             if digest:
                 documents[step.url] = None if owner == step.url else owner
-            if owner == step.url:
-                candidates += leads_to
+            candidates += leads_to
         due = set()
         for step in sorted(candidates):
             if step.depth <= depth and step.url not in seen and _is_in_scope(step, robots):

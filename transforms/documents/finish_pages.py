@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from .. import urls
 from ..duplicates.clusters import VERDICTS
-from ..duplicates.exact import DUPLICATES
+from ..duplicates.exact import COPIES, DUPLICATES
 from ..duplicates.near_rows import mark_near_duplicates, near_rows
 from ..indexing.tombstones import REMOVALS, REPLACED
 from ..indexing.write_segment import write_segment
@@ -39,6 +39,13 @@ def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
         index = pages.schema.get_field_index(name)
         pages = pages.set_column(index, PAGES.field(name), pc.if_else(is_copy, None, pages[name]))
     return pages.set_column(pages.schema.get_field_index("duplicate_of"), PAGES.field("duplicate_of"), owners)
+
+
+def mark_copies(pages: pa.Table, copies: pa.Table) -> pa.Table:
+    """The pages (PAGES) with `same_content_as` set where another site has the same content."""
+    firsts = dict(zip(copies["url_key"].to_pylist(), copies["same_content_as"].to_pylist(), strict=True))
+    column = pa.array([firsts.get(key) for key in pages["url_key"].to_pylist()], KEY)
+    return pages.set_column(pages.schema.get_field_index("same_content_as"), PAGES.field("same_content_as"), column)
 
 
 def judge_canonicals(pages: pa.Table, dead: Iterable[bytes]) -> pa.Table:
@@ -76,6 +83,7 @@ def flatten_links(pages: pa.Table) -> pa.Table:
     origins = {"source_key": "url_key", "source_url": "url", "source_score": "score", "round": "round"}
     origins |= {"links_without_news": "links_without_news"}
     columns |= {name: pages[source].take(parents) for name, source in origins.items()}
+    columns["from_duplicate"] = pc.is_valid(pages["duplicate_of"]).take(parents)
     return pa.table(columns | {"parent": parents})
 
 
@@ -83,15 +91,15 @@ def candidates_of(links: pa.Table) -> pa.Table:
     """CANDIDATES of flattened links: each target once, by its shortest way, with the scores passed to it added up.
 
     Of several spellings of a target (one key), the neatest of those with the shortest way is the one to be fetched.
-    A redirect passes its whole score, a page shares `PASSED_ON` of it among the targets it leads to.
+    A redirect passes its whole score, a page shares `DAMPING` of it among the targets it leads to, a duplicate none.
     """
     links = links.filter(pc.is_null(links["rejected"]))
     shares = links.group_by("parent").aggregate([([], "count_all")])
     count = dict(zip(shares["parent"].to_pylist(), shares["count_all"].to_pylist(), strict=True))
     passed = [
-        score if kind == "redirect" else DAMPING * score / count[parent]
-        for score, kind, parent in zip(
-            links["source_score"].to_pylist(), links["kind"].to_pylist(), links["parent"].to_pylist(), strict=True
+        0.0 if is_duplicate else score if kind == "redirect" else DAMPING * score / count[parent]
+        for is_duplicate, score, kind, parent in zip(
+            *(links[name].to_pylist() for name in ("from_duplicate", "source_score", "kind", "parent")), strict=True
         )
     ]
     precedence = ("depth", "length", "target_url", "redirects", "source_url")  # as url_states.merge_candidates
@@ -156,9 +164,10 @@ class _FinishFn(beam.DoFn):
         number, sides = shard
         pages = from_ipc(sides["pages"], PAGES).sort_by([("depth", "ascending"), ("url", "ascending")])
         pages = judge_canonicals(mark_duplicates(pages, from_ipc(sides["duplicates"], DUPLICATES)), dead)
+        pages = mark_copies(pages, from_ipc(sides["copies"], COPIES))
         pages = mark_links_without_news(pages, from_ipc(sides["stale"], STALE))
         pages = mark_near_duplicates(pages, from_ipc(sides["near"], VERDICTS))
-        links = flatten_links(pages.filter(pc.is_null(pages["duplicate_of"])))
+        links = flatten_links(pages)
         for name, rows in (
             ("documents", conform(pages.filter(pages["is_document"]), DOCUMENTS)),
             ("links", conform(links, LINKS)),
@@ -234,9 +243,9 @@ class Finished(NamedTuple):
 class FinishPages(beam.PTransform):
     """Write documents, links and an index segment for each shard, and give the URLs that its pages lead to.
 
-    Takes {"pages": PAGES, "duplicates": DUPLICATES, "stale": STALE, "near": VERDICTS} by shard, and the keys of URLs
-    whose visit gave no page. Duplicates are written without text; their links are not followed, and they are not
-    indexed. Near duplicates are not indexed either.
+    Takes {"pages": PAGES, "duplicates": DUPLICATES, "copies": COPIES, "stale": STALE, "near": VERDICTS} by shard, and
+    the keys of URLs whose visit gave no page. Duplicates are written without text, and they are not indexed; their
+    links are followed, for they may lead elsewhere. Near duplicates are not indexed either.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ from ..storage.batches import Batch, split, split_by, to_ipc
 from ..storage.bloom import shard
 from ..storage.crawl_dir import CrawlDir
 from ..storage.exchange import CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS
-from ..storage.schemas import DOCUMENTS, VISITS
+from ..storage.schemas import DOCUMENTS, KEY, VISITS
 from ..storage.table_files import conform, open_parquet
 from ..urls.filters import UrlFilter
 from .page_yield import yield_row
@@ -232,6 +232,10 @@ class _ParseFn(beam.DoFn):
             yield number, to_ipc(rows)
         yields = pc.and_(pc.is_valid(table["canonical_url"]), pc.is_null(table["canonical_ignored"]))
         table = table.append_column("yields", yields).append_column("shard", pa.array(shards, pa.int32()))
+        named = [_key(url) if url else None for url in table["canonical_url"].to_pylist()]
+        own = table["url_key"].to_pylist()
+        named = [key if key != other else None for key, other in zip(named, own, strict=True)]
+        table = table.append_column("canonical_key", pa.array(named, KEY))
         contents = conform(table.filter(table["is_document"]), CONTENTS)
         yield from (beam.pvalue.TaggedOutput("contents", b) for b in split(contents, "digest", self._partitions))
         if self._near:

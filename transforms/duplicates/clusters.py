@@ -6,6 +6,7 @@ decides: in order of precedence a document is near the first representative that
 Nothing compares all with all: a document is compared with at most MOST_COMPARED others in a band.
 """
 
+import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -58,9 +59,17 @@ def entries(documents: pa.Table) -> pa.Table:
     """ENTRIES of documents, which have its columns but `band`; those without a signature have none."""
     documents = documents.filter(documents["signature"].is_valid())
     keys = minhash.band_keys(_stacked(documents["signature"].to_pylist()))
+    keys = _of_sites(keys, [urls.site(urls.host(url)) for url in documents["url"].to_pylist()])
     rows = np.repeat(np.arange(documents.num_rows), minhash.BANDS)
     bands = pa.FixedSizeBinaryArray.from_buffers(KEY, len(rows), [None, pa.py_buffer(keys.tobytes())])
     return pa.table({"band": bands} | {name: documents[name].take(rows) for name in DOCUMENT.names}, schema=ENTRIES)
+
+
+def _of_sites(keys: minhash.Hashes, sites: list[str]) -> minhash.Hashes:
+    """The keys of bands, different for each site: documents of two sites never meet or hold each other back."""
+    digests = {site: hashlib.blake2b(site.encode(), digest_size=8).digest() for site in set(sites)}
+    salts = np.frombuffer(b"".join(digests[site] for site in sites), np.uint64)
+    return keys ^ salts[:, np.newaxis, np.newaxis]
 
 
 def find_pairs(found: pa.Table, round_: int, similarity: float) -> pa.Table:

@@ -1,12 +1,14 @@
 """Exact duplicates: documents whose content digest is that of another document, of this or an earlier round."""
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .. import urls
 from ..indexing.tombstones import is_taken_back
 from ..outcomes import Outcome
 from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
@@ -15,8 +17,11 @@ from ..storage.schemas import DIGESTS, KEY
 from ..storage.table_files import TableWriter
 
 DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY), ("shard", pa.int32())])
+COPIES = pa.schema([("url_key", KEY), ("same_content_as", KEY), ("shard", pa.int32())])
+"""Documents with the content of another site's document; neither holds the other back."""
+
 PAIRS = pa.schema([("url", pa.string()), ("other_url", pa.string()), ("digest", KEY)])
-"""Pairs of URLs with the same content: a duplicate, and the document that it duplicates."""
+"""Pairs of URLs with the same content: a duplicate or a copy, and the document that it duplicates or copies."""
 
 
 RELEASED = pa.schema(
@@ -39,35 +44,74 @@ def released_contents(facts: pa.Table) -> pa.Table:
 
 
 def precedence(content: dict[str, Any]) -> tuple[bool, int, int, str]:
-    """Of several documents of a round with one content, the smallest keeps it.
+    """Of several documents of a site and a round with one content, the smallest keeps it.
 
     One that names another page as canonical comes last; then depth, length of the URL, alphabet.
     """
     return (content["yields"], content["depth"], len(content["url"]), content["url"])
 
 
+class Contents(NamedTuple):
+    """What `judge_contents` gives, as rows."""
+
+    duplicates: list[dict[str, Any]]  # contents with `duplicate_of`, and `other_url`: the URL of that document
+    copies: list[dict[str, Any]]  # contents with `same_content_as`, and `other_url`
+    changed: list[dict[str, Any]]  # rows of digests: contents that are new, or that nobody keeps any more
+
+
 def judge_contents(
     contents: list[dict[str, Any]], earlier: list[dict[str, Any]], left: Iterable[dict[str, Any]] = ()
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """(rows of DUPLICATES and PAIRS, the contents that are new, or that nobody keeps any more: without url_key).
+) -> Contents:
+    """Decide which documents of a round are duplicates, and of which.
+
+    A content has one document in each site (`urls.site`) that keeps it. A document is a duplicate of the one that keeps
+    its content in its own site, or of a document of another site that it names itself as its canonical page. Nothing
+    else makes it a duplicate of another site's page: whoever copies a page could claim all other evidence.
 
     `earlier` may hold digests that are not among the contents, and several rows of one, of which the newest counts;
     `left` are RELEASED. A document never is a duplicate of itself: its own digest may be known from an earlier visit.
     """
-    newest = {row["digest"]: row for row in sorted(earlier, key=lambda row: row["round"])}
+    newest = {_key(row): row for row in sorted(earlier, key=lambda row: row["round"])}
     gone = {(row["digest"], row["url_key"]) for row in left}
-    known = {d: row for d, row in newest.items() if row["url_key"] and (d, row["url_key"]) not in gone}
-    owner = dict(known)
-    duplicates, new = [], []
+    known = {key: row for key, row in newest.items() if row["url_key"] and (key[0], row["url_key"]) not in gone}
+    owners, found = dict(known), Contents([], [], [])
+    with_content = {(row["digest"], row["url_key"]): row for row in (*contents, *known.values())}
     for content in sorted(contents, key=precedence):
-        first = owner.setdefault(content["digest"], content)
+        named = with_content.get((content["digest"], content.get("canonical_key")))
+        if named and _key(named) != _key(content) and not named.get("canonical_key"):
+            found.duplicates.append(content | {"duplicate_of": named["url_key"], "other_url": named["url"]})
+            continue
+        first = owners.setdefault(_key(content), content)
         if first["url_key"] != content["url_key"]:
-            duplicates.append(content | {"duplicate_of": first["url_key"], "other_url": first["url"]})
-        elif content["digest"] not in known:
-            new.append(content)
+            found.duplicates.append(content | {"duplicate_of": first["url_key"], "other_url": first["url"]})
+        elif _key(content) not in known:
+            found.changed.append(content | {"site": _key(content)[1]})
+    found.copies.extend(_copies(contents, owners))
     nobody = {"url_key": None, "url": None, "depth": None}
-    new += [row | nobody for digest, row in newest.items() if row["url_key"] and digest not in owner]
-    return duplicates, new
+    found.changed.extend(
+        row | nobody | {"site": key[1]} for key, row in newest.items() if row["url_key"] and key not in owners
+    )
+    return found
+
+
+def _key(row: dict[str, Any]) -> tuple[bytes, str]:
+    """(digest, site) of a row of CONTENTS or DIGESTS."""
+    return row["digest"], row["site"] if "site" in row else urls.site(row["host"])
+
+
+def _copies(
+    contents: Iterable[dict[str, Any]], owners: Mapping[tuple[bytes, str], dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """The contents that their site's document keeps, and that a document of another site had first."""
+    by_digest: dict[bytes, list[dict[str, Any]]] = {}
+    for owner in owners.values():
+        by_digest.setdefault(owner["digest"], []).append(owner)
+    for content in contents:
+        sharing = by_digest.get(content["digest"], ())
+        if len(sharing) > 1 and owners.get(_key(content), content)["url_key"] == content["url_key"]:
+            first = min(sharing, key=lambda row: (row.get("round", math.inf), row["depth"], row["url"]))
+            if _key(first) != _key(content):
+                yield content | {"same_content_as": first["url_key"], "other_url": first["url"]}
 
 
 def released_by_digest(facts: Batch, count: int) -> Iterator[Batch]:
@@ -83,23 +127,30 @@ class _JudgeFn(beam.DoFn):
         _, sides = partition
         contents = from_ipc(sides["new"], CONTENTS).to_pylist()
         earlier, left = from_ipc(sides["earlier"], DIGESTS), from_ipc(sides["released"], RELEASED)
-        duplicates, new = judge_contents(contents, earlier.to_pylist(), left.to_pylist())
-        rows = sorted(({**row, "round": self._round} for row in new), key=lambda row: row["digest"])
+        judged = judge_contents(contents, earlier.to_pylist(), left.to_pylist())
+        rows = sorted(({**row, "round": self._round} for row in judged.changed), key=_key)
         writer = TableWriter(self._root, "digests", self._round)
         writer.write_rows([{name: row[name] for name in DIGESTS.names} for row in rows])
         if file := writer.close():
             yield beam.pvalue.TaggedOutput("files", file)
-        if duplicates:
-            yield beam.pvalue.TaggedOutput("pairs", to_ipc(pa.Table.from_pylist(duplicates, schema=PAIRS)))
-        table = pa.Table.from_pylist(duplicates, schema=DUPLICATES)
-        for shard, part in split_by(table, table["shard"].to_pylist()):
-            yield shard, to_ipc(part)
+        if pairs := judged.duplicates + judged.copies:
+            yield beam.pvalue.TaggedOutput("pairs", to_ipc(pa.Table.from_pylist(pairs, schema=PAIRS)))
+        yield from _by_shard(judged.duplicates, DUPLICATES)
+        for batch in _by_shard(judged.copies, COPIES):
+            yield beam.pvalue.TaggedOutput("copies", batch)
+
+
+def _by_shard(rows: list[dict[str, Any]], schema: pa.Schema) -> Iterator[Batch]:
+    table = pa.Table.from_pylist(rows, schema=schema)
+    for shard, part in split_by(table, table["shard"].to_pylist()):
+        yield shard, to_ipc(part)
 
 
 class Judged(NamedTuple):
     """What `JudgeContents` gives."""
 
     shard_to_duplicates: "beam.PCollection[Batch]"  # DUPLICATES
+    shard_to_copies: "beam.PCollection[Batch]"  # COPIES
     pairs: "beam.PCollection[bytes]"  # PAIRS
     files: "beam.PCollection"
 
@@ -107,8 +158,8 @@ class Judged(NamedTuple):
 class JudgeContents(beam.PTransform):
     """CoGroupByKey of the round's digests with those of all earlier rounds; writes the new ones.
 
-    Takes {"new": CONTENTS, "earlier": DIGESTS, "released": RELEASED} by partition of the digest. The first document
-    with a content keeps it, as long as it has it: earlier round, then one that names no other page as canonical,
+    Takes {"new": CONTENTS, "earlier": DIGESTS, "released": RELEASED} by partition of the digest. The first document of
+    a site with a content keeps it, as long as it has it: earlier round, then one that names no other page as canonical,
     smaller depth, shorter URL, alphabetical order, so that runs agree.
     """
 
@@ -120,6 +171,6 @@ class JudgeContents(beam.PTransform):
         judged = (
             sides
             | "WithEarlier" >> beam.CoGroupByKey()
-            | "Judge" >> beam.ParDo(self._fn).with_outputs("pairs", "files", main="duplicates")
+            | "Judge" >> beam.ParDo(self._fn).with_outputs("copies", "pairs", "files", main="duplicates")
         )
-        return Judged(judged.duplicates, judged.pairs, judged.files)
+        return Judged(judged.duplicates, judged.copies, judged.pairs, judged.files)

@@ -53,7 +53,7 @@ FIELD_BITS: Mapping[str, tuple[int, int]] = {
 
 FACTS = (
     *("url_key", "url", "host", "language", "media_type", "round", "fetched_at", "published_at", "spam_score"),
-    *("noarchive", "max_snippet", "unavailable_after"),
+    *("noarchive", "max_snippet", "unavailable_after", "same_content_as"),
 )
 """The columns of DOCUMENTS that `docs` has."""
 

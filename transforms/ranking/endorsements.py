@@ -19,7 +19,9 @@ MAX_TARGETS = 3
 MAX_ANCHORS = 1_000
 """The most anchors that are kept for a page."""
 
-LINK_COLUMNS = ["source_key", "source_url", "target_key", "target_url", "anchor", "rel", "kind", "round"]
+LINK_COLUMNS = [
+    *("source_key", "source_url", "target_key", "target_url", "anchor", "rel", "kind", "round", "from_duplicate")
+]
 DOCUMENT_COLUMNS = ["url_key", "duplicate_of", "round"]
 
 
@@ -66,7 +68,7 @@ def pages_of(ends: pa.Table) -> Pages:
 
 
 def current_links(links: pa.Table) -> CurrentLinks:
-    """The links that count, without nofollow. `links` has LINK_COLUMNS, and all links of each source."""
+    """The links that count: no nofollow, none of duplicates. `links` has LINK_COLUMNS, and all links of a source."""
     sources = links["source_key"].combine_chunks().dictionary_encode()
     numbers, rounds = sources.indices.to_numpy(), links["round"].to_numpy()
     last = np.zeros(len(sources.dictionary), np.int64)
@@ -75,6 +77,7 @@ def current_links(links: pa.Table) -> CurrentLinks:
     kinds = links["kind"]
     counts = pc.is_in(kinds, value_set=pa.array(ENDORSING_KINDS))
     counts = pc.and_not(counts, pc.match_substring_regex(pc.fill_null(links["rel"], ""), _NO_ENDORSEMENT))
+    counts = pc.and_not(counts, pc.fill_null(links["from_duplicate"], False))
     is_redirect = pc.equal(kinds, "redirect")
     chosen = links.select(["source_key", "target_key", "anchor"])
     endorsing, redirects = (chosen.filter(pa.array(mask.to_numpy() & is_last)) for mask in (counts, is_redirect))

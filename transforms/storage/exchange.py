@@ -62,6 +62,7 @@ CONTENTS = pa.schema(
         *(("digest", KEY), ("url_key", KEY), ("url", pa.string())),
         *(("host", pa.string()), ("depth", pa.int32()), ("shard", pa.int32())),
         ("yields", pa.bool_()),  # names another page as canonical
+        ("canonical_key", KEY),  # url_key of the page that it names as canonical, of any host
     ]
 )
 

@@ -18,7 +18,7 @@ SNAPSHOTS = {
     "urls": "url_key",
     "hosts": "host",
     "robots": "origin",
-    "digests": "digest",
+    "digests": "digest, site",
     "near": "url_key",
     "aliases": "origin, kind, detail",
     "ranks": "url_key",

@@ -1,6 +1,6 @@
 """URLs: canonical form, deduplication form, filters."""
 
-from .canonical import CANONICAL_RULES, canonicalize, dedup_form, domain, host, neatness, origin, resolve, url_key
+from .canonical import CANONICAL_RULES, canonicalize, dedup_form, domain, host, neatness, origin, resolve, site, url_key
 
 __all__ = [
     "CANONICAL_RULES",
@@ -11,5 +11,6 @@ __all__ = [
     "neatness",
     "origin",
     "resolve",
+    "site",
     "url_key",
 ]

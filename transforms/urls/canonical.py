@@ -145,6 +145,15 @@ def domain(host: str) -> str:
     return _public_suffixes().privatesuffix(name) or name
 
 
+def site(host: str) -> str:
+    """The host without a leading `www.`: under either name, one owner publishes.
+
+    >>> site("www.example.org:8080"), site("blog.example.org")
+    ('example.org:8080', 'blog.example.org')
+    """
+    return host.removeprefix("www.")
+
+
 @functools.cache
 def _public_suffixes() -> PublicSuffixList:
     return PublicSuffixList()

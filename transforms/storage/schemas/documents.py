@@ -41,6 +41,7 @@ DOCUMENTS = pa.schema(
         ("truncated", pa.string()),  # the bound that kept the rest from being read; null: all was
         ("max_snippet", pa.int32()),  # characters of a snippet that the page permits; 0: none; null: any number
         ("unavailable_after", TIME),  # from then on the page is not to be found
+        ("same_content_as", KEY),  # the first document of another site with this content, which holds neither back
         ("nosnippet", pa.list_(pa.int32())),  # start, end, start, end, … in `text` of what no snippet may contain
     ]
 )
@@ -55,6 +56,7 @@ LINKS = pa.schema(
         ("rel", pa.string()),
         ("kind", pa.string()),
         ("round", pa.int32()),
+        ("from_duplicate", pa.bool_()),  # the link is followed, and does not count for ranks
     ]
 )
 
@@ -108,6 +110,7 @@ class DocumentRow(TypedDict, total=False):
     truncated: str | None
     max_snippet: int | None
     unavailable_after: datetime | None
+    same_content_as: bytes | None
     nosnippet: list[int] | None
 
 

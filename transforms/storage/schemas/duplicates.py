@@ -7,10 +7,11 @@ from .columns import KEY
 DIGESTS = pa.schema(
     [
         ("digest", KEY),
-        ("url_key", KEY),  # the document that keeps the content
+        ("url_key", KEY),  # the document of the site that keeps the content; null: none does any more
         ("url", pa.string()),
         ("depth", pa.int32()),
-        ("round", pa.int32()),
+        ("round", pa.int32()),  # of this row: the newest row of a digest and a site counts
+        ("site", pa.string()),  # host without a leading www.
     ]
 )
 
