@@ -30,7 +30,10 @@ class _CommandParser(_Parser):
             module.add_arguments(self)
             self.set_defaults(run=module.run)
             self.command = None
-        return super().parse_known_args(args, namespace)
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:  # here, the message names the command whose help to read
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
 
 def parser() -> argparse.ArgumentParser:

@@ -35,6 +35,8 @@ class BeamEngine:
 
 def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
     """The engine of a name. OptionsError for options that Beam does not define: Beam itself ignores them."""
+    if workers is not None and workers < 1:
+        raise OptionsError(f"workers = {workers}: must be at least 1")
     check_options(flags, JOB_SERVER_OPTIONS if name == "flink" else ())
     if runner := PipelineOptions(list(flags)).view_as(StandardOptions).runner:
         return BeamEngine(runner, workers, flags)
