@@ -99,8 +99,8 @@ def bundle(root: Path, servers: Servers, piece_seconds: float = 60.0) -> _VisitF
 def run(visit: _VisitFn, elements: list[tuple[str, list[tuple]]]) -> None:
     """All that an engine does with a bundle after its start."""
     for element in elements:
-        visit.process(element, {})
-    visit.finish_bundle()
+        list(visit.process(element, {}))
+    list(visit.finish_bundle())
 
 
 def works(*queues: list[str]) -> list[tuple[str, list[tuple]]]:
@@ -124,8 +124,8 @@ def test_a_bundle_that_is_run_again_asks_nothing_again(tmp_path: Path) -> None:
     second = Servers({"http://busy.test/1": busy})
     visit = bundle(tmp_path, second)
     for element in elements:
-        visit.process(element, {})
-    visit.finish_bundle()
+        list(visit.process(element, {}))
+    list(visit.finish_bundle())
     asked = Counter(first.urls + second.urls)
     del asked["http://broken.test/1"]  # in the first run it was never answered
     assert set(asked.values()) == {1}
@@ -141,7 +141,7 @@ def test_what_lay_in_a_piece_when_a_worker_was_killed_is_not_asked_again(tmp_pat
     first = Servers(answers)
     visit = bundle(tmp_path, first, piece_seconds=1e-6)
     for element in elements:
-        visit.process(element, {})
+        list(visit.process(element, {}))
     events = visit._scheduler.pump(wait=True)  # type: ignore[union-attr]
     for event in events:
         visit._keeper.add(event.table, event.row)
@@ -155,8 +155,8 @@ def test_what_lay_in_a_piece_when_a_worker_was_killed_is_not_asked_again(tmp_pat
     second = Servers(answers)
     again = bundle(tmp_path, second)
     for element in elements:
-        again.process(element, {})
-    again.finish_bundle()
+        list(again.process(element, {}))
+    list(again.finish_bundle())
     assert not durable & set(second.urls)
     assert [url for url in second.urls if url.startswith("http://busy")] == []
     events.close()

@@ -1,7 +1,7 @@
 """What earlier attempts at a step have fetched and promised, read from their complete pieces."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from datetime import datetime
 
 from ..settings import Politeness
@@ -22,16 +22,18 @@ class Adopted:
     hosts: dict[str, HostRow] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def read(cls, root: str, leftovers: Leftovers) -> "Adopted":
-        """All that leftovers say."""
+    def read(cls, root: str, leftovers: Leftovers, hosts: Set[str] | None = None) -> "Adopted":
+        """What leftovers say of the states of all hosts, and of the URLs and robots.txt files of some, or of all."""
         found = cls()
         for file in leftovers.files:
             if file.table == "visits":
                 for host, keys in visited_keys(file.path, root):
-                    found.visited.setdefault(host, set()).update(keys)
+                    if hosts is None or host in hosts:
+                        found.visited.setdefault(host, set()).update(keys)
             elif file.table == "robots":
                 for row in read_table(root, [file.path], ROBOTS).to_pylist():
-                    found.robots.setdefault(row["host"], []).append(row)
+                    if hosts is None or row["host"] in hosts:
+                        found.robots.setdefault(row["host"], []).append(row)
         for row in state_rows(root, leftovers):
             known = found.hosts.get(row["host"])
             found.hosts[row["host"]] = newest_row([known, row] if known else [row]) or row

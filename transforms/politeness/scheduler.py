@@ -20,6 +20,7 @@ from ..robots.rules import Verdict
 from ..settings import Fetch, Limits, Politeness, Traps
 from ..storage.schemas import HostRow, RobotsRow, VisitRow
 from ..storage.sitemap_terms import SITEMAP
+from ..urls.canonical import domain
 from ..urls.canonical import host as host_of
 from ..urls.canonical import origin as origin_of
 from . import backoff, host_queue
@@ -41,8 +42,17 @@ _LONG_REST = 1.0  # seconds; in a shorter one, looking at the next URL twice cos
 class Event(NamedTuple):
     """A row for one of the tables, as the scheduler emits it."""
 
-    table: str  # visits, robots or turns
+    table: str  # visits, robots or host_turns
     row: VisitRow | RobotsRow | HostRow
+
+
+class Moved(NamedTuple):
+    """A host whose robots.txt leads to a host that another worker may have: what is left to do for it."""
+
+    host: str
+    due: list[Due]
+    search: lookup.RobotsSearch
+    state: HostRow
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +70,7 @@ class VisitContext:
     opener: Callable[
         [Names], Callable[[host_queue.BrowserRules], Client]
     ]  # once a bundle: what opens a client for a host
+    gives_away: bool = False  # hosts whose robots.txt leads to another domain, as `Moved`
     root: str = ""  # of the crawl directory
     attempt: str = ""  # the name under which durable pieces are written
     progress: str | None = None  # a file prefix for reports on the way, if anybody reads them
@@ -100,7 +111,9 @@ class HostScheduler:
         self._next_check = 0.0
         self._random = random.Random()
         self.report = Report()
-        self._answers = RobotsAnswers()
+        self.answers = RobotsAnswers()
+        self.moved: list[Moved] = []  # to be taken away by the caller
+        self._unsent: list[host_queue.HostTurn] = []  # their search goes on at another host
         self._watch = Watch(context.stop_file, context.progress, CHECK_INTERVAL.total_seconds())
 
     def add(self, name: str, turns: Iterable[host_queue.HostTurn], ready_at: float = 0.0) -> None:
@@ -113,10 +126,17 @@ class HostScheduler:
                 known.state, known.ready_at = turn.state, max(known.ready_at, turn.ready_at)
             known.ready_at = max(known.ready_at, self._not_before)
             self._queues.join(shared, turn.host)
-            self._schedule(known)
+            if known.is_away:
+                self._unsent.append(known)
+            else:
+                self._schedule(known)
 
     def pump(self, wait: bool) -> Iterator[Event]:
         """What has happened so far; with `wait`, all that is still to happen, as it happens, and how it went."""
+        while self._unsent:
+            turn = self._unsent.pop()
+            if turn.search:
+                yield from self._send(turn, turn.search)
         while self._queues or self._requests:
             now = self._clock.monotonic()
             self._check(now)
@@ -247,9 +267,8 @@ class HostScheduler:
             self._schedule(turn, look=turn.ready_at - ended > _LONG_REST)
         elif isinstance(request, host_queue.DelegatedRobotsFetch):
             turn.delegated.popleft()
-            self._answers.put(request.search.url, reply)
-            waiting = [other for other in turn.delegated if other.search.url == request.search.url]
-            turn.delegated = deque(other for other in turn.delegated if other.search.url != request.search.url)
+            self.answers.put(request.search.url, reply)
+            waiting = self._take_delegated(turn, request.search.url)
             end = outcome(request.search.url, reply, conditional=False)
             own = lookup.start_search(origin_of(request.search.url), request.search.depth)
             if own.url == request.search.url and own.origin not in turn.robots and turn.search is None:
@@ -261,8 +280,11 @@ class HostScheduler:
                 yield from self._arrive(same.sender, same.search, reply, ended)
         else:
             end = outcome(request.url, reply, conditional=False)
-            self._answers.put(request.url, reply)
+            self.answers.put(request.url, reply)
+            waiting = self._take_delegated(turn, request.url)
             yield from self._arrive(turn, request, reply, ended)
+            for same in waiting:
+                yield from self._arrive(same.sender, same.search, reply, ended)
         turn.has_answered = True
         turn.tally.request(end, reply, self._clock.utc())
         if self._politeness.scope != "host":
@@ -272,6 +294,12 @@ class HostScheduler:
             self._requests.rest(turn.host, turn.ready_at - ended)
         else:
             self._requests.close_client(turn.host)
+
+    def _take_delegated(self, turn: host_queue.HostTurn, url: str) -> list[host_queue.DelegatedRobotsFetch]:
+        """Those that wait for the answer to a URL; they wait no longer."""
+        waiting = [other for other in turn.delegated if other.search.url == url]
+        turn.delegated = deque(other for other in turn.delegated if other.search.url != url)
+        return waiting
 
     def _arrive(
         self, turn: host_queue.HostTurn, search: host_queue.RobotsSearch, reply: Reply, ended: float
@@ -299,14 +327,25 @@ class HostScheduler:
             lasts = (row["expires_at"] - row["fetched_at"]).total_seconds()
         self._rest(turn, end, reply, ended, lasts)
         self._trim(turn)
-        if turn.search and turn.is_away:
+        if turn.search and turn.is_away and self._may_be_elsewhere(turn, host_of(turn.search.url)):
+            self.moved.append(Moved(turn.host, list(turn.queue), turn.search, self._turn_row(turn)))
+            turn.queue.clear()
+            turn.search = None
+            self._schedule(turn)
+        elif turn.search and turn.is_away:
             yield from self._send(turn, turn.search)
         else:
             self._schedule(turn, look=True)
 
+    def _may_be_elsewhere(self, turn: host_queue.HostTurn, host: str) -> bool:
+        """Whether another worker may have the host; the hosts of a domain are in one, unless they share addresses."""
+        if not self._context.gives_away or host in self._turns:
+            return False
+        return self._politeness.scope == "address" or domain(host) != domain(turn.host)
+
     def _send(self, sender: host_queue.HostTurn, search: host_queue.RobotsSearch) -> Iterator[Event]:
         """Have a robots.txt from another host, in that host's own queue and at its pace; once for all who want it."""
-        if reply := self._answers.get(search.url):
+        if reply := self.answers.get(search.url):
             yield from self._arrive(sender, search, reply, self._clock.monotonic())
             return
         host = host_of(search.url)

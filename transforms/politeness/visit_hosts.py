@@ -6,10 +6,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import apache_beam as beam
+from apache_beam.utils.windowed_value import WindowedValue
 
 from ..http.dns import Names
+from ..robots.lookup import reply_of
 from ..storage.crawl_dir import CrawlDir
 from ..storage.pieces import NOTHING_LEFT, find_leftovers
+from ..storage.schemas import RobotsRow
+from ..urls.canonical import host as host_of
 from . import host_queue
 from .adopted import Adopted
 from .keeper import Keeper
@@ -58,33 +62,59 @@ class _VisitFn(beam.DoFn):
     def start_bundle(self) -> None:
         self._scheduler: HostScheduler | None = None
 
-    def process(self, queue_to_works: tuple[str, list[tuple]], held: dict[str, datetime]) -> None:
-        scheduler = self._scheduler = self._scheduler or self._open(held)
+    def process(
+        self,
+        queue_to_works: tuple[str, list[tuple]],
+        held: dict[str, datetime],
+        window: Any = beam.DoFn.WindowParam,
+        timestamp: Any = beam.DoFn.TimestampParam,
+    ) -> Iterator[tuple]:
+        self._stamp = (timestamp, (window,))
         shared, works = queue_to_works[0], [Work._make(work) for work in queue_to_works[1]]
+        scheduler = self._scheduler = self._scheduler or self._open(held)
         works = [self._adopted.take_over(work) for work in works]
         now = datetime.now(UTC)
         for work in works:
             scheduler.names.learn(work.host, work.addresses)
+            self._robots[work.host] = work.robots
         turns = [turn_of(work, self._context, now) for work in works if work.due]
         scheduler.add(shared, turns, shared_ready_at(works, self._context) if len(works) > 1 else 0.0)
         self._keep(scheduler.pump(wait=False))
+        yield from self._moved(scheduler)
 
-    def finish_bundle(self) -> None:
+    def finish_bundle(self) -> Iterator[WindowedValue]:
         if self._scheduler is None:
             return
         self._keep(self._scheduler.pump(wait=True))
         self._scheduler.close()
         self._keeper.close(self._scheduler.turn_rows())
+        for work in self._moved(self._scheduler):
+            yield WindowedValue(work, *self._stamp)
 
-    def _open(self, held: dict[str, datetime]) -> HostScheduler:
-        """Start, or go on after the complete pieces of a bundle that has failed."""
+    def _open(self, held: dict[str, datetime], hosts: set[str] | None = None) -> HostScheduler:
+        """Start, or go on after the complete pieces of bundles that have failed, or that ran before.
+
+        With `hosts`, URLs and robots.txt files of these alone are read from the pieces.
+        """
         context, crawl = self._context, CrawlDir(self._context.root)
         leftovers = find_leftovers(crawl, context.attempt)
-        self._adopted = Adopted.read(crawl.root, leftovers)
+        self._adopted = Adopted.read(crawl.root, leftovers, hosts)
+        self._robots: dict[str, list[RobotsRow]] = {}
         if leftovers != NOTHING_LEFT:  # another bundle may have sent a request to any host until now
             context = dataclasses.replace(context, requests_before=datetime.now(UTC))
         self._keeper = Keeper(crawl, context.attempt, context.round, context.limits.piece_time)
-        return HostScheduler(context, held | self._adopted.held(context.politeness), keeper=self._keeper)
+        held = held | self._adopted.held(context.politeness)
+        scheduler = HostScheduler(context, held, keeper=self._keeper)
+        for row in (row for rows in self._adopted.robots.values() for row in rows):
+            scheduler.answers.put(f"{row['origin']}/robots.txt", reply_of(row))
+        return scheduler
+
+    def _moved(self, scheduler: HostScheduler) -> Iterator[tuple]:
+        """The works of hosts whose robots.txt leads to a host that another worker may have."""
+        moved, scheduler.moved = scheduler.moved, []
+        for host, due, search, state in moved:
+            robots, rest = self._robots.get(host, []), [tuple(each) for each in due]
+            yield tuple(Work(host, rest, robots, state, [], dataclasses.astuple(search)))
 
     def _keep(self, events: Iterable[Event]) -> None:
         """Take events in. If one fails the bundle, what was fetched is durable before that is raised."""
@@ -97,6 +127,31 @@ class _VisitFn(beam.DoFn):
                     self._keeper.add(event.table, event.row)
                 self._keeper.close(scheduler.turn_rows())
             raise
+
+
+class _VisitMovedFn(_VisitFn):
+    """Visits the hosts whose robots.txt leads to other domains: all in one worker, when all others are done.
+
+    So each target is requested once, in its own queue, with what the other workers have learned of its host.
+    """
+
+    def process(  # type: ignore[override]
+        self,
+        key_to_works: tuple[int, Iterable[tuple]],
+        held: dict[str, datetime],
+        window: Any = beam.DoFn.WindowParam,
+        timestamp: Any = beam.DoFn.TimestampParam,
+    ) -> Iterator[tuple]:
+        works = [Work._make(work) for work in key_to_works[1]]
+        hosts = {host for work in works if work.search for host in (work.host, host_of(work.search[1]))}
+        self._scheduler = self._scheduler or self._open(held, hosts)
+        scope, queues = self._context.politeness.scope, {}  # type: ignore[var-annotated]
+        for work in works:
+            addresses = self._scheduler.names.addresses_of(work.host) if scope == "address" else []
+            name = host_queue.shared_queue_name(work.host, scope, addresses)
+            queues.setdefault(name, []).append(tuple(work._replace(addresses=addresses)))
+        for queue_to_works in queues.items():
+            yield from super().process(queue_to_works, held, window, timestamp)
 
 
 class VisitHosts(beam.PTransform):
@@ -116,7 +171,7 @@ class VisitHosts(beam.PTransform):
         self._context = context
         self._held = held
 
-    def expand(self, domain_to_sides: beam.PCollection[tuple[str, dict[str, Any]]]) -> beam.PCollection[None]:
+    def expand(self, domain_to_sides: beam.PCollection[tuple[str, dict[str, Any]]]) -> beam.PCollection[tuple]:
         queue_to_works = domain_to_sides | "Work" >> beam.ParDo(_WorkFn(self._context))
         if self._context.politeness.scope == "address":
             queue_to_works = (
@@ -124,4 +179,12 @@ class VisitHosts(beam.PTransform):
                 | "Share" >> beam.GroupByKey()
                 | "Join" >> beam.MapTuple(lambda shared, works: (shared, [work for some in works for work in some]))
             )
-        return queue_to_works | "Visit" >> beam.ParDo(_VisitFn(self._context), beam.pvalue.AsSingleton(self._held))
+        held = beam.pvalue.AsSingleton(self._held)
+        first = dataclasses.replace(self._context, gives_away=True)
+        moved = queue_to_works | "Visit" >> beam.ParDo(_VisitFn(first), held)
+        return (
+            moved
+            | "OneKey" >> beam.Map(lambda work: (0, work))
+            | "Together" >> beam.GroupByKey()
+            | "VisitMoved" >> beam.ParDo(_VisitMovedFn(self._context), held)
+        )

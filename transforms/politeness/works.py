@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..frontier.selection import Due, choose
 from ..frontier.trap_budgets import Budgets
-from ..robots.lookup import known_robots
+from ..robots.lookup import RobotsSearch, known_robots
 from ..settings import Traps
 from ..storage.schemas import HostRow, RobotsRow
 from ..traps.judge import compile_allow_list
@@ -26,6 +26,7 @@ class Work(NamedTuple):
     robots: list[RobotsRow]
     row: HostRow | None
     addresses: list[str]  # if they were looked up already
+    search: tuple | None = None  # the RobotsSearch that led to a host of another domain
 
 
 def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext, now: datetime) -> Work | None:
@@ -60,6 +61,7 @@ def turn_of(work: Work, context: VisitContext, now: datetime) -> host_queue.Host
     """A host's turn, from what earlier rounds know of it."""
     known = known_robots(work.robots, context.identity.token, now)
     turn = host_queue.HostTurn(work.host, deque(map(Due._make, work.due)), known.current, known.expired)
+    turn.search = RobotsSearch(*work.search) if work.search else None
     turn.state = backoff.host_state(work.row)
     if work.row:
         turn.held_by = work.row["held_by"]

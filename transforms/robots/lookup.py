@@ -103,6 +103,13 @@ def robots_row(
     return row, Robots(verdict, rules, reply.failure, now, reply.error)
 
 
+def reply_of(row: RobotsRow) -> Reply:
+    """The answer that led to a row of table robots, as far as the row keeps it."""
+    if row["status"] is None:
+        return Reply(failure=Outcome.CONNECT_ERROR, error=row["error"])
+    return Reply(row["status"], body=row["body"] or b"", error=row["error"])
+
+
 class KnownRobots(NamedTuple):
     """What earlier rounds know of robots.txt, by origin."""
 
