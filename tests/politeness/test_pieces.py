@@ -197,7 +197,9 @@ def start(directory: Path, web: WebProcess, hosts: list[str], workers: int) -> s
         command += ["--seed", web.url(host)]
     if not (directory / "crawl.toml").exists():
         directory.mkdir(exist_ok=True)
-        (directory / "crawl.toml").write_text(f"[limits]\npiece_time = {PIECE}\n[politeness]\nbackoff = 1000.0\n")
+        (directory / "crawl.toml").write_text(
+            f"[limits]\npiece_time = {PIECE}\n[politeness]\nbackoff = 1000.0\nrobots_backoff = 1000.0\n"
+        )
     return subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
 
 
