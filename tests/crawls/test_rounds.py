@@ -141,11 +141,11 @@ def test_rejected_links_are_counted_one_by_one(crawled: Crawled) -> None:
             ("scope", b, 1, (crawled.web.url("b.test"),)),
             ("scope", "c.test", 1, ("http://c.test/1",)),
             ("extension", meta, 1, (crawled.web.url("meta.test", "/x.png"),)),
-            ("depth", a, 1, (crawled.web.url("a.test", "/deeper"),)),
+            ("depth", a, 2, tuple(crawled.web.url("a.test", path) for path in ("/deeper", "/only-from-the-copy"))),
         ]
     )
     summary = summarize(CrawlDir(str(crawled.path)), datetime.now(UTC))
-    assert summary.rejections == {"scope": 2, "extension": 1, "depth": 1}
+    assert summary.rejections == {"scope": 2, "extension": 1, "depth": 2}
 
 
 def test_pages_say_what_robots_may_do_with_them(crawled: Crawled) -> None:

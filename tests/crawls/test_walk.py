@@ -95,7 +95,7 @@ RULES = {
         ["/", "/%5Bx%5D", "/%C3%A9", "/a%20b"],
     ),
     "an empty page": ({"/": Answer()}, 1, ["/"]),
-    "a duplicate leads nowhere": (
+    "a duplicate leads on": (
         {
             "/": page(0, "/a", "/bb"),
             "/a": same("<nav><a href=/c>"),
@@ -104,7 +104,7 @@ RULES = {
             "/d": page(2),
         },
         2,
-        ["/", "/a", "/bb", "/c"],
+        ["/", "/a", "/bb", "/c", "/d"],
     ),
 }
 

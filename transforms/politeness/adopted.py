@@ -5,7 +5,9 @@ from collections.abc import Iterator, Set
 from datetime import datetime
 
 from ..settings import Politeness
-from ..storage.pieces import Leftovers, read_promises
+from ..storage import filesystem
+from ..storage.crawl_dir import CrawlDir
+from ..storage.pieces import Leftovers, find_leftovers, read_promises
 from ..storage.schemas import HOSTS, ROBOTS, VISITS, HostRow, RobotsRow
 from ..storage.table_files import TableFile, TableWriter, read_table
 from . import backoff
@@ -66,7 +68,7 @@ def visited_keys(path: str, root: str) -> Iterator[tuple[str, list[bytes]]]:
 def write_promises(root: str, round_: int, leftovers: Leftovers) -> list[TableFile]:
     """Write what was promised to hosts as a file of host_turns, so that it outlives the step; none without promises."""
     latest: dict[str, HostRow] = {}
-    for row in (row for path in leftovers.promises for row in read_promises(root, path)):
+    for row in (row for path in leftovers.promises for row in promised_states(root, path)):
         known = latest.get(row["host"])
         latest[row["host"]] = newest_row([known, row] if known else [row]) or row
     writer = TableWriter(root, "host_turns", round_)
@@ -83,4 +85,16 @@ def state_rows(root: str, leftovers: Leftovers) -> Iterator[HostRow]:
         if file.table == "host_turns":
             yield from read_table(root, [file.path], HOSTS, columns).to_pylist()
     for path in leftovers.promises:
+        yield from promised_states(root, path)
+
+
+def promised_states(root: str, path: str) -> Iterator[HostRow]:
+    """The rows of a promise file. If an attempt that still ran has removed it since, those of the attempt's pieces."""
+    try:
         yield from read_promises(root, path)
+    except OSError:
+        if filesystem.exists(filesystem.join(root, path)):
+            raise
+        attempt = path.rpartition("/")[2].partition("-promises-")[0]
+        for piece in find_leftovers(CrawlDir(root), attempt).paths("host_turns"):
+            yield from read_table(root, [piece], HOSTS, list(backoff.STATE_COLUMNS)).to_pylist()
