@@ -28,10 +28,11 @@ from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, f
 from ..transforms.storage.pieces import Leftovers, attempts_prefix, find_leftovers
 from ..transforms.storage.schemas import HOSTS, HostRow
 from ..transforms.storage.table_files import open_parquet, read_table
+from ..transforms.traps.watch_yields import REOPENED
 from . import fetch, revisits, update
 from .attempt import Attempt, Engine
 from .compact import merge
-from .release_traps import release_held_urls
+from .release_traps import held_urls, release_allowed_urls, release_reopened_urls
 
 LONGEST_WAIT = timedelta(seconds=60)
 """A crawl waits this long for URLs that are due again soon; if it would take longer, it ends and says when."""
@@ -65,6 +66,7 @@ class End(NamedTuple):
     reason: str  # frontier_empty, rounds, max_pages, not_due, stopped
     rounds: int  # run now
     due_at: datetime | None = None  # for not_due: when the next URL is due, if that is known
+    held: int = 0  # URLs that traps hold, for frontier_empty
 
 
 class Held(NamedTuple):
@@ -115,13 +117,15 @@ def run_crawl(
 
     A step that was not committed is done again, from what is committed. `rounds` counts fetch steps from now on.
     """
-    release_held_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
+    release_allowed_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
     done, idle, revisits_at = 0, False, datetime.min.replace(tzinfo=UTC)
     while True:
         manifests = crawl.manifests()
         step = next_step(manifests)
         if step.kind == "update":
-            _update(crawl, settings, engine, observer, manifests, step)
+            updated = _update(crawl, settings, engine, observer, manifests, step)
+            if updated.counters.get(REOPENED):
+                release_reopened_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
             if not stop.is_set() and (merged := merge(crawl, settings_digest(settings), engine, BY_TIERS)):
                 observer.step_committed(merged)
             continue
@@ -144,7 +148,7 @@ def run_crawl(
             if _add_revisits(crawl, settings, engine, manifests, step.round, now):
                 continue
         if due_at is None:
-            return End("frontier_empty", done)
+            return End("frontier_empty", done, held=len(held_urls(crawl, manifests)))
         if due_at > now + LONGEST_WAIT:
             return End("not_due", done, due_at)
         if due_at > now:
@@ -284,7 +288,7 @@ def _update(
     observer: Observer,
     manifests: Sequence[Manifest],
     step: Step,
-) -> None:
+) -> Manifest:
     attempt = Attempt(crawl, step)
     fetched = [file for m in manifests if (m.step, m.round) == ("fetch", step.round) for file in m.files]
     visits = [file for file in fetched if file.table == "visits"]
@@ -300,6 +304,7 @@ def _update(
         aliases=known_rules(crawl, manifests) if settings.aliases.learn else None,
         trap_files=known["traps"],
         trap_samples=known["trap_samples"],
+        trap_queues=[file.path for file in files_of(manifests, "trap_queues")] if settings.traps.detect else [],
         visits=[file.path for file in visits],
         visit_rows=rows,
         sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),
@@ -312,4 +317,6 @@ def _update(
     )
     observer.step_started(step, attempt.progress, rows)
     engine.run(partial(update.build, step=plan), rows * _UPDATE_SECONDS)
-    observer.step_committed(attempt.commit(settings_digest(settings), consumed=frontier))
+    manifest = attempt.commit(settings_digest(settings), consumed=frontier)
+    observer.step_committed(manifest)
+    return manifest

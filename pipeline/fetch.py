@@ -58,7 +58,20 @@ def known_traps(path: str, root: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield row["host"], row
 
 
-_JUDGED = ["host", "template", "kind", "round", "state", "pages", "fresh", "recent_pages", "recent_fresh"]
+_JUDGED = [
+    "host",
+    "template",
+    "kind",
+    "round",
+    "state",
+    "first",
+    "pages",
+    "news",
+    "fresh",
+    "failed",
+    "redirected",
+    "budget",
+]
 
 
 def _adopted_hosts(leftovers: Leftovers, root: str) -> Iterator[tuple[str, HostRow]]:

@@ -1,9 +1,8 @@
-"""Let go of what traps hold, once the settings say so: the URLs go into the next frontier."""
+"""Release URLs that traps hold: those that the settings allow, and those whose templates are open again."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,26 +10,60 @@ import pyarrow.compute as pc
 from ..transforms.settings import Traps
 from ..transforms.storage.bloom import Bloom
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, iso, next_step
-from ..transforms.storage.key_scan import matching_rows
-from ..transforms.storage.schemas import FRONTIER, KEY, URLS
+from ..transforms.storage.schemas import FRONTIER, KEY, TRAP_SAMPLES, TRAPS, URLS
+from ..transforms.storage.semi_join import matching_rows
 from ..transforms.storage.table_files import TableWriter, open_parquet, read_table
-from ..transforms.traps.holds import newest_by_key
-from ..transforms.traps.judge import State, compile_allow_list
+from ..transforms.traps.holds import Holds, TrappedHost, newest_by_key
+from ..transforms.traps.judge import Row, State, compile_allow_list
+from ..transforms.traps.novelty import unpack
 
 
-def release_held_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
-    """Put the held URLs that are allowed by now into the frontier, committed at once; how many there were.
-
-    They stay in state `trapped` until they have been visited. Memory is bounded by what is let go.
-    """
-    manifests = crawl.manifests()
-    is_free: Callable[[str], bool] = compile_allow_list(settings.allow) if settings.detect else lambda url: True
-    files = [file for file in files_of(manifests, "urls") if file.counts.get(State.TRAPPED)]
-    if not files or (settings.detect and not settings.allow):
+def release_allowed_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
+    """Put the held URLs that the settings allow into the frontier; their number."""
+    if settings.detect and not settings.allow:
         return 0
-    keys = {key for file in files for key in _held_keys(crawl.root, file.path, is_free)}
+    is_allowed = compile_allow_list(settings.allow) if settings.detect else lambda url: True
+    return _release(crawl, settings_digest, now, lambda row: is_allowed(row["url"]), False)
+
+
+def release_reopened_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
+    """Put the held URLs that no trapped template speaks for any more into the frontier; their number."""
+    holds = _current_holds(crawl, settings)
+    return _release(crawl, settings_digest, now, lambda row: not holds(_frontier_row(row, True)), True)
+
+
+def held_urls(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]:
+    """The rows of urls of all URLs that traps hold now. Memory is bounded by their number."""
+    return _held(crawl, manifests, lambda row: True)
+
+
+def _release(
+    crawl: CrawlDir, settings_digest: str, now: datetime, is_free: Callable[[Row], bool], is_without_news: bool
+) -> int:
+    """Commit a frontier of the held URLs that are free. They stay in state `trapped` until they have been visited."""
+    manifests = crawl.manifests()
+    free = _held(crawl, manifests, is_free)
     waiting = [file.path for file in frontier_files(manifests)]
-    keys -= set(read_table(crawl.root, waiting, FRONTIER, ["url_key"])["url_key"].to_pylist())
+    in_frontier = set(read_table(crawl.root, waiting, FRONTIER, ["url_key"])["url_key"].to_pylist()) if free else set()
+    rows = [_frontier_row(row, is_without_news) for row in free if row["url_key"] not in in_frontier]
+    if not rows:
+        return 0
+    step = next_step(manifests)
+    writer = TableWriter(crawl.root, "frontier", step.round + (step.kind == "update"))
+    writer.write_rows(sorted(rows, key=lambda row: row["url_key"]), {"new": len(rows)})
+    if file := writer.close():
+        ended = iso(datetime.now(UTC))
+        counters = {"released": len(rows)}
+        manifest = Manifest("seeds", 0, settings_digest, (file,), counters, (), iso(now), ended)
+        crawl.commit(manifest, f"-{uuid.uuid4().hex[:8]}")
+    return len(rows)
+
+
+def _held(crawl: CrawlDir, manifests: Sequence[Manifest], is_wanted: Callable[[Row], bool]) -> list[Row]:
+    files = [file for file in files_of(manifests, "urls") if file.counts.get(State.TRAPPED)]
+    keys = {row["url_key"] for file in files for row in _trapped_rows(crawl.root, file.path) if is_wanted(row)}
+    if not keys:
+        return []
     bloom = Bloom(len(keys))
     bloom.add(pa.array(sorted(keys), KEY))
     rows = [
@@ -40,37 +73,38 @@ def release_held_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, no
         for row in batch.to_pylist()
         if row["url_key"] in keys
     ]
-    free = [row for row in newest_by_key(rows).values() if row["state"] == State.TRAPPED]
-    if not free:
-        return 0
-    step = next_step(manifests)
-    round_ = step.round + (step.kind == "update")
-    writer = TableWriter(crawl.root, "frontier", round_)
-    writer.write_rows(sorted(map(_frontier_row, free), key=lambda row: row["url_key"]), {"new": len(free)})
-    if file := writer.close():
-        ended = iso(datetime.now(UTC))
-        counters = {"released": len(free)}
-        manifest = Manifest("seeds", 0, settings_digest, (file,), counters, (), iso(now), ended)
-        crawl.commit(manifest, f"-{uuid.uuid4().hex[:8]}")
-    return len(free)
+    return [row for row in newest_by_key(rows).values() if row["state"] == State.TRAPPED]
 
 
-def _held_keys(root: str, path: str, is_free: Callable[[str], bool]) -> list[bytes]:
-    keys: list[bytes] = []
+def _trapped_rows(root: str, path: str) -> Iterator[Row]:
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
-            rows = file.read_row_group(group, ["url_key", "url", "state"])
-            held = rows.filter(pc.equal(rows["state"], State.TRAPPED.value)).to_pylist()
-            keys += [row["url_key"] for row in held if is_free(row["url"])]
-    return keys
+            rows = file.read_row_group(group, [*_KEPT, "score", "discovered_from", "state"])
+            yield from rows.filter(pc.equal(rows["state"], State.TRAPPED.value)).to_pylist()
 
 
-def _frontier_row(row: dict[str, Any]) -> dict[str, Any]:
-    kept = ("url_key", "url", "host", "depth", "discovered_round", "failures", "kind", "sitemap")
-    return {name: row[name] for name in kept} | {
+def _current_holds(crawl: CrawlDir, settings: Traps) -> Holds:
+    """What the newest judgement of each host holds."""
+    manifests = crawl.manifests()
+    rows: dict[str, list[Row]] = {}
+    forms: dict[str, set[int]] = {}
+    for row in read_table(crawl.root, [f.path for f in files_of(manifests, "traps")], TRAPS).to_pylist():
+        rows.setdefault(row["host"], []).append(row)
+    paths = [file.path for file in files_of(manifests, "trap_samples")]
+    for row in read_table(crawl.root, paths, TRAP_SAMPLES, ["host", "forms"]).to_pylist():
+        forms.setdefault(row["host"], set()).update(unpack(row["forms"]))
+    trapped = [tuple(TrappedHost(host, found, sorted(forms.get(host, ())))) for host, found in rows.items()]
+    return Holds(trapped, compile_allow_list(settings.allow))
+
+
+_KEPT = ("url_key", "url", "host", "depth", "discovered_round", "failures", "kind", "sitemap")
+
+
+def _frontier_row(row: Row, is_without_news: bool) -> Row:
+    return {name: row[name] for name in _KEPT} | {
         "priority": row["score"],
         "reason": "new",
         "referrer": row["discovered_from"],
         "redirects": 0,
-        "links_without_news": False,
+        "links_without_news": is_without_news,
     }

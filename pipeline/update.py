@@ -25,7 +25,7 @@ from ..transforms.storage.schemas import DIGESTS, HOSTS, SEEDS, URLS, HostRow
 from ..transforms.storage.semi_join import CollectKeys, ReadMatching
 from ..transforms.storage.table_files import read_table
 from ..transforms.storage.writers import ReportFiles, WriteRows
-from ..transforms.traps.watch_yields import WatchYields, Yielded, hosts_of, trap_samples_rows, traps_rows
+from ..transforms.traps.watch_yields import WatchedYields, WatchYields, hosts_of, trap_rows, trap_samples_rows
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
@@ -55,6 +55,7 @@ class UpdateStep:
     hosts: Sequence[str]
     trap_files: Sequence[str]
     trap_samples: Sequence[str]
+    trap_queues: Sequence[str]
     seeds: Sequence[str]
     report: str
 
@@ -120,7 +121,6 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "released": released,
     } | "JudgeContents" >> JudgeContents(root, round_)
 
-    watched = _watch(pipeline, step, parsed.shard_to_yields, judged.shard_to_duplicates)
     near = {
         "documents": parsed.near,
         "duplicates": judged.shard_to_duplicates,
@@ -129,6 +129,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         root, round_, step.settings.documents.similarity, step.near, partitions, step.visit_rows
     )
 
+    watched = _watch(pipeline, step, parsed.shard_to_yields, judged.shard_to_duplicates, near.by_shard)
     unrepresented = (
         released | "Gone" >> beam.FlatMap(gone_rows, round_) | "WriteGone" >> WriteRows(root, "near", round_)
     )
@@ -143,7 +144,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
     trapped = _files(pipeline, "Waiting", step.frontier) | "Trapped" >> beam.FlatMap(
-        read_held, beam.pvalue.AsList(watched.held), root, partitions, step.settings.traps
+        read_held, beam.pvalue.AsList(watched.trapped), root, partitions, step.settings.traps
     )
     keys = (
         (candidates, parsed.facts, trapped)
@@ -177,7 +178,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "earlier": earlier_urls,
         "frontier": frontier,
         "near": near.by_url,
-    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings, partitions, learned.in_force, watched.held)
+    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings, partitions, learned.in_force, watched.trapped)
 
     hosts = (
         {
@@ -202,20 +203,27 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
 
 
 def _watch(
-    pipeline: beam.Pipeline, step: UpdateStep, yields: beam.PCollection, duplicates: beam.PCollection
-) -> Yielded:
-    """Judge what the pages yielded by all that is known of their hosts."""
+    pipeline: beam.Pipeline,
+    step: UpdateStep,
+    yields: beam.PCollection,
+    duplicates: beam.PCollection,
+    near: beam.PCollection,
+) -> WatchedYields:
+    """Judge what the pages hold by all that is known of their hosts."""
     hosts = yields | "YieldHosts" >> beam.FlatMap(hosts_of) | "DistinctHosts" >> beam.Distinct()
     wanted = beam.pvalue.AsDict(hosts | "AsKeys" >> beam.Map(lambda host: (host, None)))
     traps = _files(pipeline, "Traps", step.trap_files) | "EarlierTraps" >> beam.FlatMap(
-        traps_rows, step.root, step.shards
+        trap_rows, step.root, step.shards
+    )
+    trap_queues = _files(pipeline, "TrapQueues", step.trap_queues) | "LastTrapQueues" >> beam.FlatMap(
+        trap_rows, step.root, step.shards
     )
     trap_samples = _files(pipeline, "TrapSamples", step.trap_samples) | "EarlierTrapSamples" >> beam.FlatMap(
         trap_samples_rows, step.root, step.shards, wanted
     )
-    return {"yields": yields, "duplicates": duplicates, "traps": traps, "trap_samples": trap_samples} | (
-        "WatchYields" >> WatchYields(step.root, step.round, step.settings.traps)
-    )
+    observed = {"yields": yields, "duplicates": duplicates, "near": near}
+    earlier = {"traps": traps, "trap_samples": trap_samples, "trap_queues": trap_queues}
+    return {**observed, **earlier} | "WatchYields" >> WatchYields(step.root, step.round, step.settings.traps)
 
 
 def _files(pipeline: beam.Pipeline, name: str, paths: Sequence[str]) -> beam.PCollection[str]:

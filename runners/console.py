@@ -76,7 +76,8 @@ def describe_added(added: Added) -> str:
 def describe_end(end: End, waiting: int) -> str:
     """One line on why a crawl ended, with the number of URLs in its frontier."""
     reasons = {
-        "frontier_empty": "the frontier is empty",
+        "frontier_empty": "the frontier is empty"
+        + (f"; {end.held} URLs are held as traps: status names each with what releases it" if end.held else ""),
         "rounds": f"{end.rounds} rounds done, {waiting} URLs in the frontier",
         "max_pages": f"the limit of pages is reached, {waiting} URLs in the frontier",
         "stopped": f"stopped, {waiting} URLs in the frontier; the same command goes on",

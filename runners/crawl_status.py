@@ -1,6 +1,7 @@
 """The state of a crawl as a typed value, from its manifests and tables."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypedDict
@@ -13,6 +14,7 @@ from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontie
 from ..transforms.storage.schemas import TABLES
 from ..transforms.storage.table_files import read_table
 from ..transforms.traps.judge import State
+from ..transforms.traps.templates import trap_name
 
 
 class AliasRule(TypedDict):
@@ -38,6 +40,10 @@ class Trap(TypedDict):
     pages: int
     fresh: int  # pages with anything new
     samples: list[str]
+    name: str  # of the trap: its templates may differ in folders
+    pattern: str  # that releases it, as the setting traps.allow
+    waiting: int  # URLs in the frontier
+    held: int  # URLs in state trapped
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,21 +185,46 @@ _FAILURES, _NAMED = 3, 5
 
 
 def _traps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Trap]:
-    """The templates that are held back, of each host those that were visited most before those that cost less."""
+    """The traps, throttled or trapped, one for all that differ in folders alone; the costliest of a host first."""
     columns = ["host", "template", "kind", "round", "state", "since", "pages", "fresh", "samples"]
     paths = [file.path for file in files_of(manifests, "traps")]
     newest: dict[tuple[str, str, str], Trap] = {}
     for row in read_table(crawl.root, paths, TABLES["traps"], columns).to_pylist():
         newest[row["host"], row["template"], row["kind"]] = row
-    held = [row for row in newest.values() if row["state"] != State.OPEN]
-    return sorted(held, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
+    found: dict[tuple[str, str], list[Trap]] = {}
+    for row in newest.values():
+        if row["state"] != State.OPEN:
+            found.setdefault((row["host"], trap_name(row["template"])), []).append(row)
+    named = {host for host, name in found if name != "*"}
+    found = {key: rows for key, rows in found.items() if key[1] != "*" or key[0] not in named}
+    queues = [file.path for file in files_of(manifests, "trap_queues")]
+    step = next_step(manifests)
+    waiting, held = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for queue in read_table(crawl.root, queues, TABLES["trap_queues"]).to_pylist():
+        key = queue["host"], trap_name(queue["template"])
+        row = newest.get((queue["host"], queue["template"], queue["kind"]))
+        if row and row["state"] != State.OPEN:
+            held[key] += queue["held"] if queue["round"] >= row["since"] else 0
+            waiting[key] += queue["waiting"] if queue["round"] >= step.round - 1 else 0
+    traps = [_join(rows, key[1], waiting[key], held[key]) for key, rows in found.items()]
+    return sorted(traps, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
+
+
+def _join(rows: list[Trap], name: str, waiting: int, held: int) -> Trap:
+    """One row for the templates of a trap: that of the costliest, with the pages of all."""
+    row = max(rows, key=lambda row: (row["state"] == State.TRAPPED, row["pages"], row["template"], row["kind"])).copy()
+    row["pages"], row["fresh"] = sum(each["pages"] for each in rows), sum(each["fresh"] for each in rows)
+    row["name"], row["waiting"], row["held"] = name, waiting, held
+    row["pattern"] = row["host"] + (name.replace("**", "*") if name.startswith("/") else f"/{name}")
+    return row
 
 
 def _trap_line(row: Trap) -> str:
     sample = f", such as {row['samples'][0]}" if row["samples"] else ""
     return (
-        f"{row['host']}{row['template']} is {row['state']} since round {row['since']}: {row['fresh']} of"
-        f" {row['pages']} {row['kind']} pages had anything new{sample}"
+        f"{row['host']}{row['name']} is {row['state']} since round {row['since']}: {row['fresh']} of {row['pages']}"
+        f" pages had anything new, {row['waiting']} URLs wait and {row['held']} are held{sample}; to release them:"
+        f' traps.allow = ["{row["pattern"]}"] in crawl.toml'
     )
 
 

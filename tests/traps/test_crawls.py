@@ -1,4 +1,4 @@
-"""No trap holds us: five rounds of a crawl of ten trap sites, and what the operator sees of it (SPEC E4, E5)."""
+"""No trap holds us: seven rounds of a crawl of ten trap sites, and what the operator sees of it (SPEC E4, E5)."""
 
 import re
 from collections import Counter
@@ -17,7 +17,7 @@ from tests.support.trap_sites import COMMON_WORDS, TRAPS, Site
 from tests.support.web import Page, Web, html
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
-MOST = 0.05  # of a site's fetches
+MOST = 300  # useless fetches of a site
 
 
 SAME = "Every page of this site has been made by one program, which was not told to write anything else."
@@ -26,7 +26,7 @@ ALIKE = {path: html("Page", f"{n} {SAME}", PATHS[4 * n + 1 : 4 * n + 5]) for n, 
 
 
 class Crawled(NamedTuple):
-    """Five rounds of all trap sites, and what each of them was asked for."""
+    """Seven rounds of all trap sites, and what each of them was asked for."""
 
     path: Path
     web: Web
@@ -53,7 +53,7 @@ def test_every_page_worth_reading_is_found_and_hardly_any_other_asked_for(crawle
     useful = {site.useful(path) for path in asked} - {None}
     assert len(useful) == site.count
     assert len(asked) - len(useful) > 0, "the trap was not even tried"
-    assert len(asked) - len(useful) <= MOST * len(asked)
+    assert len(asked) - len(useful) <= MOST
 
 
 @pytest.mark.parametrize("name", TRAPS)

@@ -9,23 +9,27 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps import judge as judge_module
 from beamtrawl.transforms.traps import templates
-from beamtrawl.transforms.traps.holds import Held, Holds, hold
+from beamtrawl.transforms.traps.holds import Holds, TrappedHost, count_waiting, hold
 from beamtrawl.transforms.traps.judge import (
+    Counts,
     Kind,
+    Known,
+    Queue,
     State,
-    budget,
     compile_allow_list,
+    end,
     judge,
     kind_of,
-    look,
     names_of,
     new_row,
+    shape_of,
+    wake,
 )
-from beamtrawl.transforms.traps.novelty import TrapSamples, page_words
+from beamtrawl.transforms.traps.novelty import Family, page_words
 from beamtrawl.transforms.traps.templates import family, form, is_opaque, template
 from tests.politeness.test_scheduler import due
 
-PLAIN, WITHOUT_NEWS, VARIANT = ("/a/*", Kind.PLAIN), ("/a/*", Kind.WITHOUT_NEWS), ("/a/*", Kind.VARIANT)
+PLAIN, WITHOUT_NEWS = ("/a/*", Kind.PLAIN), ("/a/*", Kind.WITHOUT_NEWS)
 
 # path and query: template
 TEMPLATES = {
@@ -98,104 +102,172 @@ def test_what_a_person_has_named(token: str) -> None:
     assert not is_opaque(token)
 
 
-def text(*words: str) -> bytes:
-    return page_words("", " ".join(words), "http://a.test/", [])
+def novelty(family_: Family, title: str, text: str = "", url: str = "http://a.test/x/1", links: tuple = ()) -> tuple:
+    return tuple(family_.take(page_words(title, text, url, links)))[:2]
 
 
-COMMON = [f"word{letter}{other}" for letter in "abcd" for other in "abcdefgh"]
+NEXT = ("http://a.test/7/2032", "http://a.test/7/2033")
+
+# title, text, URL, links of a page after one with the title "Old tin" and the text "red shoes": (new title, news)
+NOVELTIES = {
+    "the same": ("Old tin", "red shoes", "http://a.test/x/1", (), (False, False)),
+    "a new name in the title": ("Old cod", "red shoes", "http://a.test/x/1", (), (True, True)),
+    "a name that its URL has too": ("Old cod", "", "http://a.test/x/old-cod", (), (True, True)),
+    "one new word": ("Old tin", "red herring", "http://a.test/x/1", (), (False, False)),
+    "two new words": ("Old tin", "blue herring", "http://a.test/x/1", (), (False, True)),
+    "two new numbers": ("Old tin", "12.40 euros", "http://a.test/x/1", (), (False, True)),
+    "words that its URL has": ("Old tin", "blue herring", "http://a.test/x/blue-herring", (), (False, False)),
+    "of a neighbour's URL": ("Old tin", "blue cod", "http://a.test/x/1", ("http://a.test/x/blue-cod",), (False, False)),
+    "of another folder's": ("Old tin", "blue cod", "http://a.test/x/1", ("http://a.test/y/blue-cod",), (False, True)),
+    "numbers of its URL": ("Old tin 2031", "2031-06", "http://a.test/x/2031/06", (), (False, False)),
+    "numbers of the next page": ("Old tin", "6/2032 7/2033", "http://a.test/6/2031", NEXT, (False, False)),
+}  # fmt: skip
 
 
-def test_news_is_what_no_sample_says_nearly_all_of() -> None:
-    trap_samples = TrapSamples()
-    assert trap_samples.is_news(text(*COMMON))
-    assert not trap_samples.is_news(text(*COMMON))
-    assert not trap_samples.is_news(text(*COMMON, "herring", "cod"))
-    assert trap_samples.is_news(text(*COMMON[:16], *(word.upper()[::-1] for word in COMMON[:16])))
-    assert not trap_samples.is_news(text())
+@pytest.mark.parametrize(("title", "text", "url", "links", "expected"), NOVELTIES.values(), ids=NOVELTIES)
+def test_what_a_page_adds_to_its_family(title: str, text: str, url: str, links: tuple, expected: tuple) -> None:
+    seen = Family()
+    assert novelty(seen, "Old tin", "red shoes") == (True, True)
+    assert novelty(Family([b"".join([])]), "Old tin") == (True, True)
+    assert novelty(seen, title, text, url, links) == expected
 
 
-def test_what_others_were_like_is_kept_from_round_to_round() -> None:
-    trap_samples = TrapSamples()
-    boilerplate = text(*COMMON)
-    trap_samples.is_news(boilerplate)
-    trap_samples.is_news(boilerplate)
-    for letter in "abcdefghijklmn":
-        assert trap_samples.is_news(text(*(letter * count for count in range(3, 20))))
-    kept = trap_samples.kept()
-    assert len(kept) == 8
-    assert not TrapSamples(kept).is_news(text(*COMMON, "more"))
+def test_words_of_earlier_rounds_are_known() -> None:
+    words = page_words("Old tin", "red shoes", "http://a.test/", ())
+    assert tuple(Family([words.text]).take(words)) == (False, False, False)
 
 
-def test_numbers_and_the_names_of_urls_and_links_are_no_news() -> None:
-    spoken = [f"spoken{letter}" for letter in "abcdefghijklm"]
-    plain = page_words("", " ".join(spoken), "http://a.test/", [])
-    said = " ".join([*spoken, "2026", "room17", "herring", "cod", "hake"])
-    assert page_words("", said, "http://a.test/herring", ["http://a.test/cod/", "http://b.test/x/hake.html"]) == plain
-    assert page_words("", "cod hake", "http://a.test/", ["http://a.test/cod"]) == text("cod", "hake"), "a list of links"
-
-
-# rounds of (pages, with news), kind: state after them
+# (pages, with news, copies) round by round, kind: state and budget after them
 JUDGED = {
-    "nothing yet": ([], Kind.WITHOUT_NEWS, "open"),
-    "too few to tell": ([(5, 0)], Kind.WITHOUT_NEWS, "open"),
-    "all new": ([(8, 8), (64, 60)], Kind.WITHOUT_NEWS, "open"),
-    "nothing new": ([(6, 0)], Kind.WITHOUT_NEWS, "throttled"),
-    "nothing new, bit by bit": ([(2, 0)] * 3, Kind.WITHOUT_NEWS, "throttled"),
-    "still nothing new": ([(6, 0), (2, 0)], Kind.WITHOUT_NEWS, "trapped"),
-    "nothing new where news leads": ([(6, 0), (2, 0), (2, 0)], Kind.PLAIN, "throttled"),
-    "new again": ([(6, 0), (2, 2), (2, 2)], Kind.WITHOUT_NEWS, "open"),
-    "new no more": ([(100, 100), (200, 10)], Kind.PLAIN, "throttled"),
-    "a trap for good": ([(6, 0), (2, 0), (50, 50)], Kind.VARIANT, "trapped"),
-    "a few are new": ([(8, 1), (2, 0)], Kind.VARIANT, "throttled"),
-}
+    "nothing yet": ([], Kind.PLAIN, "open", 64),
+    "too few to tell": ([(5, 0, 5)], Kind.PLAIN, "open", 64),
+    "all new": ([(8, 8, 0), (64, 60, 0)], Kind.WITHOUT_NEWS, "open", 8 * 72),
+    "all new, in a series": ([(8, 8, 0)], Kind.SERIES, "open", 32),
+    "new, but few": ([(6, 6, 0)], Kind.PLAIN, "open", 64),
+    "new sometimes": ([(10, 4, 0)], Kind.WITHOUT_NEWS, "open", 20),
+    "nothing new": ([(6, 0, 0)], Kind.WITHOUT_NEWS, "throttled", 8),
+    "nothing new, bit by bit": ([(2, 0, 0)] * 3, Kind.SERIES, "throttled", 8),
+    "sampled less and less": ([(6, 0, 6)] + [(2, 0, 2)] * 3, Kind.WITHOUT_NEWS, "throttled", 1),
+    "never to zero": ([(6, 0, 6)] + [(2, 0, 2)] * 9, Kind.WITHOUT_NEWS, "throttled", 1),
+    "one page contradicts": ([(60, 0, 0), (8, 1, 0)], Kind.WITHOUT_NEWS, "open", 64),
+    "new no more": ([(100, 100, 0), (200, 10, 0)], Kind.WITHOUT_NEWS, "throttled", 8),
+}  # fmt: skip
 
 
-def after(rounds: list[tuple[int, int]], kind: Kind = Kind.PLAIN, template_: str = "/a/*") -> dict:
+def after(
+    rounds: list[tuple[int, int, int]], kind: Kind = Kind.PLAIN, template_: str = "/a/*", queue: Queue | None = None
+) -> dict:
     row = new_row("a.test", (template_, kind))
-    for number, (pages, fresh) in enumerate(rounds, 1):
-        row = judge(row, pages, fresh, ["http://a.test/a/x"], number)
+    for number, (pages, fresh, copies) in enumerate(rounds, 1):
+        counts = Counts(pages=pages, fresh=fresh, news=fresh, different=pages - copies)
+        row = judge(row, counts, queue, ["http://a.test/a/x"], number)
     return row
 
 
-@pytest.mark.parametrize(("rounds", "kind", "state"), JUDGED.values(), ids=JUDGED)
-def test_judgement(rounds: list[tuple[int, int]], kind: Kind, state: str) -> None:
-    assert after(rounds, kind)["state"] == state
+@pytest.mark.parametrize(("rounds", "kind", "state", "budget"), JUDGED.values(), ids=JUDGED)
+def test_judgement(rounds: list, kind: Kind, state: str, budget: int) -> None:
+    row = after(rounds, kind)
+    assert (row["state"], row["budget"]) == (state, budget)
 
 
-def test_a_row_tells_since_when() -> None:
-    row = after([(6, 0), (2, 0), (1, 0)], Kind.WITHOUT_NEWS)
-    assert (row["state"], row["since"], row["pages"], row["fresh"], row["round"]) == ("trapped", 2, 9, 0, 3)
-
-
-# rounds so far, kind: pages that the next may visit
-BUDGETS = {
-    "new, linked from news": ([], Kind.PLAIN, 256),
-    "new, linked from nothing new": ([], Kind.WITHOUT_NEWS, 4),
-    "pays": ([(6, 6)], Kind.WITHOUT_NEWS, 48),
-    "pays half": ([(10, 4)], Kind.WITHOUT_NEWS, 10),
-    "pays, linked from news": ([(100, 100)], Kind.PLAIN, 800),
-    "pays, but is small": ([(6, 6)], Kind.PLAIN, 256),
-    "gives little, linked from news": ([(100, 1)], Kind.PLAIN, 64),
-    "gives little, linked from much news": ([(1000, 10)], Kind.PLAIN, 250),
-    "gives little": ([(100, 1)], Kind.WITHOUT_NEWS, 2),
+# requests that failed, kind: state
+FAILURES = {
+    "some dead links": (63, Kind.PLAIN, "open"),
+    "nothing but dead links": (64, Kind.PLAIN, "throttled"),
+    "some refused types": (15, Kind.TYPE, "open"),
+    "a refused type": (16, Kind.TYPE, "throttled"),
 }
 
 
-@pytest.mark.parametrize(("rounds", "kind", "pages"), BUDGETS.values(), ids=BUDGETS)
-def test_budgets(rounds: list[tuple[int, int]], kind: Kind, pages: int) -> None:
-    assert budget(("/a/*", kind), after(rounds, kind) if rounds else None, 9) == pages
+@pytest.mark.parametrize(("failed", "kind", "state"), FAILURES.values(), ids=FAILURES)
+def test_what_only_fails_is_sampled(failed: int, kind: Kind, state: str) -> None:
+    row = new_row("a.test", ("/a/*", kind))
+    assert judge(row, Counts(failed=failed), None, [], 1)["state"] == state
+    assert judge(row | {"pages": 1}, Counts(failed=failed), None, [], 1)["state"] == "open"
+
+
+# URLs of the host after the round before and the last one, copies: budget after another sample
+DRAINS = {
+    "less wait": (Queue(90, 0), 0, 16),
+    "as many wait": (Queue(100, 0), 0, 4),
+    "less wait because they were held": (Queue(90, 20), 0, 4),
+    "copies": (Queue(90, 0), 8, 4),
+}
+
+
+@pytest.mark.parametrize(("queue", "copies", "budget"), DRAINS.values(), ids=DRAINS)
+def test_what_is_finite_and_no_copy_is_drained(queue: Queue, copies: int, budget: int) -> None:
+    row = after([(6, 0, copies)], Kind.SERIES) | {"waiting": 100}
+    assert judge(row, Counts(pages=2, different=0 if copies else 2), queue, [], 2)["budget"] == budget
+
+
+def test_a_template_is_held_when_its_host_has_nothing_else() -> None:
+    row = after([(6, 0, 6), (2, 0, 2), (2, 0, 2)], Kind.WITHOUT_NEWS)
+    assert row["since"] == 1
+    assert end(row, False, 3) == row
+    assert end(row, True, 2) == row, "sampled for a round only"
+    held = end(row, True, 3)
+    assert (held["state"], held["budget"], held["since"]) == ("trapped", 0, 3)
+    assert wake(held, 4)["budget"] == 1
+    reopened = judge(held, Counts(pages=1, fresh=1, news=1, different=1), None, [], 5)
+    assert (reopened["state"], reopened["budget"]) == ("open", 16)
+
+
+def known(*rows: dict) -> Known:
+    return Known(rows)
+
+
+def visited(template_: str, first: int, pages: int, news: int) -> dict:
+    row = new_row("a.test", (template_, Kind.PLAIN))
+    return row | {"round": 9, "first": first, "pages": pages, "news": news}
+
+
+MONTHS = (visited("/month/#", 1, 9, 2), visited("/day/#", 2, 9, 2), visited("/news/*", 2, 9, 9))
+
+# URL, referrer, without news: kind
+KINDS = {
+    "another template": ("/b/x", "/a/x", False, Kind.PLAIN),
+    "another host": ("/a/x", "http://b.test/a/y", False, Kind.PLAIN),
+    "the same template": ("/a/x", "/a/y", False, Kind.SERIES),
+    "a query of the page": ("/a/x?b=1", "/a/x", False, Kind.SERIES),
+    "a query of another page": ("/town?name=x", "/person?id=1", False, Kind.PLAIN),
+    "without news": ("/b/x", "/a/x", True, Kind.WITHOUT_NEWS),
+    "on": ("/day/1", "/month/1", False, Kind.PLAIN),
+    "back": ("/month/2", "/day/1", False, Kind.SERIES),
+    "back, from pages with news": ("/month/2", "/news/x", False, Kind.PLAIN),
+    "deeper in one family": ("/day/1/2", "/day/1", False, Kind.SERIES),
+}
+
+
+@pytest.mark.parametrize(("url", "referrer", "without_news", "kind"), KINDS.values(), ids=KINDS)
+def test_ways_to_a_url(url: str, referrer: str, without_news: bool, kind: Kind) -> None:
+    origin = "" if referrer.startswith("http") else "http://a.test"
+    shape = shape_of(f"http://a.test{url}", origin + referrer)
+    assert kind_of(shape, without_news, (), known(*MONTHS)) == kind
+
+
+def test_sessions_are_told_from_their_form() -> None:
+    first, second = "/in/4f9a02c711/news", "/in/5f9a02c711/news"
+    shape = shape_of(f"http://a.test{second}")
+    forms = {shape_of(f"http://a.test{first}").form}
+    assert kind_of(shape, False, forms, known()) == Kind.VARIANT
+    assert kind_of(shape, False, set(), known()) == Kind.PLAIN
+
+
+def names(target: str, kind: Kind, *rows: dict) -> list:
+    return names_of(shape_of(f"http://a.test{target}"), kind, known(*rows).rows)
 
 
 def test_a_template_speaks_for_itself_once_it_has_proved_something() -> None:
-    assert names_of("/a/*", Kind.PLAIN, {}) == [PLAIN, ("*", Kind.PLAIN)]
-    assert names_of("/a/*?x", Kind.WITHOUT_NEWS, {}) == [
-        ("/a/*?x", "links_without_news"),
-        ("/a/*?*", "links_without_news"),
-        ("*", "links_without_news"),
-    ]
-    assert names_of("/a/*", Kind.PLAIN, {PLAIN: after([(1, 1)])}) == [PLAIN]
-    assert names_of("/a/*", Kind.PLAIN, {PLAIN: after([(2, 1)])}) == [PLAIN, ("*", Kind.PLAIN)]
-    assert names_of("/a/*", Kind.PLAIN, {PLAIN: after([(6, 1)])}) == [PLAIN]
+    shared = ("*", Kind.PLAIN)
+    assert names("/a/x", Kind.PLAIN) == [PLAIN, shared]
+    assert names("/a/x?b=1", Kind.PLAIN) == [("/a/*?b", Kind.PLAIN), shared], "one parameter is as good as a path"
+    assert names("/a/x?b=1&c=2", Kind.PLAIN) == [("/a/*?b&c", Kind.PLAIN), ("/a/*?*", Kind.PLAIN), shared]
+    assert names("/a/x", Kind.PLAIN, after([(1, 1, 0)])) == [PLAIN]
+    assert names("/a/x", Kind.PLAIN, after([(2, 1, 0)])) == [PLAIN, shared]
+    assert names("/a/x", Kind.PLAIN, after([(6, 1, 0)])) == [PLAIN]
+    refused = new_row("a.test", ("*.bin", Kind.TYPE))
+    assert names("/a/x.bin", Kind.PLAIN, refused)[-1] == ("*.bin", Kind.TYPE)
 
 
 def queue(*paths: str, **fields: object) -> list:
@@ -207,35 +279,30 @@ def admitted(rows: list, known: list = (), forms: set = frozenset(), allow: list
     return [each.url.removeprefix("http://a.test") for each in budgets.admit(rows)]
 
 
-def test_new_templates_take_turns_and_each_has_its_budget() -> None:
-    paths = [f"/shop?colour={number}" for number in range(20)]
-    known = [after([(9, 9)], template_="/news/*")]
-    assert admitted(queue(*paths, "/shop?page=2"), known) == [paths[0], "/shop?page=2", *paths[1:7]]
-    assert len(admitted(queue(*paths, "/shop?page=2"))) == 21, "too early to tell"
-    folders = [f"/{letter * 3}/{number}" for letter in "abcdefghijk" for number in range(9)]
-    assert len(admitted(queue(*folders))) == 99
-    assert len(admitted(queue(*(f"/{letter * 3}/{n}" for letter in "abc" for n in range(300))))) == 256
-    assert len(admitted(queue(*folders, links_without_news=True))) == 4
+def test_new_templates_take_turns_and_share_a_budget() -> None:
+    paths = [f"/shop?colour={number}&page=1" for number in range(80)]
+    assert admitted(queue(*paths, "/shop?page=2"))[:3] == [paths[0], "/shop?page=2", paths[1]]
+    assert len(admitted(queue(*paths))) == 64
+    assert len(admitted(queue(*(f"/{letter * 3}/{n}" for letter in "abc" for n in range(300))))) == 64
+    assert (
+        len(admitted(queue(*(f"/{letter * 3}/1" for letter in "abcdefghijklmnopqrst"), links_without_news=True))) == 16
+    )
 
 
-def test_sessions_are_told_from_their_form() -> None:
-    first, second = "/in/4f9a02c711/news", "/in/5f9a02c711/news"
-    looks = look(f"http://a.test{second}")
-    forms = {look(f"http://a.test{first}").form}
-    assert kind_of(looks, False, forms) == Kind.VARIANT
-    assert kind_of(looks, False, set()) == Kind.PLAIN
-    trapped = after([(6, 0), (2, 0)], Kind.VARIANT, "*")
-    sessions = [f"/in/{number}f9a02c711/news" for number in range(9)]
-    assert admitted(queue(*sessions), [trapped], forms) == sessions[:2]
-    assert len(admitted(queue(*sessions))) == 5, "one of its form, and four others to see whether they differ"
+def test_a_throttled_template_has_its_budget() -> None:
+    paths = [f"/a/{letter}" for letter in "bcdefghijklm"]
+    assert admitted(queue(*paths), [after([(6, 0, 6)])]) == paths[:8]
+    trapped = end(after([(6, 0, 6), (2, 0, 2), (2, 0, 2)]), True, 3)
+    assert admitted(queue(*paths), [trapped]) == []
+    assert admitted(queue(*paths), [trapped, wake(trapped, 4)]) == paths[:1]
 
 
 def test_seeds_sitemaps_pages_seen_before_and_what_is_allowed_have_no_budget() -> None:
-    paths = [f"/a/{number}" for number in range(50)]
+    paths = [f"/a/{number}" for number in range(90)]
     for fields in ({"depth": 0}, {"kind": "sitemap"}, {"digest": b"d" * 16}):
-        assert len(admitted([each._replace(**fields) for each in queue(*paths)])) == 50
-    assert len(admitted(queue(*paths), allow=["a.test/a/*"])) == 50
-    assert len(admitted(queue(*paths, links_without_news=True), allow=["b.test/*"])) == 4
+        assert len(admitted([each._replace(**fields) for each in queue(*paths)])) == 90
+    assert len(admitted(queue(*paths), allow=["a.test/a/*"])) == 90
+    assert len(admitted(queue(*paths), allow=["b.test/*"])) == 64
 
 
 KEY = b"k" * 16
@@ -245,10 +312,12 @@ DUE = {
     "host": "a.test",
     "depth": 2,
     "kind": None,
+    "referrer": None,
     "links_without_news": True,
 }
 URL = {"url_key": KEY, "url": DUE["url"], "state": "due", "fetches": 0, "round": 2}
-TRAPPED = (tuple(Held("a.test", [after([(6, 0), (2, 0)], Kind.WITHOUT_NEWS)], [])),)
+HELD = end(after([(6, 0, 6), (2, 0, 2), (2, 0, 2)], Kind.WITHOUT_NEWS), True, 3)
+TRAPPED = (tuple(TrappedHost("a.test", [HELD], [])),)
 
 # changes to the row of the frontier, and of urls: whether it is held
 HOLDS = {
@@ -270,8 +339,23 @@ def test_what_is_held_is_a_row_and_leaves_the_frontier(row: dict, url: dict, is_
     assert (urls, frontier) == ((expected, []) if is_held else (changed, [DUE | row]))
 
 
+def test_some_are_spared_while_the_host_has_other_pages() -> None:
+    holds = Holds((tuple(TrappedHost("a.test", [wake(HELD, 4)], [])),), compile_allow_list([]))
+    keys = [number.to_bytes(16) for number in range(320)]
+    assert sum(not holds(DUE | {"url_key": key}) for key in keys) == 10
+
+
 def test_what_is_allowed_is_not_held() -> None:
     assert not Holds(TRAPPED, compile_allow_list(["a.test/a/*"]))(DUE)
+
+
+def test_what_waits_and_what_was_held_is_counted() -> None:
+    holds = Holds(TRAPPED, compile_allow_list([]))
+    other = DUE | {"url_key": b"o" * 16, "url": "http://a.test/b/x"}
+    assert count_waiting([DUE, other], [other], holds) == [
+        {"host": "a.test", "template": "", "kind": "", "waiting": 1, "held": 1},
+        {"host": "a.test", "template": "/a/*", "kind": "links_without_news", "waiting": 0, "held": 1},
+    ]
 
 
 def test_examples_in_docstrings() -> None:

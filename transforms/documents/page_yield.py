@@ -1,13 +1,45 @@
-"""Rows of YIELDS: what trap detection needs of a page."""
+"""Rows of YIELDS: what trap detection reads of the URLs that a round has requested for the first time."""
 
-from typing import Any
-
+from ..outcomes import Outcome
 from ..parsing.html_page import Page, followed
+from ..storage.exchange import YieldRow
+from ..storage.schemas.fetching import VisitRow
 from ..traps.novelty import page_words
 
+_TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # characters of a text, links, and characters of an anchor that are read
 
-def yield_row(visit: dict[str, Any], page: Page) -> dict[str, Any]:
-    """A row of YIELDS for a page that was visited for the first time."""
-    links = dict.fromkeys(link.url for link in page.links if followed(link, page.nofollow))
-    row = {name: visit[name] for name in ("url_key", "url", "host", "depth", "priority", "links_without_news")}
-    return row | {"words": page_words(page.title, page.text, visit["url"], links)}
+WITHOUT_PAGE = frozenset(
+    {
+        Outcome.GONE,
+        Outcome.CLIENT_ERROR,
+        Outcome.REDIRECTED,
+        Outcome.UNWANTED_TYPE,
+        Outcome.TOO_LONG,
+        Outcome.BAD_RESPONSE,
+    }
+)
+"""Outcomes of a request that gave no page and say something about its URL."""
+
+
+def yield_row(visit: VisitRow, page: Page | None) -> YieldRow | None:
+    """The row of a URL that was requested for the first time; None where the request says nothing about its URL."""
+    if visit["digest_before"] is not None or (page is None and visit["outcome"] not in WITHOUT_PAGE):
+        return None
+    row = YieldRow(
+        url_key=visit["url_key"],
+        url=visit["url"],
+        host=visit["host"],
+        depth=visit["depth"],
+        priority=visit["priority"],
+        links_without_news=visit["links_without_news"],
+        referrer=visit["referrer"],
+        outcome=visit["outcome"],
+        title_words=None,
+        words=None,
+    )
+    if page is not None:
+        links = [link for link in page.links[:_LINKS] if followed(link, page.nofollow)]
+        text = " ".join([page.text[:_TEXT], *(link.anchor[:_ANCHOR] for link in links)])
+        words = page_words(page.title, text, visit["url"], (link.url for link in links))
+        row["title_words"], row["words"] = words.title, words.text
+    return row

@@ -208,8 +208,8 @@ class _ParseFn(beam.DoFn):
             if page is not None or found:
                 pages.append(page_row(visit, page, rows))
                 links.append(rows)
-            if self._settings.traps.detect and page is not None and visit["digest_before"] is None:
-                yields.append(yield_row(visit, page))
+            if self._settings.traps.detect and (observed := yield_row(visit, page)):
+                yields.append(observed)
             if page is not None and pages[-1]["is_document"]:
                 pages[-1] |= judged(visit["url"], page, self._near)
                 yield from (beam.pvalue.TaggedOutput("alerts", a) for a in alert_rows(self._observers, visit, page))

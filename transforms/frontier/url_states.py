@@ -19,7 +19,7 @@ from ..storage.exchange import CANDIDATES, FACTS
 from ..storage.schemas import FRONTIER, URLS
 from ..storage.sitemap_terms import unite, with_news
 from ..storage.table_files import TableFile, TableWriter, conform, open_parquet
-from ..traps.holds import Holds, hold
+from ..traps.holds import Holds, count_waiting, hold
 from ..traps.judge import State, compile_allow_list
 from ..urls.canonical import neatness, url_key
 
@@ -238,7 +238,7 @@ class _AdvanceFn(beam.DoFn):
         self._root, self._round, self._limits, self._traps = root, round_, limits, traps
 
     def process(
-        self, partition: tuple[int, Iterable[tuple[str, bytes]]], in_force: InForce, held: list[tuple]
+        self, partition: tuple[int, Iterable[tuple[str, bytes]]], in_force: InForce, trapped: list[tuple]
     ) -> Iterator[TableFile]:
         sides: dict[str, list[bytes]] = {}
         for side, batch in partition[1]:
@@ -246,12 +246,16 @@ class _AdvanceFn(beam.DoFn):
         schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS}
         rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
         urls, frontier = advance(**rows, round_=self._round, limits=self._limits, rules=in_force.rules)
-        urls, frontier = hold(
-            urls, frontier, rows["earlier"], Holds(held, compile_allow_list(self._traps.allow)), self._round
-        )
-        for table, round_, part in (("urls", self._round, urls), ("frontier", self._round + 1, frontier)):
+        holds = Holds(trapped, compile_allow_list(self._traps.allow))
+        urls, kept = hold(urls, frontier, rows["earlier"], holds, self._round)
+        queues = [row | {"round": self._round} for row in count_waiting(frontier, kept, holds)]
+        for table, round_, part, column in (
+            ("urls", self._round, urls, "state"),
+            ("frontier", self._round + 1, kept, "reason"),
+            ("trap_queues", self._round, queues, None),
+        ):
             writer = TableWriter(self._root, table, round_)
-            writer.write_rows(part, _count(part, "reason" if table == "frontier" else "state"))
+            writer.write_rows(part, _count(part, column) if column else None)
             if file := writer.close():
                 yield file
 
@@ -267,8 +271,8 @@ class AdvanceUrls(beam.PTransform):
     """Let the URLs found and visited meet those of all earlier rounds; writes urls and the next frontier.
 
     Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS} by
-    partition of url_key, the rules of aliases by which URLs are one, and what is known of the hosts that have traps
-    (`Held`), which hold back a part of the frontier.
+    partition of url_key, the alias rules, and the judgement of the hosts with throttled or trapped templates
+    (`TrappedHost`), by which a part of the frontier is held.
     """
 
     def __init__(
@@ -278,12 +282,12 @@ class AdvanceUrls(beam.PTransform):
         settings: Settings,
         partitions: int,
         in_force: "beam.PCollection[InForce]",
-        held: "beam.PCollection[tuple]",
+        trapped: "beam.PCollection[tuple]",
     ) -> None:
         super().__init__()
         self._fn = _AdvanceFn(root, round_, settings.limits, settings.traps)
         self._partitions = partitions
-        self._in_force, self._held = beam.pvalue.AsSingleton(in_force), beam.pvalue.AsList(held)
+        self._in_force, self._trapped = beam.pvalue.AsSingleton(in_force), beam.pvalue.AsList(trapped)
 
     def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[TableFile]:
         tagged = tuple(side | f"Tag{name.title()}" >> beam.Map(_tag, name) for name, side in sides.items())
@@ -292,7 +296,7 @@ class AdvanceUrls(beam.PTransform):
             | "Sides" >> beam.Flatten()
             | "ByClass" >> beam.FlatMap(_by_class, self._in_force, self._partitions)
             | "GroupByClass" >> beam.GroupByKey()
-            | "Advance" >> beam.ParDo(self._fn, self._in_force, self._held)
+            | "Advance" >> beam.ParDo(self._fn, self._in_force, self._trapped)
         )
 
 
@@ -312,9 +316,9 @@ def read_frontier(path: str, root: str, count: int) -> Iterator[Batch]:
             yield from split(conform(file.read_row_group(group), FRONTIER), "url_key", count)
 
 
-def read_held(path: str, held: list[tuple], root: str, count: int, traps: Traps) -> Iterator[Batch]:
+def read_held(path: str, trapped: list[tuple], root: str, count: int, traps: Traps) -> Iterator[Batch]:
     """The rows of a frontier file that traps hold back, by partition."""
-    holds = Holds(held, compile_allow_list(traps.allow))
+    holds = Holds(trapped, compile_allow_list(traps.allow))
     if not holds:
         return
     with open_parquet(root, path) as file:

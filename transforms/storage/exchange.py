@@ -108,10 +108,29 @@ YIELDS = pa.schema(
         ("depth", pa.int32()),
         ("priority", pa.float64()),
         ("links_without_news", pa.bool_()),
-        ("words", pa.binary()),
+        ("referrer", pa.string()),
+        ("outcome", pa.string()),
+        ("title_words", pa.binary()),  # hashes of words that may be news; null: no page
+        ("words", pa.binary()),  # the same of the title and the text
     ]
 )
+"""What trap detection reads of a URL that was requested for the first time."""
+
+
+class YieldRow(TypedDict):
+    """A row of YIELDS."""
+
+    url_key: bytes
+    url: str
+    host: str
+    depth: int
+    priority: float
+    links_without_news: bool | None
+    referrer: str | None
+    outcome: str
+    title_words: bytes | None
+    words: bytes | None
 
 
 STALE = pa.schema([("url_key", KEY)])
-"""The pages of a round that hold nothing new."""
+"""The pages of a round without news."""

@@ -1,16 +1,29 @@
-"""Which URLs traps hold back: rows of table urls in state `trapped`, out of the frontier."""
+"""Which URLs traps hold: rows of table urls in state `trapped`, out of the frontier."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .judge import Allows, Row, State, is_exempt, kind_of, look, names_of, newest_by_template
+from .judge import (
+    SPARED,
+    AllowList,
+    Known,
+    Name,
+    Row,
+    State,
+    is_exempt,
+    is_shared,
+    kind_of,
+    names_of,
+    shape_of,
+)
 
 TRAP = "trap"
 """Why a URL is in state `trapped`."""
 
 
-class Held(NamedTuple):
-    """What is known of a host that has traps; plain, since it travels to all workers."""
+class TrappedHost(NamedTuple):
+    """The judgement of a host with throttled or trapped templates; plain, since it travels to all workers."""
 
     host: str
     rows: list[Row]  # of table traps
@@ -18,25 +31,33 @@ class Held(NamedTuple):
 
 
 class Holds:
-    """Which rows of the frontier are to be held back; takes `Held` as tuples."""
+    """Which rows of the frontier are to be held; takes `TrappedHost` as tuples."""
 
-    def __init__(self, held: Iterable[tuple], is_allowed: Allows) -> None:
-        self._hosts = {one.host: (newest_by_template(one.rows), frozenset(one.forms)) for one in map(Held._make, held)}
+    def __init__(self, trapped: Iterable[tuple], is_allowed: AllowList) -> None:
+        hosts = map(TrappedHost._make, trapped)
+        self._hosts = {one.host: (Known(one.rows), frozenset(one.forms)) for one in hosts}
         self._is_allowed = is_allowed
 
     def __bool__(self) -> bool:
         return bool(self._hosts)
 
-    def __call__(self, row: Row) -> bool:
+    def __contains__(self, host: str) -> bool:
+        return host in self._hosts
+
+    def throttled(self, row: Row) -> list[Row]:
+        """The rows of templates, throttled or trapped, that speak for a row of the frontier."""
         if row["host"] not in self._hosts or is_exempt(row["depth"], row["kind"], row.get("digest")):
-            return False
+            return []
         known, forms = self._hosts[row["host"]]
-        looks = look(row["url"])
-        rows = filter(
-            None,
-            map(known.get, names_of(looks.template, kind_of(looks, bool(row["links_without_news"]), forms), known)),
-        )
-        return any(one["state"] == State.TRAPPED for one in rows) and not self._is_allowed(row["url"])
+        shape = shape_of(row["url"], row["referrer"])
+        names = names_of(shape, kind_of(shape, bool(row["links_without_news"]), forms, known), known.rows)
+        found = [known.rows[name] for name in names if name in known.rows and known.rows[name]["state"] != State.OPEN]
+        return [] if found and self._is_allowed(row["url"]) else found
+
+    def __call__(self, row: Row) -> bool:
+        """Whether a row is held. Some are spared while their host has other pages to visit."""
+        budgets = [int(one["budget"]) for one in self.throttled(row) if one["state"] == State.TRAPPED]
+        return bool(budgets) and (min(budgets) == 0 or int.from_bytes(row["url_key"][-4:]) % SPARED != 0)
 
 
 def hold(
@@ -44,7 +65,7 @@ def hold(
 ) -> tuple[list[Row], list[Row]]:
     """(changed rows of urls, the next frontier) of `url_states.advance`, with what is held in state `trapped`.
 
-    `earlier` has a row of urls for each held one that is not among the changed. What was asked for before is not held.
+    `earlier` has a row of urls for each held one that is not among the changed. What was requested before is not held.
     """
     wanted = {row["url_key"] for row in due if holds(row)} if holds else set()
     rows = newest_by_key([row for row in earlier if row["url_key"] in wanted])
@@ -54,6 +75,33 @@ def hold(
         rows[key] = rows[key] | {"state": State.TRAPPED.value, "reason": TRAP, "round": round_}
     kept = held.union(row["url_key"] for row in changed)
     return [rows[key] for key in sorted(kept)], [row for row in due if row["url_key"] not in held]
+
+
+def count_waiting(due: Iterable[Row], frontier: Iterable[Row], holds: Holds) -> list[Row]:
+    """Rows of TRAP_QUEUES, but for the round, of a part of the frontier before (`due`) and after some of it was held.
+
+    A URL for which several templates speak counts for the first of them when held, and for each when it waits. A row
+    without template and kind counts all URLs of a host.
+    """
+    if not holds:
+        return []
+    waiting, held = Counter[tuple[str, Name]](), Counter[tuple[str, Name]]()
+    kept = set()
+    for row in frontier:
+        kept.add(row["url_key"])
+        if row["host"] in holds:
+            waiting[row["host"], ("", "")] += 1
+        for one in holds.throttled(row):
+            waiting[row["host"], (one["template"], one["kind"])] += 1
+    for row in due:
+        if row["url_key"] not in kept and (found := holds.throttled(row)):
+            own = min(found, key=lambda one: is_shared(one["template"]))
+            held[row["host"], (own["template"], own["kind"])] += 1
+            held[row["host"], ("", "")] += 1
+    return [
+        {"host": key[0], "template": key[1][0], "kind": key[1][1], "waiting": waiting[key], "held": held[key]}
+        for key in sorted({*waiting, *held})
+    ]
 
 
 def newest_by_key(rows: Iterable[Row]) -> dict[bytes, Row]:

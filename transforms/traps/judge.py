@@ -1,11 +1,11 @@
-"""Which templates of a host are traps, judged by what their pages yield; and how much of each a round may visit.
+"""Judge URL templates by what their pages hold: which are sampled or held, and how many pages a round may visit.
 
-A row stands for a template and a `Kind` of way to it. Everything here is a function of such rows and of URLs. Where the
-way to a URL leads through pages without news, where other sessions have shown the same, or where nobody has been, a
-round goes a few steps and looks what came of it; a template that pays may have many times as much in the next round.
+A row of table traps stands for a template and a `Kind` of way to it. Everything here is a function of such rows and of
+URLs. docs/traps.md states the rules.
 """
 
 import fnmatch
+import functools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
@@ -13,20 +13,25 @@ from typing import Any, NamedTuple
 
 from ..storage.sitemap_terms import SITEMAP
 from .novelty import form_hash
-from .templates import form, query_template, template
+from .templates import extension, family, form, query_template, template
 
 Row = dict[str, Any]
 Name = tuple[str, str]  # template and kind
-Allows = Callable[[str], bool]
+AllowList = Callable[[str], bool]
 
 ENOUGH = 6
-"""Pages that prove something."""
+"""Pages before a template is judged."""
 
-_GROWTH = 8  # times as many pages as it had so far, for a template that pays
-_SLOW = 1 / 4  # times as many, for a throttled one that pages with news link to
-_THROTTLED = 2  # pages a round, for other throttled ones
-_PAYS, _POOR, _NONE = 1 / 2, 1 / 4, 1 / 16  # of its pages have news
-_WINDOW = 32  # pages; older ones are forgotten
+ALL_FAIL, ALL_REFUSED = 64, 16
+"""Requests without a page, before a template, or a file extension of refused types, is throttled."""
+
+SPARED = 32
+"""One URL of so many is not held when its template is, as long as its host has other pages to visit."""
+
+_GROWTH, _SLOWER, _CAUTIOUS = 8, 4, 2  # times as many pages as so far: with news often, so in a series, sometimes
+_OFTEN, _SELDOM = 1 / 2, 1 / 4  # of its recent pages
+_WINDOW = 32  # recent pages
+_SAMPLED, _REOPENED, _DRAINED = 8, 16, 16  # pages a round: newly throttled, open again, and drained at first
 _SAMPLES = 3
 _ANY = "*"
 
@@ -34,68 +39,133 @@ _ANY = "*"
 class Kind(StrEnum):
     """How a crawl came to a URL."""
 
-    PLAIN = "plain"  # a page with news links to it
-    WITHOUT_NEWS = "links_without_news"  # only pages without news do
-    VARIANT = "variant"  # one was visited that differs in nothing but opaque tokens, as sessions do
+    PLAIN = "plain"  # a page with news, of another template, links to it, or a plain page that is no copy
+    SERIES = "series"  # the same, but the page is of the same template, or the link leads back (`leads_back`)
+    WITHOUT_NEWS = "links_without_news"  # only other pages link to it
+    VARIANT = "variant"  # a URL was visited that differs in opaque tokens alone, as sessions do
+    TYPE = "type"  # a file extension of which media types were refused
 
 
-# Pages a round, until a template has proved anything. What pages with news link to comes to an end, but filters come in
-# all combinations.
-_FIRST, _FIRST_QUERIES, _FIRST_WITHOUT_NEWS = 256, 8, 4
-_FEW = 5  # pages of a host, before which nothing can be said of its queries
+_FIRST = {Kind.PLAIN: 64, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.VARIANT: 8, Kind.TYPE: 64}
+"""Pages a round, until a template is judged."""
 
 
 class State(StrEnum):
-    """What is thought of a template."""
+    """How a template is treated."""
 
     OPEN = "open"
-    THROTTLED = "throttled"
-    TRAPPED = "trapped"  # until an operator says otherwise
+    THROTTLED = "throttled"  # sampled
+    TRAPPED = "trapped"  # its URLs are held
+
+
+class Counts(NamedTuple):
+    """What came of a round's requests for one template."""
+
+    pages: int = 0
+    fresh: int = 0  # pages with news; of kind plain, those that are no copy
+    news: int = 0  # pages with news
+    different: int = 0  # pages that are no copy
+    failed: int = 0  # no page: an error, a refused type
+    redirected: int = 0
+
+
+class Queue(NamedTuple):
+    """The URLs of a host after a round."""
+
+    waiting: int  # in the frontier
+    held: int  # that the round has put into state trapped
 
 
 def new_row(host: str, name: Name) -> Row:
-    counts = {"pages": 0, "fresh": 0, "recent_pages": 0.0, "recent_fresh": 0.0}
-    return {"host": host, "template": name[0], "kind": name[1], "state": State.OPEN, "since": 0, "samples": []} | counts
+    counts = {
+        "pages": 0,
+        "fresh": 0,
+        "news": 0,
+        "different": 0,
+        "failed": 0,
+        "redirected": 0,
+        "recent_pages": 0.0,
+        "recent_fresh": 0.0,
+    }
+    row = {
+        "host": host,
+        "template": name[0],
+        "kind": name[1],
+        "state": State.OPEN,
+        "since": 0,
+        "first": None,
+        "round": 0,
+        "samples": [],
+    }
+    return row | counts | {"budget": _FIRST[Kind(name[1])], "waiting": None}
 
 
-def judge(row: Row, pages: int, fresh: int, samples: Iterable[str], round_: int) -> Row:
-    """The row after a round in which so many pages were visited, so many of them with news.
+def requests_of(row: Row) -> int:
+    """Requests for URLs of a template, for the first time each."""
+    return int(row["pages"] + row["failed"] + row["redirected"])
 
-    open -> throttled -> trapped takes two rounds; throttled -> open takes one with news. What pages with news link to
-    is never trapped, for there is an end to it.
-    """
-    kept = min(1.0, max(0, _WINDOW - pages) / max(1, row["recent_pages"]))
-    recent_pages, recent_fresh = row["recent_pages"] * kept + pages, row["recent_fresh"] * kept + fresh
-    share = recent_fresh / recent_pages if recent_pages else 1.0
-    state = State(row["state"])
-    if recent_pages >= ENOUGH and state is not State.TRAPPED:
-        if state is State.THROTTLED and share < _NONE and row["kind"] != Kind.PLAIN:
-            state = State.TRAPPED
-        else:
-            state = State.THROTTLED if share <= _POOR else State.OPEN
-    return row | {
+
+def judge(row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str], round_: int) -> Row:
+    """The row after a round; `queue` is its host's before it, if it is known."""
+    kept = min(1.0, max(0, _WINDOW - counts.pages) / max(1, row["recent_pages"]))
+    after = row | {name: row[name] + count for name, count in counts._asdict().items()}
+    after |= {
         "round": round_,
-        "pages": row["pages"] + pages,
-        "fresh": row["fresh"] + fresh,
-        "recent_pages": recent_pages,
-        "recent_fresh": recent_fresh,
-        "state": state,
-        "since": row["since"] if state == row["state"] and row["since"] else round_,
+        "first": row["first"] or round_,
+        "waiting": queue.waiting if queue else None,
         "samples": list(samples)[:_SAMPLES] or row["samples"],
     }
+    after["recent_pages"] = row["recent_pages"] * kept + counts.pages
+    after["recent_fresh"] = row["recent_fresh"] * kept + counts.fresh
+    if row["state"] == State.OPEN:
+        state, budget = _of_open(after)
+    elif counts.fresh:  # one page that contradicts opens it again, and the judgement starts anew
+        state, budget = State.OPEN, max(_REOPENED, _GROWTH * counts.pages)
+        after |= {"recent_pages": float(counts.pages), "recent_fresh": float(counts.fresh)}
+    elif drains(row, after, queue):
+        state, budget = State.THROTTLED, max(_DRAINED, _CAUTIOUS * row["budget"])
+    else:
+        state, budget = State(row["state"]), max(1, row["budget"] // 2)
+    since = row["since"] if state == row["state"] and row["since"] else round_
+    return after | {"state": state, "budget": budget, "since": since}
 
 
-def budget(name: Name, row: Row | None, seen: int) -> int:
-    """How many pages of a template a round may visit, on a host of which so many have been seen."""
-    is_plain = name[1] == Kind.PLAIN
-    is_query = "?" in name[0] and seen >= _FEW
-    first = (_FIRST_QUERIES if is_query else _FIRST) if is_plain else _FIRST_WITHOUT_NEWS
-    if row is None or row["recent_pages"] < ENOUGH:
-        return first
-    pages = int(row["pages"])
-    if row["state"] != State.OPEN:
-        return max(first // 4, int(pages * _SLOW)) if is_plain else _THROTTLED
-    return max(first, pages * _GROWTH if row["recent_fresh"] >= _PAYS * row["recent_pages"] else pages)
+def _of_open(row: Row) -> tuple[State, int]:
+    """(state, budget) of a template that was open."""
+    if row["kind"] == Kind.TYPE:
+        is_refused = row["failed"] >= ALL_REFUSED and not row["pages"]
+        return (State.THROTTLED, 1) if is_refused else (State.OPEN, max(_FIRST[Kind.TYPE], _GROWTH * requests_of(row)))
+    share = row["recent_fresh"] / row["recent_pages"] if row["recent_pages"] >= ENOUGH else 1.0
+    if share <= _SELDOM or (row["failed"] >= ALL_FAIL and not row["pages"]):
+        return State.THROTTLED, _SAMPLED
+    fast = _SLOWER if row["kind"] == Kind.SERIES else _GROWTH
+    growth = fast if share >= _OFTEN else _CAUTIOUS
+    first = _FIRST[Kind(row["kind"])]
+    return State.OPEN, max(first, growth * requests_of(row)) if requests_of(row) >= ENOUGH else first
+
+
+def drains(row: Row, after: Row, queue: Queue | None) -> bool:
+    """Whether a throttled template is finite, and its pages are no copies: what waits of its host becomes less."""
+    is_finite = queue is not None and row["waiting"] is not None and sum(queue) < row["waiting"]
+    return is_finite and after["different"] * 2 >= after["pages"] > 0
+
+
+def end(row: Row, is_idle: bool, round_: int) -> Row:
+    """The row of a template that is not open, when its host has nothing else to visit (`is_idle`), or has again.
+
+    What a host holds at last is what is throttled, was sampled for two rounds, and does not become less.
+    """
+    if row["state"] == State.TRAPPED:
+        return row | {"budget": 0, "round": round_} if is_idle and row["budget"] else row
+    is_sampled = row["since"] + 1 < round_ and row["budget"] < _DRAINED
+    if not is_idle or not is_sampled:
+        return row
+    return row | {"state": State.TRAPPED, "since": round_, "round": round_, "budget": 0}
+
+
+def wake(row: Row, round_: int) -> Row:
+    """The row of a trapped template on a host that has other pages to visit again: it is sampled."""
+    return row | {"budget": 1, "round": round_} if row["state"] == State.TRAPPED and not row["budget"] else row
 
 
 def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
@@ -105,11 +175,14 @@ def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
         name = (row["template"], row["kind"])
         if name not in found or row["round"] >= found[name]["round"]:
             found[name] = row
-    return found
+    return {
+        name: new_row(row["host"], name) | {column: value for column, value in row.items() if value is not None}
+        for name, row in found.items()
+    }
 
 
-def compile_allow_list(patterns: Iterable[str]) -> Allows:
-    """Whether a URL is one of those that an operator wants, trap or not (setting traps.allow).
+def compile_allow_list(patterns: Iterable[str]) -> AllowList:
+    """A function that tells whether a URL is never to be held, by patterns of the setting traps.allow.
 
     >>> compile_allow_list(["a.org/calendar/*"])("http://a.org/calendar/2099/1")
     True
@@ -121,50 +194,98 @@ def compile_allow_list(patterns: Iterable[str]) -> Allows:
     return lambda url: bool(matches(url.partition("://")[2]))
 
 
-class Look(NamedTuple):
-    """What a URL looks like."""
+class UrlShape(NamedTuple):
+    """What the judgement reads from a URL."""
 
     template: str
     form: int | None  # the hash of its form, if it has opaque tokens
+    extension: str
+    referrer: str | None  # the template of the page that links to it; None: of another host
+    is_same_path: bool  # as its referrer's
 
 
-def look(url: str) -> Look:
-    target = "/" + url.split("/", 3)[3]
+def shape_of(url: str, referrer: str | None = None) -> UrlShape:
+    scheme, _, host, rest = url.split("/", 3)
+    target, from_template, is_same_path = "/" + rest, None, False
+    if referrer and referrer.startswith(f"{scheme}//{host}/"):
+        origin = "/" + referrer.split("/", 3)[3]
+        from_template, is_same_path = _template(origin), origin.partition("?")[0] == target.partition("?")[0]
     bare = form(target)
-    return Look(template(target), form_hash(bare) if bare else None)
+    return UrlShape(template(target), form_hash(bare) if bare else None, extension(target), from_template, is_same_path)
 
 
-def kind_of(looks: Look, is_without_news: bool, forms: Collection[int]) -> Kind:
-    if looks.form is not None and looks.form in forms:
+_template = functools.lru_cache(1 << 12)(template)
+
+
+class Known:
+    """The rows of a host by template and kind, and what they say of each template."""
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self.rows = newest_by_template(rows)
+        self._first: dict[str, int] = {}
+        self._pages: dict[str, list[int]] = {}
+        for row in self.rows.values():
+            name = row["template"]
+            self._first[name] = min(self._first.get(name, row["round"]), row["first"] or row["round"])
+            pages = self._pages.setdefault(name, [0, 0])
+            pages[0] += row["pages"]
+            pages[1] += row["news"]
+
+    def leads_back(self, origin: str, target: str) -> bool:
+        """Whether a link leads on in its family, or back to a template that was visited earlier, where news are few.
+
+        Rooms in rooms, and templates that lead to each other such as months and days, go on without end by such links.
+        """
+        pages, news = self._pages.get(origin, (0, 0))
+        if news >= _OFTEN * pages:
+            return False
+        is_back = target in self._first and (self._first[target], target) < (self._first[origin], origin)
+        return is_back or family(target) == family(origin)
+
+    @property
+    def pages(self) -> int:
+        """Pages of the host that were visited."""
+        return sum(int(row["pages"]) for row in self.rows.values() if not is_shared(row["template"]))
+
+
+def kind_of(shape: UrlShape, is_without_news: bool, forms: Collection[int], known: Known) -> Kind:
+    if shape.form is not None and shape.form in forms:
         return Kind.VARIANT
-    return Kind.WITHOUT_NEWS if is_without_news else Kind.PLAIN
+    if is_without_news:
+        return Kind.WITHOUT_NEWS
+    path, has_query, _ = shape.template.partition("?")
+    if shape.referrer is None:
+        return Kind.PLAIN
+    is_one = shape.referrer.partition("?")[0] == path and (shape.is_same_path or not has_query)
+    return Kind.SERIES if is_one or known.leads_back(shape.referrer, shape.template) else Kind.PLAIN
 
 
 def has_proved(row: Row | None) -> bool:
-    """Whether a template speaks for itself: by enough pages, or by news on every page so far."""
-    return row is not None and (row["recent_pages"] >= ENOUGH or 0 < row["pages"] == row["fresh"])
-
-
-def pages_seen(rows: Iterable[Row]) -> int:
-    """Pages of a host that were visited, by the rows that count."""
-    return sum(int(row["pages"]) for row in rows if not is_shared(row["template"]))
+    """Whether a template speaks for itself: by enough requests, or by news on every page so far."""
+    return row is not None and (requests_of(row) >= ENOUGH or 0 < row["pages"] == row["fresh"])
 
 
 def is_shared(template_: str) -> bool:
     """Whether a row stands for several templates, each of which has one of its own."""
-    return template_ == _ANY or template_.endswith("?*")
+    return template_.startswith(_ANY) or template_.endswith("?*")
 
 
-def names_of(template_: str, kind: Kind, known: Mapping[Name, Row]) -> list[Name]:
+def names_of(shape: UrlShape, kind: Kind, known: Mapping[Name, Row]) -> list[Name]:
     """The rows that speak for a URL: its template's own, and until that has proved something those for all that is new.
 
-    What is new among the queries to one kind of page has a row of its own, since filters come in all combinations.
+    New combinations of several parameters of one path share a row, since filters come in all combinations. A refused
+    file extension has a row beside these.
     """
-    own = (template_, kind)
+    own, refused = (shape.template, kind), (_ANY + shape.extension, Kind.TYPE)
+    by_type = [refused] if shape.extension and refused in known else []
     if has_proved(known.get(own)):
-        return [own]
-    queries = query_template(template_)
-    return [own, *([(queries, kind)] if queries else []), (_ANY, kind)]
+        return [own, *by_type]
+    queries = query_template(shape.template)
+    return [own, *([(queries, kind)] if queries else []), (_ANY, kind), *by_type]
+
+
+def type_name(shape: UrlShape) -> Name:
+    return (_ANY + shape.extension, Kind.TYPE)
 
 
 def is_exempt(depth: int, kind: str | None, digest: bytes | None) -> bool:

@@ -1,5 +1,6 @@
 """The kind of page that a URL leads to, as far as its looks tell: its template, and its form without opaque tokens."""
 
+import functools
 import re
 
 _EXTENSION = re.compile(r"\.[a-z][a-z0-9]{0,4}", re.IGNORECASE)
@@ -39,15 +40,29 @@ def template(target: str) -> str:
 
 
 def query_template(template_: str) -> str | None:
-    """The template of all queries to the same pages; None for one without a query.
+    """The template of all queries to the same pages; None for one without a query, or with a single parameter.
 
-    >>> query_template("/shop?colour&size")
-    '/shop?*'
+    A single parameter names a page, as a path does.
+
+    >>> query_template("/shop?colour&size"), query_template("/shop?id")
+    ('/shop?*', None)
     """
-    path, mark, _ = template_.partition("?")
-    return path + "?*" if mark else None
+    path, _, query = template_.partition("?")
+    return path + "?*" if "&" in query else None
 
 
+def extension(target: str) -> str:
+    """The extension of a path, in small letters; empty if it has none.
+
+    >>> extension("/pool/main/gtk4_4.8.DEB?x=1.html"), extension("/docs/v1.2/")
+    ('.deb', '')
+    """
+    name = target.partition("?")[0].rpartition("/")[2]
+    found = _EXTENSION.fullmatch(name, max(name.rfind("."), 0))
+    return found[0].lower() if found else ""
+
+
+@functools.lru_cache(1 << 12)
 def family(template_: str) -> str:
     """What templates share of which one may be made after the other: the first folder, and how the last name ends.
 
@@ -58,6 +73,16 @@ def family(template_: str) -> str:
     folders, _, name = path.rpartition("/")
     first = "/".join(folders.split("/", 2)[:2])
     return f"{first}/**" + ("/" if name == "" else name.lstrip("*#~"))
+
+
+def trap_name(template_: str) -> str:
+    """What the templates of one trap have in common, as a pattern: the names of their parameters, or their family.
+
+    >>> trap_name("/news/*.html?replytocom"), trap_name("/guides/*.html?replytocom"), trap_name("/maze/*/*/")
+    ('/*?replytocom*', '/*?replytocom*', '/maze/**/')
+    """
+    path, mark, query = template_.partition("?")
+    return f"/*?{query.replace('&', '*')}*" if mark else path if path.startswith("*") else family(template_)
 
 
 def form(target: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Watch what the pages of a round yield: which have nothing new, and which templates are traps for that."""
+"""Watch what the pages of a round hold: which have no news, and what follows for the templates of their URLs."""
 
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
@@ -7,106 +7,132 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 import pyarrow as pa
 
+from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import DUPLICATES
+from ..outcomes import Outcome
 from ..settings import Traps
-from ..storage.batches import Batch, from_ipc, to_ipc
+from ..storage.batches import from_ipc, to_ipc
 from ..storage.bloom import shard
-from ..storage.exchange import STALE, YIELDS
-from ..storage.schemas import TRAP_SAMPLES, TRAPS
+from ..storage.exchange import STALE, YIELDS, YieldRow
+from ..storage.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS
+from ..storage.semi_join import Batch
 from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table
-from .holds import Held
-from .judge import (
-    Allows,
-    Name,
-    Row,
-    State,
-    compile_allow_list,
-    judge,
-    kind_of,
-    look,
-    names_of,
-    new_row,
-    newest_by_template,
-    pages_seen,
-)
-from .novelty import TrapSamples, pack, unpack
+from . import judge
+from .holds import TrappedHost
+from .judge import AllowList, Counts, Kind, Name, Queue, Row, State, compile_allow_list, names_of, shape_of
+from .novelty import Family, PageWords, pack, unpack
 from .templates import family
 
 _VARIED, _LARGE = 5, 1_000
-"""Different pages of a host, or pages at all, before some can be said to have no news: where all pages are alike, or
-have hardly any words, that is how the host writes."""
+"""Pages of a host with many new words, or pages at all, before some can be said to have no news: where all pages are
+alike, or have hardly any words, that is how the host writes."""
 
 
 class Watched(NamedTuple):
-    """What the pages of a host came to in a round."""
+    """What the pages of a host amount to in a round."""
 
     stale: list[bytes]  # keys of pages without news
-    traps: list[Row]  # of table traps: those of this round
+    traps: list[Row]  # of table traps: those that the round has changed
     trap_samples: list[Row]  # of table trap_samples
-    held: Held | None  # if there are traps
+    trapped: TrappedHost | None  # if templates are throttled or trapped
+    reopened: int  # templates that were trapped, and are open again
 
 
 def watch(
-    host: str, pages: Iterable[Row], duplicates: Container[bytes], traps: Iterable[Row], trap_samples: Collection[Row],
-    is_allowed: Allows, round_: int,
+    host: str, requests: Iterable[YieldRow], copies: Container[bytes], near: Container[bytes], traps: Iterable[Row],
+    trap_samples: Collection[Row], queue: Queue | None, is_allowed: AllowList, round_: int,
 ) -> Watched:  # fmt: skip
-    """Look at the pages (YIELDS) of a host that were visited for the first time, in the order of their visits.
+    """Judge the templates of a host by its URLs that were requested for the first time, in the order of their visits.
 
-    `traps` and `trap_samples` are the host's rows before this round. A copy is never news.
+    `copies` are keys of exact duplicates, `near` of near duplicates; `traps` and `trap_samples` are the host's rows
+    before this round, and `queue` what waited of it then, if it is known.
     """
-    known = newest_by_template(traps)
-    families = {
-        row["template"]: TrapSamples(row["words"]) for row in sorted(trap_samples, key=lambda row: row["round"])
-    }
+    earlier = judge.Known(traps)
+    known = dict(earlier.rows)
+    words: dict[str, list[bytes]] = {}
+    for row in trap_samples:
+        words.setdefault(row["template"], []).extend(row["words"])
+    families = {group: Family(seen) for group, seen in words.items()}
     forms = {form for row in trap_samples for form in unpack(row["forms"])}
-    telling = sum(family_.telling for family_ in families.values())
-    seen = pages_seen(known.values())
+    telling = sum(row["telling"] or 0 for row in trap_samples)
+    seen = earlier.pages
     stale: list[bytes] = []
-    visited, fresh = Counter[Name](), Counter[Name]()
-    samples, added = dict[Name, list[str]](), dict[str, list[int]]()
-    for page in sorted(pages, key=_order):
-        looks = look(page["url"])
-        names = names_of(looks.template, kind_of(looks, bool(page["links_without_news"]), forms), known)
-        form, group = looks.form, family(looks.template)
-        new_forms = added.setdefault(group, [])
-        if form is not None and form not in forms:
-            forms.add(form)
-            new_forms.append(form)
-        others = families.setdefault(group, TrapSamples())
-        telling -= others.telling
-        is_news = others.is_news(page["words"]) or (telling + others.telling < _VARIED and seen < _LARGE)
-        telling += others.telling
-        seen += 1
-        is_fresh = page["url_key"] not in duplicates and is_news
-        if is_allowed(page["url"]):
+    counts: dict[Name, Counter[str]] = {}
+    samples, new_forms, new_telling = dict[Name, list[str]](), dict[str, list[int]](), Counter[str]()
+    is_idle = True
+    for request in sorted(requests, key=_order):
+        shape = shape_of(request["url"], request["referrer"])
+        kind = judge.kind_of(shape, bool(request["links_without_news"]), forms, earlier)
+        names = names_of(shape, kind, known)
+        group = family(shape.template)
+        if shape.form is not None and shape.form not in forms:
+            forms.add(shape.form)
+            new_forms.setdefault(group, []).append(shape.form)
+        came = Counter({"redirected" if request["outcome"] == Outcome.REDIRECTED else "failed": 1})
+        if request["words"] is not None:
+            seen += 1
+            added = families.setdefault(group, Family()).take(
+                PageWords(request["title_words"] or b"", request["words"])
+            )
+            new_telling[group] += added.is_telling
+            telling += added.is_telling
+            is_copy = request["url_key"] in copies
+            is_uniform = telling < _VARIED and seen < _LARGE
+            is_told = added.has_new_title or (added.is_news and request["url_key"] not in near)
+            is_news = not is_copy and (is_told or is_uniform)
+            is_fresh = is_news or (kind is Kind.PLAIN and not is_copy)
+            came = Counter({"pages": 1, "fresh": int(is_fresh), "news": int(is_news), "different": int(not is_copy)})
+            if not is_fresh and not is_allowed(request["url"]):
+                stale.append(request["url_key"])
+        if request["outcome"] == Outcome.UNWANTED_TYPE and shape.extension:
+            names = list(dict.fromkeys([*names, judge.type_name(shape)]))
+        is_idle = is_idle and any(name in known and known[name]["state"] != State.OPEN for name in names)
+        if is_allowed(request["url"]):
             continue
-        if not is_fresh:
-            stale.append(page["url_key"])
-        visited.update(names)
-        fresh.update(names if is_fresh else ())
-        for name in () if is_fresh else names:
-            samples.setdefault(name, []).append(page["url"])
+        for name in names:
+            counts.setdefault(name, Counter()).update(came)
+            if not came["fresh"]:
+                samples.setdefault(name, []).append(request["url"])
     changed = {
-        name: judge(known.get(name) or new_row(host, name), count, fresh[name], samples.get(name, ()), round_)
-        for name, count in sorted(visited.items())
+        name: judge.judge(
+            known.get(name) or judge.new_row(host, name),
+            Counts(**came),
+            queue,
+            samples.get(name, ()),
+            round_,
+        )
+        for name, came in sorted(counts.items())
     }
-    rows = [
-        {"host": host, "template": group, "round": round_, "words": families[group].kept(), "forms": pack(new_forms)}
-        for group, new_forms in sorted(added.items())
-    ]
+    reopened = sum(
+        row["state"] == State.OPEN and name in known and known[name]["state"] == State.TRAPPED
+        for name, row in changed.items()
+    )
     known |= changed
-    has_traps = any(row["state"] == State.TRAPPED for row in known.values())
-    held = Held(host, list(known.values()), sorted(forms)) if has_traps else None
-    return Watched(stale, list(changed.values()), rows, held)
+    is_idle = is_idle and bool(counts) and not any(came["fresh"] for came in counts.values())
+    for name, row in known.items():
+        after = judge.end(row, is_idle, round_) if is_idle or not counts else judge.wake(row, round_)
+        if row["state"] != State.OPEN and after != row:
+            changed[name] = after
+    known |= changed
+    groups = sorted({*new_forms, *(group for group, family_ in families.items() if family_.added)})
+    rows = [
+        {"host": host, "template": group, "round": round_, "telling": new_telling[group]}
+        | {"words": [pack(families[group].added)] if group in families else []}
+        | {"forms": pack(new_forms.get(group, ()))}
+        for group in groups
+    ]
+    has_traps = any(row["state"] != State.OPEN for row in known.values())
+    trapped = TrappedHost(host, list(known.values()), sorted(forms)) if has_traps else None
+    return Watched(stale, list(changed.values()), rows, trapped, reopened)
 
 
-def _order(page: Row) -> tuple[int, float, str]:
+def _order(request: YieldRow) -> tuple[int, float, str]:
     """That of visits, as `frontier.order`."""
-    return (page["depth"], -page["priority"], page["url"])
+    return (request["depth"], -request["priority"], request["url"])
 
 
 class _WatchFn(beam.DoFn):
-    """Takes a shard: what all pages of some hosts yielded, and what is known of these hosts."""
+    """Takes a shard: what the URLs of some hosts gave, and what is known of these hosts."""
 
     def __init__(self, root: str, round_: int, settings: Traps) -> None:
         self._root, self._round, self._allow = root, round_, settings.allow
@@ -114,71 +140,83 @@ class _WatchFn(beam.DoFn):
     def process(self, shard_: tuple[int, dict[str, Iterable[Any]]]) -> Iterator[Any]:
         number, sides = shard_
         is_allowed = compile_allow_list(self._allow)
-        duplicates = frozenset(from_ipc(sides["duplicates"], DUPLICATES)["url_key"].to_pylist())
-        pages = _by_host(from_ipc(sides["yields"], YIELDS).to_pylist())
-        traps, trap_samples = _by_host(sides["traps"]), _by_host(sides["trap_samples"])
-        stale, rows = list[bytes](), dict[str, list[Row]](traps=[], trap_samples=[])
-        for host in sorted(pages.keys() | traps.keys()):
-            sides_ = (pages.get(host, ()), duplicates, traps.get(host, ()), trap_samples.get(host, ()))
-            watched = watch(host, *sides_, is_allowed, self._round)
+        copies = frozenset(from_ipc(sides["duplicates"], DUPLICATES)["url_key"].to_pylist())
+        near = frozenset(from_ipc(sides["near"], VERDICTS)["url_key"].to_pylist())
+        requests = _by_host(from_ipc(sides["yields"], YIELDS).to_pylist())
+        traps, trap_samples, queues = (_by_host(sides[name]) for name in ("traps", "trap_samples", "trap_queues"))
+        stale, rows, reopened = list[bytes](), dict[str, list[Row]](traps=[], trap_samples=[]), 0
+        for host in sorted(requests.keys() | traps.keys()):
+            last = [row for row in queues.get(host, ()) if row["round"] == self._round - 1 and not row["kind"]]
+            queue = Queue(sum(row["waiting"] for row in last), sum(row["held"] for row in last)) if last else None
+            sides_ = (traps.get(host, ()), trap_samples.get(host, ()), queue)
+            watched = watch(host, requests.get(host, ()), copies, near, *sides_, is_allowed, self._round)
             stale += watched.stale
             rows["traps"] += watched.traps
             rows["trap_samples"] += watched.trap_samples
-            if watched.held:
-                yield beam.pvalue.TaggedOutput("held", tuple(watched.held))
+            reopened += watched.reopened
+            if watched.trapped:
+                yield beam.pvalue.TaggedOutput("trapped", tuple(watched.trapped))
         for table, part in rows.items():
-            if file := self._write(table, part):
+            if file := self._write(table, part, {REOPENED: reopened} if reopened and table == "traps" else None):
                 yield beam.pvalue.TaggedOutput("files", file)
         yield number, to_ipc(pa.table({"url_key": stale}, schema=STALE))
 
-    def _write(self, table: str, rows: list[Row]) -> TableFile | None:
+    def _write(self, table: str, rows: list[Row], counts: dict[str, int] | None) -> TableFile | None:
         writer = TableWriter(self._root, table, self._round)
-        writer.write_rows(rows)
+        writer.write_rows(rows, counts)
         return writer.close()
 
 
-def _by_host(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+REOPENED = "reopened"
+"""The counter of templates that were trapped and are open again."""
+
+
+def _by_host(rows: Iterable[Any]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
     for row in rows:
         found.setdefault(row["host"], []).append(row)
     return found
 
 
-class Yielded(NamedTuple):
+class WatchedYields(NamedTuple):
     """What `WatchYields` gives."""
 
     shard_to_stale: "beam.PCollection[Batch]"  # STALE
-    held: "beam.PCollection[tuple]"  # Held, as tuples, of the hosts that have traps
+    trapped: "beam.PCollection[tuple]"  # TrappedHost, as tuples, of the hosts with throttled or trapped templates
     files: "beam.PCollection[TableFile]"
 
 
 class WatchYields(beam.PTransform):
-    """Tell the pages of a round that hold nothing new, and judge templates by it; writes traps and trap_samples.
+    """Find the pages of a round without news, and judge templates by them; writes traps and trap_samples.
 
-    Takes {"yields": YIELDS, "duplicates": DUPLICATES, "traps": rows, "trap_samples": rows} by shard of the host.
+    Takes {"yields": YIELDS, "duplicates": DUPLICATES, "near": VERDICTS, "traps": rows, "trap_samples": rows,
+    "trap_queues": rows} by shard of the host.
     """
 
     def __init__(self, root: str, round_: int, settings: Traps) -> None:
         super().__init__()
         self._fn = _WatchFn(root, round_, settings)
 
-    def expand(self, sides: "dict[str, beam.PCollection]") -> "Yielded":
+    def expand(self, sides: "dict[str, beam.PCollection]") -> "WatchedYields":
         watched = (
             sides
             | "WithYields" >> beam.CoGroupByKey()
-            | "Watch" >> beam.ParDo(self._fn).with_outputs("held", "files", main="stale")
+            | "Watch" >> beam.ParDo(self._fn).with_outputs("trapped", "files", main="stale")
         )
-        return Yielded(watched.stale, watched.held, watched.files)
+        return WatchedYields(watched.stale, watched.trapped, watched.files)
 
 
-def traps_rows(path: str, root: str, shards: int) -> Iterator[tuple[int, Row]]:
-    """The rows of a traps file, by shard of their host."""
-    for row in read_table(root, [path], TRAPS).to_pylist():
+_TABLES = {"traps": TRAPS, "trap_queues": TRAP_QUEUES}
+
+
+def trap_rows(path: str, root: str, shards: int) -> Iterator[tuple[int, Row]]:
+    """The rows of a file of table traps or trap_queues, by shard of their host."""
+    for row in read_table(root, [path], _TABLES[path.partition("/")[0]]).to_pylist():
         yield shard(row["host"], shards), row
 
 
 def trap_samples_rows(path: str, root: str, shards: int, hosts: Mapping[str, None]) -> Iterator[tuple[int, Row]]:
-    """The rows of a trap_samples file that speak of some hosts; row groups without them are passed over."""
+    """The rows of a trap_samples file of some hosts; row groups without them are skipped."""
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
             if not hosts.keys().isdisjoint(file.read_row_group(group, ["host"])["host"].to_pylist()):

@@ -13,7 +13,7 @@ from .documents import ALERTS, DOCUMENTS, LINKS, AlertRow, DocumentRow
 from .duplicates import DIGESTS, NEAR
 from .fetching import FRONTIER, HOSTS, ROBOTS, SEEDS, VISITS, HostRow, RobotsRow, VisitRow
 from .index import HOST_RANKS, RANKS, TOMBSTONES, TombstoneRow
-from .urls import ALIASES, REJECTIONS, TRAP_SAMPLES, TRAPS, URLS
+from .urls import ALIASES, REJECTIONS, TRAP_QUEUES, TRAP_SAMPLES, TRAPS, URLS
 
 __all__ = [
     "ALERTS",
@@ -36,6 +36,7 @@ __all__ = [
     "TIME",
     "TOMBSTONES",
     "TRAPS",
+    "TRAP_QUEUES",
     "TRAP_SAMPLES",
     "URLS",
     "VISITS",
@@ -65,6 +66,7 @@ TABLES: Mapping[str, pa.Schema] = {
     "rejections": REJECTIONS,
     "traps": TRAPS,
     "trap_samples": TRAP_SAMPLES,
+    "trap_queues": TRAP_QUEUES,
     "alerts": ALERTS,
     "seeds": SEEDS,
     "ranks": RANKS,

@@ -66,15 +66,33 @@ TRAPS = pa.schema(
     [
         ("host", pa.string()),
         ("template", pa.string()),  # of paths and queries; * is all that is new on the host
-        ("kind", pa.string()),  # of way to it: plain, links_without_news, variant
+        ("kind", pa.string()),  # of way to it: plain, series, links_without_news, variant, type
         ("round", pa.int32()),  # of this row: the newest of a template and kind counts
         ("state", pa.string()),  # open, throttled, trapped
         ("since", pa.int32()),  # the round that brought the state
         ("pages", pa.int64()),  # visited for the first time
-        ("fresh", pa.int64()),  # of those, with news
+        ("fresh", pa.int64()),  # of those, with news; of kind plain, those that are no copy
         ("recent_pages", pa.float64()),  # about the last 32
         ("recent_fresh", pa.float64()),
         ("samples", pa.list_(pa.string())),
+        ("first", pa.int32()),  # the round of its first page
+        ("news", pa.int64()),  # of the pages, those with news
+        ("different", pa.int64()),  # of the pages, those that are no copy
+        ("failed", pa.int64()),  # requests that gave no page: errors, refused types
+        ("redirected", pa.int64()),  # requests that gave a redirect
+        ("budget", pa.int64()),  # pages that the next round may visit
+        ("waiting", pa.int64()),  # URLs of the host in the frontier before the round
+    ]
+)
+
+TRAP_QUEUES = pa.schema(
+    [
+        ("host", pa.string()),
+        ("template", pa.string()),  # throttled or trapped; empty: all URLs of the host
+        ("kind", pa.string()),
+        ("round", pa.int32()),
+        ("waiting", pa.int64()),  # URLs of it in the frontier after the round
+        ("held", pa.int64()),  # URLs that the round has put into state trapped
     ]
 )
 
@@ -83,7 +101,8 @@ TRAP_SAMPLES = pa.schema(
         ("host", pa.string()),
         ("template", pa.string()),  # of a family of paths
         ("round", pa.int32()),
-        ("words", pa.list_(pa.binary())),  # of pages that others are compared with; the newest row counts
+        ("words", pa.list_(pa.binary())),  # hashes of words that this round has shown for the first time
         ("forms", pa.binary()),  # of URLs without their opaque tokens: those that this round has added
+        ("telling", pa.int32()),  # pages of this round that showed ten new words or more
     ]
 )
