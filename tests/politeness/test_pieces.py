@@ -15,6 +15,7 @@ import pytest
 
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.http.request_headers import Identity
+from beamtrawl.transforms.politeness.adopted import state_rows
 from beamtrawl.transforms.politeness.scheduler import VisitContext
 from beamtrawl.transforms.politeness.visit_hosts import _VisitFn
 from beamtrawl.transforms.politeness.works import Work
@@ -55,6 +56,22 @@ def test_promises_are_there_at_once_and_a_line_that_was_cut_is_skipped(tmp_path:
     assert list(read_promises(crawl.root, path)) == [promise("a.test", 120), promise("b.test", 5)]
     log.remove()
     assert find_leftovers(crawl, "000001-fetch") == NOTHING_LEFT
+
+
+def test_a_promise_that_has_become_a_piece_since_it_was_listed_holds(tmp_path: Path) -> None:
+    crawl = CrawlDir(str(tmp_path))
+    log = PromiseLog(crawl, "000001-fetch-ab")
+    log.write(promise("a.test", 120))
+    listed = find_leftovers(crawl, "000001-fetch")
+    writer = TableWriter(crawl.root, "host_turns", 1)
+    writer.write_rows([promise("a.test", 120)])
+    file = writer.close()
+    assert file is not None
+    write_piece(crawl, "000001-fetch-ab", [file])
+    log.remove()
+    assert [(row["host"], row["not_before"]) for row in state_rows(crawl.root, listed)] == [
+        ("a.test", NOW + timedelta(seconds=120))
+    ]
 
 
 def test_a_piece_counts_if_all_of_its_files_are_whole(tmp_path: Path) -> None:
