@@ -39,7 +39,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     path = tmp_path_factory.mktemp("traps") / "crawl"
     sites = {name: make() for name, make in TRAPS.items()}
     with Web(sites | {"alike.test": ALIKE}) as web:
-        crawl(path, map(web.url, [*sites, "alike.test"]), rounds=5)
+        crawl(path, map(web.url, [*sites, "alike.test"]), rounds=7)
         asked: dict[str, list[str]] = {name: [] for name in [*sites, "alike.test"]}
         for request in web.requests:
             if request.path != "/robots.txt":
