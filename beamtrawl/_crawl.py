@@ -66,6 +66,7 @@ class Crawl:
     aliases = _TableProperty("Rules by which URLs are one, as contents have shown.")
     traps = _TableProperty("Templates of URLs that yield no new content.")
     trap_samples = _TableProperty("Pages that the state of a template rests on.")
+    trap_queues = _TableProperty("How many URLs of a template wait, or are held.")
     digests = _TableProperty("Which document has which content.")
     near = _TableProperty("The documents that represent near duplicates.")
     tombstones = _TableProperty("Pages whose older versions are not found any more.")

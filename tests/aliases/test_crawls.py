@@ -30,7 +30,7 @@ RULES = {
 
 
 ROUNDS = range(4, LEVELS + 2)  # in which nothing more need be learned
-MOST_SAMPLED = 0.1 * PAGES * len(ROUNDS) + 4  # aliases: a tenth, and some luck with the few of these small sites
+MOST_SAMPLED = 0.1 * PAGES * len(ROUNDS) + 6  # aliases: a tenth, and some luck with the few of these small sites
 
 
 class Crawled(NamedTuple):

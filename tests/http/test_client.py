@@ -83,7 +83,7 @@ ANSWERS: dict[str, tuple[bytes, int | None, str, bytes, bool]] = {
     "257 headers": (answer(*(b"X%d: y" % n for n in range(257))), None, "too_long", b"", False),
     "gzip of nothing, and much of it": (sized(GZIP, body=gzip.compress(b"") * 4000), 200, "too_long", b"", False),
     "a redirect with a body beyond the limit": (
-        sized(b"Location: /", body=b"x" * 70_000, status=b"301 Moved"),
+        sized(b"Location: /elsewhere", body=b"x" * 70_000, status=b"301 Moved"),
         301,
         "redirected",
         b"x" * LIMIT,
