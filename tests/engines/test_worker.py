@@ -83,8 +83,9 @@ def test_a_crawl_whose_workers_were_killed_fails_at_once_and_goes_on(pool: Pool,
         next(kills, lambda: None)()
         return html("Deadly", "But only once.")
 
-    pages = [f"/{number}" for number in range(8)]
-    site = {path: html(path, f"Text of {path}.") for path in pages} | {"/4": deadly}
+    # Both workers are connected by then: Beam waits without end for one that dies before.
+    pages = [f"/{number:02}" for number in range(30)]
+    site = {path: html(path, f"Text of {path}.") for path in pages} | {"/25": deadly}
     with Web({"a.test": site, "b.test": site}) as web:
         seeds = [web.url(host, path) for host in ("a.test", "b.test") for path in pages]
         with pytest.raises(RuntimeError):
