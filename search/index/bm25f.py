@@ -5,7 +5,7 @@ The score of a document is its BM25F score times its boost factors:
 - BM25F: S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.6. The
   frequencies of a term are first summed over the fields, each weighted and divided by the field's relative length; the
   sum then saturates, once. So an occurrence in the title counts as several in the body, but never as two words.
-- Boost factors do not depend on the query. Each is bounded, so that it never lifts a page above one that answers much
+- Boost factors do not depend on the query. Each is bounded, so that it never ranks a page above one that matches much
   better: N. Craswell and others, "Relevance Weighting for Query Independent Evidence", 2005, for the saturation of
   link rank.
 
@@ -24,7 +24,7 @@ from .postings import Ints, Postings
 Floats = npt.NDArray[np.float64]
 
 WEIGHTS: Mapping[str, float] = {"title": 8.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
-"""The weight of an occurrence in a field, relative to one in the body: names of a page weigh more than its text."""
+"""The weight of an occurrence in a field, relative to one in the body: the names of a page weigh more than its text."""
 
 K1 = 3.0
 """The saturation of term frequency: the larger, the slower. Field weights above 1 need more than plain BM25."""

@@ -1,4 +1,4 @@
-"""A cache of values that were read, bounded by weight."""
+"""A read-through cache, bounded by weight."""
 
 import threading
 from collections import OrderedDict
@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 class Cache(Generic[Key, Value]):
     """Values by key; the least recently used ones are evicted when the total weight exceeds `most`.
 
-    All missing keys of a request are read by one call. Thread-safe; two threads may read the same key twice.
+    All missing keys of a request are read by one call. Thread-safe; two threads may both read the same key.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Documents of several sites with the same content: a search shows the best of them."""
+"""Finds documents of several sites with the same content, of which a search shows only the best."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,9 +19,9 @@ class Copies(NamedTuple):
     groups: Longs  # equal for equal contents
 
     def others(self, found: Mask, scores: npt.NDArray[np.float64]) -> Longs:
-        """Of the documents that were found, those whose content another one has with a better score.
+        """The found documents for which another found document has the same content and a better score.
 
-        Where scores are equal, the first in the order of URLs counts as the better one.
+        Of equal scores, the first in the order of URLs counts as better.
         """
         is_found = found[self.docs]
         docs, groups = self.docs[is_found], self.groups[is_found]
@@ -31,7 +31,7 @@ class Copies(NamedTuple):
 
 
 def find_copies(facts: Sequence[pa.Table]) -> Copies:
-    """The copies among the documents of all segments, numbered through; `facts` are the facts of each segment."""
+    """The copies among the documents of all segments, numbered consecutively; `facts` are the facts of each segment."""
     columns = ("url_key", "url", "same_content_as")
     table = pa.concat_tables(segment.select(columns) for segment in facts) if facts else None
     if table is None or table["same_content_as"].null_count == table.num_rows:

@@ -1,7 +1,7 @@
 """Reads the Parquet files of an index folder with few requests, in parallel.
 
-Opening a folder reads its whole `docs` file, which holds the footers of the other files (`segment_files`). So every
-later read knows its byte ranges: one request for each row group, and all requests of a call run in parallel.
+Opening a folder reads its whole `docs` file, which holds the footers of the other files (`segment_files`). So the
+byte ranges of later reads are known: one request for each row group, and all requests of a call run in parallel.
 """
 
 import bisect
@@ -59,7 +59,7 @@ class Files:
         footer = self._footers[name]
         spans = list(_joined(_span(footer.row_group(group), columns) for group in sorted(groups)))
         with name_file_in_errors(f"{self._folder}/{name}"):
-            # Threads pay for a store only: its latency is that of one request for all of them.
+            # Threads pay off only for a store: all requests then take the latency of one.
             fetch = _REQUESTS.map if self._is_store and len(spans) > 1 else map
             parts = list(fetch(lambda span: self._part(name, span), spans))
             # With a buffer, the reader would also request the bytes between the parts.
@@ -83,13 +83,13 @@ class Files:
 
     @contextlib.contextmanager
     def _open(self, name: str) -> Iterator[Any]:
-        """A file to read from, for one thread at a time. Those of a store, which takes long to open one, stay open."""
+        """A file to read from, for one thread at a time. Files of a store stay open, since opening one is slow."""
         with self._lock:
             idle = self._opened.setdefault(name, [])
             file = idle.pop() if idle else None
         file = file or filesystem.open_file(filesystem.join(self._root, f"{self._folder}/{name}"))
         try:
-            # Below the buffer, which would fetch 16 MB from S3 where some kilobytes are wanted.
+            # Bypasses the buffer, which would fetch 16 MB from S3 for some kilobytes.
             yield getattr(file, "raw", file)
         except BaseException:
             file.close()

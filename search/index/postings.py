@@ -25,7 +25,7 @@ MAX_CACHED_WORDS = 1_000
 
 
 class Postings(NamedTuple):
-    """The documents that contain a term, ascending, and parallel to them the frequencies by field."""
+    """The documents that contain a term, ascending, and parallel arrays of frequencies by field."""
 
     docs: Ints
     frequencies: Mapping[str, Ints]
@@ -49,7 +49,7 @@ NO_POSITIONS = Positions(_NONE, _NONE)
 class Languages(NamedTuple):
     """The stemming languages of a segment's documents."""
 
-    names: list[str]  # as `term_forms.stemmed_as` has them
+    names: list[str]  # as `term_forms.stemmed_as` returns them
     codes: npt.NDArray[np.int8]  # for each document, the number of its name
 
 

@@ -46,7 +46,7 @@ class StoredTexts(TypedDict):
 class Segment:
     """An immutable segment; opening it takes one request, which reads the facts of its documents.
 
-    `links` is the folder of its link data, if there is one; it takes another request.
+    `links` is the folder of its link data, if there is one; it takes a second request.
     """
 
     def __init__(self, root: str, folder: str, links: str | None = None) -> None:
@@ -71,7 +71,7 @@ class Segment:
         self.dates = np.where(np.isnat(self.published), self.fetched, self.published)
         """The date of publication of each document, if it states one, or else of the fetch."""
         self.expires = _moments(self.facts["unavailable_after"])
-        """The time from which on a document must not be found; NaT: none."""
+        """The time from which a document must not be found; NaT: none."""
         self.spam_scores = self.facts["spam_score"].to_numpy()
         self._distinct = functools.lru_cache(self._distinct_values)
         self._texts: Cache[int, StoredTexts] = Cache(self._read_texts, MAX_CACHED_CHARACTERS, _characters)

@@ -16,7 +16,7 @@ from .segment import Segment, StoredTexts
 MAX_CACHED_POSTINGS = 4_000_000
 """Postings of words and phrases that are cached, decoded and scored: 40 bytes each."""
 
-_ENTRY = 64  # weight of an entry besides: entries of words that no document contains are bounded too
+_ENTRY = 64  # additional weight of an entry: bounds entries of words that no document contains, too
 
 TOP = 100
 """The number of best documents that are kept for each word and phrase."""
@@ -37,7 +37,7 @@ class Scored(NamedTuple):
 
 
 class Corpus:
-    """The documents of all segments, numbered through. Thread-safe."""
+    """The documents of all segments, numbered consecutively. Thread-safe."""
 
     def __init__(self, segments: Sequence[Segment], current: Sequence[Mask]) -> None:
         """`current` has a mask for each segment: the documents that searches find and statistics count."""
@@ -115,7 +115,7 @@ class Corpus:
 
 
 def _boost_factors(segments: Sequence[Segment], current: Sequence[Mask]) -> bm25f.BoostFactors:
-    """The boost factors of all documents. Ages count from the newest visit: an index always gives the same answer."""
+    """The boost factors of all documents. Ages count from the newest visit, so that results are reproducible."""
     visits = _joined([s.fetched[mask] for s, mask in zip(segments, current, strict=True)], "datetime64[us]")
     newest = np.fmax.reduce(visits, initial=np.datetime64("NaT"))
     parts = [

@@ -1,6 +1,6 @@
-"""Which network addresses may be asked, and connections that go to the very address that was checked.
+"""Blocks requests to special-purpose addresses, and connects to the same address that was checked.
 
-A crawler follows links that strangers wrote: none of them may lead it into the network where it runs.
+A crawler follows untrusted links: none of them may reach into the network where the crawler runs.
 """
 
 import ipaddress
@@ -14,13 +14,13 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 Resolver = Callable[..., Sequence[tuple[Any, ...]]]
-"""`socket.getaddrinfo`, or what behaves like it for (host, port, type=…)."""
+"""`socket.getaddrinfo`, or a function with the same behaviour for (host, port, type=…)."""
 
 Connector = Callable[[tuple[str, int], float], socket.socket]
-"""`socket.create_connection`, or what behaves like it for ((address, port), timeout)."""
+"""`socket.create_connection`, or a function with the same behaviour for ((address, port), timeout)."""
 
-# The IANA registries of special-purpose addresses (RFC 6890), and the addresses where clouds keep the
-# credentials of their machines. The first range that holds an address names it.
+# The IANA registries of special-purpose addresses (RFC 6890), and the metadata addresses of cloud
+# providers, which serve the credentials of machines. The first range that contains an address names it.
 _SPECIAL: tuple[tuple[str, str], ...] = (
     ("metadata", "169.254.169.254/32 169.254.170.2/32 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32"),
     ("metadata", "fd00:ec2::/48 fd20:ce::254/128"),
@@ -36,7 +36,7 @@ _SPECIAL: tuple[tuple[str, str], ...] = (
 )
 _RANGES = [(ipaddress.ip_network(text), name) for name, texts in _SPECIAL for text in texts.split()]
 
-# Forms of IPv6 addresses that stand for an IPv4 address, and where in their 128 bits it is.
+# IPv6 ranges whose addresses embed an IPv4 address, and its bit offset.
 _CARRIERS: tuple[tuple[IPv6Network, int], ...] = (
     (IPv6Network("::ffff:0:0/96"), 0),  # mapped
     (IPv6Network("::ffff:0:0:0/96"), 0),  # translated, RFC 2765
@@ -48,15 +48,15 @@ _TEREDO = IPv6Network("2001::/32")
 _IETF_PROTOCOLS = IPv6Network("2001::/23")
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 
-_MOST_TRIED = 8  # addresses of one name: an answer of thousands must not make us knock at every door of a network
+_MOST_TRIED = 8  # addresses of one name: an answer with thousands must not cause a scan of a network
 
 
 class NameNotResolved(OSError):
-    """A host name that leads to no address."""
+    """The host name does not resolve to any address."""
 
 
 class BlockedAddress(OSError):
-    """A host all of whose addresses are special, and none of them allowed."""
+    """All addresses of the host are special, and none is allowed."""
 
     def __init__(self, host: str, address: str, reason: str) -> None:
         super().__init__(f"{host} leads to {address} ({reason})")
@@ -66,10 +66,10 @@ class BlockedAddress(OSError):
 
 
 def blocked(address: str, allowed: Sequence[Network]) -> str | None:
-    """Why an address must not be asked, in a word or two; None if it may.
+    """The reason why requests to an address are blocked, in a word or two; None if they are allowed.
 
-    Special addresses are refused, and IPv6 forms that stand for a special IPv4 address, unless a range in
-    `allowed` holds either. What is not an address in its usual spelling is refused, too.
+    Special addresses are blocked, as are IPv6 addresses that embed a special IPv4 address, unless a range in
+    `allowed` contains either. Text that is not an address in its usual spelling is blocked, too.
     """
     try:
         return _special(ipaddress.ip_address(address), allowed)
@@ -78,7 +78,7 @@ def blocked(address: str, allowed: Sequence[Network]) -> str | None:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address is this very machine; False for what is not an address."""
+    """Whether an address is a loopback address; False for text that is not an address."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -87,7 +87,7 @@ def is_loopback(address: str) -> bool:
 
 
 def literal_loopback(host: str) -> bool:
-    """Whether a host of a canonical URL (no port) says by itself that it is this machine.
+    """Whether a host of a canonical URL (no port) is loopback by its name or literal address, without DNS.
 
     >>> [literal_loopback(host) for host in ("127.0.0.1", "[::1]", "www.localhost", "localhost.org")]
     [True, True, True, False]
@@ -99,7 +99,7 @@ _INTERNAL = ("local", "internal", "intranet", "localdomain", "lan", "home", "cor
 
 
 def is_internal_name(host: str) -> bool:
-    """Whether a name is one of internal networks: without a dot, or below a domain that public DNS never has.
+    """Whether a name belongs to an internal network: no dot, or below a domain that is not in public DNS.
 
     `.local` is RFC 6762's, `home.arpa` RFC 8375's, `.internal` is reserved by ICANN, the others are in wide use.
 
@@ -119,11 +119,11 @@ def connect(
     resolver: Resolver = socket.getaddrinfo,
     connector: Connector = socket.create_connection,
 ) -> tuple[socket.socket, str]:
-    """A TCP connection to a host, and the address it leads to.
+    """Connects to a host by TCP; returns the socket and the remote address.
 
-    The name is resolved once, and the connection goes to one of the addresses that this gave: a name that
-    changes its mind in between gains nothing. Addresses that must not be asked are passed over, the first
-    few others are tried in order and share the timeout (seconds; the resolver's own time is apart).
+    The name is resolved once, and the connection goes to one of the resulting addresses, so DNS rebinding has
+    no effect. Blocked addresses are skipped; the first few others are tried in order and share the timeout
+    (seconds; the resolver's own time is not included).
 
     Raises NameNotResolved, BlockedAddress, or the OSError of the last attempt.
     """
@@ -148,10 +148,10 @@ def connect(
 
 
 def _resolve(host: str, port: int, resolver: Resolver) -> list[str]:
-    """The addresses of a name, each once, in the resolver's order; there is at least one."""
+    """The distinct addresses of a name, in the resolver's order; at least one."""
     try:
         found = resolver(host, port, type=socket.SOCK_STREAM)
-    except (OSError, ValueError) as error:  # ValueError: a name that DNS cannot carry
+    except (OSError, ValueError) as error:  # ValueError: not a valid DNS name
         raise NameNotResolved(f"{host}: {error}") from error
     if not found:
         raise NameNotResolved(f"{host}: no address")
@@ -173,9 +173,9 @@ def _special(address: Address, allowed: Sequence[Network]) -> str | None:
 
 
 def _carried(address: IPv6Address) -> list[IPv4Address]:
-    """The IPv4 addresses that an IPv6 address stands for."""
+    """The IPv4 addresses that are embedded in an IPv6 address."""
     bits = int(address)
-    if address in _TEREDO:  # the server's, and the client's with its bits turned (RFC 4380 section 4)
+    if address in _TEREDO:  # the server's, and the client's with inverted bits (RFC 4380 section 4)
         return [IPv4Address(bits >> 64 & 0xFFFFFFFF), IPv4Address(~bits & 0xFFFFFFFF)]
     return [IPv4Address(bits >> shift & 0xFFFFFFFF) for network, shift in _CARRIERS if address in network]
 

@@ -1,4 +1,4 @@
-"""Hold the bodies of a worker in bounded memory: a body that has begun never waits, and spills to a file instead."""
+"""Buffers response bodies in bounded memory; a body that finds no free memory spills to a file and never blocks."""
 
 import contextlib
 import tempfile
@@ -10,17 +10,17 @@ from ..outcomes import Outcome
 from .errors import RequestError
 
 OWN_BYTES = 65_536
-"""Every body may hold so many bytes in memory without asking: small pages take no lock and wait for nobody."""
+"""Bytes that each body may buffer without reserving memory: small pages take no lock and never block."""
 
 _LOAD_PATIENCE_S = 600.0
 
 
 class BodyMemory:
-    """The bytes of memory that the bodies of a worker share.
+    """The memory budget that the bodies of a worker share.
 
-    `reading_bytes` are for bodies that are being read: `try_take` never waits, so a body never holds a part of them
-    while it waits for more. `loaded_bytes` are for complete bodies that come back from a file: they are taken as a
-    whole, in order of arrival, and each is given back as soon as its row was handed on.
+    `reading_bytes` are for bodies that are being read: `try_take` never blocks, so no body holds a part of them
+    while it waits for more. `loaded_bytes` are for complete bodies that are read back from a file: each is reserved
+    as a whole, in order of arrival, and released as soon as the body's row is passed on.
     """
 
     def __init__(self, reading_bytes: int, loaded_bytes: int) -> None:
@@ -30,7 +30,7 @@ class BodyMemory:
         self._waiting: deque[object] = deque()
 
     def try_take(self, count: int) -> bool:
-        """Take so many bytes for a body that is being read, if they are free."""
+        """Reserve `count` bytes for a body that is being read; False if they are not free."""
         with self._changed:
             if self._reading < count:
                 return False
@@ -38,14 +38,14 @@ class BodyMemory:
             return True
 
     def give_back(self, count: int) -> None:
-        """Free what `try_take` took."""
+        """Release what `try_take` reserved."""
         with self._changed:
             self._reading += count
 
     def take_loaded(self, count: int, patience_s: float) -> int:
-        """Wait for the memory of a complete body; returns the bytes that `give_back_loaded` frees.
+        """Wait for the memory of a complete body; returns the number of bytes to pass to `give_back_loaded`.
 
-        A body longer than all of the memory takes all of it. RequestError (deferred) after `patience_s` seconds.
+        A body larger than the whole budget reserves all of it. RequestError (deferred) after `patience_s` seconds.
         """
         count, ticket = min(count, self._loaded_limit), object()
         with self._changed:
@@ -63,28 +63,28 @@ class BodyMemory:
         return count
 
     def give_back_loaded(self, count: int) -> None:
-        """Free what `take_loaded` took."""
+        """Release what `take_loaded` reserved."""
         with self._changed:
             self._loaded += count
             self._changed.notify_all()
 
 
 class BodyBuffer:
-    """The bytes of one body: in memory as long as there is some, in a temporary file otherwise.
+    """The bytes of one body: in memory while some is free, in a temporary file otherwise.
 
-    `append` never waits. `load` gives the bytes; they count until `release`.
+    `append` never blocks. `load` returns the bytes; their memory is reserved until `release`.
     """
 
     def __init__(self, memory: BodyMemory) -> None:
         self._memory = memory
-        self._data = bytearray()  # not a list of parts: a byte each, they would take fifty times their size
-        self._taken = 0  # of the memory for reading
-        self._loaded = 0  # of the memory for complete bodies
+        self._data = bytearray()  # not a list of parts: parts of one byte would take fifty times their size
+        self._taken = 0  # bytes reserved for reading
+        self._loaded = 0  # bytes reserved for complete bodies
         self._file: BinaryIO | None = None
         self._size = 0
 
     def append(self, part: bytes) -> None:
-        """Add bytes. RequestError (deferred) if they fit neither into memory nor onto the disk."""
+        """Add bytes. RequestError (deferred) if neither memory nor disk has room for them."""
         self._size += len(part)
         if self._file is None:
             more = self._size - max(OWN_BYTES, self._taken + OWN_BYTES)
@@ -99,7 +99,7 @@ class BodyBuffer:
             raise RequestError(Outcome.DEFERRED, text) from error
 
     def load(self) -> bytes:
-        """All bytes. Waits for memory if they are in a file; RequestError (deferred) if none becomes free."""
+        """All bytes. If they are in a file, waits for memory; RequestError (deferred) if none becomes free."""
         if self._file is None:
             return bytes(self._data)
         self._loaded = self._memory.take_loaded(self._size, _LOAD_PATIENCE_S)
@@ -112,7 +112,7 @@ class BodyBuffer:
             self._close()
 
     def release(self) -> None:
-        """Give back all memory and the file; the buffer is not used after that."""
+        """Release all memory and the file; the buffer must not be used afterwards."""
         self._close()
         self._give_back()
         if self._loaded:

@@ -1,4 +1,4 @@
-"""Ask one host for one thing at a time: the thin acting shell around sockets and HTTP libraries."""
+"""Sends requests to one host, one at a time, through sockets and HTTP libraries."""
 
 import functools
 import http.client
@@ -28,22 +28,22 @@ from .transport import Answer, Direct, Transport
 
 _TYPES = media_types.HTML | media_types.TEXT
 _UNWANTED = "its media type is of no kind that documents.kinds names"
-_READING_BYTES = _LOADED_BYTES = 16 << 20  # of memory for the bodies of a worker (`BodyMemory`)
-_LONGEST_RESEND_PAUSE = 10.0  # seconds; a connection is not kept for longer than half of it
-_REDIRECT_BODY = 65_536  # nobody reads it; but a short one leaves the connection for the next request
+_READING_BYTES = _LOADED_BYTES = 16 << 20  # memory for the bodies of a worker (`BodyMemory`)
+_LONGEST_RESEND_PAUSE = 10.0  # seconds; no connection is kept longer than half of this
+_REDIRECT_BODY = 65_536  # unused, but reading a short one to its end keeps the connection open
 
 
 class Client(Protocol):
-    """Asks one host. Never raises for what a server does: failures are in the Reply."""
+    """Sends requests to one host. Failures of the server never raise: they are in the Reply."""
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
-        """The reply; the body of an unwanted media type is not read, unless any will do."""
+        """The reply; the body of an unwanted media type is read only with `any_type`."""
 
     def abort(self) -> None:
-        """Cut the request under way, from another thread."""
+        """End the current request, from another thread."""
 
     def forget(self) -> None:
-        """The last reply was handed on: its body takes no room here any more."""
+        """Release the memory of the last reply's body."""
 
     def close(self) -> None: ...
 
@@ -54,10 +54,10 @@ def opener(
     types: frozenset[str] = _TYPES,
     resolver: Resolver = socket.getaddrinfo,
 ) -> "Callable[..., HostClient]":
-    """What opens a client for a host; names are looked up by the resolver, or by a proxy if there is one.
+    """A function that opens a client for a host; the resolver looks up names, or the proxy if one is set.
 
-    `types` are the media types of which a body is read.
-    A robot without a name and a contact is not `public`: loopback is all it asks.
+    Bodies are read for the media types in `types`.
+    A robot without a name and a contact is not `public`: it sends requests to loopback only.
     """
     allowed = allowed_networks(fetch)
     if not public:
@@ -86,7 +86,7 @@ def _loopback_only(resolver: Resolver, host: str, *args: Any, **kwargs: Any) -> 
 
 
 class HostClient:
-    """A Client that keeps a connection to its host alive. `transport` is what sends requests."""
+    """A Client that keeps a connection to its host alive. `transport` sends the requests."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class HostClient:
         pause: Callable[[float], float] = lambda elapsed_s: 0.0,
     ) -> None:
         self._fetch = fetch
-        self._pause = pause  # seconds to wait after a request that took so many
+        self._pause = pause  # seconds to wait after a request, by the seconds that it took
         self._aborted = threading.Event()
         self._types = types
         self._memory = memory or BodyMemory(_READING_BYTES, max(_LOADED_BYTES, fetch.max_body_bytes))
@@ -117,8 +117,8 @@ class HostClient:
             headers = {name: value for name, value in headers.items() if name.lower() not in names} | own
         reply = self._ask(url, headers, any_type)
         if (reply.failure, reply.status, exchange.kept) == (Outcome.CONNECT_ERROR, None, True):
-            # The server closed a connection that was kept, as it may at any time (RFC 9112, 9.5). A request of which
-            # bytes may have arrived counts as one: the next waits for as long as after any answer.
+            # The server closed a persistent connection, as it may at any time (RFC 9112, 9.5). If bytes of the request
+            # may have arrived, it counts as a request: the delay between requests applies before the next.
             seconds = self._pause(0.0) if exchange.sent else 0.0
             if seconds <= _LONGEST_RESEND_PAUSE and not self._aborted.wait(seconds):
                 exchange.begin(self._fetch.total_timeout)
@@ -126,12 +126,12 @@ class HostClient:
         is_cut = exchange.end()
         address = exchange.line.address if exchange.line else None
         reply = reply._replace(address=address, elapsed_s=exchange.elapsed_s())
-        if is_cut:  # an answer that was cut may look like a short one
+        if is_cut:  # a cut answer may look like a complete short one
             self.close()
             return Reply(failure=Outcome.TIMEOUT, error=TOO_SLOW, address=address, elapsed_s=reply.elapsed_s)
         try:
             return reply._replace(body=self._buffer.load()) if reply.failure is not Outcome.DEFERRED else reply
-        except RequestError as error:  # there is no memory for a body that was read: our own trouble
+        except RequestError as error:  # no memory for a complete body: not a failure of the server
             return _failed(error)._replace(address=address, elapsed_s=reply.elapsed_s)
 
     def abort(self) -> None:
@@ -156,7 +156,7 @@ class HostClient:
         try:
             if answer.status == 407 and self._dialer.proxy:
                 return _failed(refused(answer.status))
-            is_page = answer.status < 300 and answer.status != 206  # a part was never asked for
+            is_page = answer.status < 300 and answer.status != 206  # no range was requested
             if is_page and not any_type and not wanted(answer.fields, self._types):
                 return Reply(answer.status, answer.fields, failure=Outcome.UNWANTED_TYPE, error=_UNWANTED)
             body = self._read(answer)

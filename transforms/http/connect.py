@@ -1,4 +1,4 @@
-"""Open the connection for a request: to the host itself or through a proxy, with TLS where the URL asks for it."""
+"""Opens the connection for a request, directly or through a proxy, with TLS for https."""
 
 import dataclasses
 import functools
@@ -21,7 +21,7 @@ from .request_headers import basic
 from .response_head import read_head
 
 OpenSocket = Callable[[str, int, float], tuple[socket.socket, str | None]]
-"""Connects to (host, port) within a timeout; gives the socket and the host's address, if that is known."""
+"""Connects to (host, port) within a timeout; returns the socket, and the host's address if it is known."""
 
 _ANYWHERE = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0"))
 
@@ -29,7 +29,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Origin(NamedTuple):
-    """Whom a connection leads to."""
+    """The scheme, host and port of a connection."""
 
     scheme: str
     host: str  # without the brackets of an IPv6 address
@@ -44,7 +44,7 @@ class Origin(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Proxy:
-    """A proxy for HTTP, and what it is told with each request."""
+    """An HTTP proxy, and the headers for it in each request."""
 
     host: str
     port: int
@@ -52,7 +52,7 @@ class Proxy:
 
     @classmethod
     def of(cls, url: str) -> "Proxy | None":
-        """The proxy of a URL as `http://USER:PASSWORD@HOST:PORT`; None for an empty one."""
+        """The proxy for a URL like `http://USER:PASSWORD@HOST:PORT`; None for an empty one."""
         if not url:
             return None
         parts = urlsplit(url)
@@ -63,10 +63,10 @@ class Proxy:
 
 
 def through(proxy: Proxy, allowed: Sequence[Network], public: bool) -> OpenSocket:
-    """What connects to the proxy, for hosts that may be asked.
+    """A function that connects to the proxy, for hosts that are not blocked.
 
-    The proxy resolves names, so only a host that says by itself where it leads can be judged here; without `public`,
-    any other is refused. The proxy's own address is the operator's business.
+    The proxy resolves names, so only literal addresses and internal names can be checked here; without `public`,
+    all hosts but loopback are refused. The proxy's own address is not checked.
     """
 
     def open_socket(host: str, port: int, timeout: float) -> tuple[socket.socket, None]:
@@ -88,7 +88,7 @@ def through(proxy: Proxy, allowed: Sequence[Network], public: bool) -> OpenSocke
 
 
 def _literal(host: str) -> str | None:
-    """The address that a host is, in any spelling that the system reads as one; None for a name."""
+    """The address of a host that is an address in any spelling that the system accepts; None for a name."""
     try:
         return str(socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)[0][4][0])
     except (OSError, ValueError):
@@ -105,7 +105,7 @@ class Dialer:
         self.proxy = Proxy.of(fetch.proxy)
 
     def dial(self, origin: Origin) -> Line:
-        """A connection on which requests for the origin can be sent; any failure is a RequestError."""
+        """Opens a connection for requests to the origin; any failure is a RequestError."""
         limit = self._fetch.connect_timeout
         self._exchange.line, self._exchange.kept = None, False
         try:
@@ -125,13 +125,13 @@ class Dialer:
         return line
 
     def request(self, url: str, headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-        """The target and the headers that go out for a GET of a canonical URL; who forwards it needs all of it."""
+        """The request target and headers for a GET of a canonical URL; for a forwarding proxy the target is the URL."""
         if self.proxy and url.startswith("http:"):
             return url, {"Host": host(url), **headers, **self.proxy.headers}
         return "/" + url.split("/", 3)[3], {"Host": host(url), **headers}
 
     def _tunnel(self, line: Line, proxy: Proxy, origin: Origin) -> None:
-        """Have the proxy pass on bytes to and from the origin (RFC 9110, 9.3.6)."""
+        """Open a tunnel to the origin through the proxy (RFC 9110, 9.3.6)."""
         authority = f"[{origin.host}]:{origin.port}" if ":" in origin.host else f"{origin.host}:{origin.port}"
         fields = {"Host": authority, **proxy.headers}
         lines = [f"CONNECT {authority} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
@@ -143,13 +143,13 @@ class Dialer:
 
 
 def refused(status: int) -> RequestError:
-    """What it means that a proxy does not do as it is told: nothing is known of the host."""
+    """The error for a request that the proxy refuses: the host's state is unknown."""
     return RequestError(Outcome.CONNECT_ERROR, f"the proxy refuses with status {status}")
 
 
 @functools.cache
 def tls_context(verify: bool) -> ssl.SSLContext:
-    """Our side of TLS, once a process: to read all certificates of authorities takes longer than many handshakes."""
+    """The client's TLS context, one per process: loading all CA certificates takes longer than many handshakes."""
     context = ssl.create_default_context(cafile=requests.certs.where())
     context.set_alpn_protocols(["http/1.1"])
     if not verify:

@@ -1,4 +1,4 @@
-"""Dates as HTTP writes them."""
+"""Dates in HTTP headers."""
 
 import email.utils
 import re
@@ -13,7 +13,7 @@ _HTTP_DATE = re.compile(
 
 
 def http_date(text: str) -> datetime | None:
-    """A date in one of the three forms of RFC 9110 section 5.6.7, aware of its time zone; None for anything else.
+    """A date in one of the three forms of RFC 9110 section 5.6.7, as an aware datetime; None for anything else.
 
     >>> str(http_date("Sunday, 01-Mar-26 12:00:00 GMT"))
     '2026-03-01 12:00:00+00:00'

@@ -1,4 +1,4 @@
-"""Connections that keep to the time limits of a request, and that another thread can cut."""
+"""Connections that enforce the time limits of a request, and that another thread can end."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ from .errors import TOO_SLOW, RequestError, request_error
 
 
 class Exchange:
-    """The request under way: how long it may take, and on which connection it is."""
+    """The current request: its deadline and its connection."""
 
     def __init__(self, read_timeout: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._read_timeout = read_timeout
@@ -28,10 +28,10 @@ class Exchange:
         self._ended_at: float | None = None
         self._lock = threading.Lock()
         self.sent = False  # whether bytes of the request may have arrived
-        self.kept = True  # whether it goes out on the connection of an earlier one
+        self.kept = True  # whether it reuses the connection of an earlier request
 
     def begin(self, seconds: float) -> None:
-        """A request that may take so long starts."""
+        """Start a request that may take `seconds`."""
         self._started = self._clock()
         self._deadline = self._started + seconds
         with self._lock:
@@ -39,28 +39,28 @@ class Exchange:
         self.sent = False
 
     def end(self) -> bool:
-        """The answer was read, so `cut` has no effect any more; returns whether the request was cut before."""
+        """Mark the request as complete, so that `cut` has no effect; returns whether it was cut before."""
         with self._lock:
             self._ended_at = self._clock()
             return self.was_cut
 
     def connected(self) -> None:
-        """The host is there: what the look-up of its name and the way to it took is no sign of how busy it is."""
+        """Restart the clock of `elapsed_s`: time for DNS and for connecting does not measure the server's load."""
         self._started = self._clock()
 
     def elapsed_s(self) -> float:
-        """Seconds from when the request could be sent, or from its begin if it never could, to its end or now."""
+        """Seconds from the connection of the request, or from its start if none was made, to its end or now."""
         return (self._clock() if self._ended_at is None else self._ended_at) - self._started
 
     def patience(self, limit: float | None = None) -> float:
-        """Seconds to wait for the next byte, or for `limit` at most; RequestError if the time for all is over."""
+        """Seconds to wait for the next byte, or for `limit` at most; RequestError after the deadline."""
         remaining = self._deadline - self._clock()
         if remaining <= 0 or self.was_cut:
             raise RequestError(Outcome.TIMEOUT, TOO_SLOW)
         return min(self._read_timeout if limit is None else limit, remaining)
 
     def failure(self, error: OSError) -> RequestError:
-        """What it means that a read or a write failed."""
+        """The RequestError for a failed read or write."""
         if not isinstance(error, TimeoutError):
             return request_error(error)
         over = self._clock() >= self._deadline
@@ -77,9 +77,9 @@ class Exchange:
 
 
 class Line:
-    """As much of a socket as HTTP libraries use. Whatever fails on it is a RequestError.
+    """The subset of a socket's interface that HTTP libraries use. All failures are RequestErrors.
 
-    Each read and write waits no longer than the request under way may: requests' own limits are for single reads,
+    Each read and write ends by the deadline of the current request: the timeouts of `requests` are per read,
     and a server that sends a byte now and then never exceeds them (FINDINGS, "requests").
     """
 
@@ -90,12 +90,12 @@ class Line:
         exchange.line = self
 
     def secure(self, context: ssl.SSLContext, host: str, limit: float) -> None:
-        """Speak TLS from here on, with a server that can prove to be `host` (a name, or an address without brackets).
+        """Start TLS, and verify that the server is `host` (a name, or an address without brackets).
 
-        RequestError if it cannot, or if that takes more than `limit` seconds.
+        RequestError if the handshake fails, or takes more than `limit` seconds.
         """
         try:
-            host.encode("idna")  # what TLS does with it, too, but only after it has taken the socket over
+            host.encode("idna")  # ssl does the same, but only after it has taken over the socket
             self._sock.settimeout(self._exchange.patience(limit))
             self._sock = context.wrap_socket(self._sock, server_hostname=host, do_handshake_on_connect=False)
             self._sock.do_handshake()
@@ -103,7 +103,7 @@ class Line:
             raise RequestError(Outcome.TIMEOUT, "the handshake of TLS took too long") from error
         except OSError as error:
             raise request_error(error) from error
-        except ValueError as error:  # a name that TLS cannot carry
+        except ValueError as error:  # not a valid name for TLS
             raise RequestError(Outcome.TLS_ERROR, f"{host}: {error}") from error
 
     def sendall(self, data: bytes) -> None:
@@ -111,7 +111,7 @@ class Line:
         self.wait_no_longer()
         try:
             self._sock.sendall(data)
-        except (BrokenPipeError, ConnectionResetError) as error:  # the other end was closed before
+        except (BrokenPipeError, ConnectionResetError) as error:  # the server has closed the connection
             raise self._exchange.failure(error) from error
         except OSError as error:
             self._exchange.sent = True
@@ -122,16 +122,16 @@ class Line:
         return io.BufferedReader(_Incoming(self, self._exchange, self._sock.makefile("rb", buffering=0)), buffering)
 
     def wait_no_longer(self) -> None:
-        """Give the next read or write the time that it may take."""
+        """Set the timeout of the next read or write."""
         seconds = self._exchange.patience()
-        if self._sock.gettimeout() != seconds:  # to set it is a system call
+        if self._sock.gettimeout() != seconds:  # setting it takes a system call
             self._sock.settimeout(seconds)
 
     def settimeout(self, seconds: float | None) -> None:
-        """Nothing: the exchange knows better."""
+        """Does nothing: the exchange sets the timeouts."""
 
     def has_news(self) -> bool:
-        """Whether bytes wait to be read, or the end of the connection: then no answer of it can be trusted."""
+        """Whether bytes, or the end of the connection, are pending: then it must not be reused."""
         return wait_for_read(self._sock, timeout=0.0) or (
             isinstance(self._sock, ssl.SSLSocket) and self._sock.pending() > 0
         )
@@ -143,19 +143,19 @@ class Line:
         self._sock.close()
 
     def cut(self) -> None:
-        """Let all reads and writes fail at once."""
-        with contextlib.suppress(OSError):  # it ended by itself in between
-            # Not SSLSocket's own: it takes TLS away from under the thread that reads, which then raises a ValueError.
+        """Make all reads and writes fail immediately."""
+        with contextlib.suppress(OSError):  # it may already be closed
+            # Not SSLSocket.shutdown: it drops TLS while another thread reads, which then raises a ValueError.
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
 
 
 class _Incoming(io.RawIOBase):
-    """The bytes that come along a line."""
+    """The incoming bytes of a line."""
 
     def __init__(self, line: Line, exchange: Exchange, raw: Any) -> None:
         self._line = line
         self._exchange = exchange
-        self._raw = raw  # the socket's own, which keeps it open as long as it is open itself
+        self._raw = raw  # the socket's own file, which keeps the socket open until it is closed
 
     def readable(self) -> bool:
         return True

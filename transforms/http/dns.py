@@ -1,7 +1,7 @@
-"""Host names and the addresses they lead to: each is looked up once, gently, for all threads of a worker.
+"""DNS cache: each host name is looked up once, at a limited rate, for all threads of a worker.
 
-A crawl starts with many names at once, and a resolver is somebody's server, too. What it said is kept, failures
-included; what it says late is kept for the next who asks.
+A crawl starts with many names at once, which would overload a resolver. Answers are cached, failures included;
+answers after the timeout are cached for later look-ups.
 """
 
 import ipaddress
@@ -16,33 +16,33 @@ from .. import settings, urls
 from . import address_guard
 
 ANSWER_LIFETIME = 3600.0
-"""Seconds for which the addresses of a name are used; `getaddrinfo` does not tell how long they hold."""
+"""Seconds for which the addresses of a name are used; `getaddrinfo` does not return their TTL."""
 
 FAILURE_LIFETIME = 300.0
 """Seconds for which a name that did not resolve is not looked up again (at most five minutes: RFC 2308, 7.1)."""
 
 AT_ONCE = 32
-"""Look-ups that run at the same time, those included that nobody waits for any more."""
+"""Maximum number of concurrent look-ups, including those that have timed out for all callers."""
 
 
 class Place(NamedTuple):
-    """An address as `socket` has it, for any port."""
+    """A socket address without its port."""
 
     family: int
     address: str
-    rest: tuple[int, ...] = ()  # flow and scope of an IPv6 address
+    rest: tuple[int, ...] = ()  # flow info and scope id of an IPv6 address
 
 
 class Known(NamedTuple):
-    """What a look-up gave."""
+    """The cached result of a look-up."""
 
     places: tuple[Place, ...]
     failure: tuple[int, str] | None  # number and text of a socket.gaierror
-    until: float  # the clock's time until which it is used
+    until: float  # expiry, by the clock
 
 
 def next_start(last: float, now: float, per_second: float) -> float:
-    """When the next look-up may start, if the last one started, or will start, at `last`.
+    """The earliest start of the next look-up, if the last one started, or will start, at `last`.
 
     >>> next_start(last=10.0, now=10.1, per_second=2), next_start(last=10.0, now=11.0, per_second=2)
     (10.5, 11.0)
@@ -51,12 +51,12 @@ def next_start(last: float, now: float, per_second: float) -> float:
 
 
 def give_up_at(now: float, in_line: int, per_second: float, timeout: float) -> float:
-    """Until when a look-up is waited for that has so many in line before it: its turn in line, and the timeout."""
+    """The deadline of a look-up behind `in_line` others: the time in the queue plus the timeout."""
     return now + (in_line + 1) / per_second + timeout
 
 
 def pinned(pins: Iterable[str]) -> dict[tuple[str, int], tuple[Place, ...]]:
-    """(name as in canonical URLs, port) to the addresses of all pins for it ("NAME:PORT:ADDRESS", as curl has it)."""
+    """Maps (name as in canonical URLs, port) to the addresses of its pins ("NAME:PORT:ADDRESS", as in curl)."""
     found: dict[tuple[str, int], tuple[Place, ...]] = {}
     for name, port, address in map(settings.pin, pins):
         key = (urls.host(urls.canonicalize(f"http://{name}/") or f"http://{name}/"), port)
@@ -69,20 +69,20 @@ def _family(address: str) -> int:
 
 
 class _LookUp(NamedTuple):
-    """A look-up that is under way, or in line."""
+    """A running or queued look-up."""
 
     result: "Future[Known]"
     give_up_at: float
 
 
 class Names:
-    """`socket.getaddrinfo` for (host, port, type=…), with a memory, a pace and an end.
+    """`socket.getaddrinfo` for (host, port, type=…), with a cache, a rate limit and a timeout.
 
-    Made where a bundle starts and shared by all its threads. A name is looked up once, however many ask for it at
-    once. Look-ups start at most `lookups_per_second` a second, and one that takes longer than `connect_timeout`
-    (seconds, after its turn in line) fails for all who wait, and at once for all who come later, until it answers
-    after all. Pins (`resolve`) come before any look-up; literal addresses need none. None of this says that an
-    address may be asked: `addresses.connect` does.
+    One instance serves all threads of a bundle. Concurrent requests for a name share one look-up. At most
+    `lookups_per_second` look-ups start per second. One that takes longer than `connect_timeout` (seconds, after its
+    time in the queue) fails for all waiting callers, and immediately for later ones, until its answer arrives.
+    Pins (`resolve`) take precedence over look-ups; literal addresses need none. This class does not block special
+    addresses: `address_guard.connect` does.
     """
 
     def __init__(
@@ -100,8 +100,8 @@ class Names:
         self._clock = clock
         self._sleep = sleep
         self._known: dict[str, Known] = {}
-        self._turns = threading.BoundedSemaphore(AT_ONCE)  # each is taken by a caller, and given back by its look-up
-        self._lock = threading.Lock()  # for all that follows, and for changes of what is known
+        self._turns = threading.BoundedSemaphore(AT_ONCE)  # acquired by a caller, released by its look-up
+        self._lock = threading.Lock()  # guards the attributes below, and changes of `_known`
         self._under_way: dict[str, _LookUp] = {}
         self._in_line = 0
         self._last_start = float("-inf")
@@ -113,9 +113,9 @@ class Names:
         return [(place.family, type, 0, "", (place.address, port, *place.rest)) for place in places]
 
     def addresses_of(self, host: str) -> list[str]:
-        """The addresses of a canonical URL's host, in the system's order, each once; none if it does not resolve.
+        """The distinct addresses of a canonical URL's host, in the system's order; empty if it does not resolve.
 
-        `host` is as `urls.host` gives it. Without a port it stands for both of the default ones.
+        `host` is as `urls.host` returns it. Without a port, both default ports are looked up.
         """
         name, colon, port = host.rpartition(":")
         if host.endswith("]") or not colon:
@@ -128,10 +128,10 @@ class Names:
         return list(dict.fromkeys(sockaddr[0] for *_, sockaddr in entries))
 
     def learn(self, host: str, found: Iterable[str]) -> None:
-        """Take over what `addresses_of` gave elsewhere for a host, so that it is not looked up again."""
+        """Cache addresses that `addresses_of` returned elsewhere for a host, so that it is not looked up again."""
         name = host.removeprefix("[").partition("]" if host.startswith("[") else ":")[0]
         places = tuple(Place(_family(address), address) for address in found)
-        if places and not any(pinned_name == name for pinned_name, _ in self._pins):  # a pin is for one port alone
+        if places and not any(pinned_name == name for pinned_name, _ in self._pins):  # a pin applies to one port only
             with self._lock:
                 self._known[name] = Known(places, None, self._clock() + ANSWER_LIFETIME)
 
@@ -147,11 +147,11 @@ class Names:
         return known.places
 
     def _await(self, name: str) -> Known:
-        """What a look-up gives: one that is under way, or else a new one."""
+        """The result of the running look-up of a name, or of a new one."""
         with self._lock:
             now = self._clock()
             known = self._known.get(name)
-            if known and known.until > now:  # it was answered a moment ago
+            if known and known.until > now:  # cached since the first check
                 return known
             look_up = self._under_way.get(name)
             ours = look_up is None
@@ -164,11 +164,11 @@ class Names:
         return self._result(look_up)
 
     def _start(self, name: str, look_up: _LookUp) -> None:
-        """Stand in line, then start the look-up; or end it if its time is over before that."""
+        """Wait in the queue, then start the look-up; fail it if its deadline passes first."""
         if not self._turns.acquire(timeout=self._left(look_up)):
             with self._lock:
                 self._in_line -= 1
-                del self._under_way[name]  # nothing was asked, so nothing is known of the name
+                del self._under_way[name]  # no query was sent, so there is nothing to cache
             look_up.result.set_result(_failure(socket.EAI_AGAIN, "too many look-ups hang: none could start in time"))
             return
         with self._lock:
@@ -181,10 +181,10 @@ class Names:
         threading.Thread(target=self._run, args=(name, look_up), name="look-up", daemon=True).start()
 
     def _run(self, name: str, look_up: _LookUp) -> None:
-        """In a daemon thread of its own, since getaddrinfo cannot be interrupted and must not hold up an exit."""
+        """Run the look-up, in its own daemon thread: getaddrinfo cannot be interrupted and must not delay an exit."""
         try:
             known = _ask(self._resolver, name, self._clock)
-        except Exception as error:  # a bug of the resolver's: raised where it is waited for
+        except Exception as error:  # a bug in the resolver: raised in the waiting callers
             look_up.result.set_exception(error)
         else:
             with self._lock:
@@ -210,7 +210,7 @@ def _ask(resolver: address_guard.Resolver, name: str, clock: Callable[[], float]
         places = _places(resolver(name, 0, type=socket.SOCK_STREAM))
     except OSError as error:
         return _failure(error.errno or socket.EAI_AGAIN, error.strerror or str(error), clock() + FAILURE_LIFETIME)
-    except ValueError as error:  # a name that DNS cannot carry
+    except ValueError as error:  # not a valid DNS name
         return _failure(socket.EAI_NONAME, str(error), clock() + FAILURE_LIFETIME)
     if not places:
         return _failure(socket.EAI_NONAME, "no address", clock() + FAILURE_LIFETIME)
@@ -222,7 +222,7 @@ def _failure(number: int, text: str, until: float = float("-inf")) -> Known:
 
 
 def _literal(name: str) -> Known | None:
-    """An address in any spelling that the system reads as one; None for a name. DNS is not asked."""
+    """The entry for an address in any spelling that the system accepts; None for a name. Sends no DNS query."""
     try:
         entries = socket.getaddrinfo(name, 0, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (OSError, ValueError):
@@ -231,5 +231,5 @@ def _literal(name: str) -> Known | None:
 
 
 def _places(entries: Iterable[tuple[Any, ...]]) -> tuple[Place, ...]:
-    """The addresses among getaddrinfo's entries, each once, in their order."""
+    """The distinct addresses of getaddrinfo's entries, in their order."""
     return tuple(dict.fromkeys(Place(int(family), sa[0], tuple(sa[2:])) for family, *_, sa in entries))

@@ -1,4 +1,4 @@
-"""What went wrong with a request: an exception that knows the outcome it leads to."""
+"""The exception for failed requests, with the outcome of the visit."""
 
 import http.client
 import ssl
@@ -12,7 +12,7 @@ from .address_guard import BlockedAddress, NameNotResolved
 
 TOO_SLOW = "the whole request took too long"
 
-# The first that fits counts: requests' exceptions, and certificates' ones, are OSErrors, too.
+# The first match counts: exceptions of requests and of TLS are OSErrors, too.
 _OUTCOMES: tuple[tuple[type[BaseException] | UnionType, Outcome], ...] = (
     (BlockedAddress, Outcome.BLOCKED_ADDRESS),
     (NameNotResolved, Outcome.DNS_ERROR),
@@ -24,9 +24,9 @@ _OUTCOMES: tuple[tuple[type[BaseException] | UnionType, Outcome], ...] = (
 
 
 class RequestError(Exception):
-    """A request that came to nothing, or to less than it should; the text is one line, and holds no secret.
+    """A request that failed completely or partly; the text is one line and contains no secrets.
 
-    Neither an OSError nor an HTTPException, so that no library between us and the socket takes it for its own.
+    Neither an OSError nor an HTTPException, so that the HTTP libraries do not catch it.
     """
 
     def __init__(self, outcome: Outcome, text: str) -> None:
@@ -36,10 +36,10 @@ class RequestError(Exception):
 
 
 def request_error(error: Exception) -> RequestError:
-    """The trouble that an exception of a socket, of TLS or of an HTTP library means; a RequestError is one already."""
+    """The RequestError for an exception of a socket, of TLS or of an HTTP library; a RequestError is returned as is."""
     if isinstance(error, RequestError):
         return error
-    if isinstance(error.__cause__, BlockedAddress):  # a resolver that refuses looks like one that fails
+    if isinstance(error.__cause__, BlockedAddress):  # a blocked address, wrapped as a failure of the resolver
         error = error.__cause__
     outcome = next((end for kind, end in _OUTCOMES if isinstance(error, kind)), Outcome.BAD_RESPONSE)
     return RequestError(outcome, (str(error) or type(error).__name__).splitlines()[0][:300])

@@ -1,25 +1,25 @@
-"""Links in the header `Link` of an answer (RFC 8288), read as tolerantly as browsers do."""
+"""Parses the `Link` header of a response (RFC 8288), as tolerantly as browsers do."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_MAX_HEADER = 16_384  # characters that are looked at; hundreds of preloads are found in practice
+_MAX_HEADER = 16_384  # characters that are parsed; hundreds of preloads occur in practice
 _PARAMETER = re.compile(r'[\s;]*([\w!#$&+.^`|~*-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"?|([^\s;,]*)))?', re.DOTALL)
 
 
 class HeaderLink(NamedTuple):
-    """A link as it is given."""
+    """An unresolved link."""
 
-    target: str  # a reference relative to the URL of the answer
+    target: str  # relative to the URL of the response
     relations: frozenset[str]  # lower-case
-    anchor: str | None  # what the link is about, if that is not the answer itself
+    anchor: str | None  # context of the link, if not the response itself
 
 
 def parse_link(value: str) -> Iterator[HeaderLink]:
-    """The links of a header's value, several headers joined by commas. Never raises; skips what is no link.
+    """The links of a header's value, several headers joined by commas. Never raises; skips invalid links.
 
-    Of several parameters of one name the first counts (section 3.3).
+    Of several parameters with the same name, the first counts (section 3.3).
 
     >>> [(link.target, sorted(link.relations)) for link in parse_link('</a>; rel="next canonical", </b>; rel=prev')]
     [('/a', ['canonical', 'next']), ('/b', ['prev'])]

@@ -1,4 +1,4 @@
-"""What kind of thing a body is: by its Content-Type, or by its first bytes when that says nothing."""
+"""The media type of a body, by its Content-Type, or by its first bytes if that is missing or unknown."""
 
 import re
 
@@ -37,9 +37,9 @@ _BINARY_BYTE = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 def parse(content_type: str | None) -> tuple[str | None, str | None]:
     """The lower-case essence (`type/subtype`) and the charset of a Content-Type, each None if absent.
 
-    As "extract a MIME type" of the Fetch standard: of several between commas the last valid one counts, with the
-    charset of an earlier one of the same essence if it has none. Each is read as "parse a MIME type" of the MIME
-    Sniffing standard does: junk between parameters is skipped, and the first valid charset counts.
+    As "extract a MIME type" of the Fetch standard: of several types between commas the last valid one counts, with
+    the charset of an earlier one of the same essence if it has none. Each is parsed by "parse a MIME type" of the MIME
+    Sniffing standard: invalid text between parameters is skipped, and the first valid charset counts.
 
     >>> parse('Text/HTML; charset="UTF-8"; charset=x')
     ('text/html', 'UTF-8')
@@ -56,7 +56,7 @@ def parse(content_type: str | None) -> tuple[str | None, str | None]:
 
 
 def media_type(content_type: str | None, body: bytes) -> str:
-    """The declared essence, or the sniffed one where none is declared, or where text is declared and is an image."""
+    """The declared essence; the sniffed one if none is declared, or if an image is declared as text."""
     essence = parse(content_type)[0]
     if essence is None or essence in UNKNOWN:
         return sniff(body)
@@ -64,7 +64,7 @@ def media_type(content_type: str | None, body: bytes) -> str:
 
 
 def _image(body: bytes) -> str | None:
-    """The type of an image that cannot be taken for text; None for anything else."""
+    """The type of an image whose first bytes cannot be text; None for anything else."""
     head = body[:_SNIFF_BYTES]
     found = next((name for mark, name in _IMAGE_MARKS.items() if head.startswith(mark)), None)
     found = found or ("image/webp" if _WEBP.match(head) else None)
@@ -74,7 +74,7 @@ def _image(body: bytes) -> str | None:
 def sniff(body: bytes) -> str:
     """The essence of a body, from its first bytes.
 
-    The MIME Sniffing standard's rules for an unknown type, with all binary that no parser of ours reads as
+    The MIME Sniffing standard's rules for an unknown type; binary types without a parser are
     `application/octet-stream`.
     """
     head = body[:_SNIFF_BYTES]

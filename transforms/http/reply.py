@@ -1,4 +1,4 @@
-"""What a server's reply means: pure functions of the status line and the headers."""
+"""Interprets a server's reply, as pure functions of the status and the headers."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -14,11 +14,11 @@ Headers = Sequence[tuple[str, str]]
 
 _SECONDS = re.compile(r"\d+", re.ASCII)
 _LONGEST = 1e9  # seconds; with more, arithmetic on dates overflows
-_CLOCK_ERROR = timedelta(days=1)  # a time zone too many, but not another year
+_CLOCK_ERROR = timedelta(days=1)  # tolerates a wrong time zone, but not a wrong year
 
 
 class Reply(NamedTuple):
-    """What came of one request. `failure` says why there is no answer (`status` is None), or none that is wanted."""
+    """The result of one request. `failure` is the reason for no answer (`status` is None), or for an unwanted one."""
 
     status: int | None = None
     headers: Headers = ()
@@ -31,23 +31,23 @@ class Reply(NamedTuple):
 
 
 def header(headers: Headers, name: str) -> str | None:
-    """The first value of a header, whatever its case; None if there is none."""
+    """The first value of a header, by its lower-case name; None if it is missing."""
     return next((value for key, value in headers if key.lower() == name), None)
 
 
 def content_type(headers: Headers) -> str | None:
-    """The Content-Type as one line; None if there is none."""
+    """All Content-Type headers as one line; None if there is none."""
     return ", ".join(value for key, value in headers if key.lower() == "content-type") or None
 
 
 def wanted(headers: Headers, types: Collection[str]) -> bool:
-    """Whether the declared media type is one of these; an undeclared one is, as it may be."""
+    """Whether the declared media type is one of `types`, or none is declared."""
     essence = media_types.parse(content_type(headers))[0]
     return essence is None or essence in media_types.UNKNOWN or essence in types
 
 
 def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:
-    """How a visit of a URL ended; a code that we do not know counts as its class says (RFC 9110, 15)."""
+    """The outcome of a visit of a URL; an unknown status counts by its class (RFC 9110, 15)."""
     if reply.failure:
         return reply.failure
     status = reply.status or 0
@@ -57,11 +57,11 @@ def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:
         return Outcome.GONE
     if 300 <= status < 400:
         return _redirect(url, redirect_target(url, reply))
-    if 200 <= status < 300 and status != 206:  # a part was never asked for
+    if 200 <= status < 300 and status != 206:  # no range was requested
         return Outcome.FETCHED
-    if (400 <= status < 500 and status != 429) or status == 999:  # 999 refuses robots, by the custom of some sites
+    if (400 <= status < 500 and status != 429) or status == 999:  # some sites refuse robots with 999
         return Outcome.CLIENT_ERROR
-    if status == 429 or status >= 500:  # beyond 599 a code is invalid, and counts as 5xx (RFC 9110, 15)
+    if status == 429 or status >= 500:  # above 599 a status is invalid, and counts as 5xx (RFC 9110, 15)
         return Outcome.SERVER_ERROR
     return Outcome.BAD_RESPONSE
 
@@ -73,17 +73,17 @@ def _redirect(url: str, target: str | None) -> Outcome:
 
 
 def redirect_target(url: str, reply: Reply) -> str | None:
-    """Where a redirect leads, in canonical form; None without a usable target."""
+    """The canonical target URL of a redirect; None without a usable one."""
     if not 300 <= (reply.status or 0) < 400 or not (location := header(reply.headers, "location")):
         return None
     return canonicalize(_reference(location), url)
 
 
 def retry_after(headers: Headers, now: datetime) -> float | None:
-    """Seconds that the server asks us to stay away, from `now` (aware of its time zone): 0 to 1e9.
+    """The seconds of Retry-After, from `now` (an aware datetime): 0 to 1e9.
 
-    Retry-After is a number of seconds or a date (RFC 9110, 10.2.3); None for anything else. A date is one of the
-    server's clock, so it is taken relative to the answer's own Date, unless that is more than a day off ours.
+    Retry-After is a number of seconds or a date (RFC 9110, 10.2.3); None for anything else. A date is by the
+    server's clock, so it is relative to the answer's Date, unless that differs from `now` by more than a day.
     """
     value = (header(headers, "retry-after") or "").strip()
     if _SECONDS.fullmatch(value):
@@ -97,7 +97,7 @@ def retry_after(headers: Headers, now: datetime) -> float | None:
 
 
 def _reference(location: str) -> str:
-    """http.client reads headers as Latin-1; browsers read a Location as UTF-8, and escape bytes that are not."""
+    """A Location that http.client decoded as Latin-1, decoded as in browsers: UTF-8, with invalid bytes escaped."""
     raw = location.encode("latin-1", "replace")
     try:
         return raw.decode()

@@ -1,4 +1,4 @@
-"""Who we say we are, on every request (SPEC C1)."""
+"""The headers of requests: the robot's identity, and headers from the settings (SPEC C1)."""
 
 import base64
 import dataclasses
@@ -12,12 +12,12 @@ from .address_guard import literal_loopback
 
 @dataclasses.dataclass(frozen=True)
 class Identity:
-    """The robot's name and how to reach its operator."""
+    """The robot's name and its operator's contact."""
 
     user_agent: str
     contact: str
-    token: str  # what robots.txt calls us: the name without a version
-    complete: bool  # whether anything but loopback may be asked (SPEC A3)
+    token: str  # the product token in robots.txt: the name without a version
+    complete: bool  # whether requests beyond loopback are allowed (SPEC A3)
     accept: str  # the media types that are wanted
 
     @classmethod
@@ -35,7 +35,7 @@ class Identity:
     def headers(
         self, url: str, referrer: str | None = None, etag: str | None = None, last_modified: str | None = None
     ) -> dict[str, str]:
-        """The request's headers; Host is the transport's. Referer never goes from https to http (RFC 9110, 10.1.3)."""
+        """The request's headers except Host. No Referer from https to http (RFC 9110, 10.1.3)."""
         headers = {
             "User-Agent": self.user_agent,
             "Accept": self.accept,
@@ -54,11 +54,11 @@ class Identity:
 
 
 def own_headers(fetch: Fetch, url: str) -> dict[str, str]:
-    """The headers that the settings add to a request for a canonical URL, before all others of the same name.
+    """The headers that the settings add to a request for a canonical URL; they replace others of the same name.
 
-    Credentials, and headers that are bound to a host, go to that host alone, and to no other port of it: `HOST` is the
-    default port of https, `HOST:443` the same. They go over plain http only where `http://HOST` says so, or to this
-    machine; the same holds for Authorization and Cookie without a host.
+    Credentials, and headers that are bound to a host, are sent to that host and port only: `HOST` is the default port
+    of https, as `HOST:443`. They are sent over plain http only if bound to `http://HOST`, or to loopback; the same
+    applies to Authorization and Cookie without a host.
     """
     found = {
         name: value
@@ -76,7 +76,7 @@ _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 def is_for(target: str, url: str) -> bool:
-    """Whether a request for a canonical URL may carry what is bound to `HOST`, `HOST:PORT` or either with a scheme.
+    """Whether a header bound to `HOST` or `HOST:PORT`, with or without a scheme, may be sent to a canonical URL.
 
     >>> is_for("a.test", "https://a.test/"), is_for("a.test", "http://a.test/"), is_for("http://a.test", "http://a.test/")
     (True, False, True)
@@ -91,13 +91,13 @@ def is_for(target: str, url: str) -> bool:
 
 
 def _is_safe(url: str) -> bool:
-    """Whether nobody on the way reads along: https, or this machine."""
+    """Whether requests for a URL are confidential: https, or loopback."""
     name = host(url)
     return url.startswith("https:") or literal_loopback(name if name.endswith("]") else name.partition(":")[0])
 
 
 def basic(user_and_password: str) -> str:
-    """The value of a header that says who we are (RFC 7617).
+    """The value of an Authorization header for Basic authentication (RFC 7617).
 
     >>> basic("Aladdin:open sesame")
     'Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=='

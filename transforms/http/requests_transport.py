@@ -1,4 +1,4 @@
-"""Send a request and have the answer, by requests' transport adapter."""
+"""Sends requests and reads responses through requests' transport adapter."""
 
 import functools
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from .transport import ORIGINS
 
 
 class ThroughRequests(HTTPAdapter):
-    """requests' transport adapter and urllib3's connection pools, with our own sockets and reading of answers.
+    """requests' transport adapter and urllib3's connection pools, with `Line` as socket and `Response` as parser.
 
-    No session: it would follow redirects, keep cookies, and obey .netrc and proxy variables behind our back.
+    No session: it would follow redirects, keep cookies, and apply .netrc and proxy variables.
     """
 
     def __init__(self, dialer: Dialer, max_header_bytes: int) -> None:
@@ -29,7 +29,7 @@ class ThroughRequests(HTTPAdapter):
             def connect(self) -> None:
                 scheme = "https" if isinstance(self, HTTPSConnection) else "http"
                 self.sock = dialer.dial(Origin(scheme, self.host, self.port))
-                self.is_verified = True  # or it was not asked for: nothing to warn of
+                self.is_verified = True  # or verification is disabled: urllib3 must not warn
 
             @property
             def is_connected(self) -> bool:
@@ -58,13 +58,13 @@ class ThroughRequests(HTTPAdapter):
 
     def ask(self, url: str, headers: Mapping[str, str]) -> "_Pooled":
         request = requests.PreparedRequest()
-        request.method, request.url = "GET", url  # as it is: prepare_url would change some escapes
+        request.method, request.url = "GET", url  # unchanged: prepare_url would change some escapes
         request.target, request.headers = self._dialer.request(url, headers)
         return _Pooled(self.send(request, stream=True).raw)
 
 
 class _Pooled:
-    """An answer out of urllib3's hands."""
+    """An Answer around urllib3's response."""
 
     def __init__(self, raw: HTTPResponse) -> None:
         self._raw = raw

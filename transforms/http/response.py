@@ -1,4 +1,4 @@
-"""An answer of a server, read by our own rules: they are strict and bounded where those of http.client are neither."""
+"""Reads a response, with strict parsing and bounded sizes, which http.client does not have."""
 
 import http.client
 import re
@@ -8,7 +8,7 @@ from ..outcomes import Outcome
 from .errors import RequestError
 from .response_head import framing, read_head
 
-_CHUNK_LINE = 16_384  # the size of a chunk, and extensions that nobody uses
+_CHUNK_LINE = 16_384  # bytes: the size of a chunk, and ignored extensions
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?\n")
 
 
@@ -17,7 +17,7 @@ class Response(http.client.HTTPResponse):
 
     def __init__(self, *args: Any, limit: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._limit = limit  # bytes of the head, and of what follows the last chunk
+        self._limit = limit  # bytes of the head, and of the trailer
 
     def begin(self) -> None:
         head = read_head(self.fp.readline, self._limit)

@@ -1,4 +1,4 @@
-"""Read a body and decode it, within bounds of size and of time."""
+"""Reads and decodes a body, within bounds of size and time."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,29 +11,29 @@ from ..outcomes import Outcome
 from .errors import RequestError, request_error
 
 _CHUNK = 65_536
-_COMPRESSED_CHUNK = 16_384  # zlib copies what follows a member: with many of them in one piece, again and again
-_STEP = 262_144  # bytes that are inflated at a time: a byte may stand for a thousand
+_COMPRESSED_CHUNK = 16_384  # zlib copies the rest of a chunk after each member: quadratic in the chunk size
+_STEP = 262_144  # bytes that are inflated at a time: one byte may inflate to a thousand
 _MOST_CODINGS = 3
 _GZIP_MEMBER = b"\x1f\x8b\x08"
 
 
 class Body(NamedTuple):
-    """How the reading of a body ended."""
+    """The result of reading a body."""
 
-    truncated: bool = False  # there was more than may be
-    ended: bool = False  # nothing of it is left on the connection
+    truncated: bool = False  # it exceeds the limit
+    ended: bool = False  # it was read to its end
     failure: RequestError | None = None
 
 
 class Pace:
-    """Whether bytes come fast enough: at least `rate` a second, in each span of so many seconds."""
+    """Checks the transfer rate: at least `rate` bytes per second in each period of `span` seconds."""
 
     def __init__(self, rate: float, span: float, now: float) -> None:
         self._rate, self._span = rate, span
         self._since, self._count = now, 0
 
     def too_slow(self, count: int, now: float) -> bool:
-        """After so many more bytes."""
+        """Whether the rate is too low, after `count` more bytes."""
         self._count += count
         passed = now - self._since
         if passed < self._span:
@@ -53,8 +53,8 @@ def read_body(
 ) -> Body:
     """Read a body piece by piece, decode it and `append` it, up to `limit` bytes.
 
-    `encoding` is the value of all Content-Encoding headers. With a failure, what came before it was appended. A gzip
-    stream is read through all of its members (RFC 1952, 2.2), and what follows a compressed body is ignored.
+    `encoding` is the value of all Content-Encoding headers. Bytes before a failure are appended. All members of a
+    gzip stream are read (RFC 1952, 2.2), and bytes after a compressed body are ignored.
     """
     codings = [coding for part in encoding.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
     if len(codings) > _MOST_CODINGS or not set(codings) <= {"gzip", "x-gzip", "deflate"}:
@@ -86,7 +86,7 @@ def read_body(
 
 
 def gunzip(data: bytes, limit: int) -> bytes:
-    """Up to `limit` bytes of the content of a gzip file, as far as it can be read; other data as it is."""
+    """Up to `limit` bytes of the content of a gzip file, as far as it can be read; other data unchanged."""
     if not data.startswith(_GZIP_MEMBER):
         return data[:limit]
     inflate, content = _Inflate(), bytearray()
@@ -104,14 +104,14 @@ def gunzip(data: bytes, limit: int) -> bytes:
 
 
 class _Decoder:
-    """One or several content codings, one inside the other.
+    """Decodes one or several nested content codings.
 
-    The input of each is bounded by `limit` bytes (and a chunk): TOO_LONG beyond, because nearly all of it is wrapping.
+    The input of each is bounded by `limit` bytes (and a chunk): TOO_LONG beyond, as nearly all of it is overhead.
     """
 
     def __init__(self, codings: int, limit: int) -> None:
         self._stages = [_Inflate() for _ in range(codings)]
-        self._left = [limit + _CHUNK] * codings  # bytes that each may still get
+        self._left = [limit + _CHUNK] * codings  # bytes of input that each may still receive
 
     @property
     def complete(self) -> bool:
@@ -120,11 +120,11 @@ class _Decoder:
 
     @property
     def over(self) -> bool:
-        """Whether what comes now is no part of the body."""
+        """Whether further bytes are not part of the body."""
         return any(stage.over for stage in self._stages)
 
     def __call__(self, chunk: bytes, number: int = 0) -> Iterator[bytes]:
-        """What a further piece stands for, in pieces of bounded size."""
+        """The decoded bytes of a further chunk, in pieces of bounded size."""
         if number == len(self._stages):
             yield chunk
             return
@@ -136,21 +136,21 @@ class _Decoder:
 
 
 class _Inflate:
-    """gzip, or deflate with the zlib wrapper or without: servers send both under one name."""
+    """Inflates gzip, or deflate with or without the zlib wrapper: servers send both as `deflate`."""
 
     def __init__(self) -> None:
-        self._engine: Any = zlib.decompressobj(zlib.MAX_WBITS | 32)  # gzip or zlib, whichever it is
-        self._start: bytes | None = b""  # what came first, as long as it may be neither of both
-        self._tail = b""  # what follows a member, as long as it may be the start of another
-        self.over = False  # what comes now is no part of it
+        self._engine: Any = zlib.decompressobj(zlib.MAX_WBITS | 32)  # detects gzip or zlib
+        self._start: bytes | None = b""  # the first bytes, while it may still be raw deflate
+        self._tail = b""  # bytes after a member, while they may be the start of another
+        self.over = False  # further bytes are not part of it
 
     @property
     def complete(self) -> bool:
-        """Whether it may end here."""
+        """Whether the stream may end here."""
         return bool(self._engine.eof)
 
     def __call__(self, chunk: bytes) -> Iterator[bytes]:
-        """What a further piece stands for, in pieces of at most `_STEP` bytes."""
+        """The inflated bytes of a further chunk, in pieces of at most `_STEP` bytes."""
         while chunk:
             if self._engine.eof:
                 chunk, self._tail = self._tail + chunk, b""
@@ -175,5 +175,5 @@ class _Inflate:
             self._engine = zlib.decompressobj(-zlib.MAX_WBITS)
             part = self._engine.decompress(self._start + chunk, _STEP)
         if self._start is not None:
-            self._start = None if self._start or len(chunk) > 1 else chunk  # two bytes tell
+            self._start = None if self._start or len(chunk) > 1 else chunk  # two bytes decide
         return part

@@ -1,4 +1,4 @@
-"""The head of an answer, by RFC 9112: what it says, and where its body ends."""
+"""Parses the head of a response, and determines the framing of its body (RFC 9112)."""
 
 import re
 from collections.abc import Callable
@@ -8,11 +8,11 @@ from ..outcomes import Outcome
 from .errors import RequestError
 
 _MOST_LINES = 256
-_MOST_INTERIM = 100  # answers before the answer: 100 Continue, 102 Processing, 103 Early Hints
+_MOST_INTERIM = 100  # interim responses: 100 Continue, 102 Processing, 103 Early Hints
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.(\d)[ \t]+([1-9]\d\d)(?:[ \t].*)?\r?\n")
 _LENGTH = re.compile(r"\d{1,18}", re.ASCII)
-_UNSAFE = str.maketrans("\r\n\0", "   ")  # in a header that may be sent back (RFC 9110, 5.5)
+_UNSAFE = str.maketrans("\r\n\0", "   ")  # in header values (RFC 9110, 5.5)
 _FRAMING = frozenset({"transfer-encoding", "content-length", "connection"})
 
 
@@ -20,23 +20,23 @@ class Head(NamedTuple):
     """The final status line, and the headers below it."""
 
     status: int
-    version: int  # of HTTP, 10 or 11
-    fields: list[tuple[str, str]]  # in order; names as they came, bytes read as Latin-1
+    version: int  # of HTTP: 10 or 11
+    fields: list[tuple[str, str]]  # in order; names in original case, bytes decoded as Latin-1
 
 
 class Framing(NamedTuple):
     """How to read a body."""
 
     chunked: bool
-    length: int | None  # in bytes; None: it is chunked, or ends with the connection
-    closes: bool  # the connection ends with the answer
+    length: int | None  # in bytes; None: chunked, or until the connection closes
+    closes: bool  # the connection closes after the response
 
 
 def read_head(readline: Callable[[int], bytes], limit: int) -> Head:
-    """The head of an answer of at most `limit` bytes, with all interim answers before it (RFC 9110, 15.2).
+    """Reads the head of a response, at most `limit` bytes including all interim responses (RFC 9110, 15.2).
 
     Raises RequestError: connect_error if nothing arrives, too_long beyond the limit or 256 lines, else bad_response.
-    Lines that are not headers are skipped, as browsers do.
+    Lines that are not headers are skipped, as in browsers.
     """
     for _ in range(1 + _MOST_INTERIM):
         line = readline(limit + 1)
@@ -63,7 +63,7 @@ def read_head(readline: Callable[[int], bytes], limit: int) -> Head:
 
 
 def framing(head: Head) -> Framing:
-    """Where the body of an answer to a GET ends (RFC 9112, 6.3); bad_response if that cannot be known."""
+    """The framing of the response to a GET (RFC 9112, 6.3); bad_response if it is ambiguous or invalid."""
     found: dict[str, list[str]] = {name: [] for name in _FRAMING}
     for name, value in head.fields:
         if (name := name.lower()) in _FRAMING:
@@ -77,7 +77,7 @@ def framing(head: Head) -> Framing:
     if codings not in ([], ["chunked"]):
         raise RequestError(Outcome.BAD_RESPONSE, "a transfer-encoding that was not asked for")
     if codings:
-        return Framing(True, None, closes or bool(lengths))  # the length is a lie, and maybe meant as one
+        return Framing(True, None, closes or bool(lengths))  # the length is wrong, maybe on purpose
     if len(lengths) > 1:
         raise RequestError(Outcome.BAD_RESPONSE, "several values of content-length")
     if not lengths:
@@ -89,7 +89,7 @@ def framing(head: Head) -> Framing:
 
 
 def _checked(line: bytes, limit: int) -> int:
-    """The length of a line that is whole."""
+    """The length of a line; RequestError if it is incomplete or exceeds the limit."""
     if len(line) > limit:
         raise RequestError(Outcome.TOO_LONG, "the head of the answer is longer than fetch.max_header_bytes")
     if not line.endswith(b"\n"):
@@ -98,7 +98,7 @@ def _checked(line: bytes, limit: int) -> int:
 
 
 def _add(fields: list[tuple[str, str]], line: str) -> None:
-    if line[0] in " \t":  # a header of several lines, as they once were allowed (RFC 9112, 5.2)
+    if line[0] in " \t":  # obsolete line folding (RFC 9112, 5.2)
         if fields:
             name, value = fields[-1]
             fields[-1] = name, f"{value} {_value(line)}"

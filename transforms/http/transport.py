@@ -1,4 +1,4 @@
-"""Send a request and have the answer, by http.client alone."""
+"""Sends requests and reads responses through http.client."""
 
 import functools
 import http.client
@@ -11,33 +11,33 @@ from .deadline_socket import Line
 from .response import Response
 
 ORIGINS = 2
-"""Connections are kept to so many origins: http and https of a host."""
+"""Number of origins with a persistent connection: http and https of a host."""
 
 
 class Answer(Protocol):
-    """An answer of which the head was read."""
+    """A response whose head has been read."""
 
     status: int
     fields: list[tuple[str, str]]  # the headers, in order
 
     def read1(self, n: int) -> bytes:
-        """What there is of the body, as it came, at most so many bytes; b"" at its end. Raises RequestError."""
+        """The next bytes of the undecoded body, at most `n`; b"" at its end. Raises RequestError."""
 
     def close(self) -> None: ...
 
 
 class Transport(Protocol):
-    """Keeps connections to the origins of a host."""
+    """Sends requests to the origins of a host on persistent connections."""
 
     def ask(self, url: str, headers: Mapping[str, str]) -> Answer:
-        """The answer to a GET of a canonical URL, with these headers and no others. Raises RequestError."""
+        """Sends a GET for a canonical URL with exactly these headers; returns the answer. Raises RequestError."""
 
     def close(self) -> None:
-        """Hang up. After an answer that was not read to its end, this is needed."""
+        """Close the connections; required after a response that was not read to its end."""
 
 
 class _Connection(http.client.HTTPConnection):
-    """Sends requests on a line of ours."""
+    """Sends requests on a `Line`."""
 
     sock: Line | None
 
@@ -51,7 +51,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 class Direct:
-    """http.client, with our own sockets and our own reading of answers: half of the CPU time that requests takes."""
+    """http.client with `Line` as socket and `Response` as parser; takes half of the CPU time of requests."""
 
     def __init__(self, dialer: Dialer, max_header_bytes: int) -> None:
         self._dialer = dialer

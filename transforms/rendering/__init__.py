@@ -1,1 +1,1 @@
-"""Rendering: a downloader that has Chromium run the scripts of pages."""
+"""Rendering: a downloader that runs the scripts of pages in Chromium."""

@@ -1,7 +1,7 @@
 """Downloader that runs the scripts of pages in a browser, so that generated text and links are found (SPEC C12).
 
-The browser has no network access. Our client fetches the page as any other, and fetches what its scripts request from
-the page's host, within robots.txt and at the delay of all requests.
+The browser has no network access. The crawler's client fetches the page, and what its scripts request from the
+page's host, subject to robots.txt and to the delay between requests.
 """
 
 import base64
@@ -151,7 +151,7 @@ class Renderer(Through):
         return str(found["result"].get("value", ""))
 
     def _is_over(self, browser: Browser, visit: _Visit, event: Message) -> bool:
-        """Handle an event; whether rendering is finished."""
+        """Handles an event; returns whether rendering is finished."""
         method, parameters = event.get("method"), event.get("params", {})
         if event.get("sessionId") != visit.session:
             return False

@@ -21,7 +21,7 @@ _FLAGS = (
     *("--disable-gpu", "--disable-dev-shm-usage", "--mute-audio", "--blink-settings=imagesEnabled=false"),
     # Frames run in the process of their page, so that their requests are intercepted there.
     *("--disable-features=IsolateOrigins,site-per-process", "--disable-site-isolation-trials"),
-    # Requests that are not intercepted go to a proxy port on which nobody listens: DNS, loopback and UDP included.
+    # Requests that are not intercepted go to a proxy port without a listener: DNS, loopback and UDP included.
     *("--proxy-bypass-list=<-loopback>", "--webrtc-ip-handling-policy=disable_non_proxied_udp"),
 )
 _PIPES = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1'  # file descriptors: the browser reads from 3 and writes to 4
@@ -58,7 +58,7 @@ class Browser:
         self._events: deque[Message] = deque()
 
     def send(self, method: str, session: str | None = None, **parameters: Any) -> int:
-        """Send a command, and return its id, which its result will have."""
+        """Send a command; returns its id, which is also the id of its result."""
         self._last += 1
         message = {"id": self._last, "method": method, "params": parameters}
         if session:
@@ -85,7 +85,7 @@ class Browser:
         return result
 
     def event(self, ends_at: float) -> Message | None:
-        """The next event, or result of a command sent with `send`; None if there is none by then."""
+        """The next event, or result of a command sent with `send`; None if none arrives by `ends_at`."""
         return self._events.popleft() if self._events else self._receive(ends_at)
 
     def kill(self) -> None:

@@ -1,1 +1,1 @@
-"""The robots exclusion standard (RFC 9309): rules, and how robots.txt is requested."""
+"""The robots exclusion standard (RFC 9309): rules, and the retrieval of robots.txt."""

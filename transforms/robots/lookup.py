@@ -1,4 +1,4 @@
-"""Have an origin's robots.txt: where to ask for it, keep it as a row, and know it again in later rounds."""
+"""Retrieval of an origin's robots.txt: its URL, redirects, its row, and the state from earlier rounds."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -11,23 +11,23 @@ from ..storage.schemas import RobotsRow
 from .rules import Rules, Verdict, expires_at, judge, parse
 
 LAST_GOOD = timedelta(hours=24)
-"""For so long the last good copy counts while a new one cannot be had (RFC 9309, 2.4)."""
+"""How long the last good copy applies while a new one cannot be fetched (RFC 9309, 2.4)."""
 
 _ANSWERS_BYTES = 16 << 20
-_ANSWER_BYTES = 2_000  # headers and the like
+_ANSWER_BYTES = 2_000  # estimate for headers and overhead
 
 _HOPS = 5  # redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)
 
 
 @dataclasses.dataclass(frozen=True)
 class Robots:
-    """What an origin's robots.txt says for the length of a turn."""
+    """The effect of an origin's robots.txt during a turn."""
 
     verdict: Verdict
-    rules: Rules | None = None  # when the verdict is RULES
-    failure: Outcome | None = None  # why there was no answer, when it is UNREACHABLE
+    rules: Rules | None = None  # if the verdict is RULES
+    failure: Outcome | None = None  # the reason for no answer, if it is UNREACHABLE
     fetched_at: datetime | None = None
-    error: str | None = None  # in words
+    error: str | None = None  # error message
 
     @property
     def crawl_delay(self) -> float:
@@ -35,18 +35,18 @@ class Robots:
 
 
 class RobotsAnswers:
-    """The last answers to requests for robots.txt, by URL, within 16 MB of bodies: other hosts may redirect there."""
+    """Cache of answers to requests for robots.txt, by URL, at most 16 MB: several hosts may redirect to one URL."""
 
     def __init__(self) -> None:
         self._replies: dict[str, Reply] = {}
         self._bytes = 0
 
     def get(self, url: str) -> Reply | None:
-        """The answer, if it is known."""
+        """The cached answer, or None."""
         return self._replies.get(url)
 
     def put(self, url: str, reply: Reply) -> None:
-        """Keep an answer; the oldest ones make room for it."""
+        """Add an answer; the oldest ones are evicted."""
         if (earlier := self._replies.pop(url, None)) is not None:
             self._bytes -= len(earlier.body) + _ANSWER_BYTES
         self._replies[url] = reply
@@ -58,21 +58,21 @@ class RobotsAnswers:
 
 @dataclasses.dataclass(frozen=True)
 class RobotsSearch:
-    """The way to an origin's robots.txt, which may lead over redirects (RFC 9309, 2.3.1.2)."""
+    """The state of retrieving an origin's robots.txt, possibly through redirects (RFC 9309, 2.3.1.2)."""
 
     origin: str
     url: str
-    depth: int  # of the URL that wants it
+    depth: int  # of the URL for which it is fetched
     hops: int = 0
 
 
 def start_search(origin: str, depth: int) -> RobotsSearch:
-    """Where the search for an origin's robots.txt starts, for the sake of a URL of some depth."""
+    """The start of the search for an origin's robots.txt, for a URL of depth `depth`."""
     return RobotsSearch(origin, f"{origin}/robots.txt", depth)
 
 
 def next_hop(search: RobotsSearch, reply: Reply) -> RobotsSearch | None:
-    """Where an answer sends the search, also to other hosts; None if it ends here."""
+    """The search after following an answer's redirect, also to another host; None if the search ends."""
     target = redirect_target(search.url, reply)
     if search.hops == _HOPS or target in (None, search.url):
         return None
@@ -82,7 +82,7 @@ def next_hop(search: RobotsSearch, reply: Reply) -> RobotsSearch | None:
 def robots_row(
     search: RobotsSearch, host: str, reply: Reply, round_: int, now: datetime, token: str
 ) -> tuple[RobotsRow, Robots]:
-    """The row of table robots for the answer that ends a search, and what it means for the turn."""
+    """The row of table robots for the last answer of a search, and its effect during the turn."""
     status = None if reply.failure else reply.status
     verdict = judge(status)
     rules = parse(reply.body, token, search.origin) if verdict is Verdict.RULES else None
@@ -104,21 +104,21 @@ def robots_row(
 
 
 def reply_of(row: RobotsRow) -> Reply:
-    """The answer that led to a row of table robots, as far as the row keeps it."""
+    """The answer stored in a row of table robots, as far as the row contains it."""
     if row["status"] is None:
         return Reply(failure=Outcome.CONNECT_ERROR, error=row["error"])
     return Reply(row["status"], body=row["body"] or b"", error=row["error"])
 
 
 class KnownRobots(NamedTuple):
-    """What earlier rounds know of robots.txt, by origin."""
+    """robots.txt from earlier rounds, by origin."""
 
-    current: dict[str, Robots]  # still holds
-    expired: dict[str, Robots]  # counts only if a new one cannot be had
+    current: dict[str, Robots]  # not expired
+    expired: dict[str, Robots]  # applies only if a new one cannot be fetched
 
 
 def known_robots(rows: Iterable[RobotsRow], token: str, now: datetime) -> KnownRobots:
-    """The newest row of each origin, by whether it has expired."""
+    """The newest row of each origin, current or expired."""
     newest: dict[str, RobotsRow] = {}
     for row in rows:
         if row["origin"] not in newest or row["fetched_at"] > newest[row["origin"]]["fetched_at"]:

@@ -1,8 +1,8 @@
-"""robots.txt as data: what it allows, how often, where its sitemaps are, and how long that holds.
+"""Parses robots.txt: rules, Crawl-delay, sitemaps, and the time of expiry.
 
-Protego decides whether a rule matches a URL. Around it, this module does what RFC 9309 asks and Protego
-does not: it reads the bytes into groups, picks the group of one robot, and hands Protego that group's rules
-alone, in plain ASCII.
+Protego decides whether a rule matches a URL. This module does what RFC 9309 requires and Protego does not:
+it parses the bytes into groups, selects the group of one robot, and passes only that group's rules to
+Protego, in plain ASCII.
 """
 
 import dataclasses
@@ -21,10 +21,10 @@ from protego import Protego
 from ..http.dates import http_date
 
 MAX_BYTES = 1 << 20
-"""What is read of a body: twice what RFC 9309 section 2.5 asks for at least, as real files are longer."""
+"""Bytes of a body that are parsed: twice the minimum of RFC 9309 section 2.5, as real files are longer."""
 
-_MAX_LINE = 16 * 1024  # no URL that we fetch is as long, and half a pattern is a rule that nobody wrote
-_MAX_NAMED = 1000  # rules; above that, finding which one decided costs more than the answer is worth
+_MAX_LINE = 16 * 1024  # bytes; longer than any URL that is fetched, so that cut patterns have no effect
+_MAX_NAMED = 1000  # rules; above that, finding the deciding rule is too expensive
 
 _LONGEST = timedelta(hours=24)  # RFC 9309 section 2.4
 _SHORTEST = timedelta(hours=1)
@@ -37,7 +37,7 @@ _FIELDS = {
     **dict.fromkeys([b"crawl-delay", b"crawl delay", b"crawldelay"], "delay"),
     **dict.fromkeys([b"sitemap", b"sitemaps", b"site-map"], "sitemap"),
 }
-_LINE = re.compile(rb"[^\r\n]{6,}")  # no shorter one can say anything
+_LINE = re.compile(rb"[^\r\n]{6,}")  # no shorter line is a directive
 _PLAIN = re.compile(rb"[!-$&-~]*")
 _PRODUCT_TOKEN = re.compile(rb"\*(?!\S)|[A-Za-z_-]*")
 _DELAY = re.compile(r"(\d+(?:[.,]\d*)?(?:e\d{1,3})?|[.,]\d+)\s*([a-z]*)", re.ASCII)
@@ -49,7 +49,7 @@ _UNITS = {
 }
 _ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_BYTE_ORDER_MARK = re.compile(rb"\xef?\xbb?\xbf?")  # cut short, too: editors have left every part of it
+_BYTE_ORDER_MARK = re.compile(rb"\xef?\xbb?\xbf?")  # or a part of one: some editors write truncated ones
 _TAG = re.compile(rb"<[^<>]*>")
 _AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _ESCAPED_SLASH = re.compile("%2f", re.IGNORECASE)
@@ -59,24 +59,23 @@ _VISIBLE = string.ascii_letters + string.digits + string.punctuation
 
 
 class Verdict(StrEnum):
-    """What follows from the answer to a request for robots.txt."""
+    """The result of a request for robots.txt."""
 
     RULES = "rules"
-    """The body says what is allowed."""
+    """The rules in the body apply."""
     ALLOW_ALL = "allow_all"
     DENY_ALL = "deny_all"
     UNREACHABLE = "unreachable"
-    """Nothing is known: the host waits, and nothing is asked of it."""
+    """The rules are unknown: nothing is fetched from the host for now."""
 
 
 def judge(status: int | None) -> Verdict:
-    """What the last status says, `None` when no answer came.
+    """The verdict for the last status, `None` if there was no answer.
 
-    Redirects are followed before this is asked, so a 3xx here is one too many or leads nowhere. Such a file
-    counts as unavailable, and everything is allowed (RFC 9309 sections 2.3.1.2 and 2.3.1.3). 401 and 403
-    forbid everything, which is stricter than the RFC, and 429 counts with the server errors: both are what
-    a webmaster who answers so means. A 304 is no answer, because nobody asks for robots.txt conditionally, and a 206 is
-    not the whole file.
+    Redirects are followed before, so a 3xx here exceeds the limit or has no usable target. Such a file counts
+    as unavailable, and everything is allowed (RFC 9309 sections 2.3.1.2 and 2.3.1.3). 401 and 403 forbid
+    everything, which is stricter than the RFC, and 429 counts as a server error: both match the intent of the
+    site. A 304 is invalid, because requests for robots.txt are never conditional, and a 206 is not the whole file.
     """
     if status in (None, 206, 304, 429):
         return Verdict.UNREACHABLE
@@ -88,12 +87,12 @@ def judge(status: int | None) -> Verdict:
 
 
 def expires_at(fetched_at: datetime, headers: Sequence[tuple[str, str]], status: int | None) -> datetime:
-    """When an answer has to be asked for again; `fetched_at` is aware of its time zone.
+    """The time when an answer expires; `fetched_at` is an aware datetime.
 
-    The server's word counts (RFC 9111: no-store, no-cache, max-age, Expires, less Age) between one hour and
-    24. Many servers mark every answer as stale at once: taken literally, each round would ask each of them
-    for robots.txt anew. Without a word it is 24 hours, and 5 minutes when robots.txt could not be had: the
-    host's backoff decides then.
+    The freshness lifetime of the headers (RFC 9111: no-store, no-cache, max-age, Expires, less Age), limited to
+    between 1 and 24 hours: many servers mark every answer as stale, which would cause a request for robots.txt
+    in each round. 24 hours without such headers; 5 minutes if robots.txt is unreachable, since the host's
+    backoff applies then.
     """
     if judge(status) is Verdict.UNREACHABLE:
         return fetched_at + _UNREACHABLE
@@ -104,28 +103,28 @@ def expires_at(fetched_at: datetime, headers: Sequence[tuple[str, str]], status:
 
 
 class Rule(NamedTuple):
-    """A line that allows or forbids."""
+    """An Allow or Disallow line."""
 
     allow: bool
-    pattern: str  # printable ASCII without spaces, all else percent-encoded
-    text: str  # as the webmaster wrote it, without comment
+    pattern: str  # printable ASCII without spaces; other bytes percent-encoded
+    text: str  # as written, without comment
 
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """What a robots.txt says to one robot; made by `parse`."""
+    """The rules of a robots.txt for one robot; created by `parse`."""
 
     written: tuple[tuple[bool, bytes], ...] = dataclasses.field(repr=False)
-    """Whether a line allows, and its value, in order."""
+    """Whether the line is an Allow, and its value; in order."""
     crawl_delay: float | None
-    """Seconds between requests: finite and not negative, of any length. None: it says nothing."""
+    """Seconds between requests: finite and not negative, without upper limit. None: not given."""
     sitemaps: list[str]
-    """In order, each once, as they were written: any of them may be relative or no URL at all."""
+    """Distinct values in order, as written: they may be relative or invalid URLs."""
 
     def allows(self, url: str) -> tuple[bool, str]:
-        """Whether a canonical URL may be fetched, and the rule that decides, as `Disallow: /private/`.
+        """Whether a canonical URL may be fetched, and the deciding rule, as `Disallow: /private/`.
 
-        The rule is empty when none matches, and beyond a thousand rules. /robots.txt is always allowed.
+        The rule is empty if none matches, or if there are more than 1000 rules. /robots.txt is always allowed.
         """
         if not self.written:
             return True, ""
@@ -134,7 +133,7 @@ class Rules:
         return allowed, self._deciding(target, allowed)
 
     def _deciding(self, target: str, allowed: bool) -> str:
-        # Among the rules that agree with the verdict, the longest that matches is the one that won.
+        # The deciding rule is the longest match among the rules that agree with the result.
         for rule, alone in self._each if len(self.rules) <= _MAX_NAMED else ():
             if rule.allow is allowed and not alone.can_fetch(target, "*"):
                 return f"{'Allow' if rule.allow else 'Disallow'}: {rule.text}"
@@ -142,7 +141,7 @@ class Rules:
 
     @functools.cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """The lines, ready to be compared; most files are read for other robots' sake, or for their Crawl-delay."""
+        """The parsed lines; computed on first use: most files are read only for other robots or Crawl-delay."""
         return tuple(_rule(allow, value) for allow, value in self.written)
 
     @functools.cached_property
@@ -158,14 +157,14 @@ class Rules:
 def parse(body: bytes, robot: str, origin: str = "") -> Rules:
     """The rules of a robots.txt for a robot, whose product token is its name up to `/`.
 
-    Rules that are written as absolute URLs of `origin` count as paths; lists of agents between commas count for each.
-    Any bytes have a meaning; what is beyond 1 MiB or not understood is skipped (RFC 9309 section 2.2).
+    Rules that are absolute URLs of `origin` count as paths; a comma-separated list of agents counts for each agent.
+    Accepts any bytes; bytes beyond 1 MiB and invalid lines are skipped (RFC 9309 section 2.2).
     """
     token = robot.partition("/")[0].strip().lower().encode("utf-8", "replace")
-    rules: dict[bytes, dict[tuple[bool, bytes], None]] = {}  # of our token and of "*", in order, each once
+    rules: dict[bytes, dict[tuple[bool, bytes], None]] = {}  # by agent (`token` and "*"), distinct, in order
     delays: dict[bytes, list[float]] = {}
     sitemaps: dict[str, None] = {}
-    agents: set[bytes] = set()  # those of the group being read that concern us
+    agents: set[bytes] = set()  # relevant agents of the current group
     has_rules = False
     own = origin.lower().encode()
     for field, value in _records(body):
@@ -173,14 +172,14 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
             if has_rules:
                 agents, has_rules = set(), False
             for part in value.split(b","):
-                agent = _PRODUCT_TOKEN.match(part.strip())[0].lower()  # type: ignore[index]  # it matches anything
+                agent = _PRODUCT_TOKEN.match(part.strip())[0].lower()  # type: ignore[index]  # always matches
                 if agent and agent in (token, b"*"):
                     agents.add(agent)
                     rules.setdefault(agent, {})
         elif field == "sitemap":
             sitemaps[value.decode("utf-8", "replace")] = None
         elif field == "delay":
-            # It does not end a run of user agents: only a rule does (RFC 9309 section 2.1).
+            # Only a rule ends a sequence of user agents (RFC 9309 section 2.1).
             for agent in agents:
                 delays.setdefault(agent, []).extend(_seconds(value))
         else:
@@ -196,28 +195,28 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
 
 
 def _records(body: bytes) -> Iterator[tuple[str, bytes]]:
-    """The lines that say something, as field and value."""
+    """The known directives, as field and value."""
     if len(body) > MAX_BYTES:
         body = body[:MAX_BYTES]
         body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
     if body.startswith(_UTF_16):
         body = body.decode("utf-16", "replace").encode("utf-8", "replace")
     body = _BYTE_ORDER_MARK.sub(b"", body, count=1)
-    if body.lstrip().startswith(b"<"):  # an editor or a CMS has made a page of it
+    if body.lstrip().startswith(b"<"):  # wrapped in HTML by an editor or a CMS
         body = _TAG.sub(b"\n", body)
     for match in _LINE.finditer(body):
         line = match[0][:_MAX_LINE]
         content = line.partition(b"#")[0]
         name, _, value = content.partition(b":")
         field = _FIELDS.get(name.strip().lower())
-        if field is None and len(words := content.split()) == 2:  # the colon was forgotten
+        if field is None and len(words := content.split()) == 2:  # the colon is missing
             field, value = _FIELDS.get(words[0].lower()), words[1]
         if field is not None:
             yield field, value.strip()
 
 
 def _seconds(value: bytes) -> Iterator[float]:
-    """The seconds of a Crawl-delay, if it is a time that can be waited for: `2`, `2,5`, `2s`, `500 ms`, `1 min`."""
+    """The seconds of a Crawl-delay, if it is a finite time: `2`, `2,5`, `2s`, `500 ms`, `1 min`."""
     if match := _DELAY.match(value.decode("ascii", "replace").lower()):
         seconds = float(match[1].replace(",", ".")) * _UNITS.get(match[2], 1.0)
         if math.isfinite(seconds):
@@ -225,7 +224,7 @@ def _seconds(value: bytes) -> Iterator[float]:
 
 
 def _path(value: bytes, origin: bytes) -> bytes:
-    """A rule without its origin, if that is the file's own."""
+    """A rule without its origin, if that is the origin of the file."""
     if not origin or value[: len(origin)].lower() != origin or value[len(origin) :][:1] not in (b"", b"/"):
         return value
     return value[len(origin) :] or b"/"
@@ -241,10 +240,10 @@ def _rule(allow: bool, value: bytes) -> Rule:
 
 
 def _target(url: str) -> str:
-    """A URL as Protego compares it best.
+    """A URL normalized for Protego.
 
-    An escaped slash is another thing than a slash in a path, but the same in a query (the last row of the
-    table in RFC 9309 section 2.2.2), and Protego keeps them apart in both.
+    An escaped slash differs from a slash in a path, but is equivalent in a query (the last row of the
+    table in RFC 9309 section 2.2.2); Protego distinguishes them in both.
     """
     scheme = _AUTHORITY.match(url)
     raw = url[scheme.end() if scheme else 0 :].partition("#")[0].encode("utf-8", "replace")
@@ -260,11 +259,11 @@ def _protego(rules: Sequence[Rule]) -> Protego:
 
 
 def fresh_seconds(headers: Sequence[tuple[str, str]], received: datetime) -> float | None:
-    """For how long a private cache may use an answer, by RFC 9111 section 4.2; None if it does not say."""
+    """The freshness lifetime of an answer in a private cache, less its age (RFC 9111, 4.2); None if not given."""
     values: dict[str, list[str]] = {}
     for name, value in headers:
         values.setdefault(name.lower(), []).append(value)
-    directives: dict[str, str] = {}  # of several the first counts (section 4.2.1)
+    directives: dict[str, str] = {}  # the first of each name counts (section 4.2.1)
     for match in _DIRECTIVE.finditer(", ".join(values.get("cache-control", ()))):
         directives.setdefault(match[1].lower(), (match[2] or "").strip('"'))
     if "no-store" in directives or "no-cache" in directives:
@@ -275,7 +274,7 @@ def fresh_seconds(headers: Sequence[tuple[str, str]], received: datetime) -> flo
         return _whole_number(directives["max-age"]) - age
     if "expires" in values:
         expires = http_date(values["expires"][0])
-        # "0" is common, and what is no date means the past (section 5.3).
+        # "0" is common; an invalid date means the past (section 5.3).
         return (expires - sent).total_seconds() - age if expires else 0
     return None
 
