@@ -87,7 +87,7 @@ setup(
             "pandas>=2.2",
             "pillow>=11",
             "polars>=1.0",
-            "pytest>=8.3",
+            "pytest>=9",
             "pytest-xdist>=3.7",
             "ruff>=0.11",
             "setuptools>=71",

@@ -18,7 +18,7 @@ STEPS = (
     ("ruff", "check", "."),
     ("mypy",),
     ("mypy", "tests/api/typing_examples.py"),
-    ("pytest", "--numprocesses", "auto", "--dist", "loadfile", "--no-loadscope-reorder"),
+    ("pytest", "--numprocesses", "auto", "--dist", "loadfile", "--no-loadscope-reorder", "--max-worker-restart", "0"),
 )
 
 
