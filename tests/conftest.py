@@ -1,5 +1,6 @@
 """Settings of all tests, and the choice of the short run: `--short` leaves out what is marked `slow(category)`."""
 
+import signal
 from collections import Counter
 
 import pytest
@@ -8,6 +9,10 @@ from hypothesis import settings
 # A slow machine is no failure: examples have no deadline of their own.
 settings.register_profile("beamtrawl", deadline=None)
 settings.load_profile("beamtrawl")
+
+# A shell starts what runs in its background with Ctrl-C ignored, and programs inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 """Number of tests that a short run leaves out, by category."""
