@@ -1,1 +1,1 @@
-"""Aliases: URLs of one host that content has proved to be one resource; rules, their evidence and their use."""
+"""Aliases: different URLs of one resource, inferred from content; rules, their evidence and their application."""

@@ -1,7 +1,7 @@
-"""Apply alias rules to the URLs of a round: one of each class is fetched, the others are held in state `alias`.
+"""Applies alias rules to the URLs of a round: one URL of each class is fetched, the others get state `alias`.
 
-A class is all URLs with one normal form. A URL that is held back is a row of urls in state `alias`, so that nothing is
-lost: it becomes due when its rule is dropped, or when the visit of the URL that represents it gives no page.
+A class is the set of URLs with the same normal form. A URL in state `alias` keeps its row of urls: it becomes due
+when its rule is dropped, or when the visit of the URL that represents it gives no page.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,26 +13,26 @@ from .rules import Rules
 ALIAS = "alias"
 
 SAMPLED = 25
-"""One alias of so many is fetched all the same, to see whether its rule still holds."""
+"""One in this many new aliases is fetched nevertheless, to verify its rule."""
 
 _STAND_INS = 3
-_OF = " of "  # neither URLs nor rules have blanks around it
+_OF = " of "  # unambiguous, since URLs contain no blanks
 
 Row = dict[str, Any]
 
 
 def rule_names(reason: str) -> set[str]:
-    """The rules that hold a URL back, by the reason in its row."""
+    """The names of the rules that make a URL an alias, parsed from the reason in its row."""
     return set(reason.rpartition(_OF)[0].split(", "))
 
 
 def stands_for(reason: str) -> str:
-    """The URL that stands for one that is held back."""
+    """The URL that represents an alias, parsed from the reason in its row."""
     return reason.rpartition(_OF)[2]
 
 
 def stand_ins(changed: Iterable[Row]) -> Iterator[Row]:
-    """Candidates in place of those URLs that were to stand for others, and whose visit gave nothing."""
+    """Candidates for the aliases of representatives whose visit gave no page."""
     for row in changed:
         for url in (row["stand_ins"] or ()) if row["state"] not in ("due", "fetched") else ():
             shared = {name: row[name] for name in ("depth", "score", "kind", "sitemap", "sitemap_lastmod")}
@@ -41,10 +41,10 @@ def stand_ins(changed: Iterable[Row]) -> Iterator[Row]:
 
 
 class Classes:
-    """The URLs of a partition by class, and who stands for each.
+    """The classes of URLs of a partition and their representatives.
 
-    `known` holds earlier rows of urls, `changed` those that the round's visits changed, `due` the next frontier; what
-    follows for the URLs of a class is written to the last two. All that is known of a class must be in one partition.
+    `known` contains earlier rows of urls, `changed` those that the round's visits changed, `due` the next frontier;
+    updates are written to `changed` and `due`. All rows of a class must be in one partition.
     """
 
     def __init__(
@@ -59,9 +59,9 @@ class Classes:
             self._take_in(row)
 
     def hold(self, candidate: Row) -> bool:
-        """Whether a URL that was found is held back: another stands for it. If not, it is like any other.
+        """Whether a discovered URL is an alias of another URL. If not, it is processed like any other URL.
 
-        Candidates must come in the order of their precedence: the first of a class is the one to be fetched.
+        Candidates must be passed in order of precedence: the first of a class is fetched.
         """
         key, row = candidate["url_key"], self._row(candidate["url_key"])
         if candidate["host"] not in self._rules.hosts or candidate["kind"] or (row and row["state"] != ALIAS):
@@ -85,7 +85,7 @@ class Classes:
         return self._changed.get(key) or self._known.get(key)
 
     def _take_in(self, row: Row) -> None:
-        """Learn from a row who stands for its class; rows come best first."""
+        """Sets the representative of a class from a row; rows must be passed in order of preference."""
         class_ = url_key(self._rules.normal(row["url"]))
         if row["state"] in ("due", "fetched"):
             if self._standing.setdefault(class_, row) is row and row["url_key"] in self._changed:
@@ -93,16 +93,16 @@ class Classes:
         elif row["state"] == ALIAS and row["url_key"] == class_ and row["joined_to"]:
             first, known = stands_for(row["reason"]), self._row(row["joined_to"])
             if url_key(self._rules.normal(first)) != class_:
-                return  # the rule that made them one was dropped
+                return  # the rule that joined them was dropped
             if known and known["state"] not in ("due", "fetched"):
                 self._changed[class_] = row | {"joined_to": None}
             else:
                 self._standing.setdefault(class_, {"url_key": row["joined_to"], "url": first})
 
     def _point(self, class_: bytes, first: Row) -> None:
-        """Let the row of a normal form say who stands for it, unless it is a URL with a state of its own.
+        """Records the representative in the row of the normal form, unless that URL has a state of its own.
 
-        So other URLs of the class find it in later rounds, with its digest. Nobody need have linked to the normal form.
+        Later rounds find the representative and its digest there. The normal form need not be a linked URL.
         """
         row, digest = self._row(class_), first.get("digest")
         if first["url_key"] == class_ or class_ in self._due or (row and row["state"] != ALIAS):
@@ -114,7 +114,7 @@ class Classes:
             self._changed[class_] = (row or {}) | alias | {"digest": digest, "discovered_from": found}
 
     def _add_way(self, key: bytes, candidate: Row) -> bool:
-        """Let a URL that is due stand for one more, which may be a shorter way to it; False if its row is not here."""
+        """Adds an alias, possibly of less depth, to a URL that is due; False if the URL has no row here."""
         row, due = self._row(key), self._due[key]
         if row is None:
             return False

@@ -7,44 +7,44 @@ from ..urls.canonical import domain, host
 from .rules import BETWEEN_ORIGINS, Rule
 
 ENOUGH = 5
-"""Contents that two URLs had which a rule says are one, before the rule is used."""
+"""Number of contents shared by URLs that a rule equates, before the rule is used."""
 
 ENOUGH_ACROSS_DOMAINS = 20
-"""The same for two hosts of different registered domains."""
+"""The same number for rules between hosts of different registered domains."""
 
 BORNE_BETWEEN_ORIGINS = 20
-"""Two origins may differ in one content for so many that agree: one path of both rarely names two pages, but pages
-change between two visits. Every other rule is given up at the first difference: it may hide a page."""
+"""Rules between origins tolerate one differing content per this many equal ones: a path rarely names different pages on
+both, but pages change between two visits. Any other rule is dropped at the first difference: it may hide a page."""
 
 MAX_TRACKED = 16
-"""Rules of an origin that are followed at a time: a site that answers alike to everything suggests any number."""
+"""Maximum number of tracked rules per origin: a site with one response for all URLs suggests unlimited rules."""
 
-_MAX_EVIDENCE, _MAX_AGAINST = 20, 3  # pairs that are kept
+_MAX_EVIDENCE, _MAX_AGAINST = 20, 3  # maximum number of stored pairs
 
 Row = dict[str, Any]
 
 
 class Member(NamedTuple):
-    """A URL that is one with others if a rule is right."""
+    """A URL that is equivalent to others if a rule is right."""
 
     url: str
-    rest: bytes  # key of its form without the rule: members with the same rest say nothing about it
+    rest: bytes  # key of its form without the rule: members with the same rest are no evidence
     digest: bytes  # of its content
-    round: int  # when it had it
+    round: int  # round of that content
 
 
 class Pair(NamedTuple):
-    """Two URLs that are one if a rule is right, the first visited for the first time now."""
+    """Two URLs that are equivalent if a rule is right; the first is visited for the first time in this round."""
 
     url: str
     other_url: str
-    digest: bytes | None  # of the content that both have; None: they differ
+    digest: bytes | None  # of the content of both; None: their contents differ
 
 
 def weigh(members: Iterable[Member], round_: int) -> Pair | None:
-    """What the URLs that a rule says are one say about the rule; None if they say nothing new.
+    """A pair of URLs that is new evidence for or against a rule; None if there is none.
 
-    A page that was visited before and again in this round is no news: it may have changed since the others were
+    A page that was visited before and again in this round is no evidence: it may have changed since the others were
     visited.
     """
     newest: dict[str, Member] = {}
@@ -63,7 +63,7 @@ def weigh(members: Iterable[Member], round_: int) -> Pair | None:
 
 
 def judge(rule: Rule, before: Row | None, pairs: Iterable[Pair], round_: int) -> Row | None:
-    """The rule's new row of table aliases; None if nothing speaks for or against it."""
+    """The rule's new row of table aliases; None if there is no new evidence."""
     known = before or {"support": 0, "contradictions": 0, "state": "proposed", "since": round_}
     evidence, against = list(known.get("evidence") or ()), list(known.get("against") or ())
     support, contradictions = known["support"], known["contradictions"]
@@ -93,7 +93,7 @@ def judge(rule: Rule, before: Row | None, pairs: Iterable[Pair], round_: int) ->
 
 
 def state_of(rule: Rule, support: int, contradictions: int, before: str) -> str:
-    """proposed, used, or dropped, which is for good."""
+    """The state of a rule: proposed, used, or dropped, which is permanent."""
     borne, enough = 0, ENOUGH
     if rule.kind in BETWEEN_ORIGINS:
         borne = 1 + support // BORNE_BETWEEN_ORIGINS
@@ -106,9 +106,9 @@ def state_of(rule: Rule, support: int, contradictions: int, before: str) -> str:
 
 
 def choose(before: Mapping[Rule, Row], suggested: Iterable[tuple[Rule, bytes]]) -> list[Rule]:
-    """The rules to be followed: those in use, and of each origin those that most speaks for.
+    """The rules to be tracked: those in use, and for each origin those with the most evidence.
 
-    `suggested` are rules that would explain why two URLs of this round have one content, with its digest.
+    `suggested` are rules that explain why two URLs of this round have the same content, with its digest.
     """
     contents: dict[Rule, set[bytes]] = {rule: set() for rule, row in before.items() if row["state"] == "proposed"}
     for rule, digest in suggested:

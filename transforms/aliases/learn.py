@@ -1,4 +1,4 @@
-"""Learn rules of aliases from the contents of a round, and let what is known of one class of URLs meet (SPEC E6)."""
+"""Learns alias rules from the contents of a round, and partitions the rows of urls by class (SPEC E6)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from .learned_rules import InForce, KnownRules, rule_of
 from .rules import Rule, Rules, explain_pair
 
 CONTENTS_OF_URLS = pa.schema([("url", pa.string()), ("host", pa.string()), ("digest", KEY), ("round", pa.int32())])
-"""Which content a URL had, in which round."""
+"""The content of a URL in a round."""
 
 _MEMBERS = pa.schema(
     [
@@ -34,7 +34,7 @@ _MEMBERS = pa.schema(
 
 
 class Tracked(NamedTuple):
-    """The rules that evidence is sought for, and those in use."""
+    """The rules for which evidence is collected, and those in use."""
 
     rules: Rules
     used: Rules
@@ -53,7 +53,7 @@ def now_seen(batch: Batch, round_: int) -> bytes:
 
 
 def seen_before(batch: Batch) -> bytes:
-    """CONTENTS_OF_URLS of a batch of URLS. The row of a normal form tells of the URL that stands for it."""
+    """CONTENTS_OF_URLS of a batch of URLS. The row of a normal form has the content of its representative."""
     table = pa.ipc.open_stream(batch[1]).read_all()
     table = table.filter(pc.and_(pc.is_valid(table["digest"]), pc.is_in(table["state"], pa.array(["fetched", ALIAS]))))
     rows = table.select([*CONTENTS_OF_URLS.names, "state", "reason"]).to_pylist()
@@ -65,14 +65,14 @@ def seen_before(batch: Batch) -> bytes:
 
 
 def keepers(pairs: bytes) -> bytes:
-    """CONTENTS_OF_URLS of those who keep a content in PAIRS: nothing else tells which URL of an earlier round does."""
+    """CONTENTS_OF_URLS of the documents that own a content in PAIRS: the only source for owners of earlier rounds."""
     known = {(row["other_url"], row["digest"]) for row in from_ipc([pairs], PAIRS).to_pylist()}
     rows = [{"url": url, "host": host(url), "digest": digest, "round": 0} for url, digest in sorted(known)]
     return to_ipc(pa.Table.from_pylist(rows, schema=CONTENTS_OF_URLS))
 
 
 def members(contents: bytes, tracked: Tracked, count: int) -> Iterator[Batch]:
-    """A row for each rule that concerns a URL, by the number of the rule's origin."""
+    """A row for each rule that applies to a URL, by the number of the rule's origin."""
     rows = []
     for row in _concerned(contents, tracked.rules):
         url = row["url"]
@@ -85,7 +85,7 @@ def members(contents: bytes, tracked: Tracked, count: int) -> Iterator[Batch]:
 
 
 def judge_members(rows: Iterable[Row], known: KnownRules, round_: int) -> Iterator[Row]:
-    """The new rows of table aliases for the rules whose members these are."""
+    """The new rows of table aliases for the rules of these members."""
     classes: dict[tuple[Rule, bytes], list[Member]] = {}
     for row in rows:
         classes.setdefault((rule_of(row), row["class_key"]), []).append(Member(*(row[name] for name in Member._fields)))
@@ -99,7 +99,7 @@ def judge_members(rows: Iterable[Row], known: KnownRules, round_: int) -> Iterat
 
 
 def with_forms(batch: Batch, known: KnownRules) -> Iterator[Batch]:
-    """The batch, and the keys of other URLs that may be one with those in it (columns url_key, url and host)."""
+    """The batch, and the keys of URLs that may be equivalent to those in it (columns url_key, url and host)."""
     yield batch
     if rows := _concerned(batch[1], known.live):
         found = sorted({form for row in rows for form in known.live.forms(row["url"])})
@@ -107,7 +107,7 @@ def with_forms(batch: Batch, known: KnownRules) -> Iterator[Batch]:
 
 
 def suggest(batch: bytes, known: KnownRules) -> Iterator[tuple[Rule, bytes]]:
-    """The rules that would explain pairs of URLs with one content, with its digest."""
+    """The rules that explain pairs of URLs with the same content, with its digest."""
     for row in from_ipc([batch], PAIRS).to_pylist():
         if rule := explain_pair(known.used.normal(row["url"]), known.used.normal(row["other_url"])):
             yield rule, row["digest"]
@@ -132,7 +132,7 @@ def by_class(batch: Batch, in_force: InForce, count: int) -> Iterator[Batch]:
 
 
 def held_rows(path: str, in_force: InForce, root: str) -> Iterator[pa.Table]:
-    """The rows of a urls file that tell of a URL held back by a rule that was dropped."""
+    """The rows of a urls file whose URL is an alias by a rule that was dropped."""
     if not in_force.dropped:
         return
     with open_parquet(root, path) as file:
@@ -146,7 +146,7 @@ def held_rows(path: str, in_force: InForce, root: str) -> Iterator[pa.Table]:
 
 
 def _concerned(batch: bytes, rules: Rules) -> list[Row]:
-    """The rows whose hosts have rules."""
+    """The rows of hosts that have rules."""
     if not rules:
         return []
     table = pa.ipc.open_stream(batch).read_all()
@@ -158,17 +158,17 @@ def _judge(shard_: tuple[int, Iterable[bytes]], known: KnownRules, round_: int) 
 
 
 class Learned(NamedTuple):
-    """What `LearnAliases` gives."""
+    """The outputs of `LearnAliases`."""
 
     in_force: "beam.PCollection[InForce]"  # one value
     files: "beam.PCollection[TableFile]"
 
 
 class LearnAliases(beam.PTransform):
-    """Weigh what a round's contents say of rules, and write the rules that changed.
+    """Evaluates the evidence of a round's contents for alias rules, and writes the rules that changed.
 
     Takes {"pairs": PAIRS, "contents": CONTENTS, "earlier": URLS}, the last two in batches; earlier rows of the
-    contents' URLs and of their forms are needed, more does no harm.
+    contents' URLs and of their forms are required, other rows are ignored.
     """
 
     def __init__(self, root: str, round_: int, partitions: int, known: KnownRules) -> None:
@@ -178,8 +178,8 @@ class LearnAliases(beam.PTransform):
     def expand(self, sides: "dict[str, beam.PCollection]") -> "Learned":
         pipeline, known = sides["pairs"].pipeline, self._known
         suggested = sides["pairs"] | "Suggest" >> beam.FlatMap(suggest, known)
-        # From a side input alone: where two steps read one PCollection, and one of them needs what comes of the other
-        # as a side input, the FnApiRunner waits for ever.
+        # Uses a side input only: if two steps read one PCollection, and one of them takes the output of the other as a
+        # side input, the FnApiRunner deadlocks.
         tracked = (
             pipeline | "Known" >> beam.Create([known]) | "Track" >> beam.Map(Tracked.of, beam.pvalue.AsList(suggested))
         )
@@ -202,16 +202,16 @@ class LearnAliases(beam.PTransform):
 
 
 class HeldAliases(NamedTuple):
-    """What `ReadHeldAliases` gives."""
+    """The outputs of `ReadHeldAliases`."""
 
     candidates: "beam.PCollection[Batch]"  # CANDIDATES
     earlier: "beam.PCollection[Batch]"  # all rows of the same URLs
 
 
 class ReadHeldAliases(beam.PTransform):
-    """The URLs in files of urls that were held back by rules which this round has found wrong: candidates again.
+    """Candidates for the aliases in files of urls whose rules this round has dropped.
 
-    Without such rules no file is opened.
+    Opens no file if no rule was dropped.
     """
 
     def __init__(
@@ -241,7 +241,7 @@ class ReadHeldAliases(beam.PTransform):
 
 
 def _as_candidates(rows: pa.Table, count: int) -> Iterator[Batch]:
-    """Held URLs that a link leads to; one that was never linked is but the normal form of others."""
+    """Candidates for aliases with an inbound link; an alias without one is only the normal form of other URLs."""
     linked = rows.filter(pc.is_valid(rows["discovered_from"]))
     redirects = pa.array([0] * linked.num_rows, pa.int32())
     table = linked.append_column("referrer", linked["discovered_from"]).append_column("redirects", redirects)

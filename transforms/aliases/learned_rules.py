@@ -13,11 +13,11 @@ from .rules import Rule, Rules
 
 
 class KnownRules(NamedTuple):
-    """The rules as earlier rounds left them."""
+    """The rules as of the end of the last round."""
 
     rows: dict[Rule, Row]
     used: Rules
-    live: Rules  # used, or proposed
+    live: Rules  # used or proposed
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> "KnownRules":
@@ -26,7 +26,7 @@ class KnownRules(NamedTuple):
 
 
 class InForce(NamedTuple):
-    """The rules by which this round's URLs are held back, and the names of those that it has found wrong."""
+    """The rules applied to this round's URLs, and the names of the rules that this round has dropped."""
 
     rules: Rules
     hosts: pa.Array
@@ -41,7 +41,7 @@ class InForce(NamedTuple):
 
 
 def known_rules(crawl: CrawlDir, manifests: Iterable[Manifest]) -> KnownRules:
-    """What the committed steps of a crawl know."""
+    """The rules in the committed steps of a crawl."""
     paths = [file.path for file in files_of(manifests, "aliases")]
     return KnownRules.of(read_table(crawl.root, paths, ALIASES).to_pylist())
 

@@ -1,7 +1,7 @@
 """Alias rules: equivalences of URLs that are learned from content, and how each rewrites a URL.
 
-They are proposed from pairs of URLs that had one content, and used once there is enough evidence
-(`alias_evidence`, docs/aliases.md). What a rule makes of a URL is compared with others, and never fetched for that.
+Rules are proposed from pairs of URLs with the same content, and used once there is enough evidence
+(`alias_evidence`, docs/aliases.md). A rewritten URL is compared with other URLs; it is never fetched for verification.
 """
 
 import re
@@ -13,7 +13,7 @@ from ..urls.canonical import dedup_form, host, neatness, origin
 
 
 class Kind(StrEnum):
-    """What two URLs with one content differ in."""
+    """The difference between two URLs with the same content."""
 
     INDEX_PAGE = "index_page"
     """`/a/index.html` and `/a/`; the detail is the name."""
@@ -22,9 +22,9 @@ class Kind(StrEnum):
     TRAILING_SLASH = "trailing_slash"
     """`/a/` and `/a`."""
     PARAMETER = "parameter"
-    """A parameter of the query that does nothing; the detail is its name."""
+    """A query parameter without effect; the detail is its name."""
     WWW = "www"
-    """A host and the same with `www.`; the detail is the origin that stands for both, as for the next two."""
+    """A host with and without `www.`; the detail is the origin that represents both, as for the next two."""
     SCHEME = "scheme"
     """http and https."""
     MIRROR = "mirror"
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Without the origin: `parameter ref`."""
+        """The rule without its origin, such as `parameter ref`."""
         return f"{self.kind} {self.detail}".rstrip()
 
 
@@ -51,7 +51,7 @@ _ESCAPE_OR_CAPITALS = re.compile("%..|[A-Z]+")
 
 
 def explain_pair(one: str, other: str) -> Rule | None:
-    """The rule that would make one of two URLs in dedup form; None if they differ in more than one way, or in none.
+    """The rule that equates two URLs in dedup form; None if they are equal or differ in more than one way.
 
     >>> explain_pair("http://a.org/b/index.html", "http://a.org/b/")
     Rule(origin='http://a.org', kind='index_page', detail='index.html')
@@ -77,7 +77,7 @@ def explain_pair(one: str, other: str) -> Rule | None:
 
 
 def apply(rule: Rule, url: str) -> str:
-    """What a rule makes of a URL in dedup form: the URL itself if the rule does not concern it."""
+    """A URL in dedup form, rewritten by a rule; the URL itself if the rule does not apply."""
     start, path, query = _split(url)
     if start != rule.origin:
         return url
@@ -95,7 +95,7 @@ def apply(rule: Rule, url: str) -> str:
 
 
 def undo(rule: Rule, url: str) -> str | None:
-    """The one other URL of which a rule makes this one; None if there is none, or no end of them."""
+    """The only other URL that a rule rewrites to this one; None if there is none, or an unlimited number."""
     start, path, query = _split(url)
     tail = f"?{query}" if query else ""
     if rule.kind in BETWEEN_ORIGINS:
@@ -110,7 +110,7 @@ def undo(rule: Rule, url: str) -> str | None:
 
 
 class Rules:
-    """Many rules, found by origin. Immutable, and pickles."""
+    """A set of rules with lookup by origin. Immutable and picklable."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._changing: dict[str, list[Rule]] = {}
@@ -120,22 +120,22 @@ class Rules:
             into = rule.detail if rule.kind in BETWEEN_ORIGINS else rule.origin
             self._leading_to.setdefault(into, []).append(rule)
         self.hosts = frozenset(map(host, (f"{name}/" for name in {*self._changing, *self._leading_to})))
-        """Of URLs that any rule may concern."""
+        """The hosts of URLs to which any rule may apply."""
 
     def __bool__(self) -> bool:
         return bool(self.hosts)
 
     def of(self, url: str) -> list[Rule]:
-        """The rules that concern the origin of a URL."""
+        """The rules that rewrite from or to the origin of a URL."""
         name = origin(url)
         return sorted({*self._changing.get(name, ()), *self._leading_to.get(name, ())})
 
     def steps(self, url: str, plus: Rule | None = None, minus: Rule | None = None) -> Iterator[tuple[Rule, str]]:
-        """The rules that change a URL on its way to its normal form, and what each makes of it.
+        """The rules that rewrite a URL to its normal form, each with its result.
 
-        `plus` is a further rule, and `minus` one that is left out.
+        `plus` is an additional rule, `minus` an excluded one.
         """
-        # It ends: each rule takes characters or capitals away, or leads to an origin that is earlier in one order.
+        # Terminates: each rule removes characters or capitals, or leads to an origin that is earlier in a total order.
         url, changed = dedup_form(url), True
         while changed:
             changed = False
@@ -146,14 +146,14 @@ class Rules:
                     yield rule, url
 
     def normal(self, url: str, plus: Rule | None = None, minus: Rule | None = None) -> str:
-        """The one form of all URLs that the rules say are one resource. Itself in dedup form, and final."""
+        """The common form of all URLs that the rules equate. In dedup form; no rule changes it further."""
         form = dedup_form(url)
         for _, form in self.steps(url, plus, minus):  # noqa: B007
             pass
         return form
 
     def forms(self, url: str) -> set[str]:
-        """The URL's normal form, and the other URLs that are but one rule away from it or from the URL."""
+        """The URL's normal form, and the URLs that are one rule away from it or from the URL."""
         ends = {dedup_form(url), self.normal(url)}
         images = (image(rule, end) for end in ends for rule in self.of(end) for image in (apply, undo))
         return ends.union(map(dedup_form, filter(None, images)))
@@ -163,7 +163,7 @@ NO_RULES = Rules(())
 
 
 def _between_origins(one: str, other: str) -> Rule:
-    """The neater origin stands for both: one order for all, so that no rules lead in a circle."""
+    """The rule between two origins. The neater origin represents both: a total order, so that rules have no cycles."""
     into, from_ = sorted((one, other), key=neatness)
     names = [re.sub(r":[0-9]+$", "", name.partition("://")[2]) for name in (into, from_)]
     if names[0] == names[1]:
@@ -187,7 +187,7 @@ def _without(query: str, name: str) -> str:
 
 
 def _lower(path: str) -> str:
-    """In small letters, but for escapes, which are in capitals (RFC 3986 section 6.2.2.1)."""
+    """The path in lower case except for escapes, which stay in upper case (RFC 3986 section 6.2.2.1)."""
     return _ESCAPE_OR_CAPITALS.sub(lambda match: match[0] if match[0][0] == "%" else match[0].lower(), path)
 
 

@@ -1,4 +1,4 @@
-"""Write the documents, links and index segments of a round, and emit the targets of its links."""
+"""Writes the documents, links and index segments of a round, and emits the targets of its links."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ _ROW_GROUP = 1000
 
 
 def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
-    """The pages (PAGES) with `duplicate_of` set, and no text or headings, where they are duplicates."""
+    """The pages (PAGES) with `duplicate_of` set, and text and headings removed, for duplicates."""
     owner = dict(zip(duplicates["url_key"].to_pylist(), duplicates["duplicate_of"].to_pylist(), strict=True))
     owners = pa.array([owner.get(key) for key in pages["url_key"].to_pylist()], KEY)
     is_copy = pc.is_valid(owners)
@@ -49,7 +49,7 @@ def mark_copies(pages: pa.Table, copies: pa.Table) -> pa.Table:
 
 
 def judge_canonicals(pages: pa.Table, dead: Iterable[bytes]) -> pa.Table:
-    """The pages with `canonical_ignored` set, and `duplicate_of` where they yield to the page that they name."""
+    """The pages with `canonical_ignored` set, and `duplicate_of` where their canonical link is accepted."""
     columns = ("url_key", "canonical_url", "canonical_ignored", "digest", "duplicate_of", "text")
     if pages["canonical_url"].null_count == pages.num_rows:
         return pages
@@ -75,7 +75,7 @@ def mark_links_without_news(pages: pa.Table, stale: pa.Table) -> pa.Table:
 
 
 def flatten_links(pages: pa.Table) -> pa.Table:
-    """One row a link: the columns of its struct, and `source_key`, `source_url`, `source_score`, `round`, `parent`."""
+    """One row per link: the columns of its struct, `source_key`, `source_url`, `source_score`, `round`, `parent`."""
     links = pages["links"].combine_chunks()
     parents = pc.list_parent_indices(links)
     flat = links.flatten()
@@ -88,10 +88,10 @@ def flatten_links(pages: pa.Table) -> pa.Table:
 
 
 def candidates_of(links: pa.Table) -> pa.Table:
-    """CANDIDATES of flattened links: each target once, by its shortest way, with the scores passed to it added up.
+    """CANDIDATES of flattened links: each target once, by its shortest path, with the sum of the scores passed to it.
 
-    Of several spellings of a target (one key), the neatest of those with the shortest way is the one to be fetched.
-    A redirect passes its whole score, a page shares `DAMPING` of it among the targets it leads to, a duplicate none.
+    Of several spellings of a target (one key), the neatest of those with the shortest path is fetched. A redirect
+    passes its whole score, a page divides `DAMPING` of its score among its targets, a duplicate passes none.
     """
     links = links.filter(pc.is_null(links["rejected"]))
     shares = links.group_by("parent").aggregate([([], "count_all")])
@@ -124,7 +124,7 @@ def candidates_of(links: pa.Table) -> pa.Table:
 
 
 def rejections_of(links: pa.Table) -> Iterator[tuple[tuple[str, str], tuple[int, list[str]]]]:
-    """((reason, host), (count, samples)) for the links that a rule has rejected."""
+    """((reason, host), (count, samples)) for the links that a rule rejects."""
     rejected = links.filter(pc.and_(pc.is_valid(links["rejected"]), pc.not_equal(links["rejected"], NOT_FOLLOWED)))
     found: dict[tuple[str, str], tuple[int, list[str]]] = {}
     for reason, url in zip(rejected["rejected"].to_pylist(), rejected["target_url"].to_pylist(), strict=True):
@@ -154,7 +154,7 @@ _OPEN = pa.array([Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED, Outco
 
 
 class _FinishFn(beam.DoFn):
-    """Takes a shard: all pages of some hosts, and which of them are duplicates, or near duplicates."""
+    """Takes a shard: all pages of some hosts, with their exact and near duplicates."""
 
     def __init__(self, root: str, round_: int, korean_morphemes: bool, partitions: int) -> None:
         self._root, self._round, self._partitions = root, round_, partitions
@@ -201,7 +201,7 @@ class _FinishFn(beam.DoFn):
 
 
 def removals_of_pages(pages: pa.Table) -> pa.Table:
-    """REMOVALS of the documents: older versions are REPLACED where the new one is indexed; else why it is not."""
+    """REMOVALS of the documents: REPLACED if the new version is indexed, else the reason why it is not."""
     pages = pages.filter(pages["is_document"])
     reason = pc.case_when(
         pc.make_struct(
@@ -232,7 +232,7 @@ def _counts(documents: pa.Table) -> dict[str, int]:
 
 
 class Finished(NamedTuple):
-    """What `FinishPages` gives."""
+    """The outputs of `FinishPages`."""
 
     candidates: "beam.PCollection[Batch]"  # CANDIDATES, by partition of url_key
     rejections: "beam.PCollection"  # ((reason, host), (count, samples))
@@ -241,11 +241,11 @@ class Finished(NamedTuple):
 
 
 class FinishPages(beam.PTransform):
-    """Write documents, links and an index segment for each shard, and give the URLs that its pages lead to.
+    """Writes documents, links and an index segment for each shard, and emits the targets of its links.
 
     Takes {"pages": PAGES, "duplicates": DUPLICATES, "copies": COPIES, "stale": STALE, "near": VERDICTS} by shard, and
-    the keys of URLs whose visit gave no page. Duplicates are written without text, and they are not indexed; their
-    links are followed, for they may lead elsewhere. Near duplicates are not indexed either.
+    the keys of URLs whose visit gave no page. Duplicates are written without text and not indexed; their
+    links are followed, because they may differ. Near duplicates are not indexed either.
     """
 
     def __init__(

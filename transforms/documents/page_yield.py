@@ -1,4 +1,4 @@
-"""Rows of YIELDS: what trap detection reads of the URLs that a round has requested for the first time."""
+"""Rows of YIELDS: the input of trap detection for the URLs that a round has requested for the first time."""
 
 from ..outcomes import Outcome
 from ..parsing.html_page import Page, followed
@@ -6,7 +6,7 @@ from ..storage.exchange import YieldRow
 from ..storage.schemas.fetching import VisitRow
 from ..traps.novelty import page_words
 
-_TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # characters of a text, links, and characters of an anchor that are read
+_TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # maximum characters of a text, links, and characters of an anchor
 
 WITHOUT_PAGE = frozenset(
     {
@@ -18,11 +18,11 @@ WITHOUT_PAGE = frozenset(
         Outcome.BAD_RESPONSE,
     }
 )
-"""Outcomes of a request that gave no page and say something about its URL."""
+"""Outcomes without a page that count as evidence about the URL."""
 
 
 def yield_row(visit: VisitRow, page: Page | None) -> YieldRow | None:
-    """The row of a URL that was requested for the first time; None where the request says nothing about its URL."""
+    """The row of a URL requested for the first time; None if it was visited before or the outcome is no evidence."""
     if visit["digest_before"] is not None or (page is None and visit["outcome"] not in WITHOUT_PAGE):
         return None
     row = YieldRow(

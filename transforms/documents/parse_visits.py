@@ -1,4 +1,4 @@
-"""Parse the visits of a round into pages, links, per-URL facts and alerts, in batches."""
+"""Parses the visits of a round into pages, links, per-URL facts and alerts, in batches."""
 
 import dataclasses
 import functools
@@ -35,7 +35,7 @@ from .page_yield import yield_row
 
 
 class Parsed(NamedTuple):
-    """What `ParseVisits` gives."""
+    """The outputs of `ParseVisits`."""
 
     shard_to_pages: "beam.PCollection[Batch]"  # PAGES
     facts: "beam.PCollection[Batch]"  # FACTS, by partition of url_key
@@ -57,9 +57,9 @@ def link_rows(
     url_filter: UrlFilter,
     kinds: frozenset[str] = FOLLOWED_KINDS,
 ) -> list[tuple]:
-    """Rows of LINK, of which those of some kinds are followed.
+    """Rows of LINK; only links of some kinds are followed.
 
-    A redirect costs no depth: a person who follows it has made no further click.
+    A redirect does not increase the depth, because it takes no click.
     """
     rows = []
     for link in links:
@@ -77,9 +77,9 @@ def link_rows(
 def parse_visit(
     visit: dict[str, Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
 ) -> tuple[Page | None, list[Link]]:
-    """The page of a visit, and all links that the visit found: the page's, or the redirect's."""
+    """The page of a visit, and all links of the page or of the redirect."""
     if visit["kind"] == sitemap_terms.SITEMAP:
-        return None, []  # read apart, and no document
+        return None, []  # parsed elsewhere, not a document
     if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
         return None, [Link(visit["redirect_to"], "", "", "redirect")]
     if visit["outcome"] != Outcome.FETCHED:
@@ -95,7 +95,7 @@ def parse_visit(
 def parse_batch(
     visits: list[Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
 ) -> Iterator[tuple[Any, Page | None, list[Link]]]:
-    """Each visit with `parse_visit` of it; pages of HTML are without blocks that most pages of the batch have."""
+    """Each visit with its `parse_visit`; removes from HTML pages the blocks that most pages of the batch share."""
     parsed = [(visit, *parse_visit(visit, robot, kinds)) for visit in visits]
     html = {
         number: (visit["url"], page)
@@ -107,14 +107,14 @@ def parse_batch(
 
 
 def refresh_links(url: str, headers: Headers) -> list[Link]:
-    """The link of a Refresh header, which says what a meta refresh says."""
+    """The link of a Refresh header, which is equivalent to a meta refresh."""
     asked = refresh(header(headers, "refresh") or "")
     target = urls.canonicalize(asked[1], url) if asked else None
     return [Link(target, "", "", "redirect")] if target and target != url else []
 
 
 def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> dict[str, Any]:
-    """A row of PAGES, but for the links."""
+    """A row of PAGES without the links."""
     row = {
         name: visit.get(name)
         for name in ("url_key", "url", "host", "round", "fetched_at", "depth", "links_without_news")
@@ -133,7 +133,7 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
 
 
 def judged(url: str, page: Page, near: bool) -> dict[str, Any]:
-    """What a document's own content says of it: its quality, and if it may be found, its signature."""
+    """The quality of a document, and its signature if it may be indexed."""
     columns: dict[str, Any] = {}
     if page.media_type in media_types.HTML:
         quality = judge(url, page.title, page.headings, page.text, page.links, page.traits)
@@ -146,13 +146,13 @@ def judged(url: str, page: Page, near: bool) -> dict[str, Any]:
 _PAGE_COLUMNS = [field for field in Page.__dataclass_fields__ if field in DOCUMENTS.names]
 
 
-_MOST_RESPELLED = 3  # redirects in a row; a site that wants cookies sends every URL to and fro for ever
+_MOST_RESPELLED = 3  # consecutive redirects; a site that requires cookies may redirect endlessly
 
 
 def respelled(visit: dict[str, Any], links: list[tuple]) -> str | None:
-    """Where a redirect leads that only spells its URL in another way, as one to a session, or away from one.
+    """The target of a redirect to another spelling of its own URL, such as one with or without a session; else None.
 
-    `links` are its rows of LINK. To the crawl it is the same URL, so as a link it would lead to what is known.
+    `links` are its rows of LINK. Both spellings have the same key, so the target would not count as a new URL.
     """
     if visit["outcome"] != Outcome.REDIRECTED or not links:
         return None
@@ -172,7 +172,7 @@ def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
 
 
 def links_column(links: list[list[tuple]]) -> pa.ListArray:
-    """The links of many pages as one Arrow column, without a Python object for each value of a struct."""
+    """The links of many pages as one Arrow column, built without a Python object for each struct value."""
     flat = [link for page in links for link in page]
     columns = list(zip(*flat, strict=True)) if flat else [()] * LINK.num_fields
     arrays = [pa.array(column, LINK.field(i).type) for i, column in enumerate(columns)]
@@ -185,7 +185,7 @@ def links_column(links: list[list[tuple]]) -> pa.ListArray:
 
 
 class _ParseFn(beam.DoFn):
-    """Takes a row group of a visits file. Its pages are in memory, one at a time as a tree."""
+    """Takes a row group of a visits file. Keeps all its pages in memory, but only one parse tree at a time."""
 
     def __init__(self, root: str, settings: Settings, robot: str, shards: int, partitions: int) -> None:
         self._root, self._settings, self._robot = root, settings, robot
@@ -252,7 +252,7 @@ class _ListRowGroupsFn(beam.DoFn):
 
 
 class ParseVisits(beam.PTransform):
-    """Parse every visit of the given files, by row group; bodies are not passed on."""
+    """Parses every visit of the given files, by row group; does not emit bodies."""
 
     def __init__(
         self,

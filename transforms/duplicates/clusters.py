@@ -1,9 +1,9 @@
-"""Near duplicates: which documents of a round say nearly the same as another one, and as which.
+"""Clusters near duplicates: finds pairs of similar documents and assigns each document to a representative.
 
-Documents meet under the keys of their bands, by partition, with those that represent content of earlier rounds; what is
-alike by its signature becomes a pair. A document has few pairs, and most have none, so one worker sees them all and
-decides: in order of precedence a document is near the first representative that it is like, or represents itself.
-Nothing compares all with all: a document is compared with at most MOST_COMPARED others in a band.
+Documents are grouped by band key, together with the representatives of earlier rounds; documents with similar
+signatures become a pair. Most documents have no pair and none has many, so one worker processes all pairs: in order of
+precedence, a document is a near duplicate of the first representative that it is similar to, or becomes one itself.
+There is no all-pairs comparison: a document is compared with at most MOST_COMPARED others in a band.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ from ..storage.schemas import KEY
 from . import minhash
 
 MOST_COMPARED = 64
-"""Representatives that a document is compared with in one band, the first ones."""
+"""Maximum number of representatives, the first ones, that a document is compared with in one band."""
 
-_MOST_PAIRS = 4  # of a document in one band
+_MOST_PAIRS = 4  # maximum for a document in one band
 
 ENTRIES = pa.schema(
     [
@@ -32,17 +32,17 @@ ENTRIES = pa.schema(
         ("depth", pa.int32()),
         ("round", pa.int32()),
         ("signature", pa.binary(minhash.SLOTS)),
-        ("stays", pa.bool_()),  # it was visited before, and represented itself
+        ("stays", pa.bool_()),  # visited before, as a representative
         ("shard", pa.int32()),
     ]
 )
-"""A document under each of its bands; `stays` and `shard` are null where it is of an earlier round."""
+"""Documents, one row per band; `stays` and `shard` are null for documents of earlier rounds."""
 
 DOCUMENT = ENTRIES.remove(0)
-"""What is needed of a document."""
+"""The columns of a document."""
 
 PAIRS = pa.schema([*DOCUMENT, *(field.with_name(f"like_{field.name}") for field in DOCUMENT)])
-"""A document of the round, and one before it in precedence that it is like."""
+"""A document of the round and a similar document that precedes it."""
 
 VERDICTS = pa.schema(
     [
@@ -56,7 +56,7 @@ Row = dict[str, Any]
 
 
 def entries(documents: pa.Table) -> pa.Table:
-    """ENTRIES of documents, which have its columns but `band`; those without a signature have none."""
+    """ENTRIES of documents (all its columns except `band`); documents without a signature have no entries."""
     documents = documents.filter(documents["signature"].is_valid())
     keys = minhash.band_keys(_stacked(documents["signature"].to_pylist()))
     keys = _of_sites(keys, [urls.site(urls.host(url)) for url in documents["url"].to_pylist()])
@@ -66,7 +66,7 @@ def entries(documents: pa.Table) -> pa.Table:
 
 
 def _of_sites(keys: minhash.Hashes, sites: list[str]) -> minhash.Hashes:
-    """The keys of bands, different for each site: documents of two sites never meet or hold each other back."""
+    """Band keys combined with the site, so that documents of different sites are never compared."""
     digests = {site: hashlib.blake2b(site.encode(), digest_size=8).digest() for site in set(sites)}
     salts = np.frombuffer(b"".join(digests[site] for site in sites), np.uint64)
     return keys ^ salts[:, np.newaxis, np.newaxis]
@@ -75,8 +75,8 @@ def _of_sites(keys: minhash.Hashes, sites: list[str]) -> minhash.Hashes:
 def find_pairs(found: pa.Table, round_: int, similarity: float) -> pa.Table:
     """PAIRS of the entries of some bands.
 
-    A document that stays as it is has none of its own. In each band the documents that are like nobody before them
-    stand for the others.
+    A document that `stays` is never the first of a pair. In each band, documents are compared only with those that
+    are not similar to any preceding document.
     """
     pairs: dict[tuple[bytes, bytes], Row] = {}
     for band in _shared_bands(found):
@@ -101,11 +101,11 @@ def find_pairs(found: pa.Table, round_: int, similarity: float) -> pa.Table:
 def decide(
     pairs: Iterable[Row], newest: Mapping[bytes, int], duplicates: set[bytes], round_: int, similarity: float
 ) -> list[Row]:
-    """VERDICTS: which documents of the round are near duplicates, and of which.
+    """VERDICTS: the near duplicates of the round with their representatives.
 
-    `newest` has for documents of earlier rounds the round of their newest version: one that has changed since no longer
-    represents its old content. `duplicates` are the documents of the round that are exact duplicates. A representative
-    never is a near duplicate itself, nor an exact one.
+    `newest` maps documents of earlier rounds to the round of their newest version: a document that has changed since no
+    longer represents its old content. `duplicates` are the exact duplicates of the round. A representative is never
+    itself a near or exact duplicate.
     """
     documents: dict[bytes, Row] = {}
     likes: dict[bytes, list[Row]] = {}
@@ -142,7 +142,7 @@ def _is_like(one: Row, other: Row, similarity: float) -> bool:
 
 
 def _precedence(row: Row) -> tuple[int, bool, int, int, str]:
-    """As for exact duplicates: the earlier round, then depth, length of the URL, alphabet. What stays comes first."""
+    """Sort key: round, then documents that stay, then depth, length of the URL, URL, as for exact duplicates."""
     return (row["round"], not row["stays"], row["depth"], len(row["url"]), row["url"])
 
 
@@ -151,7 +151,7 @@ def _stacked(found: list[bytes]) -> minhash.Signatures:
 
 
 def _shared_bands(found: pa.Table) -> Iterator[list[Row]]:
-    """The rows of each band that several have."""
+    """The rows of each band that several documents share."""
     keys = words(found["band"])[:, 0]
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=keys[order[:1]] + np.uint64(1)))
@@ -161,7 +161,7 @@ def _shared_bands(found: pa.Table) -> Iterator[list[Row]]:
 
 
 def _newest(rows: Iterable[Row]) -> Iterable[Row]:
-    """Of several versions of a document the newest."""
+    """The newest version of each document."""
     newest: dict[bytes, Row] = {}
     for row in rows:
         if row["url_key"] not in newest or row["round"] > newest[row["url_key"]]["round"]:

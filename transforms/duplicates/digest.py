@@ -1,18 +1,18 @@
-"""The content digest of a page: a hash of its text without what changes from one visit to the next.
+"""The content digest of a page: a hash of its text without parts that change between visits.
 
-A page that is fetched twice, or under two URLs, is often not the same to the byte: it says when it was made, how many
-have read it, and what to buy. Words are content, always. A number is a notice's, and left out, only where it is a time
-to the second, or stands in a short line beside a word that notices have.
+A page that is fetched twice, or under two URLs, is often not identical byte for byte: it contains generation times,
+visit counters and advertisements. Words always count as content. A number is dropped only if it is a time with
+seconds, or is in a short line that contains a word typical of notices.
 """
 
 import hashlib
 import re
 
 ENOUGH = 64
-"""Characters; a shorter text says nothing about two pages being the same."""
+"""Minimum number of characters of a text for comparison; shorter texts are compared as bytes."""
 
 _NOTICE = 120
-"""Characters of a line, at most, that may be a notice; what authors write is often longer."""
+"""Maximum length in characters of a line that may be a notice; written content is often longer."""
 
 _ADVERTS = (
     *("advertisement", "advertising:", "ad:", "ads:", "ads by ", "sponsored:", "sponsored by ", "promoted:"),
@@ -33,14 +33,14 @@ _OF_TIME, _AT_PRESENT = frozenset({"time", "date"}), frozenset({"current", "loca
 _NUMBER = re.compile("[0-9]")
 _WORDS = re.compile(r"[^\W\d_]+")
 _CHANGING = re.compile(
-    r"\b\d\d?\.?\ (?:de\ )?[^\W\d_]+\.?\ (?:de\ )?\d{4}\b"  # a date, whatever the language
+    r"\b\d\d?\.?\ (?:de\ )?[^\W\d_]+\.?\ (?:de\ )?\d{4}\b"  # a date in any language
     r"|\w*\d[\w.,:/+-]*"
     r"|\b(?:an?|one|few)(?=\ \w+\ ago\b)|\b(?:second|minute|hour|day|week|month|year)s?(?=\ ago\b)"
     r"|\b(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?"
     r"|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|[ap]m)\b",
     re.IGNORECASE,
 )
-_CLOCK = re.compile(r"\d:[0-5]\d:[0-6]\d(?![\d:])")  # to the second, time is a machine's
+_CLOCK = re.compile(r"\d:[0-5]\d:[0-6]\d(?![\d:])")  # times with seconds are machine-generated
 _STAMP = re.compile(
     r"(?:\d{4}[-/.]\d\d?[-/.]\d\d?[T ]?)?(?<![\d:])(?:[01]?\d|2[0-3]):[0-5]\d:[0-6]\d(?![\d:])(?:[.,]\d+)?"
     r"(?:Z\b|[+-]\d\d:?\d\d)?"
@@ -48,19 +48,19 @@ _STAMP = re.compile(
 
 
 def content_digest(title: str, text: str, body: bytes, truncated: str = "", display_rules: str = "") -> bytes:
-    """16 bytes of BLAKE2b, equal for equal content; of the very bytes where there is too little text to compare.
+    """16 bytes of BLAKE2b, equal for equal content; of the raw body if there is too little text to compare.
 
-    `text` has the blocks of the page as lines. Of a `truncated` page the rest of the text is not known.
+    `text` has one line per block of the page. `truncated` is set if the rest of the text is unknown.
     """
     settled = settle(text)
     content = f"{title}\n{settled}".encode() if len(settled) >= ENOUGH and not truncated else body
-    if display_rules:  # pages with different rules are not duplicates, so that no result breaks the rules of a page
+    if display_rules:  # pages with different rules are not duplicates, so that results obey the rules of each page
         content += b"\0" + display_rules.encode()
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def settle(text: str) -> str:
-    """The text without what changes from visit to visit: labelled advertisements, times, counters, sessions.
+    """The text without parts that change between visits: labelled advertisements, times, counters, sessions.
 
     >>> settle("Tides\\nAdvertisement: Boots!\\nGenerated on Thursday, 5 March 2026\\nOpen from 9:30, since 1998.")
     'Tides\\nGenerated on 0\\nOpen from 9:30, since 1998.'

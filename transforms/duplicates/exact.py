@@ -1,4 +1,4 @@
-"""Exact duplicates: documents whose content digest is that of another document, of this or an earlier round."""
+"""Exact duplicates: documents with the same content digest as another document of this or an earlier round."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ from ..storage.table_files import TableWriter
 
 DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY), ("shard", pa.int32())])
 COPIES = pa.schema([("url_key", KEY), ("same_content_as", KEY), ("shard", pa.int32())])
-"""Documents with the content of another site's document; neither holds the other back."""
+"""Documents with the same content as a document of another site; neither excludes the other."""
 
 PAIRS = pa.schema([("url", pa.string()), ("other_url", pa.string()), ("digest", KEY)])
 """Pairs of URLs with the same content: a duplicate or a copy, and the document that it duplicates or copies."""
@@ -27,14 +27,14 @@ PAIRS = pa.schema([("url", pa.string()), ("other_url", pa.string()), ("digest", 
 RELEASED = pa.schema(
     [
         *(("digest", KEY), ("url_key", KEY), ("url", pa.string()), ("depth", pa.int32())),
-        ("is_gone", pa.bool_()),  # it has no other content either
+        ("is_gone", pa.bool_()),  # the page has no new content
     ]
 )
-"""Contents that pages had before a visit and no longer have."""
+"""Contents that a visit has found replaced or gone."""
 
 
 def released_contents(facts: pa.Table) -> pa.Table:
-    """RELEASED of visits (`parsing.FACTS`): another document may then keep such a content."""
+    """RELEASED of visits (`parsing.FACTS`): contents that another document may then own."""
     is_other = pc.fill_null(pc.not_equal(facts["digest"], facts["digest_before"]), True)
     is_gone = is_taken_back(facts)
     is_left = pc.or_(is_gone, pc.and_(pc.equal(facts["outcome"], Outcome.FETCHED), is_other))
@@ -44,32 +44,32 @@ def released_contents(facts: pa.Table) -> pa.Table:
 
 
 def precedence(content: dict[str, Any]) -> tuple[bool, int, int, str]:
-    """Of several documents of a site and a round with one content, the smallest keeps it.
+    """Sort key of the documents of a site and a round with one content; the smallest owns it.
 
-    One that names another page as canonical comes last; then depth, length of the URL, alphabet.
+    Documents that name another page as canonical come last; then depth, length of the URL, URL.
     """
     return (content["yields"], content["depth"], len(content["url"]), content["url"])
 
 
 class Contents(NamedTuple):
-    """What `judge_contents` gives, as rows."""
+    """The result of `judge_contents`, as rows."""
 
     duplicates: list[dict[str, Any]]  # contents with `duplicate_of`, and `other_url`: the URL of that document
     copies: list[dict[str, Any]]  # contents with `same_content_as`, and `other_url`
-    changed: list[dict[str, Any]]  # rows of digests: contents that are new, or that nobody keeps any more
+    changed: list[dict[str, Any]]  # rows of digests: contents that are new, or have no owner any more
 
 
 def judge_contents(
     contents: list[dict[str, Any]], earlier: list[dict[str, Any]], left: Iterable[dict[str, Any]] = ()
 ) -> Contents:
-    """Decide which documents of a round are duplicates, and of which.
+    """Finds the duplicates of a round and the documents that they duplicate.
 
-    A content has one document in each site (`urls.site`) that keeps it. A document is a duplicate of the one that keeps
-    its content in its own site, or of a document of another site that it names itself as its canonical page. Nothing
-    else makes it a duplicate of another site's page: whoever copies a page could claim all other evidence.
+    Each content has one owner per site (`urls.site`). A document is a duplicate of the owner of its content in its own
+    site, or of a document of another site that it names as its canonical page. No other evidence makes it a duplicate
+    of another site's page, because a site that copies pages could forge it.
 
-    `earlier` may hold digests that are not among the contents, and several rows of one, of which the newest counts;
-    `left` are RELEASED. A document never is a duplicate of itself: its own digest may be known from an earlier visit.
+    `earlier` may contain other digests and several rows of a digest, of which the newest counts; `left` are RELEASED.
+    A document is never a duplicate of itself, although its own digest may be known from an earlier visit.
     """
     newest = {_key(row): row for row in sorted(earlier, key=lambda row: row["round"])}
     gone = {(row["digest"], row["url_key"]) for row in left}
@@ -102,7 +102,7 @@ def _key(row: dict[str, Any]) -> tuple[bytes, str]:
 def _copies(
     contents: Iterable[dict[str, Any]], owners: Mapping[tuple[bytes, str], dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """The contents that their site's document keeps, and that a document of another site had first."""
+    """The contents owned in their site that a document of another site had first."""
     by_digest: dict[bytes, list[dict[str, Any]]] = {}
     for owner in owners.values():
         by_digest.setdefault(owner["digest"], []).append(owner)
@@ -147,7 +147,7 @@ def _by_shard(rows: list[dict[str, Any]], schema: pa.Schema) -> Iterator[Batch]:
 
 
 class Judged(NamedTuple):
-    """What `JudgeContents` gives."""
+    """The outputs of `JudgeContents`."""
 
     shard_to_duplicates: "beam.PCollection[Batch]"  # DUPLICATES
     shard_to_copies: "beam.PCollection[Batch]"  # COPIES
@@ -156,11 +156,11 @@ class Judged(NamedTuple):
 
 
 class JudgeContents(beam.PTransform):
-    """CoGroupByKey of the round's digests with those of all earlier rounds; writes the new ones.
+    """Joins the round's digests with those of all earlier rounds by CoGroupByKey; writes the new ones.
 
     Takes {"new": CONTENTS, "earlier": DIGESTS, "released": RELEASED} by partition of the digest. The first document of
-    a site with a content keeps it, as long as it has it: earlier round, then one that names no other page as canonical,
-    smaller depth, shorter URL, alphabetical order, so that runs agree.
+    a site with a content owns it as long as it has that content. Order: earlier round, documents without another page
+    as canonical, smaller depth, shorter URL, alphabetical order, so that runs are reproducible.
     """
 
     def __init__(self, root: str, round_: int) -> None:

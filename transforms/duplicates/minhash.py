@@ -1,9 +1,9 @@
-"""Signatures of texts: from two of them it can be told how much the texts have in common.
+"""Signatures of texts, which estimate the similarity of two texts.
 
-A text is the set of its pairs of neighbouring words. Its signature is a sketch of that set (Dahlgaard, Knudsen and
-Thorup, Fast Similarity Sketching, 2017), one byte a slot: the share of equal slots estimates the share of the pairs
-that two texts have in common (Jaccard), give or take 0.03. Signatures are kept from round to round: what makes them
-must not change with a release of some library, so it is all here, in numpy.
+A text is the set of its pairs of adjacent words. Its signature is a sketch of that set (Dahlgaard, Knudsen and
+Thorup, Fast Similarity Sketching, 2017), one byte per slot: the share of equal slots estimates the Jaccard similarity
+of two texts, with an error of about 0.03. Signatures are stored across rounds and must not depend on the release of a
+library, so they are implemented here in numpy.
 """
 
 import hashlib
@@ -15,16 +15,16 @@ SLOTS = 128
 """Bytes of a signature."""
 
 BANDS = 10
-"""Groups of slots. Texts that agree in all slots of one of them are worth comparing."""
+"""Number of groups of slots. Texts that agree in all slots of a group are compared."""
 
 FEWEST_WORDS = 40
-"""A text with fewer has no signature; of its words too few say what it is about."""
+"""Minimum number of words of a text with a signature; shorter texts have too little content to compare."""
 
 MAX_BYTES = 1 << 18
-"""Of a text in UTF-8, that count."""
+"""Maximum number of UTF-8 bytes of a text that are used."""
 
 _SLOTS_PER_BAND = 5  # with ten bands, 99.8 % of the texts with 89 % in common are compared, 98 % of those with 80 %
-_DRAWS = 700  # for about so many all slots are filled
+_DRAWS = 700  # enough to fill all slots
 
 Hashes = npt.NDArray[np.uint64]
 Signatures = npt.NDArray[np.uint8]
@@ -36,7 +36,7 @@ _EMPTY = ~np.uint64(0)
 _IN_WORD = np.zeros(256, np.bool_)
 _IN_WORD[np.frombuffer(b"abcdefghijklmnopqrstuvwxyz0123456789_", np.uint8)] = True
 _IN_WORD[0x80:] = True
-# The first bytes of U+3000 to U+DFFF: in Han, Kana and Hangul each character is taken for a word.
+# The first bytes of U+3000 to U+DFFF: in Han, Kana and Hangul each character counts as a word.
 _BEGINS_WORD = np.zeros(256, np.bool_)
 _BEGINS_WORD[0xE3:0xEE] = True
 
@@ -44,8 +44,8 @@ _BEGINS_WORD[0xE3:0xEE] = True
 def signature(title: str, text: str) -> bytes | None:
     """The signature of a text; None if it has too few words.
 
-    Texts under different titles have nothing in common: a page with a name of its own is looked for by that name. Whole
-    numbers and single characters in a title make no difference, as in "Page 2" and "Page 3".
+    Texts with different titles have similarity 0, because users search for a page by its title. Whole
+    numbers and single characters in a title are ignored, as in "Page 2" and "Page 3".
     """
     words = _words(text)
     if len(words) < FEWEST_WORDS:
@@ -60,7 +60,7 @@ def similarities(one: Signatures, others: Signatures) -> npt.NDArray[np.float64]
 
 
 def band_keys(signatures: Signatures) -> Hashes:
-    """The keys (n × BANDS × 2) under which signatures (n × SLOTS) meet those that they are worth comparing with."""
+    """The band keys (n × BANDS × 2) of signatures (n × SLOTS); signatures that share a key are compared."""
     used = signatures[:, : BANDS * _SLOTS_PER_BAND].reshape(len(signatures), BANDS, _SLOTS_PER_BAND).astype(np.uint64)
     packed = (used << (np.arange(_SLOTS_PER_BAND, dtype=np.uint64) * np.uint64(8))).sum(axis=2, dtype=np.uint64)
     first = _mix(packed | np.arange(BANDS, dtype=np.uint64) << np.uint64(48))
@@ -77,7 +77,7 @@ _POWERS, _INVERSE_POWERS = _powers(_ODD), _powers(_INVERSE)
 
 
 def _words(text: str) -> Hashes:
-    """A hash of each word: of its bytes as digits to an odd base, which does not depend on where the word stands."""
+    """A polynomial hash of the bytes of each word, with an odd base; it is independent of the word's position."""
     data = np.frombuffer(text[:MAX_BYTES].lower().encode()[:MAX_BYTES], np.uint8)
     in_word = _IN_WORD.take(data)
     begins = in_word.copy()
@@ -96,7 +96,7 @@ def _title_hash(title: str) -> np.uint64:
 
 
 def _sketch(pairs: Hashes) -> Hashes:
-    """The slots of a set: each draw throws all of it into the slots, where the smallest of the first draw stays."""
+    """The slots of a set: each draw hashes the whole set into slots; a slot keeps the minimum of its first draw."""
     slots = np.full(SLOTS, _EMPTY)
     draw = 0
     while (slots == _EMPTY).any():
@@ -111,7 +111,7 @@ def _sketch(pairs: Hashes) -> Hashes:
 
 
 def _mix(values: Hashes) -> Hashes:
-    """The finaliser of SplitMix64: near values become far ones."""
+    """The finaliser of SplitMix64, which maps similar values to unrelated ones."""
     values = (values ^ values >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ values >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     return values ^ values >> np.uint64(31)

@@ -1,4 +1,4 @@
-"""Find near duplicates: group signatures by band with those of earlier rounds, pair them, decide once for all."""
+"""Finds near duplicates: groups signatures of all rounds by band, pairs them, and decides all pairs in one place."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -19,14 +19,14 @@ from .minhash import BANDS
 
 
 def _changed(batch: bytes) -> Iterator[tuple[None, bytes]]:
-    """The keys of documents that were visited before, and have changed."""
+    """The keys of changed documents that were visited before."""
     documents = from_ipc([batch], DOCUMENT)
     for key in documents.filter(pc.fill_null(documents["stays"], False))["url_key"].to_pylist():
         yield None, key
 
 
 def _released(batch: Batch) -> Iterator[tuple[None, bytes]]:
-    """The keys of pages that no longer have the content that they had."""
+    """The keys of pages whose earlier content is replaced or gone."""
     for key in from_ipc([batch[1]], RELEASED)["url_key"].to_pylist():
         yield None, key
 
@@ -40,7 +40,7 @@ class _SpreadFn(beam.DoFn):
 
 
 class _ReadEarlierFn(beam.DoFn):
-    """Takes a file of table near; gives the documents of it that share a band with the round's."""
+    """Takes a file of table near; emits its documents that share a band with the round's documents."""
 
     def __init__(self, root: str, count: int) -> None:
         self._root, self._count = root, count
@@ -82,7 +82,7 @@ class _DecideFn(beam.DoFn):
         yield from (beam.pvalue.TaggedOutput("by_url", batch) for batch in split(table, "url_key", self._count))
 
     def _newest(self, keys: pa.Array) -> dict[bytes, int]:
-        """The round of the newest row of near for each of the keys."""
+        """The round of the newest row of table near for each key."""
         newest: dict[bytes, int] = {}
         if not len(keys):
             return newest
@@ -96,18 +96,18 @@ class _DecideFn(beam.DoFn):
 
 
 class NearDuplicates(NamedTuple):
-    """What `FindNearDuplicates` gives: VERDICTS, by shard and by partition of url_key."""
+    """The outputs of `FindNearDuplicates`: VERDICTS, by shard and by partition of url_key."""
 
     by_shard: "beam.PCollection[Batch]"
     by_url: "beam.PCollection[Batch]"
 
 
 class FindNearDuplicates(beam.PTransform):
-    """Which documents of a round are near duplicates, and of which representatives, of this round or of earlier ones.
+    """Finds the near duplicates of a round and their representatives, of this round or of earlier ones.
 
     Takes {"documents": DOCUMENT in batches, also of those without a signature, "duplicates": DUPLICATES by shard,
-    "released": RELEASED}; `paths` are those of table near, and `expected` the documents of the round, roughly. What it
-    costs grows with the documents of the round, and with the history as far as its signatures have to be read.
+    "released": RELEASED}; `paths` are those of table near, `expected` is the approximate number of documents of the
+    round. The cost grows with the documents of the round, and with the signatures of earlier rounds that are read.
     """
 
     def __init__(

@@ -13,9 +13,9 @@ from .exact import RELEASED
 
 
 def mark_near_duplicates(pages: pa.Table, verdicts: pa.Table) -> pa.Table:
-    """The pages with `near_duplicate_of` set where the verdicts say so, and `near_key` where there is a signature.
+    """The pages with `near_duplicate_of` set from the verdicts, and `near_key` where there is a signature.
 
-    A near key is the first half of the representative's url_key, as a number: all of a cluster have it.
+    The near key of a cluster is the first half of the representative's url_key, as a number.
     """
     of = dict(zip(verdicts["url_key"].to_pylist(), verdicts["near_duplicate_of"].to_pylist(), strict=True))
     keys = pages["url_key"].to_pylist()
@@ -33,7 +33,7 @@ def near_key(url_key: bytes) -> int:
 
 
 def near_rows(pages: pa.Table) -> pa.Table:
-    """Rows of table near: documents that represent what they say, and without signature those that no longer do."""
+    """Rows of table near: representatives, and rows without signature for documents that no longer are."""
     alone = pc.and_(pages["duplicate_of"].is_null(), pages["near_duplicate_of"].is_null())
     signature = pc.if_else(alone, pages["signature"], None)
     place = pages.schema.get_field_index("signature")
@@ -43,7 +43,7 @@ def near_rows(pages: pa.Table) -> pa.Table:
 
 
 def gone_rows(released: Batch, round_: int) -> Iterator[dict[str, Any]]:
-    """Rows of table near for pages that are gone: they represent nothing any more."""
+    """Rows of table near, without signature, for pages that are gone and no longer representatives."""
     pages = from_ipc([released[1]], RELEASED)
     for row in pages.filter(pages["is_gone"]).to_pylist():
         yield {"url_key": row["url_key"], "url": row["url"], "depth": row["depth"], "round": round_, "signature": None}

@@ -1,4 +1,4 @@
-"""Find parts of known texts in others, by runs of words that they share (Broder 1997, "containment")."""
+"""Finds parts of known texts in other texts by shared runs of words (Broder 1997, "containment")."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -7,16 +7,16 @@ from typing import NamedTuple
 from ..indexing.analysis import tokens
 
 WORDS = 8
-"""Words of a shingle: fewer are shared by chance."""
+"""Words of a shingle: shorter runs are often shared by chance."""
 
-_SHARE, _COUNT = 0.2, 40  # either is enough: a fifth of a text, or the shingles of a paragraph of it
+_SHARE, _COUNT = 0.2, 40  # either suffices: a fifth of a text, or the shingles of one paragraph
 
 
 class Contained(NamedTuple):
-    """How much of a known text there is in another."""
+    """The part of a known text that another text contains."""
 
     name: str
-    share: float  # of its shingles
+    share: float  # of the known text's shingles
     runs: int
 
 
@@ -33,7 +33,7 @@ class Texts:
                 self._names.setdefault(shingle, []).append(name)
 
     def find(self, text: str) -> Iterator[Contained]:
-        """The known texts of which this one holds a fifth, or a paragraph."""
+        """The known texts of which this text contains a fifth, or a paragraph."""
         if not self._sizes:
             return
         shared = self._names.keys() & shingles(text)
@@ -44,6 +44,6 @@ class Texts:
 
 
 def shingles(text: str) -> set[int]:
-    """The hashes of all runs of WORDS words; they hold in this process only."""
+    """The hashes of all runs of WORDS words; valid in this process only."""
     words = tokens(text)
     return set(map(hash, zip(*(words[start:] for start in range(WORDS)), strict=False)))

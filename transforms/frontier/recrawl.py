@@ -1,4 +1,4 @@
-"""Pages that are due again: from the states of all URLs to rows of the frontier (SPEC C2, G3)."""
+"""Selects the pages that are due for a revisit from the states of all URLs and adds them to the frontier (C2, G3)."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -19,19 +19,19 @@ _SEEN = pa.schema([URLS.field(name) for name in ("url_key", "state", "last_fetch
 
 
 class DueCriteria(NamedTuple):
-    """When a page or a sitemap that was visited before is due again."""
+    """Criteria by which a visited page or sitemap is due again."""
 
     pages: datetime  # due if last fetched at or before this time
     sitemaps: datetime  # the same for sitemaps
-    now: datetime  # a change after the last visit counts, unless it is yet to come
+    now: datetime  # a sitemap's lastmod after the last visit counts, unless it is later than this
 
     @classmethod
     def at(cls, now: datetime, after: float, sitemaps_after: float) -> "DueCriteria":
-        """By the days after which a page and a sitemap are due."""
+        """Criteria for intervals in days, for pages and for sitemaps."""
         return cls(now - timedelta(days=after), now - timedelta(days=min(after, sitemaps_after)), now)
 
     def holds(self, row: dict[str, Any]) -> bool:
-        """Whether a URL is due by its newest row of urls."""
+        """Whether a URL is due, given its newest row of urls."""
         seen, changed = row["last_fetched_at"], row["sitemap_lastmod"]
         if row["state"] != "fetched":
             return False
@@ -39,7 +39,7 @@ class DueCriteria(NamedTuple):
         return seen <= before or bool(changed and seen < changed <= self.now)
 
     def mask(self, rows: pa.Table) -> pa.ChunkedArray:
-        """The same for many rows."""
+        """`holds` for each row of a table."""
         seen, changed = rows["last_fetched_at"], rows["sitemap_lastmod"]
         is_sitemap = pc.fill_null(pc.equal(rows["kind"], SITEMAP), False)
         old = pc.less_equal(seen, pc.if_else(is_sitemap, pa.scalar(self.sitemaps, TIME), pa.scalar(self.pages, TIME)))
@@ -48,7 +48,7 @@ class DueCriteria(NamedTuple):
         return pc.and_(pc.equal(rows["state"], "fetched"), is_due)
 
     def may_hold(self, seen: pq.Statistics | None, changed: pq.Statistics | None) -> bool:
-        """Whether a row group can have such rows, by the statistics of last_fetched_at and sitemap_lastmod."""
+        """Whether a row group can contain due rows, by the statistics of last_fetched_at and sitemap_lastmod."""
         if seen is None:
             return True
         if not seen.has_min_max:  # no URL of the group was visited
@@ -57,12 +57,12 @@ class DueCriteria(NamedTuple):
 
 
 def count_due(root: str, paths: Iterable[str], criteria: DueCriteria) -> int:
-    """The number of rows of urls files whose page is due again; a newer row of the same URL may say otherwise."""
+    """The number of due rows in urls files: an upper bound, since a newer row of the same URL may not be due."""
     return sum(len(keys) for path in paths for keys in _due_keys(root, path, criteria))
 
 
 def _due_keys(root: str, path: str, criteria: DueCriteria) -> Iterator[pa.Table]:
-    """The keys of due rows, by row group; row groups without any are skipped by their statistics."""
+    """The keys of due rows, by row group; skips row groups that contain none by their statistics."""
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
             if criteria.may_hold(*(statistics(file, group, name) for name in ("last_fetched_at", "sitemap_lastmod"))):
@@ -71,7 +71,7 @@ def _due_keys(root: str, path: str, criteria: DueCriteria) -> Iterator[pa.Table]
 
 
 def read_due_keys(path: str, root: str, criteria: DueCriteria, count: int) -> Iterator[Batch]:
-    """The keys of a urls file's rows that tell of a page that is due again, by partition."""
+    """The keys of the due rows of a urls file, by partition."""
     for keys in _due_keys(root, path, criteria):
         yield from split(keys, "url_key", count)
 
@@ -79,9 +79,9 @@ def read_due_keys(path: str, root: str, criteria: DueCriteria, count: int) -> It
 def revisits(
     states: Iterable[dict[str, Any]], waiting: Iterable[dict[str, Any]], criteria: DueCriteria
 ) -> Iterator[dict[str, Any]]:
-    """Rows of the frontier for the pages that are due again, if they do not wait there already.
+    """Rows of the frontier for the pages that are due again and not in the frontier yet.
 
-    `states` are rows of urls, several for a URL: the newest counts.
+    `states` are rows of urls; of several rows of a URL, the newest counts.
     """
     newest: dict[bytes, dict[str, Any]] = {}
     for row in states:
@@ -125,7 +125,7 @@ class _WriteRevisitsFn(beam.DoFn):
 
 
 class WriteRevisits(beam.PTransform):
-    """Write the frontier's rows for pages that are due again.
+    """Writes rows of the frontier for the pages that are due again.
 
     Takes {"states": URLS, "frontier": FRONTIER} by partition of url_key.
     """

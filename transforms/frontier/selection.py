@@ -1,4 +1,4 @@
-"""Read the due rows of the frontier, and select the URLs that a round fetches."""
+"""Reads the due rows of the frontier and selects the URLs that a round fetches."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ from ..urls.canonical import neatness
 
 
 class Due(NamedTuple):
-    """A URL of the frontier, as the fetch step carries it."""
+    """A frontier row as the fetch step uses it."""
 
     url_key: bytes
     url: str
@@ -37,14 +37,14 @@ class Due(NamedTuple):
 
 
 def order(due: Due) -> tuple[int, float, str]:
-    """Breadth first; within a depth the highest priority; then the alphabet, so that runs agree."""
+    """Sort key: depth, then highest priority, then URL, so that runs are reproducible."""
     return (due.depth, -due.priority, due.url)
 
 
 def choose(queue: Iterable[Due], count: int, admit: Callable[[list[Due]], Iterable[Due]] | None = None) -> list[Due]:
-    """The first `count` URLs of a host, in order, each once, in its neatest spelling of the least depth.
+    """The first `count` URLs of a host, sorted by `order`, each once, in its neatest spelling at the least depth.
 
-    `admit` takes all of them in that order, and gives those that may be visited, in another if it wants.
+    `admit` takes all URLs in that order and returns those that may be visited, in any order.
     """
     unique: dict[bytes, Due] = {}
     for due in queue:
@@ -56,12 +56,12 @@ def choose(queue: Iterable[Due], count: int, admit: Callable[[list[Due]], Iterab
 
 
 def _precedence(due: Due) -> tuple[int, tuple[int, str], float]:
-    """Of several rows of one URL, the smallest counts."""
+    """Sort key of the rows of one URL; the smallest is used."""
     return (due.depth, neatness(due.url), -due.priority)
 
 
 def group_by_host(rows: Iterable[Due]) -> dict[str, list[tuple]]:
-    """Rows by host, as plain tuples: Beam codes those fast, and NamedTuples by pickling."""
+    """Rows by host, as plain tuples, which Beam encodes fast; it pickles NamedTuples."""
     grouped: dict[str, list[tuple]] = {}
     for row in rows:
         grouped.setdefault(row.host, []).append(tuple(row))
@@ -69,7 +69,7 @@ def group_by_host(rows: Iterable[Due]) -> dict[str, list[tuple]]:
 
 
 def due_rows(batch: pa.Table, now: datetime) -> Iterator[Due]:
-    """The rows of a frontier batch whose time has come."""
+    """The rows of a frontier batch that are due."""
     columns = conform(batch, FRONTIER)
     rows = columns.filter(
         pc.or_kleene(
@@ -81,14 +81,14 @@ def due_rows(batch: pa.Table, now: datetime) -> Iterator[Due]:
 
 
 def first_due(batch: pa.Table, held: Mapping[str, datetime], now: datetime) -> datetime:
-    """When the first of some frontier rows (columns host and due_at; at least one) may be asked for.
+    """The earliest time at which one of some frontier rows (columns host and due_at; at least one) may be requested.
 
-    A URL is not asked for before its own time, nor before that of its host, if it is among the `held`.
+    A URL is not requested before its own time, nor before the time of its host if `held` contains the host.
     """
     firsts = batch.group_by("host").aggregate([("due_at", "min"), ("due_at", "count"), ("host", "count")]).to_pydict()
     times = []
     for host, due_at, timed, all_ in zip(*(firsts[name] for name in _FIRSTS), strict=True):
-        own = due_at if timed == all_ else now  # without a time: now
+        own = due_at if timed == all_ else now  # rows without a time are due now
         times.append(max(own, held.get(host, own)))
     return min(times)
 
@@ -111,7 +111,7 @@ class _ReadDueFn(beam.DoFn):
 
 
 class ReadDue(beam.PTransform):
-    """The URLs of frontier files whose time has come, as (host, rows of Due as tuples); of hosts that are due."""
+    """The due URLs in frontier files whose hosts are due, as (host, rows of Due as tuples)."""
 
     def __init__(
         self, root: str, now: datetime, at_most: int | None, hosts_not_due: AbstractSet[str] = frozenset()

@@ -1,4 +1,4 @@
-"""The URLs that a round visits of a host, by the budgets of its templates; the rest waits in the frontier."""
+"""Limits the URLs that a round visits on a host by template budgets; the others stay in the frontier."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from .selection import Due
 
 
 class Budgets:
-    """The budgets of a host's templates in a round. `rows` are of table traps, `forms` those that were visited."""
+    """The budgets of a host's templates in a round. `rows` are of table traps, `forms` are the visited forms."""
 
     def __init__(self, rows: Iterable[Row], forms: Iterable[int], is_allowed: AllowList) -> None:
         self._known = Known(rows)
@@ -29,7 +29,7 @@ class Budgets:
         self._left: dict[Name, int] = {}
 
     def admit(self, queue: Iterable[Due]) -> Iterator[Due]:
-        """The URLs of a queue that may be visited: its order within each depth, but new templates take turns."""
+        """The URLs of a queue that may be visited, in order within each depth, with new templates in round-robin."""
         turns = Counter[Name]()
         in_turn: list[tuple[int, int, Due, UrlShape | None]] = []
         for due in queue:

@@ -1,4 +1,4 @@
-"""Update the state of each URL from a round's visits and links, and write the next frontier."""
+"""Updates the state of each URL from a round's visits and links, and writes the next frontier."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -36,24 +36,24 @@ FAILED_STATES = ("failed", "gone", "denied")
 """States of URLs whose last visit gave no page."""
 
 DEAD_HOST = "dead_host"
-"""Why a URL has failed that was never asked for: too many failures of its host in a row."""
+"""Reason of a URL that failed without a request, after too many consecutive failures of its host."""
 
-_PERMANENT = (301, 308)  # RFC 9110, 15.4: the target stands for this URL from now on
+_PERMANENT = (301, 308)  # RFC 9110, 15.4: the target replaces this URL permanently
 
 _FIRST_WAIT = timedelta(seconds=2)
 _LONGEST_WAIT = timedelta(days=1)
 
 
 def retry_at(failures: int, visited_at: datetime) -> datetime:
-    """When a URL is due again after a failure: the wait doubles with each, up to a day. Host backoff is separate."""
+    """The time of the next attempt: the delay doubles with each failure, up to a day. Host backoff is separate."""
     return visited_at + min(_FIRST_WAIT * 2 ** min(failures - 1, 30), _LONGEST_WAIT)
 
 
 def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     """(the URL's new row, its row in the next frontier if it is to be visited again).
 
-    A URL that waits for its host does not count as tried; once the host has failed too often in a row, it waits no
-    longer. One that redirects to another spelling of itself is visited there.
+    A URL deferred because of its host does not count as tried; it fails once the host has failed too often in a row.
+    A URL that redirects to another spelling of itself is visited under that spelling.
     """
     outcome = Outcome(fact["outcome"])
     unasked = outcome in (Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS)
@@ -93,17 +93,17 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
 
 
 def remembered(url: Row) -> Row:
-    """The validators and the digest that the next visit of a URL uses; none for a near duplicate or a NOINDEX page.
+    """The validators and the digest for the next visit of a URL; none for a near duplicate or a NOINDEX page.
 
-    Without them the page is fetched and judged as if for the first time, so it can replace a representative that has
-    changed, and is indexed once it may be, even if its content is the same.
+    Without them the page is fetched and judged as on a first visit, so that it can replace a representative that has
+    changed, and is indexed once that is permitted, even if its content is the same.
     """
     is_unindexed = url.get("near_duplicate_of") is not None or url.get("reason") == Outcome.DENIED_META
     return {name: None if is_unindexed else url.get(name) for name in ("etag", "last_modified", "digest")}
 
 
 def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
-    """(row of urls, row of the frontier) of a URL that was never seen before."""
+    """(row of urls, row of the frontier) of a newly discovered URL."""
     shared = {name: candidate[name] for name in ("url_key", "url", "host", "depth", "kind", "sitemap")}
     shared |= {"discovered_round": round_}
     url = shared | {
@@ -127,9 +127,9 @@ def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
 
 
 def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
-    """Each candidate once: scores add up, the rest is of the one with the least depth (then spelling, redirects, …).
+    """Each candidate once: scores are summed, other columns are from the least depth (then spelling, redirects, …).
 
-    What sitemaps say of it is united.
+    Columns from sitemaps are merged.
     """
     merged: dict[bytes, Row] = {}
     for row in sorted(candidates, key=lambda r: (*_precedence(r), r["redirects"], r["referrer"])):
@@ -150,17 +150,17 @@ def _merged(first: Row, row: Row) -> Row:
 
 
 def _precedence(row: Row) -> tuple[int, tuple[int, str]]:
-    """Of several ways to a URL the smallest counts: the least depth, and there the neatest spelling."""
+    """Sort key of the candidates of one URL, smallest first: least depth, then neatest spelling."""
     return (row["depth"], neatness(row["url"]))
 
 
 def found_again(candidate: Row, url: Row, due: Row | None) -> tuple[Row, Row] | None:
     """(the URL's new row, its new row in the next frontier) if a link to a known URL changes either; else None.
 
-    `due` is its row in the next frontier so far. A URL that was asked for keeps its spelling while it is due, because
-    a redirect may have led there; one whose visits failed is tried again in a neater spelling, because
-    robots.txt may forbid, or the site may no longer know, what a session or a counter added. A link from a
-    page with news releases a URL that is held as a trap's.
+    `due` is its row in the next frontier so far. A requested URL keeps its spelling while it is due, because
+    a redirect may have led there; after failed visits it is tried again in a neater spelling, because
+    robots.txt may forbid, or the site may have forgotten, a spelling with a session or a counter. A link from a
+    page with news releases a URL in state `trapped`.
     """
     way: Row = {}
     if due is None:
@@ -188,10 +188,10 @@ def advance(
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
 
-    `earlier` holds what is known of the candidates' and the visited URLs (more does no harm), the newest row of a key
-    counting; `frontier` what was due; `near` verdicts on the visited. A due URL without a visit stays in the frontier
-    (SPEC B5): nothing is lost. URLs that the rules say are aliases are held back; all that is known of such URLs is in
-    one partition.
+    `earlier` contains the rows of urls of the candidates and of the visited URLs (others are ignored; the newest row of
+    a key counts), `frontier` the due rows, `near` the verdicts on visited URLs. A due URL without a visit stays in the
+    frontier (SPEC B5). URLs that are aliases by `rules` get state `alias`; all rows of such URLs must be in one
+    partition.
     """
     known: dict[bytes, Row] = {}
     for row in earlier:
@@ -268,11 +268,11 @@ def _count(rows: list[Row], column: str) -> dict[str, int]:
 
 
 class AdvanceUrls(beam.PTransform):
-    """Let the URLs found and visited meet those of all earlier rounds; writes urls and the next frontier.
+    """Joins the URLs found and visited with those of all earlier rounds; writes urls and the next frontier.
 
     Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS} by
-    partition of url_key, the alias rules, and the judgement of the hosts with throttled or trapped templates
-    (`TrappedHost`), by which a part of the frontier is held.
+    partition of url_key, the alias rules, and the state of the hosts with throttled or trapped templates
+    (`TrappedHost`), which determines the frontier rows that are held.
     """
 
     def __init__(
@@ -317,7 +317,7 @@ def read_frontier(path: str, root: str, count: int) -> Iterator[Batch]:
 
 
 def read_held(path: str, trapped: list[tuple], root: str, count: int, traps: Traps) -> Iterator[Batch]:
-    """The rows of a frontier file that traps hold back, by partition."""
+    """The rows of a frontier file that are to be held as trapped, by partition."""
     holds = Holds(trapped, compile_allow_list(traps.allow))
     if not holds:
         return

@@ -1,4 +1,4 @@
-"""Which URLs traps hold: rows of table urls in state `trapped`, out of the frontier."""
+"""Moves URLs of trapped templates out of the frontier: their rows of table urls get state `trapped`."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -19,11 +19,11 @@ from .judge import (
 )
 
 TRAP = "trap"
-"""Why a URL is in state `trapped`."""
+"""The reason of a URL in state `trapped`."""
 
 
 class TrappedHost(NamedTuple):
-    """The judgement of a host with throttled or trapped templates; plain, since it travels to all workers."""
+    """A host with throttled or trapped templates; of plain types, because it is sent to all workers."""
 
     host: str
     rows: list[Row]  # of table traps
@@ -31,7 +31,7 @@ class TrappedHost(NamedTuple):
 
 
 class Holds:
-    """Which rows of the frontier are to be held; takes `TrappedHost` as tuples."""
+    """Decides which rows of the frontier are held; takes `TrappedHost` as tuples."""
 
     def __init__(self, trapped: Iterable[tuple], is_allowed: AllowList) -> None:
         hosts = map(TrappedHost._make, trapped)
@@ -45,7 +45,7 @@ class Holds:
         return host in self._hosts
 
     def throttled(self, row: Row) -> list[Row]:
-        """The rows of templates, throttled or trapped, that speak for a row of the frontier."""
+        """The rows of throttled or trapped templates that apply to a row of the frontier."""
         if row["host"] not in self._hosts or is_exempt(row["depth"], row["kind"], row.get("digest")):
             return []
         known, forms = self._hosts[row["host"]]
@@ -55,7 +55,7 @@ class Holds:
         return [] if found and self._is_allowed(row["url"]) else found
 
     def __call__(self, row: Row) -> bool:
-        """Whether a row is held. Some are spared while their host has other pages to visit."""
+        """Whether a row is held. A sample is exempt while its host has other pages to visit."""
         budgets = [int(one["budget"]) for one in self.throttled(row) if one["state"] == State.TRAPPED]
         return bool(budgets) and (min(budgets) == 0 or int.from_bytes(row["url_key"][-4:]) % SPARED != 0)
 
@@ -63,9 +63,9 @@ class Holds:
 def hold(
     changed: list[Row], due: list[Row], earlier: Iterable[Row], holds: Holds, round_: int
 ) -> tuple[list[Row], list[Row]]:
-    """(changed rows of urls, the next frontier) of `url_states.advance`, with what is held in state `trapped`.
+    """(changed rows of urls, the next frontier) of `url_states.advance`, with the held URLs in state `trapped`.
 
-    `earlier` has a row of urls for each held one that is not among the changed. What was requested before is not held.
+    `earlier` has a row of urls for each held URL that is not in `changed`. URLs requested before are not held.
     """
     wanted = {row["url_key"] for row in due if holds(row)} if holds else set()
     rows = newest_by_key([row for row in earlier if row["url_key"] in wanted])
@@ -78,9 +78,9 @@ def hold(
 
 
 def count_waiting(due: Iterable[Row], frontier: Iterable[Row], holds: Holds) -> list[Row]:
-    """Rows of TRAP_QUEUES, but for the round, of a part of the frontier before (`due`) and after some of it was held.
+    """Rows of TRAP_QUEUES, without the round, from a part of the frontier before (`due`) and after URLs were held.
 
-    A URL for which several templates speak counts for the first of them when held, and for each when it waits. A row
+    A URL with several applicable templates counts for the first of them if held, and for each if it waits. A row
     without template and kind counts all URLs of a host.
     """
     if not holds:
@@ -105,5 +105,5 @@ def count_waiting(due: Iterable[Row], frontier: Iterable[Row], holds: Holds) -> 
 
 
 def newest_by_key(rows: Iterable[Row]) -> dict[bytes, Row]:
-    """The row that counts of each URL."""
+    """The newest row of each URL."""
     return {row["url_key"]: row for row in sorted(rows, key=lambda row: row["round"])}

@@ -1,7 +1,7 @@
-"""Judge URL templates by what their pages hold: which are sampled or held, and how many pages a round may visit.
+"""Judges URL templates by the content of their pages: whether they are sampled or held, and their budget of pages.
 
-A row of table traps stands for a template and a `Kind` of way to it. Everything here is a function of such rows and of
-URLs. docs/traps.md states the rules.
+A row of table traps is for a template and a `Kind` of discovery. All functions depend only on such rows and on URLs.
+docs/traps.md states the rules.
 """
 
 import fnmatch
@@ -20,34 +20,34 @@ Name = tuple[str, str]  # template and kind
 AllowList = Callable[[str], bool]
 
 ENOUGH = 6
-"""Pages before a template is judged."""
+"""Number of pages before a template is judged."""
 
 ALL_FAIL, ALL_REFUSED = 64, 16
-"""Requests without a page, before a template, or a file extension of refused types, is throttled."""
+"""Number of requests without a page before a template, or a file extension of refused types, is throttled."""
 
 SPARED = 32
-"""One URL of so many is not held when its template is, as long as its host has other pages to visit."""
+"""One in this many URLs of a held template is not held while its host has other pages to visit."""
 
-_GROWTH, _SLOWER, _CAUTIOUS = 8, 4, 2  # times as many pages as so far: with news often, so in a series, sometimes
-_OFTEN, _SELDOM = 1 / 2, 1 / 4  # of its recent pages
-_WINDOW = 32  # recent pages
-_SAMPLED, _REOPENED, _DRAINED = 8, 16, 16  # pages a round: newly throttled, open again, and drained at first
+_GROWTH, _SLOWER, _CAUTIOUS = 8, 4, 2  # growth of the budget: with frequent news, the same in a series, with some news
+_OFTEN, _SELDOM = 1 / 2, 1 / 4  # share of recent pages with news
+_WINDOW = 32  # number of recent pages
+_SAMPLED, _REOPENED, _DRAINED = 8, 16, 16  # pages per round: newly throttled, reopened, and first round of draining
 _SAMPLES = 3
 _ANY = "*"
 
 
 class Kind(StrEnum):
-    """How a crawl came to a URL."""
+    """How the crawl discovered a URL."""
 
-    PLAIN = "plain"  # a page with news, of another template, links to it, or a plain page that is no copy
-    SERIES = "series"  # the same, but the page is of the same template, or the link leads back (`leads_back`)
-    WITHOUT_NEWS = "links_without_news"  # only other pages link to it
-    VARIANT = "variant"  # a URL was visited that differs in opaque tokens alone, as sessions do
-    TYPE = "type"  # a file extension of which media types were refused
+    PLAIN = "plain"  # linked by a page of another template that has news, or by a plain page that is not a copy
+    SERIES = "series"  # the same, but the linking page has the same template, or the link leads back (`leads_back`)
+    WITHOUT_NEWS = "links_without_news"  # linked only by other pages
+    VARIANT = "variant"  # a visited URL differs only in opaque tokens, such as sessions
+    TYPE = "type"  # a file extension with refused media types
 
 
 _FIRST = {Kind.PLAIN: 64, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.VARIANT: 8, Kind.TYPE: 64}
-"""Pages a round, until a template is judged."""
+"""Pages per round until a template is judged."""
 
 
 class State(StrEnum):
@@ -59,12 +59,12 @@ class State(StrEnum):
 
 
 class Counts(NamedTuple):
-    """What came of a round's requests for one template."""
+    """The results of a round's requests for one template."""
 
     pages: int = 0
-    fresh: int = 0  # pages with news; of kind plain, those that are no copy
+    fresh: int = 0  # pages with news; for kind plain, pages that are not copies
     news: int = 0  # pages with news
-    different: int = 0  # pages that are no copy
+    different: int = 0  # pages that are not copies
     failed: int = 0  # no page: an error, a refused type
     redirected: int = 0
 
@@ -73,7 +73,7 @@ class Queue(NamedTuple):
     """The URLs of a host after a round."""
 
     waiting: int  # in the frontier
-    held: int  # that the round has put into state trapped
+    held: int  # moved to state trapped by the round
 
 
 def new_row(host: str, name: Name) -> Row:
@@ -101,12 +101,12 @@ def new_row(host: str, name: Name) -> Row:
 
 
 def requests_of(row: Row) -> int:
-    """Requests for URLs of a template, for the first time each."""
+    """Number of first requests for URLs of a template."""
     return int(row["pages"] + row["failed"] + row["redirected"])
 
 
 def judge(row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str], round_: int) -> Row:
-    """The row after a round; `queue` is its host's before it, if it is known."""
+    """The row after a round; `queue` is the host's queue before the round, if known."""
     kept = min(1.0, max(0, _WINDOW - counts.pages) / max(1, row["recent_pages"]))
     after = row | {name: row[name] + count for name, count in counts._asdict().items()}
     after |= {
@@ -119,7 +119,7 @@ def judge(row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str],
     after["recent_fresh"] = row["recent_fresh"] * kept + counts.fresh
     if row["state"] == State.OPEN:
         state, budget = _of_open(after)
-    elif counts.fresh:  # one page that contradicts opens it again, and the judgement starts anew
+    elif counts.fresh:  # a single page with news reopens it and restarts the judgement
         state, budget = State.OPEN, max(_REOPENED, _GROWTH * counts.pages)
         after |= {"recent_pages": float(counts.pages), "recent_fresh": float(counts.fresh)}
     elif drains(row, after, queue):
@@ -145,15 +145,15 @@ def _of_open(row: Row) -> tuple[State, int]:
 
 
 def drains(row: Row, after: Row, queue: Queue | None) -> bool:
-    """Whether a throttled template is finite, and its pages are no copies: what waits of its host becomes less."""
+    """Whether a throttled template is finite (its host's queue shrinks) and most of its pages are not copies."""
     is_finite = queue is not None and row["waiting"] is not None and sum(queue) < row["waiting"]
     return is_finite and after["different"] * 2 >= after["pages"] > 0
 
 
 def end(row: Row, is_idle: bool, round_: int) -> Row:
-    """The row of a template that is not open, when its host has nothing else to visit (`is_idle`), or has again.
+    """The row of a template that is not open, given whether its host has nothing else to visit (`is_idle`).
 
-    What a host holds at last is what is throttled, was sampled for two rounds, and does not become less.
+    On an idle host, a throttled template that was sampled for two rounds and does not shrink becomes trapped.
     """
     if row["state"] == State.TRAPPED:
         return row | {"budget": 0, "round": round_} if is_idle and row["budget"] else row
@@ -164,12 +164,12 @@ def end(row: Row, is_idle: bool, round_: int) -> Row:
 
 
 def wake(row: Row, round_: int) -> Row:
-    """The row of a trapped template on a host that has other pages to visit again: it is sampled."""
+    """The row of a trapped template on a host that has other pages to visit again: the template is sampled."""
     return row | {"budget": 1, "round": round_} if row["state"] == State.TRAPPED and not row["budget"] else row
 
 
 def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
-    """The row that counts of each template."""
+    """The newest row of each template and kind."""
     found: dict[Name, Row] = {}
     for row in rows:
         name = (row["template"], row["kind"])
@@ -182,7 +182,7 @@ def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
 
 
 def compile_allow_list(patterns: Iterable[str]) -> AllowList:
-    """A function that tells whether a URL is never to be held, by patterns of the setting traps.allow.
+    """A function that returns whether a URL is exempt from holding by the patterns of the setting traps.allow.
 
     >>> compile_allow_list(["a.org/calendar/*"])("http://a.org/calendar/2099/1")
     True
@@ -195,13 +195,13 @@ def compile_allow_list(patterns: Iterable[str]) -> AllowList:
 
 
 class UrlShape(NamedTuple):
-    """What the judgement reads from a URL."""
+    """The properties of a URL that the judgement uses."""
 
     template: str
     form: int | None  # the hash of its form, if it has opaque tokens
     extension: str
-    referrer: str | None  # the template of the page that links to it; None: of another host
-    is_same_path: bool  # as its referrer's
+    referrer: str | None  # the template of the linking page; None: on another host
+    is_same_path: bool  # same path as the referrer
 
 
 def shape_of(url: str, referrer: str | None = None) -> UrlShape:
@@ -218,7 +218,7 @@ _template = functools.lru_cache(1 << 12)(template)
 
 
 class Known:
-    """The rows of a host by template and kind, and what they say of each template."""
+    """The rows of a host by template and kind, with totals per template."""
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self.rows = newest_by_template(rows)
@@ -232,9 +232,9 @@ class Known:
             pages[1] += row["news"]
 
     def leads_back(self, origin: str, target: str) -> bool:
-        """Whether a link leads on in its family, or back to a template that was visited earlier, where news are few.
+        """Whether a template with little news links to its own family, or back to a template that was visited earlier.
 
-        Rooms in rooms, and templates that lead to each other such as months and days, go on without end by such links.
+        Endless nesting, and templates that link to each other such as months and days, consist of such links.
         """
         pages, news = self._pages.get(origin, (0, 0))
         if news >= _OFTEN * pages:
@@ -244,7 +244,7 @@ class Known:
 
     @property
     def pages(self) -> int:
-        """Pages of the host that were visited."""
+        """Number of visited pages of the host."""
         return sum(int(row["pages"]) for row in self.rows.values() if not is_shared(row["template"]))
 
 
@@ -261,20 +261,20 @@ def kind_of(shape: UrlShape, is_without_news: bool, forms: Collection[int], know
 
 
 def has_proved(row: Row | None) -> bool:
-    """Whether a template speaks for itself: by enough requests, or by news on every page so far."""
+    """Whether a template is judged by its own row: it has enough requests, or news on every page so far."""
     return row is not None and (requests_of(row) >= ENOUGH or 0 < row["pages"] == row["fresh"])
 
 
 def is_shared(template_: str) -> bool:
-    """Whether a row stands for several templates, each of which has one of its own."""
+    """Whether a row is shared by several templates, each of which also has its own row."""
     return template_.startswith(_ANY) or template_.endswith("?*")
 
 
 def names_of(shape: UrlShape, kind: Kind, known: Mapping[Name, Row]) -> list[Name]:
-    """The rows that speak for a URL: its template's own, and until that has proved something those for all that is new.
+    """The rows that apply to a URL: its template's own and, until that `has_proved`, those shared by new templates.
 
-    New combinations of several parameters of one path share a row, since filters come in all combinations. A refused
-    file extension has a row beside these.
+    New combinations of several parameters of a path share a row, because filters occur in all combinations. A refused
+    file extension has an additional row.
     """
     own, refused = (shape.template, kind), (_ANY + shape.extension, Kind.TYPE)
     by_type = [refused] if shape.extension and refused in known else []
@@ -289,5 +289,5 @@ def type_name(shape: UrlShape) -> Name:
 
 
 def is_exempt(depth: int, kind: str | None, digest: bytes | None) -> bool:
-    """Whether a URL of the frontier is one that no trap holds: a seed, a sitemap, or a page that was visited before."""
+    """Whether a URL of the frontier is never held: a seed, a sitemap, or a page that was visited before."""
     return depth == 0 or kind == SITEMAP or digest is not None

@@ -1,4 +1,4 @@
-"""Whether a page holds anything new: words, names and numbers that no page of its family has shown before."""
+"""Detects news on a page: words, names and numbers that no earlier page of its family contains."""
 
 import re
 import zlib
@@ -10,24 +10,24 @@ import numpy as np
 _WORD = re.compile(r"\w(?:[\w.:'-]*\w)?")  # names such as Gtk.Label.get_text, times and dates are one word each
 _PART = re.compile(r"[^\W_]+")
 _DIGITS = re.compile(r"[0-9]+")
-_ENOUGH = 2  # new words of a text; of a title one is enough
-_TELLING = 10  # new words; a page with as many is no variation of others
-_MOST = 200_000  # words of a family that are remembered
+_ENOUGH = 2  # minimum new words of a text; of a title one suffices
+_TELLING = 10  # minimum new words of a page that is not a variation of others
+_MOST = 200_000  # maximum number of stored words of a family
 
 
 class PageWords(NamedTuple):
     """The words of a page, as sorted hashes of four bytes each."""
 
     title: bytes
-    text: bytes  # and the title
+    text: bytes  # including the title
 
 
 def page_words(title: str, text: str, url: str, links: Iterable[str]) -> PageWords:
     """The words of a page that may be news.
 
-    Left out are numbers of its own URL and of its neighbours', for an endless series of dates or pages counts on in
-    these, and in the text all words of these URLs, for a page that is made up repeats what it was asked for.
-    Neighbours are links into the same folder, and to URLs that differ in numbers alone.
+    Excludes the numbers of its own URL and of neighbouring URLs, because an endless series of dates or pages increments
+    them, and from the text all words of these URLs, because a generated page repeats its URL.
+    Neighbours are links into the same folder, and to URLs that differ only in numbers.
     """
     folder, shape = url[: url.rfind("/") + 1], _DIGITS.sub("#", url)
     near = [url]
@@ -44,7 +44,7 @@ def page_words(title: str, text: str, url: str, links: Iterable[str]) -> PageWor
     return PageWords(_hashes(titled), _hashes(titled | told))
 
 
-_SHARED = 12  # characters; a fast test before a slow one
+_SHARED = 12  # characters; a fast test that precedes a slow one
 
 
 def _hashes(words: Iterable[str]) -> bytes:
@@ -52,14 +52,14 @@ def _hashes(words: Iterable[str]) -> bytes:
 
 
 class Family:
-    """The words that the pages of a family have shown."""
+    """The known words of the pages of a family."""
 
     def __init__(self, seen: Iterable[bytes] = ()) -> None:
         self._seen = set[int]().union(*map(unpack, seen))
         self.added: list[int] = []
 
     def take(self, words: PageWords) -> "Novelty":
-        """What a page adds."""
+        """Adds the words of a page and returns their novelty."""
         title, text = unpack(words.title) - self._seen, unpack(words.text) - self._seen
         if len(self._seen) < _MOST:
             self._seen |= text
@@ -68,9 +68,9 @@ class Family:
 
 
 class Novelty(NamedTuple):
-    """What a page adds to its family."""
+    """The novelty of a page within its family."""
 
-    has_new_title: bool  # a word of it
+    has_new_title: bool  # at least one new word in the title
     is_news: bool
     is_telling: bool
 

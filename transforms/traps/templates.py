@@ -1,10 +1,10 @@
-"""The kind of page that a URL leads to, as far as its looks tell: its template, and its form without opaque tokens."""
+"""Derives the type of a page from its URL alone: its template, and its form without opaque tokens."""
 
 import functools
 import re
 
 _EXTENSION = re.compile(r"\.[a-z][a-z0-9]{0,4}", re.IGNORECASE)
-_NUMBER = re.compile(r"[0-9#]+(?:[-_.,:T][0-9#]+)*")  # dates too
+_NUMBER = re.compile(r"[0-9#]+(?:[-_.,:T][0-9#]+)*")  # including dates
 _DIGITS = re.compile(r"[0-9]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _TOKEN = re.compile(rf"{_UUID.pattern}|[A-Za-z0-9]{{8,}}", re.IGNORECASE)
@@ -12,17 +12,17 @@ _CHANGES = re.compile(r"(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[a-z])
 _LONG_NUMBER = 9  # digits; a date has eight
 _MANY_CHANGES = 4  # between letters and digits, and from lower to upper case: avx512vbmi2 and QuadCurve2D have three
 _LONGEST_RUN = 3  # characters between changes on average; names have longer runs
-_SHORTEST_MIXED = 12  # characters of a generated token in mixed case; names such as IPv4ToIPv6 look as random
+_SHORTEST_MIXED = 12  # minimum characters of a mixed-case token; shorter names such as IPv4ToIPv6 look random
 # Names with several numbers: chapters and sections of DocBook (ch01s02s03), vector types (uint8x16x4).
 _NUMBERED = re.compile(r"[a-z]{1,8}[0-9]{1,3}([a-z]{1,2})[0-9]{1,3}(?:\1[0-9]{1,3})*", re.IGNORECASE)
 _HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{12,}", re.IGNORECASE)
 
 
 def template(target: str) -> str:
-    """The template of a path and query: what it may share with thousands of others.
+    """The template of a path and query: a pattern that it may share with thousands of others.
 
-    The first folder stays, and the names of parameters, sorted; other names become `*`, numbers and dates `#`, opaque
-    tokens `~`. Never raises, and gives a template as it is.
+    Keeps the first folder and the sorted names of parameters; other names become `*`, numbers and dates `#`, opaque
+    tokens `~`. Never raises; returns a template unchanged.
 
     >>> template("/calendar/2026/11?view=day&day=5")
     '/calendar/#/#?day&view'
@@ -40,9 +40,9 @@ def template(target: str) -> str:
 
 
 def query_template(template_: str) -> str | None:
-    """The template of all queries to the same pages; None for one without a query, or with a single parameter.
+    """The common template of all queries to a path; None for a template without a query or with a single parameter.
 
-    A single parameter names a page, as a path does.
+    A single parameter identifies a page, as a path does.
 
     >>> query_template("/shop?colour&size"), query_template("/shop?id")
     ('/shop?*', None)
@@ -52,7 +52,7 @@ def query_template(template_: str) -> str | None:
 
 
 def extension(target: str) -> str:
-    """The extension of a path, in small letters; empty if it has none.
+    """The extension of a path in lower case; empty if there is none.
 
     >>> extension("/pool/main/gtk4_4.8.DEB?x=1.html"), extension("/docs/v1.2/")
     ('.deb', '')
@@ -64,7 +64,7 @@ def extension(target: str) -> str:
 
 @functools.lru_cache(1 << 12)
 def family(template_: str) -> str:
-    """What templates share of which one may be made after the other: the first folder, and how the last name ends.
+    """The family of a template, a pattern shared by similar templates: the first folder and the end of the last name.
 
     >>> family("/shop/*/*.html?colour"), family("/maze/*/*/*/"), family("/*")
     ('/shop/**.html', '/maze/**/', '/**')
@@ -76,7 +76,7 @@ def family(template_: str) -> str:
 
 
 def trap_name(template_: str) -> str:
-    """What the templates of one trap have in common, as a pattern: the names of their parameters, or their family.
+    """A pattern common to the templates of one trap: the names of their parameters, or their family.
 
     >>> trap_name("/news/*.html?replytocom"), trap_name("/guides/*.html?replytocom"), trap_name("/maze/*/*/")
     ('/*?replytocom*', '/*?replytocom*', '/maze/**/')
@@ -86,7 +86,7 @@ def trap_name(template_: str) -> str:
 
 
 def form(target: str) -> str | None:
-    """A path and query without its opaque tokens, such as sessions have; None if it has none.
+    """A path and query with opaque tokens, such as session ids, replaced; None if it has none.
 
     >>> form("/s/4f9a02c7be11/page-2?t=1731999999"), form("/docs/python3/sha256.html?date=20261105")
     ('/s/~/page-2?t=~', None)
@@ -96,7 +96,7 @@ def form(target: str) -> str | None:
 
 
 def is_opaque(token: str) -> bool:
-    """Whether a token of letters and digits is generated, and not a name.
+    """Whether a token of letters and digits looks generated rather than a name.
 
     >>> [is_opaque(token) for token in ("4f9a02c7", "QAbstractItemModel", "1731999999", "postgresql15", "20261105")]
     [True, False, True, False, False]
@@ -124,6 +124,6 @@ def _kind(segment: str) -> str:
 
 
 def _first(segment: str) -> str:
-    """A name that stays, but for its digits."""
+    """A name that is kept except for its digits."""
     kind = _kind(segment)
     return _DIGITS.sub("#", segment) if kind == "*" else kind

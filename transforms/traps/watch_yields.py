@@ -1,4 +1,4 @@
-"""Watch what the pages of a round hold: which have no news, and what follows for the templates of their URLs."""
+"""Finds the pages of a round without news, and updates the templates of their URLs."""
 
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
@@ -24,28 +24,28 @@ from .novelty import Family, PageWords, pack, unpack
 from .templates import family
 
 _VARIED, _LARGE = 5, 1_000
-"""Pages of a host with many new words, or pages at all, before some can be said to have no news: where all pages are
-alike, or have hardly any words, that is how the host writes."""
+"""Minimum pages of a host with many new words, or minimum pages, before pages count as without news: on a host where
+all pages are similar or have few words, that is no evidence of a trap."""
 
 
 class Watched(NamedTuple):
-    """What the pages of a host amount to in a round."""
+    """The result for a host in a round."""
 
     stale: list[bytes]  # keys of pages without news
-    traps: list[Row]  # of table traps: those that the round has changed
-    trap_samples: list[Row]  # of table trap_samples
-    trapped: TrappedHost | None  # if templates are throttled or trapped
-    reopened: int  # templates that were trapped, and are open again
+    traps: list[Row]  # rows of table traps changed by the round
+    trap_samples: list[Row]  # rows of table trap_samples
+    trapped: TrappedHost | None  # None if no template is throttled or trapped
+    reopened: int  # number of trapped templates that are open again
 
 
 def watch(
     host: str, requests: Iterable[YieldRow], copies: Container[bytes], near: Container[bytes], traps: Iterable[Row],
     trap_samples: Collection[Row], queue: Queue | None, is_allowed: AllowList, round_: int,
 ) -> Watched:  # fmt: skip
-    """Judge the templates of a host by its URLs that were requested for the first time, in the order of their visits.
+    """Judges the templates of a host by its URLs that were requested for the first time, in the order of their visits.
 
     `copies` are keys of exact duplicates, `near` of near duplicates; `traps` and `trap_samples` are the host's rows
-    before this round, and `queue` what waited of it then, if it is known.
+    before this round, and `queue` its queue at that time, if known.
     """
     earlier = judge.Known(traps)
     known = dict(earlier.rows)
@@ -127,12 +127,12 @@ def watch(
 
 
 def _order(request: YieldRow) -> tuple[int, float, str]:
-    """That of visits, as `frontier.order`."""
+    """Sort key in the order of visits, as `frontier.order`."""
     return (request["depth"], -request["priority"], request["url"])
 
 
 class _WatchFn(beam.DoFn):
-    """Takes a shard: what the URLs of some hosts gave, and what is known of these hosts."""
+    """Takes a shard: the yields of the URLs of some hosts, and the earlier rows of these hosts."""
 
     def __init__(self, root: str, round_: int, settings: Traps) -> None:
         self._root, self._round, self._allow = root, round_, settings.allow
@@ -179,7 +179,7 @@ def _by_host(rows: Iterable[Any]) -> dict[str, list[Any]]:
 
 
 class WatchedYields(NamedTuple):
-    """What `WatchYields` gives."""
+    """The outputs of `WatchYields`."""
 
     shard_to_stale: "beam.PCollection[Batch]"  # STALE
     trapped: "beam.PCollection[tuple]"  # TrappedHost, as tuples, of the hosts with throttled or trapped templates
@@ -187,7 +187,7 @@ class WatchedYields(NamedTuple):
 
 
 class WatchYields(beam.PTransform):
-    """Find the pages of a round without news, and judge templates by them; writes traps and trap_samples.
+    """Finds the pages of a round without news, and judges templates by them; writes traps and trap_samples.
 
     Takes {"yields": YIELDS, "duplicates": DUPLICATES, "near": VERDICTS, "traps": rows, "trap_samples": rows,
     "trap_queues": rows} by shard of the host.
@@ -216,7 +216,7 @@ def trap_rows(path: str, root: str, shards: int) -> Iterator[tuple[int, Row]]:
 
 
 def trap_samples_rows(path: str, root: str, shards: int, hosts: Mapping[str, None]) -> Iterator[tuple[int, Row]]:
-    """The rows of a trap_samples file of some hosts; row groups without them are skipped."""
+    """The rows of some hosts in a trap_samples file; skips row groups without them."""
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
             if not hosts.keys().isdisjoint(file.read_row_group(group, ["host"])["host"].to_pylist()):
