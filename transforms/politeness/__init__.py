@@ -1,1 +1,1 @@
-"""Politeness: when a host may be asked for what, and the scheduler that asks."""
+"""Politeness: when requests to a host are allowed, and the scheduler that sends them."""

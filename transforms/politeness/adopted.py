@@ -1,4 +1,4 @@
-"""What earlier attempts at a step have fetched and promised, read from their complete pieces."""
+"""Results and backoff states of earlier attempts at a step, read from their complete pieces."""
 
 import dataclasses
 from collections.abc import Iterator, Set
@@ -17,7 +17,7 @@ from .works import Work
 
 @dataclasses.dataclass
 class Adopted:
-    """Keys of visited URLs, rows of robots and states of hosts, each by host."""
+    """Keys of visited URLs, rows of robots and backoff states, each by host."""
 
     visited: dict[str, set[bytes]] = dataclasses.field(default_factory=dict)
     robots: dict[str, list[RobotsRow]] = dataclasses.field(default_factory=dict)
@@ -25,7 +25,7 @@ class Adopted:
 
     @classmethod
     def read(cls, root: str, leftovers: Leftovers, hosts: Set[str] | None = None) -> "Adopted":
-        """What leftovers say of the states of all hosts, and of the URLs and robots.txt files of some, or of all."""
+        """Read the states of all hosts, and the URLs and robots.txt files of `hosts` (None: all), from leftovers."""
         found = cls()
         for file in leftovers.files:
             if file.table == "visits":
@@ -42,7 +42,7 @@ class Adopted:
         return found
 
     def take_over(self, work: Work) -> Work:
-        """The work that is left of a host's, with what is known by now."""
+        """Return the remaining work of a host, with its newest robots.txt files and state."""
         visited, row = self.visited.get(work.host, ()), self.hosts.get(work.host)
         return work._replace(
             due=[due for due in work.due if due[0] not in visited],
@@ -51,13 +51,13 @@ class Adopted:
         )
 
     def held(self, politeness: Politeness) -> dict[str, datetime]:
-        """The hosts that may not be asked before some time."""
+        """Return the hosts under a delay, each with the earliest time of its next request."""
         times = {host: backoff.ready_at(row, politeness) for host, row in self.hosts.items()}
         return {host: time for host, time in times.items() if time}
 
 
 def visited_keys(path: str, root: str) -> Iterator[tuple[str, list[bytes]]]:
-    """(host, keys of its URLs) of a file of visits."""
+    """Yield (host, keys of its URLs) from a file of visits."""
     keys: dict[str, list[bytes]] = {}
     table = read_table(root, [path], VISITS, ["host", "url_key"])
     for host, key in zip(table["host"].to_pylist(), table["url_key"].to_pylist(), strict=True):
@@ -66,7 +66,7 @@ def visited_keys(path: str, root: str) -> Iterator[tuple[str, list[bytes]]]:
 
 
 def write_promises(root: str, round_: int, leftovers: Leftovers) -> list[TableFile]:
-    """Write what was promised to hosts as a file of host_turns, so that it outlives the step; none without promises."""
+    """Write the promised host states as a host_turns file, so that they outlive the step; no file without promises."""
     latest: dict[str, HostRow] = {}
     for row in (row for path in leftovers.promises for row in promised_states(root, path)):
         known = latest.get(row["host"])
@@ -79,7 +79,7 @@ def write_promises(root: str, round_: int, leftovers: Leftovers) -> list[TableFi
 
 
 def state_rows(root: str, leftovers: Leftovers) -> Iterator[HostRow]:
-    """The states of hosts in complete pieces, and those that were promised since."""
+    """Yield the host states in complete pieces, and those promised since."""
     columns = list(backoff.STATE_COLUMNS)
     for file in leftovers.files:
         if file.table == "host_turns":
@@ -89,7 +89,7 @@ def state_rows(root: str, leftovers: Leftovers) -> Iterator[HostRow]:
 
 
 def promised_states(root: str, path: str) -> Iterator[HostRow]:
-    """The rows of a promise file. If an attempt that still ran has removed it since, those of the attempt's pieces."""
+    """Yield the rows of a promise file, or those of its attempt's pieces if a running attempt has removed the file."""
     try:
         yield from read_promises(root, path)
     except OSError:

@@ -1,6 +1,6 @@
-"""How we stand with a host: what an answer means for the next request, in this round and in later ones.
+"""Per-host backoff state: the delay before the next request, in this round and in later ones.
 
-Pure: every function takes the values that it judges, randomness included. All waits are seconds.
+Pure functions; randomness is an argument. All waits are in seconds.
 """
 
 import dataclasses
@@ -14,29 +14,29 @@ from ..storage.schemas import HostRow
 NO_ANSWER = frozenset({Outcome.TIMEOUT, Outcome.DNS_ERROR, Outcome.CONNECT_ERROR, Outcome.TLS_ERROR})
 
 HOST_FAILURES = NO_ANSWER | {Outcome.SERVER_ERROR, Outcome.UNREACHABLE_ROBOTS}
-"""Outcomes that say something about the host, not the URL: it is left alone for a while (SPEC C7)."""
+"""Outcomes that concern the host, not the URL, and so cause a backoff (SPEC C7)."""
 
-_MOST_DOUBLINGS = 40  # beyond every longest wait, and no float overflows
+_MOST_DOUBLINGS = 40  # exceeds every maximum wait without float overflow
 
 
 @dataclasses.dataclass(frozen=True)
 class HostState:
-    """What of a host's past counts for its next request."""
+    """The part of a host's history that determines its next delay."""
 
-    failures: int = 0  # requests in a row that came to trouble
-    elapsed_s: float = 0.0  # what its last answer took; while there is trouble, the longest since it began
-    crawl_delay: float = 0.0  # the longest of its origins' robots.txt
+    failures: int = 0  # consecutive failed requests
+    elapsed_s: float = 0.0  # response time of the last request; during failures, the longest since the first
+    crawl_delay: float = 0.0  # the maximum over the robots.txt files of its origins
 
 
 class Rest(NamedTuple):
-    """How long a host is left alone, counted from its answer, and the reason that made it so long."""
+    """The delay before a host's next request, counted from its last response, and the reason for its length."""
 
     seconds: float
     why: str  # delay, crawl_delay, response_time; backoff, dead, robots, retry_after
 
 
 def after(state: HostState, outcome: Outcome, elapsed_s: float) -> HostState:
-    """The state after a request. One good answer forgives all failures; a quick error speeds nothing up."""
+    """Return the state after a request. A success resets the failure count; a fast error does not shorten the delay."""
     if outcome in HOST_FAILURES:
         failures, elapsed_s = state.failures + 1, max(state.elapsed_s, elapsed_s)
         return dataclasses.replace(state, failures=failures, elapsed_s=elapsed_s)
@@ -44,7 +44,7 @@ def after(state: HostState, outcome: Outcome, elapsed_s: float) -> HostState:
 
 
 def usual_rest(state: HostState, politeness: Politeness) -> Rest:
-    """The rest when all is well: the largest of our delay, the host's, and what it has time for (SPEC C8)."""
+    """Return the delay after a success: the maximum of `delay`, Crawl-delay and the response-time delay (SPEC C8)."""
     waits = (
         Rest(politeness.delay, "delay"),
         Rest(state.crawl_delay, "crawl_delay"),
@@ -54,10 +54,10 @@ def usual_rest(state: HostState, politeness: Politeness) -> Rest:
 
 
 def rest(state: HostState, outcome: Outcome, retry_after: float | None, politeness: Politeness, jitter: float) -> Rest:
-    """The rest after a request that left the host in this state.
+    """Return the delay after a request that left the host in this state.
 
-    `jitter` is a random number from 0 to 1: it makes a backoff up to half as long again, so that hosts that failed
-    together are not asked again together. A wait is never shorter than what Retry-After asks for, within the bound.
+    `jitter` is a random number from 0 to 1: it lengthens a backoff by up to half, so that hosts that failed together
+    are not retried together. A wait is never shorter than Retry-After, within the bound.
     """
     waits = [usual_rest(state, politeness)]
     if outcome in HOST_FAILURES:
@@ -79,14 +79,14 @@ def _backoff(failures: int, outcome: Outcome, politeness: Politeness) -> Rest:
 
 
 _PATIENCE_S = 5.0
-_BACKOFF_PATIENCE_S = 1.0  # about what the next round costs
+_BACKOFF_PATIENCE_S = 1.0  # about the cost of the next round
 _BACKOFFS = frozenset({"backoff", "dead", "robots", "retry_after"})
 
 
 def patience(held_by: str | None, politeness: Politeness) -> float:
-    """How many seconds a round that has nothing else to do waits for a host; `held_by` is what holds the host.
+    """Return the seconds that an otherwise idle round waits for a host; `held_by` is the reason for the host's delay.
 
-    Five, or twice our own delay if that is longer, for an ordinary pause; one for a backoff. A host that is not ready
+    For an ordinary delay 5, or twice the configured delay if that is longer; for a backoff 1. A host that is not ready
     by then is deferred, so that a round never lasts as long as a backoff or a long Crawl-delay (SPEC B4).
     """
     if held_by in _BACKOFFS:
@@ -95,7 +95,7 @@ def patience(held_by: str | None, politeness: Politeness) -> float:
 
 
 def shared_rest(state: HostState, politeness: Politeness) -> float:
-    """The rest of all hosts that share a queue, after an answer of one of them."""
+    """Return the delay for all hosts that share a queue, after a response of one of them."""
     own = politeness.delay if politeness.shared_delay is None else politeness.shared_delay
     return max(own, politeness.response_factor * state.elapsed_s)
 
@@ -110,20 +110,20 @@ STATE_COLUMNS = (
     "not_before",
     "held_by",
 )
-"""The columns of table hosts from which a host's next turn starts."""
+"""The columns of table hosts that initialize a host's next turn."""
 
 
 def host_state(row: HostRow | None) -> HostState:
-    """The state that a row of table hosts keeps; a host without one starts anew."""
+    """Return the state in a row of table hosts; the initial state for None."""
     if row is None:
         return HostState()
     return HostState(row["failures_in_row"] or 0, (row["last_elapsed_ms"] or 0.0) / 1000, row["crawl_delay"] or 0.0)
 
 
 def ready_at(row: HostRow | None, politeness: Politeness) -> datetime | None:
-    """When a host may be asked next, by its row of table hosts; None if nothing speaks against now.
+    """Return the time of the next allowed request by a host's row of table hosts; None if a request is allowed now.
 
-    What an earlier run has promised holds; a delay that was made longer since then holds as well.
+    A delay stored by an earlier run still applies; so does a delay that has been configured longer since.
     """
     if row is None:
         return None
@@ -133,9 +133,9 @@ def ready_at(row: HostRow | None, politeness: Politeness) -> datetime | None:
 
 
 def budget(limits: Limits, state: HostState, politeness: Politeness, seconds: float) -> int:
-    """How many pages of a host fit into the seconds that a round has left for it, at least one.
+    """Return how many pages of a host fit into the remaining seconds of a round, at least one.
 
-    No host is given more than its rests and answers leave time for, so none can hold the round up (SPEC B4).
+    The budget accounts for delays and response times, so no host prolongs the round (SPEC B4).
     """
     if limits.max_seconds_per_host:
         seconds = min(seconds, limits.max_seconds_per_host)

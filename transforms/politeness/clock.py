@@ -1,4 +1,4 @@
-"""What a scheduler knows of time: a clock, and calls that end later. Tests pass simulated ones.
+"""Clock and asynchronous calls of a scheduler. Tests pass simulated ones.
 
 calls = ThreadCalls(threads=8)
 calls.start(lambda: client.get(url, headers))
@@ -16,26 +16,26 @@ T = TypeVar("T")
 
 
 class Clock(Protocol):
-    """Tells the time."""
+    """A source of monotonic and UTC time."""
 
     def monotonic(self) -> float:
-        """Seconds on a clock that nobody sets."""
+        """Return monotonic time in seconds."""
 
     def utc(self) -> datetime:
-        """The date and time in UTC."""
+        """Return the current date and time in UTC."""
 
 
 class Calls(Protocol[T]):
-    """Runs calls at the same time, and gives their results as they end."""
+    """Runs calls concurrently, and returns their results in order of completion."""
 
     def start(self, call: Callable[[], T]) -> None:
-        """Start a call, which does not raise."""
+        """Start a call; it must not raise."""
 
     def take(self, timeout: float) -> T | None:
-        """The result of the call that ended first of those not yet taken; None if none ends in so many seconds."""
+        """Return the result of the first completed call not yet taken; None after `timeout` seconds."""
 
     def close(self) -> None:
-        """Wait for the calls that still run."""
+        """Wait for the running calls."""
 
 
 class SystemClock:
@@ -52,7 +52,7 @@ SYSTEM_CLOCK = SystemClock()
 
 
 def monotonic(moment: datetime, clock: Clock = SYSTEM_CLOCK) -> float:
-    """A moment in seconds of the clock's monotonic time."""
+    """Convert a moment to seconds of the clock's monotonic time."""
     return clock.monotonic() + (moment - clock.utc()).total_seconds()
 
 
@@ -61,7 +61,7 @@ class ThreadCalls(Generic[T]):
 
     def __init__(self, threads: int) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="fetch")
-        # No SimpleQueue: CPython's waits for ever if the time to wait is over before it begins to.
+        # Not SimpleQueue: in CPython it blocks forever if the timeout expires before the wait starts.
         self._ended: queue.Queue[T] = queue.Queue()
 
     def start(self, call: Callable[[], T]) -> None:

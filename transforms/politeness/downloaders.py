@@ -1,4 +1,4 @@
-"""Downloaders: other ways to fetch the pages of some hosts, or of a scheme, than the one that fetches all the rest."""
+"""Downloaders: alternative clients for the pages of some hosts or of a URL scheme."""
 
 from collections.abc import Callable, Mapping
 
@@ -11,15 +11,15 @@ from ..urls.canonical import host
 from .host_queue import BrowserRules
 
 Open = Callable[[Client, BrowserRules], Client]
-"""Makes a client for a host, on top of the one that fetches all the rest."""
+"""Creates a client for a host, on top of the default client."""
 
 Downloader = Callable[[Settings], Open]
-"""What an entry point of `beamtrawl.downloaders` leads to. It is called at the start of a crawl, where PluginError ends
-it, and once for each bundle of hosts."""
+"""The object of an entry point of `beamtrawl.downloaders`. It is called at the start of a crawl, where PluginError ends
+the crawl, and once per bundle of hosts."""
 
 
 class Through:
-    """A Client that asks through another one; what a subclass does not do is the other's."""
+    """A Client that delegates to another one; subclasses override single methods."""
 
     def __init__(self, client: Client, browser_rules: BrowserRules) -> None:
         self.client = client
@@ -39,7 +39,7 @@ class Through:
 
 
 class _Chosen:
-    """A Client that asks for each URL through the first of several that takes it; the last takes all."""
+    """A Client that fetches each URL with the first of several clients that matches it; the last matches all."""
 
     def __init__(self, clients: list[tuple[str, Client]]) -> None:
         self._clients = clients
@@ -62,7 +62,7 @@ class _Chosen:
 
 
 def takes(what: str, url: str) -> bool:
-    """Whether a canonical URL is of a host, `www.example.org`, or of a scheme, `https:`; all are of "".
+    """Return whether a canonical URL has the host `www.example.org` or the scheme `https:`; "" matches all URLs.
 
     >>> takes("a.test", "http://a.test/"), takes("a.test", "http://a.test:81/"), takes("https:", "https://b.test/")
     (True, False, True)
@@ -71,7 +71,7 @@ def takes(what: str, url: str) -> bool:
 
 
 def open_downloaders(settings: Settings) -> list[tuple[str, Open]]:
-    """The downloaders of a crawl, each with what it takes; PluginError says what is missing."""
+    """Return the downloaders of a crawl, each with its host or scheme; PluginError if one is missing."""
     chosen = [downloader(text) for text in settings.fetch.downloaders]
     found: dict[str, Open] = {
         name: plugins.load(plugins.DOWNLOADERS, name)(settings) for name in dict.fromkeys(name for name, _ in chosen)
@@ -82,7 +82,7 @@ def open_downloaders(settings: Settings) -> list[tuple[str, Open]]:
 def client_opener(
     settings: Settings, public: bool, types: frozenset[str], resolver: Resolver
 ) -> Callable[[BrowserRules], Client]:
-    """What opens a client for a host: that of `client.opener`, below the downloaders of the crawl."""
+    """Return a function that opens a client for a host: that of `client.opener`, below the crawl's downloaders."""
     open_direct = opener(settings.fetch, public, types, resolver)
     opens = open_downloaders(settings)
 

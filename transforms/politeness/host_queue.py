@@ -1,4 +1,4 @@
-"""A host's turn in a round: what it wants now. What comes next is decided here, and nothing is done."""
+"""A host's turn in a round: selects the next action, without performing it."""
 
 import dataclasses
 from collections import deque
@@ -31,7 +31,7 @@ class Visit(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """This URL's visit ends here, with nothing asked of the server."""
+    """End this URL's visit without a request."""
 
     due: Due
     outcome: Outcome
@@ -39,55 +39,55 @@ class Answer(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Nothing until then (the turn's clock, seconds)."""
+    """No action until then (the turn's clock, seconds)."""
 
     until: float
 
 
 class Done(NamedTuple):
-    """Nothing, until something happens elsewhere."""
+    """No action until an event at another host."""
 
 
 @dataclasses.dataclass
 class HostTurn:
-    """A host, its queue in order, and when it may be asked next."""
+    """A host, its ordered queue, and the time of its next allowed request."""
 
     host: str
     queue: deque[Due]
     robots: dict[str, Robots] = dataclasses.field(default_factory=dict)  # by origin
-    last_good: dict[str, Robots] = dataclasses.field(default_factory=dict)  # expired: if a new one cannot be had
+    last_good: dict[str, Robots] = dataclasses.field(default_factory=dict)  # expired; used if a new one fails
     state: HostState = dataclasses.field(default_factory=HostState)
     ready_at: float = 0.0
     held_by: str | None = None
-    ends_at: float = float("inf")  # when its time in this round is over
-    search: "RobotsSearch | None" = None  # while its robots.txt is sought
+    ends_at: float = float("inf")  # end of its time in this round
+    search: "RobotsSearch | None" = None  # while its robots.txt is being fetched
     delegated: "deque[DelegatedRobotsFetch]" = dataclasses.field(default_factory=deque)
-    is_scheduled: bool = False  # or being asked: either way it will come to its turn
+    is_scheduled: bool = False  # or has a request under way
     tally: Tally = dataclasses.field(default_factory=Tally)  # since its last row
     has_answered: bool = False  # in this round
 
     @property
     def is_away(self) -> bool:
-        """Whether it waits for another host, which its robots.txt was moved to."""
+        """Whether it waits for another host, to which its robots.txt redirects."""
         return self.search is not None and host_of(self.search.url) != self.host
 
 
 class DelegatedRobotsFetch(NamedTuple):
-    """A robots.txt to be had from this host on behalf of another, whose own one was moved here."""
+    """A robots.txt to fetch from this host on behalf of another, whose own one redirects here."""
 
     search: RobotsSearch
     sender: HostTurn
 
 
 class BrowserRules(NamedTuple):
-    """What has to be kept to by who asks a host for more than the visit of a page, as a browser does."""
+    """Constraints on a downloader that sends further requests to a host, as a browser does."""
 
-    allows: Callable[[str], bool]  # whether robots.txt lets a canonical URL of the host be asked for
-    rest: Callable[[float], float]  # seconds to wait after an answer that took so many
+    allows: Callable[[str], bool]  # whether robots.txt allows a canonical URL of the host
+    rest: Callable[[float], float]  # seconds to wait after a response that took so many
 
 
 def browser_rules(turn: HostTurn, politeness: Politeness) -> BrowserRules:
-    """The browser_rules for a host, by what is known of it when they are called for."""
+    """Return the browser rules for a host; they use its state at the time of each call."""
 
     def allowed(url: str) -> bool:
         robots = turn.robots.get(origin(url))
@@ -100,7 +100,7 @@ def browser_rules(turn: HostTurn, politeness: Politeness) -> BrowserRules:
 
 
 def shared_queue_name(host: str, scope: str, addresses: Sequence[str] = ()) -> str:
-    """The name of the queue that a host takes: its own, its registered domain's, or that of its least address."""
+    """Return the name of a host's queue: the host, its registered domain, or its lowest address."""
     if scope == "domain":
         return domain(host)
     return min(addresses, default=host)
@@ -109,9 +109,9 @@ def shared_queue_name(host: str, scope: str, addresses: Sequence[str] = ()) -> s
 def next_action(
     head: Due | None, origin: str, robots: Robots | None, ready_at: float, now: float, deadline: float
 ) -> FetchRobots | Visit | Answer | Wait | Done:
-    """What a host's queue wants at this moment.
+    """Return the next action of a host's queue.
 
-    `robots` is what is known of the first URL's origin. robots.txt comes before anything else on an origin
+    `robots` is the known robots.txt of the first URL's origin. robots.txt comes before anything else on an origin
     (RFC 9309), every request waits for `ready_at`, and after the deadline no request starts.
     """
     if head is None:
@@ -120,7 +120,7 @@ def next_action(
         return Answer(head, Outcome.DEFERRED)
     if robots is not None:
         if robots.verdict is Verdict.UNREACHABLE:
-            # A name that leads nowhere, or where we must not go, says so; all else may be robots.txt alone.
+            # DNS errors and blocked addresses concern the host; other failures may concern robots.txt alone.
             is_reported = robots.failure in (Outcome.DNS_ERROR, Outcome.BLOCKED_ADDRESS)
             return Answer(head, robots.failure if robots.failure and is_reported else Outcome.UNREACHABLE_ROBOTS)
         allowed, rule = is_allowed(robots, head.url)
@@ -134,7 +134,7 @@ def next_action(
 
 
 def is_allowed(robots: Robots, url: str) -> tuple[bool, str]:
-    """Whether a URL may be fetched, and the rule that says so; not for an unreachable robots.txt."""
+    """Return whether a URL may be fetched, and the matching rule; not for an unreachable robots.txt."""
     if robots.rules is not None:
         return robots.rules.allows(url)
     return robots.verdict is Verdict.ALLOW_ALL, ""

@@ -1,4 +1,4 @@
-"""Rows of table hosts: what a turn of a host came to, and turns summed up."""
+"""Rows of table hosts: the result of a host's turn, and sums over turns."""
 
 import dataclasses
 import math
@@ -11,17 +11,17 @@ from ..outcomes import REQUESTED, Outcome
 from ..storage.schemas import HostRow
 from .backoff import HOST_FAILURES, HostState
 
-_BUCKETS = 18  # of answer times: below 1, 2, 4, … milliseconds; the last holds all beyond a minute
+_BUCKETS = 18  # of response times: below 1, 2, 4, … milliseconds; the last holds all above a minute
 _MOST_ADDRESSES = 8
 EMPTY_LATENCY = (0,) * _BUCKETS
 
 
 @dataclasses.dataclass
 class Tally:
-    """What a host's turn has come to so far."""
+    """Counters of a host's turn so far."""
 
     visits: int = 0
-    requests: int = 0  # for robots.txt as well
+    requests: int = 0  # including those for robots.txt
     fetched: int = 0
     failures: int = 0
     bytes: int = 0
@@ -31,12 +31,12 @@ class Tally:
     last_answer: datetime | None = None
 
     def visit(self, outcome: Outcome) -> None:
-        """Count a URL whose visit has ended."""
+        """Count a completed visit."""
         self.visits += 1
         self.fetched += outcome in (Outcome.FETCHED, Outcome.NOT_MODIFIED)
 
     def request(self, outcome: Outcome, reply: Reply, now: datetime) -> None:
-        """Count what was asked of the host."""
+        """Count a request to the host."""
         if outcome in REQUESTED:
             self.requests += 1
             self.elapsed_s += reply.elapsed_s
@@ -55,7 +55,7 @@ def _bucket(milliseconds: float) -> int:
 def turn_row(
     host: str, round_: int, tally: Tally, state: HostState, not_before: datetime | None, held_by: str | None
 ) -> HostRow:
-    """The row of table turns for a host's turn: the columns of table hosts, for this round alone."""
+    """Return the row of table turns for a host's turn: the columns of table hosts, for this round alone."""
     row = {
         "host": host,
         "round": round_,
@@ -83,7 +83,7 @@ _LATEST = ("failures_in_row", "last_elapsed_ms", "crawl_delay", "not_before", "h
 
 
 def add_turn(earlier: HostRow, turn: HostRow) -> HostRow:
-    """The row of table hosts after a turn: sums, and the state that the turn left. `earlier` may be empty."""
+    """Return the row of table hosts after a turn: sums, and the state after the turn. `earlier` may be empty."""
     if not earlier:
         return turn
     latency = [a + b for a, b in zip(earlier["latency"] or [0] * _BUCKETS, turn["latency"], strict=True)]
@@ -109,17 +109,17 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def newest_row(rows: Sequence[HostRow]) -> HostRow | None:
-    """The row that counts of a host's rows."""
+    """Return the row of a host with the latest response."""
     return max(rows, key=answered_at, default=None)
 
 
 def answered_at(row: HostRow) -> tuple[int, datetime]:
-    """The round and the time of a host's last answer: of several rows, the one with the latest counts."""
+    """Return the round and time of a host's last response: of several rows, the latest is valid."""
     return row["round"], row["last_fetched_at"] or _NEVER
 
 
 def _percentiles(latency: Sequence[int]) -> dict[str, float | None]:
-    """Medians and the like from the buckets: the upper end of the one that holds it, in milliseconds."""
+    """Return percentiles from the buckets: the upper bound of the bucket of each, in milliseconds."""
     return {"latency_p50_ms": _percentile(latency, 0.5), "latency_p95_ms": _percentile(latency, 0.95)}
 
 

@@ -1,4 +1,4 @@
-"""Keep what a bundle has fetched: rows in durable pieces, and promises to hosts at once."""
+"""Stores the results of a bundle: rows in durable pieces, and promised host states at once."""
 
 import queue
 import threading
@@ -18,10 +18,10 @@ _MOST_WAITING = 3  # batches
 
 
 class Keeper:
-    """Writes the rows of a bundle in a thread of its own, so that a slow store stalls no request.
+    """Writes the rows of a bundle in its own thread, so that a slow store delays no request.
 
-    Rows are in the files of a piece once `cut` has closed it. A batch that the store does not take fast enough makes
-    `add` wait when three others wait already: memory is bounded.
+    Rows are in the files of a piece once `cut` has closed it. `add` blocks while three batches wait for the store, so
+    memory is bounded.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Keeper:
         self._thread.start()
 
     def add(self, table: str, row: Mapping[str, Any]) -> None:
-        """Take a row of visits, robots or host_turns in."""
+        """Add a row of visits, robots or host_turns."""
         if table != "visits":
             self._others[table].append(row)
             return
@@ -63,11 +63,11 @@ class Keeper:
 
     @property
     def is_due(self) -> bool:
-        """Whether the piece is to be closed: it is a minute old, or has 64 MB of bodies."""
+        """Return whether the piece is to be closed: it is a minute old, or has 64 MB of bodies."""
         return self._clock() - self._since >= self._piece_seconds or self._piece_bytes >= PIECE_BYTES
 
     def cut(self, turns: Iterable[HostRow]) -> None:
-        """Close the piece, with the states of all hosts that were asked since the last one."""
+        """Close the piece, with the states of all hosts requested since the last one."""
         self._others["host_turns"] += turns
         self._since, self._piece_bytes = self._clock(), 0
         self._flush()
@@ -88,7 +88,7 @@ class Keeper:
         self._put(close)
 
     def close(self, turns: Iterable[HostRow]) -> None:
-        """Close the last piece, and wait until all is written; raises what a write has raised."""
+        """Close the last piece, and wait until all is written; re-raises the exception of a failed write."""
         self.cut(turns)
         self._put(None)
         self._thread.join()
@@ -117,7 +117,7 @@ class Keeper:
             if self._failure is None:
                 try:
                     task()
-                except BaseException as error:  # raised again in the bundle's thread
+                except BaseException as error:  # re-raised in the bundle's thread
                     self._failure = error
 
     def _new_writers(self) -> dict[str, "_Writer"]:
@@ -125,4 +125,4 @@ class Keeper:
 
 
 class _Writer(TableWriter):
-    is_empty = True  # nothing was handed to it
+    is_empty = True  # no row was written

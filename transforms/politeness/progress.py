@@ -1,4 +1,4 @@
-"""Reports how the visits of a bundle go and watches for the stop file, both off the thread that times requests."""
+"""Reports the progress of a bundle and watches for the stop file, outside the thread that schedules requests."""
 
 import json
 import threading
@@ -13,7 +13,7 @@ from ..storage import filesystem
 
 
 class Report:
-    """Counts visits; to be used in the bundle's own thread, as counters of Beam's are lost from any other."""
+    """Counts visits; for use in the bundle's own thread, as Beam loses counters of any other."""
 
     def __init__(self) -> None:
         self._outcomes: dict[str, int] = {}
@@ -25,18 +25,18 @@ class Report:
         self._bytes += len(reply.body)
 
     def snapshot(self, active: int, waiting: int) -> dict[str, Any]:
-        """Outcomes, bytes, hosts being asked and hosts that wait, as of now."""
+        """Return current outcomes, bytes, and numbers of active and waiting hosts."""
         return {"outcomes": dict(self._outcomes), "bytes": self._bytes, "active": active, "waiting": waiting}
 
 
 class Watch:
-    """Looks for the stop file, and writes the newest snapshot to `PREFIX-….json`, in a thread of its own.
+    """Polls for the stop file, and writes the newest snapshot to `PREFIX-….json`, in its own thread.
 
-    A call to a slow store takes as long as it takes; nobody waits for it but `close`.
+    Calls to a slow store block only `close`.
     """
 
     def __init__(self, stop_file: str | None, progress: str | None, interval_s: float) -> None:
-        self.is_stopped = False  # the stop file is there
+        self.is_stopped = False  # the stop file exists
         self.snapshot: dict[str, Any] | None = None
         self._stop_file, self._interval_s = stop_file, interval_s
         self._progress = f"{progress}-{time.time_ns():x}.json" if progress else None

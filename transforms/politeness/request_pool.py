@@ -1,4 +1,4 @@
-"""RequestPool under way: one to a shared, each in a thread that does nothing but wait for a server."""
+"""Requests under way: one per shared queue, each in a thread that only waits for a server."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,9 +14,9 @@ from .shared_queues import SharedQueue
 
 Request = Visit | RobotsSearch | DelegatedRobotsFetch
 
-_IDLE_CONNECTIONS = 256  # beyond that many hosts, connections are not kept alive between requests
-_KEEP_ALIVE_WAIT = 5.0  # seconds: servers close an idle connection soon after, so a longer wait is not worth one
-_LONG_ANSWER_S = 0.2  # a longer request only waits for its server, which takes a thread and no computing
+_IDLE_CONNECTIONS = 256  # with more hosts, connections are not kept alive between requests
+_KEEP_ALIVE_WAIT = 5.0  # seconds; servers close idle connections soon after
+_LONG_ANSWER_S = 0.2  # a longer request mostly waits for its server: it occupies a thread, but no CPU
 _WAITING_SHARE = 4
 
 
@@ -31,7 +31,7 @@ class Answered(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A call that has ended: a reply, or what it raised."""
+    """A completed call: its reply or exception."""
 
     shared: SharedQueue
     turn: HostTurn
@@ -46,7 +46,7 @@ class _Running(NamedTuple):
 
 
 class RequestPool:
-    """Sends requests, keeps a client for each host, and gives answers as they come.
+    """Sends requests, keeps a client per host, and returns responses in order of completion.
 
     Without `calls`, each request has a thread of its own.
     """
@@ -62,16 +62,16 @@ class RequestPool:
         self._open_client = open_client
         self._clock = clock
         self._calls = calls or ThreadCalls(_WAITING_SHARE * fetch.connections)
-        self._running: dict[str, _Running] = {}  # by shared
+        self._running: dict[str, _Running] = {}  # by shared queue
         self._clients: dict[str, Client] = {}  # by host
 
     def __len__(self) -> int:
         return len(self._running)
 
     def has_room(self) -> bool:
-        """Whether a thread is free: the time of a request runs from its start, so none is started to stand in line.
+        """Return whether a thread is free: a request's time runs from its start, so none is queued for a thread.
 
-        RequestPool that wait for long count a quarter, so that slow servers do not hold the others up.
+        Long-running requests count a quarter, so that slow servers do not delay other hosts.
         """
         if len(self._running) < self._fetch.connections:
             return True
@@ -89,7 +89,7 @@ class RequestPool:
         self._calls.start(partial(self._act, shared, turn, request, ask, client))
 
     def take(self, timeout: float) -> Answered | None:
-        """The next answer, waited for so many seconds; raises what a request raised, which a server never does."""
+        """Return the next response within `timeout` seconds; re-raises a request's exception (never a server error)."""
         if (call := self._calls.take(timeout)) is None:
             return None
         shared, turn, request, result, ended = call
@@ -99,18 +99,18 @@ class RequestPool:
         return Answered(shared, turn, request, result, ended)
 
     def cut_late(self, now: float) -> None:
-        """Cut the requests that take longer than a whole one may."""
+        """Abort the requests that exceed the time limit of a whole request."""
         for running in self._running.values():
             if now > running.since + self._fetch.total_timeout:
                 running.client.abort()
 
     def forget(self, host: str) -> None:
-        """The host's answer was handed on."""
+        """Release the client's data on the host's last response."""
         if client := self._clients.get(host):
             client.forget()
 
     def rest(self, host: str, seconds: float) -> None:
-        """The host is not asked for so long: its connection is given up, unless that is short."""
+        """Close the host's connection if its delay of `seconds` is too long to keep it alive."""
         if seconds > _KEEP_ALIVE_WAIT or len(self._clients) > _IDLE_CONNECTIONS:
             self.close_client(host)
 
@@ -131,8 +131,8 @@ class RequestPool:
         ask: Callable[[Client, Request], Reply],
         client: Client,
     ) -> Ended:
-        """One request; whatever happens, the host comes back."""
+        """Run one request; always return an `Ended`, also after an exception."""
         try:
             return Ended(shared, turn, request, ask(client, request), self._clock.monotonic())
-        except Exception as error:  # raised again in the bundle's thread, which fails the bundle
+        except Exception as error:  # re-raised in the bundle's thread, which fails the bundle
             return Ended(shared, turn, request, error, self._clock.monotonic())

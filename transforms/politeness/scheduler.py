@@ -33,10 +33,10 @@ from .shared_queues import NOW, SharedQueue, SharedQueues
 from .visit_rows import visit_row
 
 CHECK_INTERVAL = timedelta(seconds=0.5)
-"""How often a scheduler looks whether it is to stop."""
+"""Interval at which a scheduler checks for the stop file."""
 
 _FOR_EVER = float("inf")
-_LONG_REST = 1.0  # seconds; in a shorter one, looking at the next URL twice costs more than it is worth
+_LONG_REST = 1.0  # seconds; during a shorter delay, an early check of the next URL does not pay
 
 
 class Event(NamedTuple):
@@ -47,7 +47,7 @@ class Event(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """A host whose robots.txt leads to a host that another worker may have: what is left to do for it."""
+    """The remaining work of a host whose robots.txt redirects to a host that another worker may process."""
 
     host: str
     due: list[Due]
@@ -57,7 +57,7 @@ class Moved(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class VisitContext:
-    """What all visits of a round share."""
+    """The context of all visits of a round."""
 
     politeness: Politeness
     limits: Limits
@@ -69,19 +69,19 @@ class VisitContext:
     requests_before: datetime | None  # an attempt that did not commit may have sent requests to any host until then
     opener: Callable[
         [Names], Callable[[host_queue.BrowserRules], Client]
-    ]  # once a bundle: what opens a client for a host
-    gives_away: bool = False  # hosts whose robots.txt leads to another domain, as `Moved`
+    ]  # called once per bundle; the result opens a client for a host
+    gives_away: bool = False  # emit hosts whose robots.txt redirects to another domain as `Moved`
     root: str = ""  # of the crawl directory
-    attempt: str = ""  # the name under which durable pieces are written
-    progress: str | None = None  # a file prefix for reports on the way, if anybody reads them
-    stop_file: str | None = None  # when it appears, no further request starts
+    attempt: str = ""  # the name of its durable pieces
+    progress: str | None = None  # file prefix of progress reports; None: no reports
+    stop_file: str | None = None  # once it exists, no further request starts
 
 
 class HostScheduler:
-    """Runs the turns of many hosts in one thread, with a pool of threads that do nothing but wait for servers.
+    """Runs the turns of many hosts in one thread, with a pool of threads that only wait for servers.
 
-    Memory is bounded by the hosts' queues and one reply per connection. `held` are hosts of which nothing may be due,
-    that may not be asked yet, and until when: another host's robots.txt may have been moved there.
+    Memory is bounded by the hosts' queues and one reply per connection. `held` maps hosts, with
+    or without due URLs, to the end of their delay: another host's robots.txt may redirect there.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class HostScheduler:
             context.fetch, lambda turn: open_client(host_queue.browser_rules(turn, self._politeness)), clock, calls
         )
         self._queues = SharedQueues(lambda: self._deadline)
-        self._turns: dict[str, host_queue.HostTurn] = {}  # by host, also those whose turn is over
+        self._turns: dict[str, host_queue.HostTurn] = {}  # by host, including completed turns
         self._deadline = monotonic(context.deadline, self._clock) if context.deadline else _FOR_EVER
         self._not_before = 0.0
         if context.requests_before:
@@ -112,16 +112,16 @@ class HostScheduler:
         self._random = random.Random()
         self.report = Report()
         self.answers = RobotsAnswers()
-        self.moved: list[Moved] = []  # to be taken away by the caller
-        self._unsent: list[host_queue.HostTurn] = []  # their search goes on at another host
+        self.moved: list[Moved] = []  # removed by the caller
+        self._unsent: list[host_queue.HostTurn] = []  # their robots.txt fetch continues at another host
         self._watch = Watch(context.stop_file, context.progress, CHECK_INTERVAL.total_seconds())
 
     def add(self, name: str, turns: Iterable[host_queue.HostTurn], ready_at: float = 0.0) -> None:
-        """Take a shared in, with its hosts; none of them is asked before `ready_at` (of the monotonic clock)."""
+        """Add a shared queue with its hosts; no request to them starts before `ready_at` (monotonic clock)."""
         shared = self._queues.open(name, ready_at)
         for turn in turns:
             known = self._turns.setdefault(turn.host, turn)
-            if known is not turn:  # it was there for an errand
+            if known is not turn:  # added earlier for another host's robots.txt
                 known.queue, known.robots, known.last_good = turn.queue, turn.robots, turn.last_good
                 known.state, known.ready_at = turn.state, max(known.ready_at, turn.ready_at)
             known.ready_at = max(known.ready_at, self._not_before)
@@ -132,7 +132,7 @@ class HostScheduler:
                 self._schedule(known)
 
     def pump(self, wait: bool) -> Iterator[Event]:
-        """What has happened so far; with `wait`, all that is still to happen, as it happens, and how it went."""
+        """Yield the events so far; with `wait`, run all turns to their end and yield their events."""
         while self._unsent:
             turn = self._unsent.pop()
             if turn.search:
@@ -154,7 +154,7 @@ class HostScheduler:
             yield from (Event("host_turns", row) for row in self.turn_rows())
 
     def turn_rows(self) -> list[HostRow]:
-        """A row for each host that was visited or asked since the last call."""
+        """Return a row for each host visited or requested since the last call."""
         took_place = [turn for turn in self._turns.values() if turn.tally.visits or turn.tally.requests]
         rows = [self._turn_row(turn) for turn in took_place]
         for turn in took_place:
@@ -166,30 +166,30 @@ class HostScheduler:
         self._requests.close()
 
     def abandon(self) -> Iterator[Event]:
-        """End after a failure: nothing is started any more, and the answers of what is under way are given."""
+        """End after a failure: start no further request, and yield the events of the requests under way."""
         self.close()
         while self._requests:
-            with contextlib.suppress(Exception):  # the first one is raised by the caller
+            with contextlib.suppress(Exception):  # the caller raises the first exception
                 if answered := self._requests.take(0.0):
                     yield from self._take(answered)
 
     def _only_waits(self, now: float) -> bool:
-        """Whether all that is left of the round is to wait for hosts, longer than is worth while."""
+        """Return whether the round only waits for hosts, for longer than `backoff.patience`."""
         return not self._requests and not any(
             ready_at - now <= backoff.patience(turn.held_by, self._politeness)
             for turn, ready_at in self._queues.waiting()
         )
 
     def _dispatch(self, now: float) -> Iterator[Event]:
-        """Start what may start now."""
-        # After the deadline every waiting shared is due: to be told that its turn is over.
+        """Start all requests that are allowed now."""
+        # After the deadline every waiting queue is due, so that its turns end.
         limit = float("inf") if now >= self._deadline else now
         while (at := self._queues.next_at()) is not None and at <= limit and self._requests.has_room():
             if shared := self._queues.pop():
                 yield from self._advance(shared, now)
 
     def _advance(self, shared: SharedQueue, now: float) -> Iterator[Event]:
-        """Let the first host of a shared ask, if it is ready; the others wait for its answer."""
+        """Start a request to the first host of a shared queue, if it is ready; the others wait for its response."""
         while turn := self._queues.first(shared):
             wish = yield from self._wish(shared, turn, now)
             if isinstance(wish, host_queue.Wait):
@@ -204,7 +204,7 @@ class HostScheduler:
     def _wish(
         self, shared: SharedQueue, turn: host_queue.HostTurn, now: float
     ) -> Generator[Event, None, Request | host_queue.Wait | host_queue.Done]:
-        """What a host wants now, once all is said that can be said without asking it."""
+        """Return a host's next action, after all visits that end without a request."""
         ready_at = max(turn.ready_at, shared.ready_at)
         while turn.delegated:
             if now < self._deadline and ready_at < self._deadline:
@@ -223,7 +223,7 @@ class HostScheduler:
             origin = origin_of(head.url) if head else ""
             deadline = min(self._deadline, turn.ends_at)
             if turn.has_answered:
-                deadline -= turn.state.elapsed_s  # its answer would come too late
+                deadline -= turn.state.elapsed_s  # its response would arrive too late
             robots = turn.robots.get(origin)
             action = host_queue.next_action(head, origin, robots, ready_at, now, deadline)
             if isinstance(action, host_queue.FetchRobots):
@@ -238,7 +238,7 @@ class HostScheduler:
         return host_queue.Done()
 
     def _start(self, shared: SharedQueue, turn: host_queue.HostTurn, request: Request, now: float) -> None:
-        """Hand a request to the pool."""
+        """Pass a request to the pool."""
         if seconds := self._context.limits.max_seconds_per_host:
             turn.ends_at = min(turn.ends_at, now + seconds)
         self._queues.start(shared, turn)
@@ -254,7 +254,7 @@ class HostScheduler:
         return client.get(url, identity.headers(url), any_type=True)
 
     def _take(self, answered: Answered) -> Iterator[Event]:
-        """An answer has come: say what it was, and when the host may be asked again."""
+        """Process a response: yield its events, and schedule the host's next request."""
         shared, turn, request, reply, ended = answered
         self._queues.stop(shared, turn)
         if isinstance(request, host_queue.Visit):
@@ -272,7 +272,7 @@ class HostScheduler:
             end = outcome(request.search.url, reply, conditional=False)
             own = lookup.start_search(origin_of(request.search.url), request.search.depth)
             if own.url == request.search.url and own.origin not in turn.robots and turn.search is None:
-                yield from self._arrive(turn, own, reply, ended)  # one answer for both
+                yield from self._arrive(turn, own, reply, ended)  # one response for both
             else:
                 self._rest(turn, end, reply, ended)
                 self._schedule(turn)
@@ -296,7 +296,7 @@ class HostScheduler:
             self._requests.close_client(turn.host)
 
     def _take_delegated(self, turn: host_queue.HostTurn, url: str) -> list[host_queue.DelegatedRobotsFetch]:
-        """Those that wait for the answer to a URL; they wait no longer."""
+        """Remove and return the delegated fetches of a URL."""
         waiting = [other for other in turn.delegated if other.search.url == url]
         turn.delegated = deque(other for other in turn.delegated if other.search.url != url)
         return waiting
@@ -304,7 +304,7 @@ class HostScheduler:
     def _arrive(
         self, turn: host_queue.HostTurn, search: host_queue.RobotsSearch, reply: Reply, ended: float
     ) -> Iterator[Event]:
-        """The search for a robots.txt has come to an answer: it goes on where that leads, or this is what counts."""
+        """Process a response to a robots.txt fetch: follow its redirect, or use it as the result."""
         context = self._context
         end = outcome(search.url, reply, conditional=False)
         turn.search = lookup.next_hop(search, reply)
@@ -317,7 +317,7 @@ class HostScheduler:
             if robots.verdict is Verdict.UNREACHABLE:
                 robots = turn.last_good.get(search.origin, robots)
             if robots.verdict is Verdict.UNREACHABLE:
-                if search.hops:  # the trouble is another host's
+                if search.hops:  # the failure is another host's
                     robots = dataclasses.replace(robots, failure=None)
                 if robots.failure is not Outcome.BLOCKED_ADDRESS:
                     end = Outcome.UNREACHABLE_ROBOTS
@@ -338,13 +338,13 @@ class HostScheduler:
             self._schedule(turn, look=True)
 
     def _may_be_elsewhere(self, turn: host_queue.HostTurn, host: str) -> bool:
-        """Whether another worker may have the host; the hosts of a domain are in one, unless they share addresses."""
+        """Return whether another worker may have the host; a domain is in one worker, unless queues are by address."""
         if not self._context.gives_away or host in self._turns:
             return False
         return self._politeness.scope == "address" or domain(host) != domain(turn.host)
 
     def _send(self, sender: host_queue.HostTurn, search: host_queue.RobotsSearch) -> Iterator[Event]:
-        """Have a robots.txt from another host, in that host's own queue and at its pace; once for all who want it."""
+        """Fetch a robots.txt from another host, in that host's queue and with its delay; once for all requesters."""
         if reply := self.answers.get(search.url):
             yield from self._arrive(sender, search, reply, self._clock.monotonic())
             return
@@ -361,10 +361,10 @@ class HostScheduler:
     def _rest(
         self, turn: host_queue.HostTurn, end: Outcome, reply: Reply, ended: float, robots_last: float = _FOR_EVER
     ) -> None:
-        """Leave a host alone for as long as its answer makes it.
+        """Set a host's delay after its response.
 
-        A Crawl-delay during which its robots.txt expires (`robots_last`, seconds) does not count after robots.txt
-        itself: nothing else would ever be asked for.
+        A Crawl-delay longer than the lifetime of robots.txt (`robots_last`, seconds) is ignored after robots.txt
+        itself: otherwise no page would ever be requested.
         """
         answered_at = self._clock.utc() - timedelta(seconds=self._clock.monotonic() - ended)
         wanted = retry_after(reply.headers, answered_at) if end in backoff.HOST_FAILURES else None
@@ -379,17 +379,17 @@ class HostScheduler:
             self._keeper.promise(cast(HostRow, {name: row[name] for name in backoff.STATE_COLUMNS}))  # type: ignore[literal-required]
 
     def _trim(self, turn: host_queue.HostTurn) -> None:
-        """What the host's pace leaves no time for stays in the frontier, without a visit."""
+        """Drop the URLs that do not fit into the round; they stay in the frontier, without a visit."""
         left = self._deadline - self._clock.monotonic()
         count = backoff.budget(self._context.limits, turn.state, self._politeness, left)
         while len(turn.queue) > count:
             turn.queue.pop()
 
     def _schedule(self, turn: host_queue.HostTurn, look: bool = False) -> None:
-        """Have a host come to its turn when it is ready.
+        """Schedule a host's turn for when it is ready.
 
-        It comes at once if it will not be ready in this round, or if there may be something to say without asking it
-        (`look`), so that nothing waits for a rest that it does not need.
+        The turn is immediate if the host will not be ready in this round, or if visits may end without a request
+        (`look`), so that these do not wait for the delay.
         """
         deadline = self._deadline if turn.delegated else min(self._deadline, turn.ends_at)
         self._queues.schedule(turn, NOW if look or turn.ready_at >= deadline else turn.ready_at)
@@ -416,14 +416,14 @@ class HostScheduler:
         return turn_row(turn.host, self._context.round, tally or turn.tally, turn.state, not_before, turn.held_by)
 
     def _pause(self, now: float) -> float:
-        """Seconds until something may need doing even if no answer comes."""
+        """Return the seconds until the next action that does not depend on a response."""
         until = self._next_check
         if (at := self._queues.next_at()) is not None and self._requests.has_room():
             until = min(until, at)
         return max(0.0005, until - now)
 
     def _check(self, now: float) -> None:
-        """Every CHECK_INTERVAL: cut requests that take too long, publish the progress, see whether to stop."""
+        """Every CHECK_INTERVAL: abort requests that take too long, publish the progress, check for a stop."""
         if self._keeper and self._keeper.is_due:
             self._keeper.cut(self.turn_rows())
         if self._watch.is_stopped:

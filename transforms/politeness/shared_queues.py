@@ -1,6 +1,6 @@
-"""Who may ask next: hosts in queues, one request at a time in each (SPEC B3).
+"""Selects the next host to fetch: hosts in queues, one request at a time in each (SPEC B3).
 
-A shared is one host's own, or shared by the hosts of a domain or of an address. Times are those of the monotonic clock.
+A queue belongs to one host, or to the hosts of a domain or of an address. Times are those of the monotonic clock.
 """
 
 import dataclasses
@@ -20,16 +20,16 @@ class SharedQueue:
 
     name: str
     ready_at: float = 0.0
-    is_working: bool = False  # one of its hosts is being asked
-    turns: list[tuple[float, int, HostTurn]] = dataclasses.field(default_factory=list)  # a heap, by readiness
-    entry_at: float | None = None  # its entry in the heap of all queues; one with another time is void
+    is_working: bool = False  # a request to one of its hosts is under way
+    turns: list[tuple[float, int, HostTurn]] = dataclasses.field(default_factory=list)  # a heap, by ready time
+    entry_at: float | None = None  # time of its entry in the heap of all queues; entries with another time are void
 
 
 class SharedQueues:
-    """Hosts stand in their shared by the time each may be asked, and queues in a heap by the time of their first host.
+    """Each queue orders its hosts by ready time; a heap orders the queues by the ready time of their first host.
 
-    A shared at work is not in the heap, so it never has two requests under way. `deadline` tells when the round ends:
-    a shared that is not ready before then has nothing to wait for.
+    A queue with a request under way is not in the heap, so it never has two. `deadline` returns the end of the round:
+    a queue that is not ready before then does not wait.
     """
 
     def __init__(self, deadline: Callable[[], float]) -> None:
@@ -37,23 +37,23 @@ class SharedQueues:
         self._queues: dict[str, SharedQueue] = {}
         self._of: dict[str, SharedQueue] = {}  # by host
         self._heap: list[tuple[float, int, SharedQueue]] = []
-        self._count = itertools.count()  # of those that are ready at the same time, the first to come goes first
+        self._count = itertools.count()  # ties are broken by order of arrival
 
     def __len__(self) -> int:
         return len(self._heap)
 
     def open(self, name: str, ready_at: float = 0.0) -> SharedQueue:
-        """The shared of a name, old or new; it asks for nothing before `ready_at`."""
+        """Return the queue of a name, created if missing; it starts no request before `ready_at`."""
         shared = self._queues.setdefault(name, SharedQueue(name))
         shared.ready_at = max(shared.ready_at, ready_at)
         return shared
 
     def join(self, shared: SharedQueue, host: str) -> None:
-        """Give a host its shared, for good."""
+        """Assign a host to its queue, permanently."""
         self._of.setdefault(host, shared)
 
     def schedule(self, turn: HostTurn, at: float) -> None:
-        """Have a host come to its turn at a time, unless it stands in line already, or is being asked."""
+        """Schedule a host's turn, unless it is scheduled already or has a request under way."""
         if not turn.is_scheduled:
             turn.is_scheduled = True
             shared = self._of[turn.host]
@@ -61,16 +61,16 @@ class SharedQueues:
             self._enter(shared)
 
     def waiting(self) -> Iterator[tuple[HostTurn, float]]:
-        """The hosts that stand in a queue, each with the time from which it may be asked."""
+        """Yield the queued hosts, each with its ready time."""
         for shared in self._queues.values():
             yield from ((turn, max(at, shared.ready_at)) for at, _, turn in shared.turns)
 
     def next_at(self) -> float | None:
-        """When the next shared wants to be looked at."""
+        """Return the time of the first queue in the heap."""
         return self._heap[0][0] if self._heap else None
 
     def pop(self) -> SharedQueue | None:
-        """The shared whose time comes first; None if that entry was void."""
+        """Remove and return the first queue in the heap; None if that entry was void."""
         entry_at, _, shared = heappop(self._heap)
         if entry_at != shared.entry_at:
             return None
@@ -78,7 +78,7 @@ class SharedQueues:
         return shared
 
     def first(self, shared: SharedQueue) -> HostTurn | None:
-        """The host of a shared whose time comes first; it leaves the line."""
+        """Remove and return the first host of a queue."""
         if not shared.turns:
             return None
         _, _, turn = heappop(shared.turns)
@@ -86,11 +86,11 @@ class SharedQueues:
         return turn
 
     def start(self, shared: SharedQueue, turn: HostTurn) -> None:
-        """A host of a shared is being asked: nobody else of the shared is, until `stop`."""
+        """Mark a request to a host as started: no other host of the queue starts one until `stop`."""
         shared.is_working, shared.entry_at, turn.is_scheduled = True, None, True
 
     def stop(self, shared: SharedQueue, turn: HostTurn) -> None:
-        """It has answered; the others may go on."""
+        """Mark the request as ended; other hosts of the queue may start one."""
         shared.is_working, turn.is_scheduled = False, False
         self._enter(shared)
 

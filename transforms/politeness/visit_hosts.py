@@ -1,4 +1,4 @@
-"""Visit each host's due URLs, politely."""
+"""Visits each host's due URLs within the politeness limits."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ from .works import Work, shared_ready_at, turn_of, works_of
 
 
 class _WorkFn(beam.DoFn):
-    """From what is known of the hosts of a domain to queues, with the works of each."""
+    """Converts the rows of a domain's hosts to queues, with the works of each."""
 
     def __init__(self, context: VisitContext) -> None:
         self._context = context
@@ -48,13 +48,13 @@ class _WorkFn(beam.DoFn):
 
 
 class _VisitFn(beam.DoFn):
-    """Takes queues in while the bundle runs, and finishes all of them at its end; writes durable pieces."""
+    """Adds queues while the bundle runs, and completes all of them at its end; writes durable pieces."""
 
     def __init__(self, context: VisitContext) -> None:
         self._context = context
 
     def setup(self) -> None:
-        """A worker starts: the time of the round runs from here on."""
+        """Start the time of the round for this worker."""
         if self._context.deadline is None:
             deadline = datetime.now(UTC) + timedelta(seconds=self._context.limits.round_time)
             self._context = dataclasses.replace(self._context, deadline=deadline)
@@ -92,9 +92,9 @@ class _VisitFn(beam.DoFn):
             yield WindowedValue(work, *self._stamp)
 
     def _open(self, held: dict[str, datetime], hosts: set[str] | None = None) -> HostScheduler:
-        """Start, or go on after the complete pieces of bundles that have failed, or that ran before.
+        """Start, or continue after the complete pieces of failed or earlier bundles.
 
-        With `hosts`, URLs and robots.txt files of these alone are read from the pieces.
+        With `hosts`, only their URLs and robots.txt files are read from the pieces.
         """
         context, crawl = self._context, CrawlDir(self._context.root)
         leftovers = find_leftovers(crawl, context.attempt)
@@ -110,14 +110,14 @@ class _VisitFn(beam.DoFn):
         return scheduler
 
     def _moved(self, scheduler: HostScheduler) -> Iterator[tuple]:
-        """The works of hosts whose robots.txt leads to a host that another worker may have."""
+        """Yield the works of hosts whose robots.txt redirects to a host that another worker may process."""
         moved, scheduler.moved = scheduler.moved, []
         for host, due, search, state in moved:
             robots, rest = self._robots.get(host, []), [tuple(each) for each in due]
             yield tuple(Work(host, rest, robots, state, [], dataclasses.astuple(search)))
 
     def _keep(self, events: Iterable[Event]) -> None:
-        """Take events in. If one fails the bundle, what was fetched is durable before that is raised."""
+        """Store events. If one raises, fetched rows are made durable before the exception propagates."""
         try:
             for event in events:
                 self._keeper.add(event.table, event.row)
@@ -130,9 +130,9 @@ class _VisitFn(beam.DoFn):
 
 
 class _VisitMovedFn(_VisitFn):
-    """Visits the hosts whose robots.txt leads to other domains: all in one worker, when all others are done.
+    """Visits the hosts whose robots.txt redirects to other domains: all in one worker, after all others.
 
-    So each target is requested once, in its own queue, with what the other workers have learned of its host.
+    So each target is requested once, in its own queue, with the host state that the other workers have stored.
     """
 
     def process(  # type: ignore[override]
@@ -155,13 +155,13 @@ class _VisitMovedFn(_VisitFn):
 
 
 class VisitHosts(beam.PTransform):
-    """Visit every due URL of each host, politely; the URLs of one host stay together, and hosts that share a queue.
+    """Visit every due URL of each host within the politeness limits; hosts of one queue are in one worker.
 
     Takes (registered domain, {"due": (host, lists of Due as tuples), "robots": (host, row), "hosts": (host, row),
     "traps": (host, row of traps or trap_samples), "visited": (host, keys of URLs)}) and `held`: one dict of the hosts
-    that may not be asked yet, with the time until then. The hosts of a domain come to one worker, for they often have
-    their robots.txt from one another. Every URL of a host's budget that was not visited yet becomes exactly one visit,
-    whatever happens to it; beyond the budget, or that of its template, it becomes none and stays in the frontier.
+    under a delay, each with its end. The hosts of a domain are in one worker, because their robots.txt files often
+    redirect to one another. Every URL of a host's budget that was not visited yet becomes exactly one visit,
+    whatever its outcome; beyond the budget, or that of its template, it becomes none and stays in the frontier.
 
     Rows of visits, robots and host_turns are written in durable pieces (`storage.pieces`), which the driver commits.
     """

@@ -18,9 +18,9 @@ def visit_row(
     round_: int,
     now: datetime,
 ) -> VisitRow:
-    """The row of table visits for a visit, whatever its end.
+    """Return the row of table visits for a visit, whatever its outcome.
 
-    `robots_at` says which robots.txt counted, and `rule` which of its lines; `failures` are the host's in a row.
+    `robots_at` identifies the robots.txt applied, and `rule` its line; `failures` counts the host's consecutive ones.
     """
     return {
         "url_key": due.url_key,

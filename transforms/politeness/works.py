@@ -1,4 +1,4 @@
-"""What each host has to do in a round, and what is known of it."""
+"""Work items of a round: the due URLs of each host, and its known state."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -19,20 +19,20 @@ from .scheduler import VisitContext
 
 
 class Work(NamedTuple):
-    """What a host has to do in a round, and what is known of it."""
+    """The due URLs of a host in a round, and its known state."""
 
     host: str
-    due: list[tuple]  # rows of Due; none for a host that is here for its queue's sake only
+    due: list[tuple]  # rows of Due; empty for a host that only adds its state to a shared queue
     robots: list[RobotsRow]
     row: HostRow | None
-    addresses: list[str]  # if they were looked up already
-    search: tuple | None = None  # the RobotsSearch that led to a host of another domain
+    addresses: list[str]  # if looked up already
+    search: tuple | None = None  # the RobotsSearch that was redirected to another domain
 
 
 def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext, now: datetime) -> Work | None:
-    """The work of a host in a round; None if it has none.
+    """Return the work of a host in a round; None if it has none.
 
-    A host that is not due stays with all its URLs in the frontier, and is not given to the fetcher (SPEC B4, B5, C7).
+    A host that is not due keeps all its URLs in the frontier, and is not passed to the fetcher (SPEC B4, B5, C7).
     """
     politeness, row = context.politeness, newest_row(list(sides["hosts"]))
     wait_s = max(0.0, ((backoff.ready_at(row, politeness) or now) - now).total_seconds())
@@ -51,14 +51,14 @@ def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext
 
 
 def _budgets(known: Iterable[dict[str, Any]], traps: Traps) -> Budgets:
-    """The budgets of a host's templates; `known` are rows of traps and of trap_samples."""
+    """Return the budgets of a host's templates; `known` are rows of traps and of trap_samples."""
     rows = list(known)
     forms = (form for row in rows if "forms" in row for form in unpack(row["forms"]))
     return Budgets((row for row in rows if "template" in row), forms, compile_allow_list(traps.allow))
 
 
 def turn_of(work: Work, context: VisitContext, now: datetime) -> host_queue.HostTurn:
-    """A host's turn, from what earlier rounds know of it."""
+    """Return a host's turn, initialized from earlier rounds."""
     known = known_robots(work.robots, context.identity.token, now)
     turn = host_queue.HostTurn(work.host, deque(map(Due._make, work.due)), known.current, known.expired)
     turn.search = RobotsSearch(*work.search) if work.search else None
@@ -71,7 +71,7 @@ def turn_of(work: Work, context: VisitContext, now: datetime) -> host_queue.Host
 
 
 def shared_ready_at(works: Iterable[Work], context: VisitContext) -> float:
-    """When a queue that hosts share may be asked next, by what they answered in earlier rounds (monotonic clock)."""
+    """Return the ready time of a shared queue from its hosts' earlier responses (monotonic clock)."""
     politeness = context.politeness
     return max(
         (
@@ -84,7 +84,7 @@ def shared_ready_at(works: Iterable[Work], context: VisitContext) -> float:
 
 
 def works_of(sides: dict[str, Iterable[Any]], context: VisitContext, now: datetime) -> list[Work]:
-    """The works of all hosts of a domain."""
+    """Return the works of all hosts of a domain."""
     by_host: dict[str, dict[str, list[Any]]] = {}
     for side, rows in sides.items():
         for host, row in rows:
