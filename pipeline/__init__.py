@@ -1,1 +1,1 @@
-"""What happens: whole jobs, readable from top to bottom."""
+"""The steps of a crawl: whole jobs, readable from top to bottom."""

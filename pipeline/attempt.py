@@ -20,13 +20,13 @@ class Engine(Protocol):
     workers: int
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
-        """Build and run a pipeline to its end; raises if it fails. It will compute for so long, roughly."""
+        """Build and run a pipeline to its end; raises if it fails. `seconds` estimates its CPU time."""
 
 
 class Attempt:
     """One attempt at a step: unique names, and temporary files.
 
-    `is_another`: an earlier attempt has left files, so it did not commit.
+    `is_another`: an earlier attempt has left files without a commit.
     """
 
     def __init__(self, crawl: CrawlDir, step: Step) -> None:
@@ -49,11 +49,11 @@ class Attempt:
             filesystem.write_bytes(self._crawl.path(f"attempts/{name}.stop"), b"")
 
     def files(self) -> list[TableFile]:
-        """The files that the pipeline has written, after its end."""
+        """Return the files that the completed pipeline has written."""
         return parse_report(self._crawl.read_text(f"attempts/{self.name}.json"))
 
     def pieces(self) -> list[TableFile]:
-        """The files of the durable pieces that the pipeline has written."""
+        """Return the files of the durable pieces that the pipeline has written."""
         return find_leftovers(self._crawl, self.name).files
 
     def commit(
@@ -64,9 +64,9 @@ class Attempt:
         suffix: str = "",
         files: Sequence[TableFile] | None = None,
     ) -> Manifest:
-        """Make the written files count, in one atomic write; `files` if they are given, else those of the report.
+        """Commit the written files in one atomic write: `files` if given, else those of the report.
 
-        They stand for what was read: files of the frontier that are `consumed`, segments that are `replaced`.
+        They replace the inputs: the `consumed` files of the frontier, the `replaced` segments.
         """
         files = self.files() if files is None else files
         counters: dict[str, int] = {}

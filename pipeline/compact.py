@@ -33,7 +33,7 @@ class CompactStep:
 
 
 def build(pipeline: beam.Pipeline, step: CompactStep) -> None:
-    """Merge each group in one element; groups are few, and large."""
+    """Merge each group as one element; groups are few, and large."""
     (
         pipeline
         | "Groups" >> beam.Create(step.groups)

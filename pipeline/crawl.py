@@ -35,12 +35,12 @@ from .compact import merge
 from .release_traps import held_urls, release_allowed_urls, release_reopened_urls
 
 LONGEST_WAIT = timedelta(seconds=60)
-"""A crawl waits this long for URLs that are due again soon; if it would take longer, it ends and says when."""
+"""The longest wait of a crawl for URLs that become due; beyond it, the crawl ends and reports the due time."""
 
-_TRAPS = ("traps", "trap_samples")  # tables that tell traps
+_TRAPS = ("traps", "trap_samples")  # tables of trap state
 
 _REVISITS_EVERY = timedelta(minutes=10)
-"""How often a running crawl looks for pages that are due again."""
+"""Interval at which a running crawl checks for pages that are due again."""
 
 _FETCH_SECONDS, _UPDATE_SECONDS, _REVISIT_SECONDS = (
     0.0015,
@@ -77,7 +77,7 @@ class Held(NamedTuple):
 
 
 class StopSignal:
-    """Ends a running crawl politely: no further request, and all that was fetched is committed."""
+    """Ends a running crawl: no further request starts, and all fetched pages are committed."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -113,9 +113,9 @@ def settings_digest(settings: Settings) -> str:
 def run_crawl(
     crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer, stop: StopSignal, rounds: int | None
 ) -> End:
-    """Run rounds until the frontier is empty, a limit is reached or somebody stops it.
+    """Run rounds until the frontier is empty, a limit is reached or `stop` is set.
 
-    A step that was not committed is done again, from what is committed. `rounds` counts fetch steps from now on.
+    An uncommitted step is repeated, from the committed state. `rounds` counts fetch steps from now on.
     """
     release_allowed_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
     done, idle, revisits_at = 0, False, datetime.min.replace(tzinfo=UTC)
@@ -141,7 +141,7 @@ def run_crawl(
         now = datetime.now(UTC)
         leftovers = find_leftovers(crawl, attempts_prefix(step))
         waiting, due_at = _when_due(crawl, settings, manifests, leftovers, now)
-        if leftovers.files:  # they are committed, whoever is due
+        if leftovers.files:  # they are committed even if no host is due
             due_at = now
         if settings.recrawl.after is not None and now >= revisits_at:
             revisits_at = now + _REVISITS_EVERY
@@ -157,13 +157,13 @@ def run_crawl(
             continue
         fetched = _fetch(crawl, settings, engine, observer, stop, manifests, step, leftovers, at_most)
         done += 1
-        # A round that was over before anybody could be asked: the next would be no longer.
+        # The round ended before any request could start; the next would be no longer.
         visits = fetched.counters.get("visits_rows", 0)
         idle = visits == fetched.counters.get(Outcome.DEFERRED, 0) and not fetched.counters.get("robots_rows")
 
 
 def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None:
-    """How many visits the limit of the crawl leaves; None without a limit."""
+    """Return the remaining visits under the limit of the crawl; None without a limit."""
     if not settings.limits.max_pages:
         return None
     asked = sum(m.counters.get(outcome, 0) for m in manifests if m.step == "fetch" for outcome in REQUESTED)
@@ -173,7 +173,7 @@ def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None
 def _when_due(
     crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], leftovers: Leftovers, now: datetime
 ) -> tuple[int, datetime | None]:
-    """(URLs in the frontier, when the first of them may be fetched); None for an empty frontier."""
+    """Return (URLs in the frontier, when the first of them may be fetched); None for an empty frontier."""
     files = frontier_files(manifests)
     held = _held_hosts(crawl, settings, manifests, leftovers, now).until
     first: datetime | None = None
@@ -190,7 +190,7 @@ def _when_due(
 def _held_hosts(
     crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], leftovers: Leftovers, now: datetime
 ) -> Held:
-    """The hosts that may not be requested yet."""
+    """Return the hosts that may not be requested yet."""
     rows: dict[str, HostRow] = {}
     columns = list(STATE_COLUMNS)
     tables = (read_table(crawl.root, [file.path], HOSTS, columns) for file in files_of(manifests, "hosts"))
@@ -234,7 +234,7 @@ def _fetch(
             traps=settings.traps,
             identity=identity,
             round=step.round,
-            # Workers of an earlier try that still run start no request once they have looked.
+            # Running workers of an earlier attempt start no request after their next check of the stop file.
             requests_before=now + CHECK_INTERVAL if attempt.is_another else None,
             deadline=None,
             opener=partial(client_opener, settings, identity.complete, kinds.media_types),
@@ -265,7 +265,7 @@ def _fetch(
 def _add_revisits(
     crawl: CrawlDir, settings: Settings, engine: Engine, manifests: Sequence[Manifest], round_: int, now: datetime
 ) -> bool:
-    """Put the pages that are due again into the frontier; whether there were any."""
+    """Put the pages that are due again into the frontier; return whether there were any."""
     urls = [file.path for file in files_of(manifests, "urls")]
     criteria = DueCriteria.at(now, settings.recrawl.after or 0, settings.sitemaps.after)
     if not (expected := count_due(crawl.root, urls, criteria)):

@@ -22,7 +22,7 @@ from ..transforms.storage.table_files import read_table
 
 @dataclasses.dataclass(frozen=True)
 class FetchStep:
-    """What one fetch step reads and where it writes."""
+    """The inputs and outputs of one fetch step."""
 
     root: str
     context: VisitContext
@@ -30,7 +30,7 @@ class FetchStep:
     robots: Sequence[str]  # paths of robots files of earlier rounds
     hosts: Sequence[str]  # and of hosts files
     traps: Sequence[str]  # and of traps and trap_samples files
-    held: Mapping[str, datetime]  # hosts that may not be asked yet, and until when
+    held: Mapping[str, datetime]  # hosts that may not be requested yet, and until when
     hosts_not_due: Set[str]  # those of them that the round does not wait for
     now: datetime
     at_most: int | None  # visits, over all hosts
@@ -38,20 +38,20 @@ class FetchStep:
 
 
 def known_robots_rows(path: str, root: str, now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a robots file that may still count, by host. That one was out of reach is no reason not to ask."""
+    """Yield the rows of a robots file that may still be valid, by host; not those of an unreachable robots.txt."""
     for row in read_table(root, [path], ROBOTS).to_pylist():
         if row["fetched_at"] > now.astimezone(UTC) - LAST_GOOD and row["verdict"] != Verdict.UNREACHABLE:
             yield row["host"], row
 
 
 def known_hosts(path: str, root: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a hosts file, as far as they say how we stand with a host."""
+    """Yield the backoff columns of the rows of a hosts file, by host."""
     for row in read_table(root, [path], HOSTS, list(STATE_COLUMNS)).to_pylist():
         yield row["host"], row
 
 
 def known_traps(path: str, root: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a traps or trap_samples file, as far as they say how much of a host may be visited."""
+    """Yield the columns of a traps or trap_samples file that limit the visits of a host, by host."""
     table, columns = (TRAPS, _JUDGED) if path.startswith("traps/") else (TRAP_SAMPLES, ["host", "forms"])
     for row in read_table(root, [path], table, columns).to_pylist():
         if row.get("forms") != b"":
@@ -84,7 +84,7 @@ def _by_domain(host: str, row: Any) -> tuple[str, tuple[str, Any]]:
 
 
 def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
-    """Read, group by domain, fetch politely from each host, write; bodies in the bundle that fetched them."""
+    """Read, group by domain, fetch from each host, write; bodies are written in the bundle that fetched them."""
     due = (
         pipeline
         | "FrontierFiles" >> beam.Create(step.frontier)

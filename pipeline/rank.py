@@ -1,6 +1,6 @@
 """The `rank` step: computes link ranks and anchors from all links, and adds them to the index.
 
-It is a step of its own, because it needs the links of all rounds. It writes the tables `ranks` and `host_ranks` and,
+It is a separate step, because it needs the links of all rounds. It writes the tables `ranks` and `host_ranks` and,
 for each index segment, a folder with the anchors and link ranks of its documents. Links that fit into the memory of
 this machine, about 1 kB each, are ranked there; more are ranked by pipelines (`rank_partitioned`).
 """
@@ -24,7 +24,7 @@ from .rank_partitioned import rank_partitioned
 
 
 def has_unranked_links(manifests: Iterable[Manifest]) -> bool:
-    """Whether there are links that no `rank` step has ranked since the last update step."""
+    """Return whether there are links that no `rank` step has ranked since the last update step."""
     manifests = list(manifests)
     rounds = {step: max((m.round for m in manifests if m.step == step), default=0) for step in ("update", "rank")}
     return rounds["update"] > rounds["rank"] and bool(files_of(manifests, "links"))
@@ -62,7 +62,7 @@ def rank(crawl: CrawlDir, settings_digest: str, engine: Engine, max_links: int, 
 def rank_in_memory(
     root: str, round_: int, manifests: Sequence[Manifest], folders: Mapping[str, str]
 ) -> tuple[list[TableFile], dict[str, int]]:
-    """The files and counters of a `rank` step; `folders` has the folder of link data to write for each segment."""
+    """Return the files and counters of a `rank` step; `folders` maps segments to folders for their link data."""
     read = {}
     for table, schema, columns in (
         ("links", LINKS, endorsements.LINK_COLUMNS),

@@ -1,4 +1,4 @@
-"""Ranks links that do not fit into memory: the result of `rank_in_memory`, by pipelines over partitions.
+"""Ranks links that do not fit into memory: same result as `rank_in_memory`, by pipelines over partitions.
 
 One pipeline partitions the links, further ones sweep over them until ranks converge, and one writes the results. They
 pass data through files of the attempt (`Scratch`). Only the links between hosts are in the driver's memory.
@@ -25,7 +25,7 @@ from .attempt import Attempt, Engine
 
 _LINKS_PER_PARTITION = 250_000
 _PARTITIONS_PER_WORKER = 4
-_SWEEPS_PER_PIPELINE = 10  # starting a pipeline has its cost
+_SWEEPS_PER_PIPELINE = 10  # amortizes the start of a pipeline
 _SECONDS_PER_LINK = 1e-5  # CPU seconds, roughly; a fifth of it for the sweeps of a pipeline
 
 
@@ -52,7 +52,7 @@ def write(pipeline: beam.Pipeline, write_ranks: WriteRanks, partitions: int, rep
 def rank_partitioned(
     root: str, round_: int, manifests: Sequence[Manifest], folders: Mapping[str, str], engine: Engine, attempt: Attempt
 ) -> tuple[list[TableFile], dict[str, int]]:
-    """The files and counters of a `rank` step; `folders` has the folder of link data to write for each segment."""
+    """Return the files and counters of a `rank` step; `folders` maps segments to folders for their link data."""
     scratch = Scratch(attempt.scratch)
     rows = sum(file.rows for file in files_of(manifests, "links"))
     count = max(engine.workers * _PARTITIONS_PER_WORKER, -(-rows // _LINKS_PER_PARTITION))

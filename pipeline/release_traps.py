@@ -1,4 +1,4 @@
-"""Release URLs that traps hold: those that the settings allow, and those whose templates are open again."""
+"""Releases URLs held by traps: those that the settings allow, and those whose templates are open again."""
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ from ..transforms.traps.novelty import unpack
 
 
 def release_allowed_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
-    """Put the held URLs that the settings allow into the frontier; their number."""
+    """Put the held URLs that the settings allow into the frontier, and return their number."""
     if settings.detect and not settings.allow:
         return 0
     is_allowed = compile_allow_list(settings.allow) if settings.detect else lambda url: True
@@ -27,20 +27,20 @@ def release_allowed_urls(crawl: CrawlDir, settings: Traps, settings_digest: str,
 
 
 def release_reopened_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
-    """Put the held URLs that no trapped template speaks for any more into the frontier; their number."""
+    """Put the held URLs that match no trapped template any more into the frontier, and return their number."""
     holds = _current_holds(crawl, settings)
     return _release(crawl, settings_digest, now, lambda row: not holds(_frontier_row(row, True)), True)
 
 
 def held_urls(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]:
-    """The rows of urls of all URLs that traps hold now. Memory is bounded by their number."""
+    """Return the rows of table urls of all URLs held by traps. Memory is bounded by their number."""
     return _held(crawl, manifests, lambda row: True)
 
 
 def _release(
     crawl: CrawlDir, settings_digest: str, now: datetime, is_free: Callable[[Row], bool], is_without_news: bool
 ) -> int:
-    """Commit a frontier of the held URLs that are free. They stay in state `trapped` until they have been visited."""
+    """Commit a frontier of the released URLs. They stay in state `trapped` until they have been visited."""
     manifests = crawl.manifests()
     free = _held(crawl, manifests, is_free)
     waiting = [file.path for file in frontier_files(manifests)]
@@ -84,7 +84,7 @@ def _trapped_rows(root: str, path: str) -> Iterator[Row]:
 
 
 def _current_holds(crawl: CrawlDir, settings: Traps) -> Holds:
-    """What the newest judgement of each host holds."""
+    """Return the holds of the newest trap judgement of each host."""
     manifests = crawl.manifests()
     rows: dict[str, list[Row]] = {}
     forms: dict[str, set[int]] = {}

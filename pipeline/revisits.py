@@ -21,7 +21,7 @@ class RevisitStep:
     root: str
     round: int
     criteria: DueCriteria
-    expected: int  # pages that may be
+    expected: int  # upper estimate of due pages
     urls: Sequence[str]
     frontier: Sequence[str]
     report: str

@@ -40,12 +40,12 @@ class Added(NamedTuple):
     """The result of adding seeds, in URLs."""
 
     new: int
-    again: int  # visited before without success: due once more
+    again: int  # visited before without success: due again
     known: int  # waiting, or visited with success
 
 
 def parse_seeds(lines: Iterable[str], name: str, kind: str | None = None) -> tuple[list[Seed], list[BadLine]]:
-    """The seeds in lines of `URL[<tab>metadata]`; empty lines and lines that start with # are comments."""
+    """Return the seeds in lines of `URL[<tab>metadata]`; empty lines and lines that start with # are comments."""
     seeds, bad = [], []
     for number, line in enumerate(lines, 1):
         text, _, metadata = line.strip().partition("\t")
@@ -64,7 +64,7 @@ def parse_seeds(lines: Iterable[str], name: str, kind: str | None = None) -> tup
 def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now: datetime) -> Added:
     """Put seeds into the frontier, committed at once. URLs that wait, or were visited with success, stay as they are.
 
-    It may run beside a crawl: the next fetch step that starts reads the new frontier file too.
+    It may run concurrently with a crawl: the next fetch step that starts reads the new frontier file too.
     """
     manifests = crawl.manifests()
     unique: dict[bytes, Seed] = {}
@@ -95,7 +95,7 @@ def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now:
 
 
 def _states(crawl: CrawlDir, manifests: list[Manifest], keys: list[bytes]) -> dict[bytes, str]:
-    """The state of each URL that the crawl has seen, from its newest row; files come oldest round first."""
+    """Return the state of each known URL, from its newest row; files are ordered by round, oldest first."""
     bloom = Bloom(len(keys))
     bloom.add(pa.array(keys, KEY))
     wanted, states = set(keys), dict[bytes, str]()

@@ -1,6 +1,6 @@
 """The update step of a round: visits in; documents, links, URL states, the next frontier and the index out.
 
-Pure computation over files: it asks nobody, and can run again.
+Pure computation over files: no network access, repeatable.
 """
 
 import dataclasses
@@ -29,22 +29,22 @@ from ..transforms.traps.watch_yields import WatchedYields, WatchYields, hosts_of
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
-_PAGES_PER_SHARD = 5_000  # inverting needs some 50 bytes of memory a word
+_PAGES_PER_SHARD = 5_000  # inverting needs about 50 bytes of memory per word
 _SMALL = 200  # visits
 
 
 @dataclasses.dataclass(frozen=True)
 class UpdateStep:
-    """What one update step reads and where it writes; paths are below the crawl directory."""
+    """The inputs and outputs of one update step; paths are below the crawl directory."""
 
     root: str
     round: int
     settings: Settings
     robot: str  # the name that page directives may address
-    aliases: KnownRules | None  # None: they are not looked for
+    aliases: KnownRules | None  # None: alias detection is off
     visits: Sequence[str]
     visit_rows: int
-    sitemap_entries: int  # in the sitemaps that were visited, at most
+    sitemap_entries: int  # upper bound, in the visited sitemaps
     turns: Sequence[str]
     robots: Sequence[str]  # of this round
     workers: int
@@ -61,17 +61,17 @@ class UpdateStep:
 
     @property
     def partitions(self) -> int:
-        """Of the key space: enough to use all workers, and few enough that small rounds write few files."""
+        """Partitions of the key space: enough to use all workers, and few enough that small rounds write few files."""
         return _share(self.links, _ROWS_PER_PARTITION, self._least)
 
     @property
     def links(self) -> int:
-        """Distinct targets that the round finds, roughly: it sizes filters and partitions."""
+        """Estimate of the round's distinct link targets; it sizes filters and partitions."""
         return self.visit_rows * _LINKS_PER_VISIT + self.sitemap_entries
 
     @property
     def shards(self) -> int:
-        """Of the hosts: an index segment each."""
+        """Shards of the hosts: one index segment each."""
         return _share(self.visit_rows, _PAGES_PER_SHARD, self._least)
 
     @property
@@ -209,7 +209,7 @@ def _watch(
     duplicates: beam.PCollection,
     near: beam.PCollection,
 ) -> WatchedYields:
-    """Judge what the pages hold by all that is known of their hosts."""
+    """Judge templates for traps, from the round's pages and the stored trap rows of their hosts."""
     hosts = yields | "YieldHosts" >> beam.FlatMap(hosts_of) | "DistinctHosts" >> beam.Distinct()
     wanted = beam.pvalue.AsDict(hosts | "AsKeys" >> beam.Map(lambda host: (host, None)))
     traps = _files(pipeline, "Traps", step.trap_files) | "EarlierTraps" >> beam.FlatMap(
@@ -240,9 +240,9 @@ def _rows_by_host(path: str, root: str) -> Iterator[tuple[str, dict]]:
 
 
 def _add_hosts(host: tuple[str, dict[str, Any]]) -> Iterator[HostRow]:
-    """The row of a host that had a turn in this round; the others keep theirs."""
+    """Yield the new row of a host that had a turn in this round; other hosts keep theirs."""
     row = newest_row(list(host[1]["earlier"])) or HostRow()
-    # A turn has a row in each durable piece; the state of the last answer counts.
+    # A turn has a row in each durable piece; the state of the last response is valid.
     turns = sorted(host[1]["turns"], key=answered_at)
     for turn in turns:
         row = add_turn(row, turn)

@@ -10,14 +10,14 @@ T = TypeVar("T")
 _TICK = 0.2  # seconds
 
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
-"""Ctrl-C, and what service managers and containers send; both ask for a polite end."""
+"""Ctrl-C, and the signal of service managers and containers; both request an orderly end."""
 
 
 class Background(Generic[T]):
-    """Work that runs in a thread of its own from now on.
+    """Work that runs in its own thread, started on construction.
 
     The thread and the processes that it starts ignore INTERRUPTS: Ctrl-C on a terminal, or a service manager, sends
-    them to all processes, and the caller alone decides what they mean.
+    them to all processes, and only the caller handles them.
     """
 
     def __init__(self, work: Callable[[], T]) -> None:
@@ -39,11 +39,11 @@ class Background(Generic[T]):
             tick()
 
     def result(self) -> T:
-        """What the work has returned, or raises what it has raised; call it after `wait`."""
+        """Return the result of the work, or re-raise its exception; call it after `wait`."""
         return self._future.result()
 
     def _run(self, work: Callable[[], T]) -> None:
         try:
             self._future.set_result(work())
-        except BaseException as error:  # handed over to the caller's thread, whatever it is
+        except BaseException as error:  # re-raised in the caller's thread
             self._future.set_exception(error)

@@ -14,16 +14,16 @@ _READING_COMMANDS = frozenset({"check", "export", "search", "serve", "sql", "sta
 def main() -> int:
     """The console script."""
     words = sys.argv[1:]
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: locks are released
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # same as Ctrl-C: locks are released
     quiet("--debug" in words)
     keep_pandas_out(words)
-    from .program import run  # after the handler: what a command imports may log
+    from .program import run  # after the handler: imports of a command may log
 
     return run(words)
 
 
 def quiet(debug: bool) -> None:
-    """Drop what Beam logs below the level ERROR, unless `debug`: it does not concern users."""
+    """Drop Beam's log messages below the level ERROR, unless `debug`: they do not concern users."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     if not debug:

@@ -22,7 +22,7 @@ _PLAIN_EVERY = 30.0
 
 
 def add_up(reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """The sum of the workers' reports."""
+    """Return the sum of the workers' reports."""
     total: dict[str, Any] = {"outcomes": {}, "bytes": 0, "active": 0, "waiting": 0}
     for report in reports:
         for name, count in report["outcomes"].items():
@@ -33,7 +33,7 @@ def add_up(reports: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def describe(step: Step, rows: int, total: dict[str, Any], seconds: float) -> str:
-    """One line on a fetch step under way."""
+    """Return one line on a running fetch step."""
     done = sum(total["outcomes"].values())
     rate = done / seconds if seconds > 0 else 0.0
     left = f", about {duration((rows - done) / rate)} left" if rate > 0 and rows > done else ""
@@ -45,7 +45,7 @@ def describe(step: Step, rows: int, total: dict[str, Any], seconds: float) -> st
 
 
 def describe_manifest(manifest: Manifest) -> str:
-    """One line on a step that was committed."""
+    """Return one line on a committed step."""
     counters = manifest.counters
     seconds = (datetime.fromisoformat(manifest.ended_at) - datetime.fromisoformat(manifest.started_at)).total_seconds()
     took = f"in {seconds:.1f} s"
@@ -74,7 +74,7 @@ def describe_added(added: Added) -> str:
 
 
 def describe_end(end: End, waiting: int) -> str:
-    """One line on why a crawl ended, with the number of URLs in its frontier."""
+    """Return one line on why a crawl ended, with the number of URLs in its frontier."""
     reasons = {
         "frontier_empty": "the frontier is empty"
         + (f"; {end.held} URLs are held as traps: status names each with what releases it" if end.held else ""),
@@ -103,7 +103,7 @@ def duration(seconds: float) -> str:
 
 
 class Console:
-    """Tells of a crawl on a stream (an Observer of `runners.session`)."""
+    """Prints the progress of a crawl to a stream (an Observer of `runners.session`)."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -133,7 +133,7 @@ class Console:
         self.say(f"waiting until {until:%H:%M:%S} UTC, when {urls} URLs are due again")
 
     def tick(self) -> None:
-        """Show the progress of the step under way, at most once per interval."""
+        """Show the progress of the running step, at most once per interval."""
         now, current = time.monotonic(), self._step
         if current is None or now - self._shown_at < (_LIVE_EVERY if self._live else _PLAIN_EVERY):
             return
@@ -152,7 +152,7 @@ class Console:
 
 
 def read_reports(prefix: str) -> list[dict[str, Any]]:
-    """The reports that workers have written so far; a file that is just being written counts next time."""
+    """Return the reports that workers have written so far; incomplete files are skipped until the next call."""
     reports = []
     folder, name = filesystem.split(prefix)
     for path in filesystem.match(folder, name + "*"):
@@ -164,7 +164,7 @@ def read_reports(prefix: str) -> list[dict[str, Any]]:
 
 
 def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console) -> T:
-    """Run in the background; Ctrl-C or SIGTERM asks it to stop, a second one ends the program."""
+    """Run in the background; Ctrl-C or SIGTERM sets `stop`, a second one ends the program."""
 
     def interrupted(*_: object) -> None:
         if stop.is_set():

@@ -18,12 +18,12 @@ from ..transforms.traps.templates import trap_name
 
 
 class AliasRule(TypedDict):
-    """A rule in use by which URLs of an origin are one."""
+    """An active rule by which URLs of an origin are aliases."""
 
     origin: str
     host: str
     rule: str
-    support: int  # contents that such URLs had in common
+    support: int  # contents shared by such URLs
     contradictions: int  # pairs of such URLs with different contents
     since: int  # round
 
@@ -41,7 +41,7 @@ class Trap(TypedDict):
     fresh: int  # pages with anything new
     samples: list[str]
     name: str  # of the trap: its templates may differ in folders
-    pattern: str  # that releases it, as the setting traps.allow
+    pattern: str  # value of the setting traps.allow that releases it
     waiting: int  # URLs in the frontier
     held: int  # URLs in state trapped
 
@@ -79,7 +79,7 @@ class Status:
 
 
 def summarize(crawl: CrawlDir, now: datetime) -> Status:
-    """The state of a crawl from its manifests, and from its tables of hosts, aliases, traps and rejections."""
+    """Return the state of a crawl from its manifests and its tables of hosts, aliases, traps and rejections."""
     manifests = crawl.require_manifests()
     step = next_step(manifests)
     outcomes: dict[str, int] = {}
@@ -130,7 +130,7 @@ def summarize(crawl: CrawlDir, now: datetime) -> Status:
 
 
 def _alarms(outcomes: dict[str, int]) -> list[str]:
-    """What a person should look at."""
+    """Return the outcomes that need attention, one line each."""
     visits = sum(outcomes.values())
     bad = {o: n for o, n in outcomes.items() if n > visits / 2 and o not in (Outcome.FETCHED, Outcome.NOT_MODIFIED)}
     return [f"{count} of {visits} visits ended as {outcome}" for outcome, count in bad.items()]
@@ -142,7 +142,7 @@ def _unparsed(documents: int) -> list[str]:
 
 
 def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
-    """The backoff state of each host, from its newest row."""
+    """Return the backoff state of each host, from its newest row."""
     columns = ["host", "round", "failures_in_row", "not_before", "held_by"]
     newest: dict[str, dict[str, Any]] = {}
     for file in files_of(manifests, "hosts"):
@@ -153,7 +153,7 @@ def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str
 
 
 def _aliases(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[AliasRule]:
-    """The rules in use by which URLs are one, those first that most speaks for."""
+    """Return the active alias rules, those with the most support first."""
     known = known_rules(crawl, manifests)
     used = [(rule, row) for rule, row in known.rows.items() if row["state"] == "used"]
     return [
@@ -170,7 +170,7 @@ def _aliases(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[AliasRule]:
 
 
 def _failing(hosts: Iterable[dict[str, Any]]) -> list[str]:
-    """The hosts that have failed most often in a row, the worst first."""
+    """Return the hosts with the most consecutive failures, the worst first."""
     failing = [row for row in hosts if (row["failures_in_row"] or 0) >= _FAILURES]
     worst = sorted(failing, key=lambda row: (-row["failures_in_row"], row["host"]))
     found = [
@@ -185,7 +185,7 @@ _FAILURES, _NAMED = 3, 5
 
 
 def _traps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Trap]:
-    """The traps, throttled or trapped, one for all that differ in folders alone; the costliest of a host first."""
+    """Return the traps, throttled or trapped, merged if they differ in folders alone; the costliest of a host first."""
     columns = ["host", "template", "kind", "round", "state", "since", "pages", "fresh", "samples"]
     paths = [file.path for file in files_of(manifests, "traps")]
     newest: dict[tuple[str, str, str], Trap] = {}
@@ -211,7 +211,7 @@ def _traps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Trap]:
 
 
 def _join(rows: list[Trap], name: str, waiting: int, held: int) -> Trap:
-    """One row for the templates of a trap: that of the costliest, with the pages of all."""
+    """Return one row for the templates of a trap: that of the costliest, with the pages of all."""
     row = max(rows, key=lambda row: (row["state"] == State.TRAPPED, row["pages"], row["template"], row["kind"])).copy()
     row["pages"], row["fresh"] = sum(each["pages"] for each in rows), sum(each["fresh"] for each in rows)
     row["name"], row["waiting"], row["held"] = name, waiting, held
@@ -229,7 +229,7 @@ def _trap_line(row: Trap) -> str:
 
 
 def _too_long(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[str]:
-    """The hosts that have links to over-long URLs, those with the most first."""
+    """Return the hosts that have links to over-long URLs, those with the most first."""
     paths = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
     counts: dict[str, int] = {}
     samples: dict[str, str] = {}

@@ -8,7 +8,7 @@ class Usage(BeamtrawlError):
 
 
 class StartError(Usage):
-    """A crawl cannot start with what it was given: no URL to start from, no robot's name, unknown options of Beam."""
+    """A crawl cannot start with the given input: no seed URL, no robot name, unknown options of Beam."""
 
 
 class Failure(BeamtrawlError):

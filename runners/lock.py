@@ -18,7 +18,7 @@ STALE = 60.0  # seconds without a heartbeat after which an owner counts as ended
 
 
 def is_stale(owner: dict[str, Any], host: str, now: float, alive: bool) -> bool:
-    """Whether a lock's owner has ended: no such process on this machine, or no heartbeat for STALE seconds."""
+    """Return whether a lock's owner has ended: no such process on this machine, or no heartbeat for STALE seconds."""
     if owner.get("host") == host and not alive:
         return True
     return now - float(owner.get("beat", 0.0)) > STALE
@@ -67,7 +67,7 @@ class Lock:
 
     def _beat(self) -> None:
         while not self._stop.wait(self._heartbeat):
-            with contextlib.suppress(CrawlDirError):  # such as a full disk: the next beat may succeed
+            with contextlib.suppress(CrawlDirError):  # such as a full disk: the next write may succeed
                 self._directory.write_text("lock.json", self._me())
 
 

@@ -1,4 +1,4 @@
-"""From the words of a command line to an exit code."""
+"""Runs a command line and returns its exit code."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ from .errors import Usage
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """An ArgumentParser that reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
         raise Usage(f"{message}; see: {self.prog} --help")
@@ -31,7 +31,7 @@ class _CommandParser(_Parser):
             self.set_defaults(run=module.run)
             self.command = None
         found, unknown = super().parse_known_args(args, namespace)
-        if unknown:  # here, the message names the command whose help to read
+        if unknown:  # here, so that the message names the command
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
 
@@ -67,9 +67,9 @@ def run(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _fail("stopped", 130, debug)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone: nothing to tell it
+        sys.stderr.close()  # the reader of stdout has closed the pipe
         return 1
-    except Exception as error:  # the last resort: one line for the user, the rest for --debug
+    except Exception as error:  # any other error: one line for the user, the traceback with --debug
         return _fail(f"{type(error).__name__}: {_last_line(error)} (--debug shows where)", 1, debug)
 
 
@@ -81,6 +81,6 @@ def _fail(message: str, code: int, debug: bool) -> int:
 
 
 def _last_line(error: Exception) -> str:
-    """Beam wraps a worker's traceback into the message; its last line says what happened."""
+    """Return the last line of an error's message: Beam prepends a worker's traceback."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return lines[-1].strip() if lines else "no message"

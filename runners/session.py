@@ -1,7 +1,7 @@
-"""One run of a crawl: its settings and seeds, what is refused before it starts, the lock, the rounds and the ranking.
+"""One run of a crawl: settings, seeds, checks before the start, lock, rounds and ranking.
 
-The command line and the Python API both start crawls here; they differ in the words of their messages (`Words`) and in
-what they show (`Observer`).
+The command line and the Python API both start crawls here; they differ in the option names in messages (`Words`) and
+in their output (`Observer`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ SETTINGS = {
     "info_url": "robot.info_url",
     "allow_address": "fetch.allow_addresses",
 }
-"""The settings that have a name of their own on the command line and in Python, each with its key in crawl.toml."""
+"""The settings with a separate name on the command line and in Python, each with its key in crawl.toml."""
 
 
 class Words(NamedTuple):
@@ -49,8 +49,8 @@ class Words(NamedTuple):
 
     seed: str  # the name of a list of seeds
     sitemap: str
-    start: str  # what gives a URL to start from
-    robot: Mapping[str, str]  # by setting: what sets it; empty where only crawl.toml does
+    start: str  # the option that adds a seed URL
+    robot: Mapping[str, str]  # the option for each setting; empty if only crawl.toml sets it
     allow_address: str  # with {} for the range
 
 
@@ -69,20 +69,20 @@ class Observer(rounds_of.Observer, Protocol):
     def seeds_added(self, added: Added) -> None: ...
 
     def warn(self, line: str) -> None:
-        """Something that does not end the run, but that the user should know."""
+        """Show a warning, which does not end the run."""
 
 
 def stored_settings(directory: CrawlDir) -> Settings:
-    """The settings in crawl.toml; the defaults where there is none."""
+    """Return the settings in crawl.toml; the defaults if there is none."""
     return parse(directory.read_text("crawl.toml")) if directory.exists("crawl.toml") else Settings()
 
 
 def choose_seeds(
     urls: Sequence[str], sitemaps: Sequence[str], file: str | None, words: Words, warn: Callable[[str], None]
 ) -> list[Seed]:
-    """The seeds in lists of URLs and in a file, one a line; `warn` gets a line on each that cannot be used.
+    """Return the seeds in lists of URLs and in a file, one per line; `warn` gets a line on each unusable one.
 
-    StartError if some are given and none can be used, or the file cannot be read.
+    StartError if some are given and none is usable, or the file cannot be read.
     """
     seeds, bad = parse_seeds(urls, words.seed)
     more, more_bad = parse_seeds(sitemaps, words.sitemap, SITEMAP)
@@ -103,15 +103,15 @@ def choose_seeds(
 
 
 def refuse_seedless(directory: CrawlDir, seeds: list[Seed], words: Words) -> None:
-    """StartError for a new crawl without a seed."""
+    """Raise StartError for a new crawl without a seed."""
     if not directory.manifests() and not seeds:
         raise StartError(f"{directory.root} is a new crawl and needs a URL to start from: {words.start}")
 
 
 def refuse_anonymous(settings: Settings, seeds: list[Seed], options: Mapping[str, str]) -> None:
-    """StartError when a seed is not on this machine and the robot has no name or contact (SPEC A3).
+    """Raise StartError if a seed is not on this machine and the robot has no name or contact (SPEC A3).
 
-    `options` say how the caller sets them beside crawl.toml; there may be none.
+    `options` names the caller's options for them besides crawl.toml; it may be empty.
     """
     if Identity.of(settings.robot).complete:
         return
@@ -125,7 +125,7 @@ def refuse_anonymous(settings: Settings, seeds: list[Seed], options: Mapping[str
 
 
 def refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
-    """PluginError when a package or a file is missing that a worker would fail without."""
+    """Raise PluginError if a package or file that workers need is missing."""
     kinds_of(tuple(settings.documents.kinds))
     open_observers(settings, directory.read_bytes)
     open_downloaders(settings)
@@ -134,7 +134,7 @@ def refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
 
 
 def refused_address(settings: Settings, seeds: list[Seed], words: Words) -> str | None:
-    """One line on the first seed whose address is refused, with the way out; None if there is no such seed."""
+    """Return one line on the first seed whose address is refused, with the remedy; None if there is no such seed."""
     allowed = allowed_networks(settings.fetch)
     for seed in seeds:
         name = (urlsplit(seed.url).hostname or "").replace("localhost", "127.0.0.1")
@@ -154,7 +154,7 @@ def run(
     stop: StopSignal,
     rounds: int | None,
 ) -> End:
-    """Take the lock, write crawl.toml if there is none, add the seeds, run rounds, and rank what they have found.
+    """Take the lock, write crawl.toml if there is none, add the seeds, run rounds, and rank the result.
 
     LockedError if another process writes to the directory.
     """
@@ -170,7 +170,7 @@ def run(
 
 
 def rank_after_crawl(directory: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
-    """Rank what a crawl has found, if the settings say so; a failure is a warning: the crawl is committed."""
+    """Rank the links of a crawl, if the settings enable it; a failure is a warning: the crawl is committed."""
     if not settings.ranking.after_crawl or not has_unranked_links(directory.manifests()):
         return
     try:

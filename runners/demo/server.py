@@ -1,4 +1,4 @@
-"""A small web on loopback for `beamtrawl demo`: five hosts, about fifty pages, and what a crawler meets.
+"""A small web on loopback for `beamtrawl demo`: five hosts, about fifty pages, and typical obstacles.
 
 | name    | what it shows                                                                          |
 |---------|----------------------------------------------------------------------------------------|
@@ -60,7 +60,7 @@ class DemoWeb:
 
 
 class Answer(NamedTuple):
-    """What a site says to a request."""
+    """A site's response to a request."""
 
     status: int
     body: str
@@ -70,7 +70,7 @@ class Answer(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Site:
-    """A host's content."""
+    """The content of a host."""
 
     title: str
     language: str
@@ -79,7 +79,7 @@ class Site:
     redirects: Mapping[str, str] = dataclasses.field(default_factory=dict)
     noindex: frozenset[str] = frozenset()
     generated: Callable[[str], Page | None] = lambda path: None
-    """Pages that are not written down, by path; None where there is none."""
+    """Generates pages that are not in `pages`, by path; None if there is none."""
 
 
 _SITE_LINK = re.compile(r"(?<=href=\")//(\w+)/")
@@ -102,7 +102,7 @@ SITES: dict[str, Site] = {
 
 
 def answer(site: Site, path: str) -> Answer:
-    """What a site says to a GET of a path; links to other sites still carry their names."""
+    """Return a site's response to a GET of a path; links to other sites contain their names, not their origins."""
     if path == "/robots.txt" and site.robots is not None:
         return Answer(HTTPStatus.OK, site.robots, "text/plain; charset=utf-8")
     if target := site.redirects.get(path):
@@ -128,7 +128,7 @@ def demo_web() -> Iterator[DemoWeb]:
         yield DemoWeb([f"{origin}/" for origin in origins.values()], origins, log)
 
 
-class _Server(ThreadingTCPServer):  # not HTTPServer, which looks its own name up in DNS
+class _Server(ThreadingTCPServer):  # not HTTPServer, which looks up its own name in DNS
     daemon_threads = True
     block_on_close = False  # a client may hold its connection open
     request_queue_size = 64
@@ -141,7 +141,7 @@ class _Server(ThreadingTCPServer):  # not HTTPServer, which looks its own name u
         self.origins: Mapping[str, str] = {}
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), ConnectionError):  # the client hung up
+        if not isinstance(sys.exception(), ConnectionError):  # the client closed the connection
             super().handle_error(request, client_address)
 
 
@@ -160,7 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         if reply.location:
             self.send_header("Location", reply.location)
-        # Logged before it is sent: whoever has an answer finds its request in the log.
+        # Logged before it is sent, so that a client that has a response finds its request in the log.
         self.server.log.append(
             Request(
                 started,
@@ -178,4 +178,4 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing on stderr: the log is a value."""
+        """Write nothing to stderr: requests are in `log`."""

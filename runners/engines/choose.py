@@ -22,7 +22,7 @@ class OptionsError(StartError):
 
 
 class BeamEngine:
-    """Any runner of Beam, by the options that Beam itself understands."""
+    """Any runner of Beam, configured by Beam's own options."""
 
     def __init__(self, runner: str, workers: int | None, flags: Sequence[str]) -> None:
         self.workers = workers or 1
@@ -34,7 +34,7 @@ class BeamEngine:
 
 
 def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
-    """The engine of a name. OptionsError for options that Beam does not define: Beam itself ignores them."""
+    """Return the engine of a name. OptionsError for options that Beam does not define: Beam itself ignores them."""
     if workers is not None and workers < 1:
         raise OptionsError(f"workers = {workers}: must be at least 1")
     check_options(flags, JOB_SERVER_OPTIONS if name == "flink" else ())
@@ -48,7 +48,7 @@ def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
 
 
 def check_options(flags: Sequence[str], more: Sequence[str] = ()) -> None:
-    """Raise OptionsError for a flag that is none of Beam's, nor one of `more`, names of options with a value."""
+    """Raise OptionsError for a flag that is neither Beam's nor in `more`, names of options with a value."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for name in more:
         parser.add_argument(f"--{name}")

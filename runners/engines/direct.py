@@ -12,23 +12,23 @@ from ..errors import Failure
 from .local_workers import COMMAND, LocalWorkers
 
 _WORTH_WORKERS = 6.0
-"""Seconds of work from which worker processes are worth their start, some three seconds of computing each."""
+"""Seconds of work from which worker processes pay off; each costs about three CPU seconds to start."""
 
 
 class _Options(PipelineOptions):
     """Options that cache their views: Beam reads a thousand in each step, and makes each with an argument parser."""
 
     def view_as(self, cls: type[PipelineOptionsT]) -> PipelineOptionsT:
-        views = self.__dict__.setdefault("_views", {})  # past Beam's __setattr__, which knows options only
+        views = self.__dict__.setdefault("_views", {})  # bypasses Beam's __setattr__, which accepts options only
         if cls not in views:
             views[cls] = super().view_as(cls)
         return views[cls]
 
 
 class DirectEngine:
-    """This machine, all its cores.
+    """Runs pipelines on all cores of this machine.
 
-    Beam's `DirectRunner` chooses between engines and first looks for another program on the network; the FnApiRunner is
+    Beam's `DirectRunner` chooses between engines and first probes the network for another program; the FnApiRunner is
     used directly. Without a number of workers, there are as many worker processes as cores, and none for a step that
     would end before they have started.
     """
@@ -38,7 +38,7 @@ class DirectEngine:
         self._exactly = workers
         self._flags = list(flags)
         self._command = command
-        # Beam warns about the mode that is chosen here on purpose.
+        # Beam warns about this mode, which is intended here.
         logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:

@@ -1,7 +1,7 @@
-"""A Flink cluster: what `--runner flink` sets, and what it needs.
+"""Runs pipelines on a Flink cluster: options that `--runner flink` sets, and requirements.
 
-Beam's job server, a Java program, hands each pipeline to the cluster. Unless one is named by --job_endpoint, it runs
-beside the driver for as long as a crawl does. The TaskManagers start Python workers as processes of their own
+Beam's job server, a Java program, submits each pipeline to the cluster. Unless --job_endpoint names one, it runs
+beside the driver for the duration of a crawl. The TaskManagers start Python workers as separate processes
 (`beamtrawl.runners.engines.worker`).
 """
 
@@ -30,13 +30,13 @@ JOB_SERVER_OPTIONS = (
     *("max_bundle_size", "max_bundle_time_mills", "number_of_execution_retries", "execution_retry_delay"),
     *("execution_mode_for_batch", "object_reuse", "disable_metrics", "flink_conf_dir"),
 )
-"""Options that only the job server knows; Beam's Python side asks it for them when it submits a pipeline."""
+"""Options that only the job server defines; Beam's Python SDK requests them from it when it submits a pipeline."""
 
 _MAVEN_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy"
 
 
 class FlinkEngine:
-    """Any Flink cluster that a Beam job server of this Beam exists for.
+    """Any Flink cluster for whose version this Beam has a job server.
 
     Raises Usage or Failure, one line that names what is missing, before anything has started.
     """
@@ -64,7 +64,7 @@ class FlinkEngine:
 
     @functools.cached_property
     def _job_endpoint(self) -> str:
-        """Of a job server that starts now. Beam's FlinkRunner would start one a pipeline, from the main thread only."""
+        """Start a job server, return its endpoint. FlinkRunner starts one per pipeline, in the main thread only."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         server = FlinkJarJobServer(PipelineOptions([*self._flags, f"--job_port={port}"]))
@@ -74,12 +74,12 @@ class FlinkEngine:
 
 
 def defaults(overview: Overview, version: str, workers: int, options: PipelineOptions) -> Iterator[str]:
-    """What a crawl on a cluster sets; what the user says comes after it, and wins."""
+    """Yield the default options of a crawl on a cluster; the user's options follow and override them."""
     yield f"--flink_version={version}"
     yield f"--parallelism={workers}"
-    # One Python process a slot: slots that share a process would share its interpreter lock.
+    # One Python process per slot: slots that share a process would share its interpreter lock.
     yield f"--sdk_worker_parallelism={-(-overview.slots // max(1, overview.task_managers))}"
-    # A fetch that is tried again asks servers again, so that is for the next `crawl` to do, which keeps the delay.
+    # A retried fetch repeats requests; only the next `crawl` retries it, and keeps the delay.
     yield "--number_of_execution_retries=0"
     if not options.view_as(PortableOptions).environment_type:
         yield "--environment_type=PROCESS"
@@ -87,7 +87,7 @@ def defaults(overview: Overview, version: str, workers: int, options: PipelineOp
 
 
 def flink_version(overview: Overview) -> str:
-    """The minor version of a cluster, such as 1.20; Failure if this Beam has no job server for it."""
+    """Return the minor version of a cluster, such as 1.20; Failure if this Beam has no job server for it."""
     version = ".".join(overview.version.split(".")[:2])
     published = FlinkRunnerOptions.PUBLISHED_FLINK_VERSIONS
     if version not in published:
@@ -96,7 +96,7 @@ def flink_version(overview: Overview) -> str:
 
 
 def _cluster(master: str) -> Overview:
-    if master.startswith("["):  # Beam's words for a cluster inside the job server
+    if master.startswith("["):  # Beam's notation for a cluster inside the job server
         raise Usage("--runner flink needs a cluster: -- --flink_master=HOST:PORT (docs/flink.md says how to start one)")
     overview = FlinkRest(master).overview()
     if overview is None:
@@ -105,14 +105,14 @@ def _cluster(master: str) -> Overview:
 
 
 def job_server(version: str) -> tuple[str, Path]:
-    """The job server for a version of Flink: its Maven coordinates, and where Beam keeps its jar on this machine."""
+    """Return the Maven coordinates of the job server for a version of Flink, and the path of Beam's local jar."""
     artifact = f"beam-runners-flink-{version}-job-server"
     jar = Path(JavaJarServer.JAR_CACHE) / f"{artifact}-{BEAM}.jar"
     return f"org.apache.beam:{artifact}:{BEAM}", jar
 
 
 def _provide_job_server(version: str) -> None:
-    """Get the job server's jar through Maven, with the user's mirrors, to where Beam looks for it first."""
+    """Download the job server's jar with Maven, with the user's mirrors, to the path that Beam checks first."""
     coordinates, jar = job_server(version)
     if jar.exists():
         return

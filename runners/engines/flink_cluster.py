@@ -1,11 +1,11 @@
-"""A small Flink cluster on this machine, for tests and for users who have none.
+"""A small Flink cluster on this machine, for tests and for users without one.
 
     python -m beamtrawl.runners.engines.flink_cluster start WORK [--task-managers N] [--slots N]
     python -m beamtrawl.runners.engines.flink_cluster stop WORK
 
 The cluster is the one of the PyPI package apache-flink-libraries, which holds Flink's jars and none of its shell
 scripts. It listens on loopback only. WORK keeps its configuration, logs and process ids; `stop` ends those processes
-and no others. One JobManager, N TaskManagers; anybody on this machine may submit jobs to it.
+and no others. One JobManager, N TaskManagers; any user of this machine may submit jobs to it.
 """
 
 import argparse
@@ -33,11 +33,11 @@ _PACKAGES_OF_THE_JDK = (
     *("java.lang", "java.net", "java.io", "java.nio", "sun.nio.ch", "java.lang.reflect", "java.text", "java.time"),
     *("java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.util.concurrent.locks"),
 )
-"""Packages that Flink's serializers access by reflection; Java 17 has to be given their names (Flink's own list)."""
+"""Packages that Flink's serializers access by reflection; Java 17 requires their names (Flink's own list)."""
 
 
 class ClusterError(Exception):
-    """The cluster cannot be started; one line that says why."""
+    """The cluster cannot be started; the message gives the reason in one line."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Cluster:
 
 
 def start(work: Path, task_managers: int = 2, slots: int = 2) -> Cluster:
-    """Start a cluster and wait until all its slots are there.
+    """Start a cluster and wait until all its slots are available.
 
-    Raises ClusterError when it cannot; nothing is left running then.
+    Raises ClusterError on failure, with no process left running.
     """
     java, jars = _java(), _jars()
     if _state(work).exists():
@@ -96,9 +96,9 @@ def stop(work: Path) -> None:
 
 
 def _settings(work: Path, rpc: int, rest: int, slots: int) -> Iterator[tuple[str, object]]:
-    """Flink's configuration: loopback everywhere, and memory in explicit parts.
+    """Yield Flink's configuration: loopback everywhere, and explicit sizes of all memory parts.
 
-    Flink's shell scripts work the parts out from a total; without them they have to be named.
+    Flink's shell scripts compute the parts from a total; without the scripts they have to be set.
     """
     for role in ("jobmanager", "taskmanager", "rest"):
         yield f"{role}.bind-{'address' if role == 'rest' else 'host'}", "127.0.0.1"
@@ -119,7 +119,7 @@ def _settings(work: Path, rpc: int, rest: int, slots: int) -> Iterator[tuple[str
         for end in ("min", "max"):
             yield f"taskmanager.memory.{part}.{end}", "128m"
     yield "io.tmp.dirs", work / "tmp"
-    # A lost TaskManager is noticed in seconds: the defaults suit networks that stutter.
+    # A lost TaskManager is noticed in seconds: the defaults suit unreliable networks.
     yield "heartbeat.interval", "1 s"
     yield "heartbeat.timeout", "5 s"
 
@@ -131,7 +131,7 @@ def _java() -> str:
 
 
 def _jars() -> Path:
-    """The folder of Flink's jars in the package apache-flink-libraries."""
+    """Return the folder of Flink's jars in the package apache-flink-libraries."""
     found = find_spec("pyflink")
     for place in (found.submodule_search_locations or []) if found else []:
         if (Path(place) / "lib").is_dir():
@@ -148,7 +148,7 @@ def _free_ports(count: int) -> list[int]:
 
 
 def _launch(command: list[str], log: Path) -> int:
-    """Start a process in a session of its own, which outlives this program; the process id."""
+    """Start a process in its own session, which outlives this program; return the process id."""
     files = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644),
@@ -179,9 +179,9 @@ def _end(processes: Sequence[int]) -> None:
 
 
 def _runs(process: int) -> bool:
-    """Whether a process of the cluster still runs; its id may belong to another program by now."""
+    """Return whether a process of the cluster still runs; its id may have been reused by another program."""
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(process, os.WNOHANG)  # a child of this very program stays listed until it is waited for
+        os.waitpid(process, os.WNOHANG)  # a child of this program stays listed until it is waited for
     try:
         return b"org.apache.flink" in Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import requests
 
-_SECONDS = 10.0  # a cluster that is there answers in milliseconds
+_SECONDS = 10.0  # a running cluster responds in milliseconds
 
 
 class Overview(NamedTuple):
@@ -22,7 +22,7 @@ class FlinkRest:
         self._url = address if "://" in address else f"http://{address}"
 
     def overview(self) -> Overview | None:
-        """The size of the cluster; None when no Flink answers there."""
+        """Return the size of the cluster; None if no Flink responds at the address."""
         try:
             answer = requests.get(f"{self._url.rstrip('/')}/overview", timeout=_SECONDS)
             fields = answer.json()

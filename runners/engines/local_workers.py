@@ -1,7 +1,7 @@
 """Worker processes of Beam on this machine, started for one pipeline.
 
-Beam has an environment for such processes (`SubprocessSDKEnvironment`); a pipeline there waits without end for a worker
-that has died. Here the death of a worker fails all requests to it, so the pipeline ends within seconds.
+Beam has an environment for such processes (`SubprocessSDKEnvironment`); there a pipeline waits forever for a dead
+worker. Here the death of a worker fails all requests to it, so the pipeline ends within seconds.
 """
 
 import contextlib
@@ -33,16 +33,16 @@ COMMAND = (sys.executable, "-P", "-m", "beamtrawl.runners.engines.direct_worker"
 """Starts a worker. `-P`: Python files of the current folder are not importable, whatever their names."""
 
 _URN = "beamtrawl:env:local_workers:v1"
-_LINES = 100  # of a worker's stderr that are held back until it has answered; the last one says why it did not
-_SECONDS = 5.0  # that the stderr of a dead worker may take to end: its own children may still hold it open
+_LINES = 100  # of a worker's stderr, buffered until its first response; the last one states the reason of a failure
+_SECONDS = 5.0  # timeout for the stderr of a dead worker to close: its children may still hold it open
 
 
 class LocalWorkers:
-    """The worker processes of one pipeline, which runs inside `with`. None of them outlives it."""
+    """The worker processes of one pipeline, which runs inside `with`. All end with the block."""
 
     def __init__(self, command: Sequence[str] = COMMAND) -> None:
         self.command = command
-        self.failure: str | None = None  # why the first worker that died has died, in one line
+        self.failure: str | None = None  # why the first dead worker died, in one line
         self._workers: list[_Worker] = []
         self._lock = threading.Lock()
         self._name = uuid.uuid4().hex
@@ -80,7 +80,7 @@ class LocalWorkers:
 
 
 _running: dict[str, LocalWorkers] = {}
-"""By name. Beam hands nothing but bytes from an environment to the handlers of its workers."""
+"""By name. Beam passes only bytes from an environment to the handlers of its workers."""
 
 
 class _Environment(SubprocessSDKEnvironment):
@@ -204,7 +204,7 @@ class _Worker(GrpcWorkerHandler):
 
 
 def describe_end(code: int, lines: Sequence[str]) -> str:
-    """One line on a worker that ended early, from its exit code and its stderr."""
+    """Return one line on a worker that ended early, from its exit code and its stderr."""
     last = next((line.strip() for line in reversed(lines) if line.strip()), "it wrote no message")
     if code < 0:
         memory = ", as Linux ends processes when memory runs out" if code == -signal.SIGKILL else ""

@@ -8,10 +8,10 @@ _EVERY = 0.1  # seconds
 
 
 def end_with_parent(parent: int | None = None) -> None:
-    """From now on this process ends soon after its parent, however that one ended.
+    """Make this process end soon after its parent, for whatever reason the parent ends.
 
     `parent` is its process id; without it, the parent must not have ended yet. A worker that outlived its driver or
-    TaskManager would go on with requests to servers, beside the worker that replaces it.
+    TaskManager would continue its requests to servers, concurrently with the worker that replaces it.
     """
     threading.Thread(target=_watch, args=(parent or os.getppid(),), daemon=True).start()
 

@@ -1,9 +1,9 @@
-"""A worker of Beam in a process of its own: the command that a cluster starts, by Beam's contract for containers.
+"""A worker of Beam in a separate process: the command that a cluster starts, by Beam's contract for containers.
 
     beamtrawl-worker --id=ID --provision_endpoint=HOST:PORT [--control_endpoint=…] [--logging_endpoint=…]
 
 A Flink TaskManager runs it for `--environment_type=PROCESS`, a worker pool for `--container_executable`. Beam's own
-program for this contract is only in its container images. This one installs nothing: the project and what it needs
+program for this contract is only in its container images. This one installs nothing: the project and its dependencies
 have to be in its environment already.
 """
 
@@ -26,7 +26,7 @@ _PROVISION_SECONDS = 60.0
 def harness_environment(
     worker: str, given: Mapping[str, str | None], info: beam_provision_api_pb2.ProvisionInfo
 ) -> dict[str, str]:
-    """The environment variables that Beam's harness reads.
+    """Return the environment variables that Beam's harness reads.
 
     `given` holds the endpoints control and logging of the command line; the runner's own replace those that are None.
     """
@@ -47,7 +47,7 @@ def _provision_info(endpoint: str, worker: str) -> beam_provision_api_pb2.Provis
     with grpc.insecure_channel(endpoint) as channel:
         service = beam_provision_api_pb2_grpc.ProvisionServiceStub(channel)
         request = beam_provision_api_pb2.GetProvisionInfoRequest()
-        metadata = [("worker_id", worker)]  # one service serves many workers, which this distinguishes
+        metadata = [("worker_id", worker)]  # identifies the worker: one service serves many
         return service.GetProvisionInfo(request, metadata=metadata, timeout=_PROVISION_SECONDS).info
 
 
@@ -58,7 +58,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--provision_endpoint", required=True)
     parser.add_argument("--control_endpoint")
     parser.add_argument("--logging_endpoint")
-    arguments, _ = parser.parse_known_args(words)  # there may be more, about artifacts
+    arguments, _ = parser.parse_known_args(words)  # ignores further options, about artifacts
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver
     end_with_parent()
     info = _provision_info(arguments.provision_endpoint, arguments.id)
@@ -69,7 +69,7 @@ def main(words: Sequence[str] | None = None) -> None:
         sdk_worker_main.main(sys.argv)
         code = 0
     finally:
-        # The runner has ended. A bundle under way would go on with requests to servers, without a use.
+        # The runner has ended. A running bundle would continue its requests to servers, without use.
         os._exit(code)
 
 
