@@ -69,7 +69,7 @@ def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> Si
     hosts = sorted({visit["host"], *known["hosts"]})
     url = visit["url"]
     if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
-        # A host that redirects its sitemap elsewhere vouches for the target.
+        # A host that redirects its sitemap elsewhere authorises the target.
         moved = known | {"hosts": hosts}
         _add_sitemap(links, visit["redirect_to"], url, visit["depth"], visit["redirects"] + 1, moved, url_filter)
     if visit["outcome"] != Outcome.FETCHED:
@@ -99,7 +99,7 @@ class _Source(NamedTuple):
     url: str
     depth: int  # of the pages in the sitemaps
     level: int  # of the sitemaps
-    hosts: list[str]  # hosts that vouch for the sitemaps
+    hosts: list[str]  # hosts that authorise the sitemaps
     budget: int  # of sitemaps
 
 

@@ -20,19 +20,19 @@ def to_ipc(table: pa.Table) -> bytes:
 
 
 def from_ipc(batches: Iterable[bytes], schema: pa.Schema) -> pa.Table:
-    """The tables of `to_ipc`, end to end; empty when there are none."""
+    """The concatenated tables of `to_ipc`; an empty table if there are none."""
     tables = [schema.empty_table(), *(pa.ipc.open_stream(batch).read_all() for batch in batches)]
     return pa.concat_tables(tables)
 
 
 def split(table: pa.Table, key: str, count: int) -> Iterator[Batch]:
-    """The rows of each partition, as elements."""
+    """The rows of each partition as a Batch."""
     for number, rows in split_by(table, partitions(table[key], count)):
         yield number, to_ipc(rows)
 
 
 def split_by(table: pa.Table, numbers: Iterable[int]) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of a table by the number that each one has; rows keep their order."""
+    """The rows of a table grouped by their numbers; rows keep their order."""
     column = pa.array(numbers, pa.int64())
     for number in pc.unique(column).to_pylist():
         yield number, table.filter(pc.equal(column, number))

@@ -1,6 +1,6 @@
-"""Keys in bulk: partitions of the key space, and a Bloom filter over keys.
+"""Vectorised operations on keys: partitions of the key space, and a Bloom filter.
 
-URL keys and content digests are 16 bytes of BLAKE2b: uniform already, so their own bytes serve as hash values.
+URL keys and content digests are 16 bytes of BLAKE2b, uniformly distributed, so their bytes serve as hash values.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 _HASHES = 6
-_BITS_PER_KEY = 10  # with six hashes, 1 % of other keys pass
+_BITS_PER_KEY = 10  # with six hashes, a false positive rate of 1 %
 
 
 def words(keys: pa.Array | pa.ChunkedArray) -> NDArray[np.uint64]:
@@ -23,20 +23,20 @@ def words(keys: pa.Array | pa.ChunkedArray) -> NDArray[np.uint64]:
 
 
 def partitions(keys: pa.Array | pa.ChunkedArray, count: int) -> NDArray[np.int64]:
-    """The partition of each key, 0 to count - 1: equal ranges of the key space, in its order."""
+    """The partition of each key, 0 to count - 1: equal ranges of the key space, in ascending order."""
     first = words(keys)[:, 0]
     return ((first & 0xFF) * 256 + ((first >> np.uint64(8)) & 0xFF)).astype(np.int64) * count >> 16
 
 
 def shard(host: str, count: int) -> int:
-    """The shard of a host: the same in every process and in every run, unlike `hash`."""
+    """The shard of a host; unlike `hash`, the same in every process and every run."""
     return int.from_bytes(hashlib.blake2b(host.encode(), digest_size=4).digest()) * count >> 32
 
 
 class Bloom:
     """A set of keys with false positives and without false negatives.
 
-    Filters of one size are united by `|=`. Its bits travel as bytes.
+    `|=` computes the union of filters of one size. The bits are pickled as bytes.
     """
 
     def __init__(self, expected: int, bits: bytes | None = None) -> None:
@@ -56,7 +56,7 @@ class Bloom:
             np.bitwise_or.at(self._bits, (place >> np.uint64(3)).astype(np.int64), _bit(place))
 
     def mask(self, keys: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
-        """For each key whether it may be in the set."""
+        """Whether each key may be in the set."""
         found = np.ones(len(keys), np.bool_)
         for place in self._places(keys):
             found &= (self._bits[(place >> np.uint64(3)).astype(np.int64)] & _bit(place)) != 0
@@ -70,7 +70,7 @@ class Bloom:
         return Bloom, (self._expected, self._bits.tobytes())
 
     def _places(self, keys: pa.Array | pa.ChunkedArray) -> list[NDArray[np.uint64]]:
-        # Kirsch and Mitzenmacher (2006): two hashes, combined linearly, do for any number.
+        # Kirsch and Mitzenmacher (2006): linear combinations of two hashes replace any number of hashes.
         pair = words(keys)
         return [(pair[:, 0] + np.uint64(i) * pair[:, 1]) & self._mask for i in range(_HASHES)]
 

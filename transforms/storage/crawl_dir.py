@@ -1,7 +1,7 @@
-"""The crawl directory: manifests of committed steps, and what they imply.
+"""The crawl directory: manifests of committed steps, and the files and state derived from them.
 
-A step's files count once its manifest is there, and the manifest appears in one atomic move. Readers follow
-manifests only, so whatever a failed attempt left behind is invisible.
+A step is committed when its manifest exists, which is created by one atomic move. Readers only read files that
+manifests name, so files of failed attempts are invisible.
 """
 
 import contextlib
@@ -23,12 +23,12 @@ FORMAT = "beamtrawl-crawl"
 
 
 class CrawlDirError(BeamtrawlError):
-    """A crawl directory that cannot be read or written; the message is one line with the way out."""
+    """A crawl directory that cannot be read or written; the message is one line that states the remedy."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Manifest:
-    """A committed step: what it read and what it wrote."""
+    """A committed step: the files that it read and wrote."""
 
     step: str  # seeds, revisits, fetch, update, rank, compact
     round: int
@@ -40,8 +40,8 @@ class Manifest:
     ended_at: str
     index: tuple[str, ...] = ()  # folders of index segments
     index_links: dict[str, str] = dataclasses.field(default_factory=dict)  # folders with the links to their documents
-    index_replaced: tuple[str, ...] = ()  # segments that those of `index` stand for, from this round on
-    index_dropped: tuple[str, ...] = ()  # folders that are kept no longer
+    index_replaced: tuple[str, ...] = ()  # segments replaced by those of `index`, from this round on
+    index_dropped: tuple[str, ...] = ()  # folders that may be deleted
     program: str = ""
     schema_version: int = SCHEMA_VERSION
 
@@ -75,7 +75,7 @@ def parse_manifest(name: str, text: str) -> Manifest:
             )
         files = tuple(TableFile(**file) for file in data.pop("files"))
         lists = ("consumed", "index", "index_replaced", "index_dropped")
-        for field in ("index_links", "index_replaced", "index_dropped"):  # which earlier versions did not write
+        for field in ("index_links", "index_replaced", "index_dropped"):  # absent in manifests of earlier versions
             data.setdefault(field, {} if field == "index_links" else [])
         for field, kind in (*((name, list) for name in lists), ("counters", dict), ("index_links", dict)):
             if not isinstance(data[field], kind):
@@ -98,7 +98,7 @@ def render_manifest(manifest: Manifest) -> str:
 
 
 def next_step(manifests: Iterable[Manifest]) -> Step:
-    """The step that continues the crawl, from what is committed alone."""
+    """The next step of the crawl, derived from the committed steps alone."""
     last = {"fetch": 0, "update": 0}
     for manifest in manifests:
         if manifest.step in last:
@@ -114,7 +114,7 @@ def files_of(manifests: Iterable[Manifest], table: str) -> list[TableFile]:
 
 
 def frontier_files(manifests: Iterable[Manifest]) -> list[TableFile]:
-    """The frontier: its files that no committed update has consumed."""
+    """The files of the frontier that no committed update has consumed."""
     manifests = list(manifests)
     consumed = {path for m in manifests for path in m.consumed}
     return [file for file in files_of(manifests, "frontier") if file.path not in consumed]
@@ -143,13 +143,13 @@ class CrawlDir:
         return filesystem.read_bytes(self.path(relative))
 
     def write_text(self, relative: str, text: str) -> None:
-        """Write a file as a whole: a reader sees the old text or the new one."""
+        """Writes a file atomically: a reader sees the old text or the new one."""
         target = self.path(relative)
         with _naming(target):
             filesystem.rename(_write_draft(target, text), target)
 
     def write_new(self, relative: str, text: str) -> bool:
-        """Write a file as a whole unless it exists; on a local disk one of several at once succeeds."""
+        """Writes a file atomically unless it exists; on a local disk one of several concurrent writers succeeds."""
         target = self.path(relative)
         if not filesystem.is_local(self.root):
             if self.exists(relative):
@@ -171,7 +171,7 @@ class CrawlDir:
         return [path.rpartition("/")[2] for path in self.paths(folder, pattern)]
 
     def paths(self, folder: str, pattern: str = "**") -> list[str]:
-        """The files below a folder that match a pattern of Beam's, as paths below the crawl directory, sorted."""
+        """The files below a folder that match a Beam pattern, as sorted paths relative to the crawl directory."""
         found = filesystem.match(self.path(folder), pattern)
         return [path[len(self.root) :].replace("\\", "/").lstrip("/") for path in found]
 
@@ -183,13 +183,13 @@ class CrawlDir:
         return sorted(parsed, key=lambda m: (m.round, order.get(m.step, 5), m.ended_at))
 
     def require_manifests(self) -> list[Manifest]:
-        """The committed steps; CrawlDirError when this is no crawl directory."""
+        """The committed steps; CrawlDirError if this is not a crawl directory."""
         if not (manifests := self.manifests()):
             raise CrawlDirError(f"{self.root} holds no crawl; start one with: beamtrawl crawl {self.root} --seed URL")
         return manifests
 
     def commit(self, manifest: Manifest, suffix: str = "") -> None:
-        """Make a step's files count. CrawlDirError if the step was committed already, by whoever else writes here."""
+        """Commits a step. CrawlDirError if another process has already committed it."""
         name = f"manifests/{manifest.name}{suffix}.json"
         if not self.write_new(name, render_manifest(dataclasses.replace(manifest, program=program()))):
             raise CrawlDirError(f"{name} exists already: another program has committed this step; start again to go on")
@@ -202,7 +202,7 @@ class CrawlDir:
 
 
 def _write_draft(target: str, text: str) -> str:
-    """Write the text to a new file beside the target, under a unique name; its path."""
+    """Writes the text to a new file with a unique name next to the target, and returns its path."""
     draft = f"{target}.{uuid.uuid4().hex[:8]}.tmp"
     filesystem.write_bytes(draft, text.encode())
     return draft
@@ -210,7 +210,7 @@ def _write_draft(target: str, text: str) -> str:
 
 @contextlib.contextmanager
 def _naming(target: str) -> Iterator[None]:
-    """Errors while a file is written become a CrawlDirError, one line with its name."""
+    """Converts errors during the writing of a file to a CrawlDirError, one line with the file's name."""
     try:
         yield
     except OSError as error:
@@ -226,7 +226,7 @@ def _reason(error: OSError) -> str:
 
 
 def visible_files(manifests: Iterable[Manifest]) -> Iterator[str]:
-    """Every file and index folder that some committed step wrote, and none has dropped."""
+    """Every file and index folder that a committed step wrote and no later step dropped."""
     manifests = list(manifests)
     dropped = {folder for m in manifests for folder in m.index_dropped}
     for manifest in manifests:

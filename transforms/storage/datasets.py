@@ -12,7 +12,7 @@ from .table_files import TableFile
 
 
 def open_dataset(crawl: CrawlDir, files: Sequence[TableFile], schema: pa.Schema) -> ds.Dataset:
-    """A dataset of the files with the columns of the schema; those that an older file lacks are null."""
+    """A dataset of the files with the columns of the schema; columns missing in older files are null."""
     paths = [crawl.path(file.path) for file in files]
     if not paths:
         return ds.dataset(schema.empty_table())

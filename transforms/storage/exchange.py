@@ -1,4 +1,4 @@
-"""Schemas of the batches that travel between the steps of a pipeline; they are in no file of the crawl directory."""
+"""Schemas of the batches passed between the steps of a pipeline; they are not stored in the crawl directory."""
 
 from datetime import datetime
 from typing import Any, TypedDict
@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from .schemas import DOCUMENTS, KEY, NEAR, SITEMAP, TIME, VISITS
 
-NOT_FOLLOWED = "not_followed"  # a link of a kind that leads to no page: an image, a style sheet, …
+NOT_FOLLOWED = "not_followed"  # a link of a kind that is not followed: an image, a style sheet, …
 
 
 LINK = pa.struct(
@@ -19,7 +19,7 @@ LINK = pa.struct(
         ("kind", pa.string()),
         ("depth", pa.int32()),
         ("redirects", pa.int32()),
-        ("rejected", pa.string()),  # the rule that keeps the target out of the crawl; null: a candidate
+        ("rejected", pa.string()),  # the rule that rejects the target; null: a candidate
     ]
 )
 
@@ -27,11 +27,11 @@ LINK = pa.struct(
 PAGES = pa.schema(
     [
         *DOCUMENTS,
-        ("is_document", pa.bool_()),  # false for a redirect, and a page that has not changed: links and no content
+        ("is_document", pa.bool_()),  # false for a redirect and an unchanged page: links without content
         ("links_without_news", pa.bool_()),  # as in the frontier
         ("score", pa.float64()),
         ("signature", NEAR.field("signature").type),
-        ("stays", pa.bool_()),  # it was visited before, and was no near duplicate
+        ("stays", pa.bool_()),  # visited before, and not a near duplicate
         ("links", pa.list_(LINK)),
     ]
 )
@@ -62,7 +62,7 @@ CONTENTS = pa.schema(
         *(("digest", KEY), ("url_key", KEY), ("url", pa.string())),
         *(("host", pa.string()), ("depth", pa.int32()), ("shard", pa.int32())),
         ("yields", pa.bool_()),  # names another page as canonical
-        ("canonical_key", KEY),  # url_key of the page that it names as canonical, of any host
+        ("canonical_key", KEY),  # url_key of the page named as canonical, on any host
     ]
 )
 
@@ -111,10 +111,10 @@ YIELDS = pa.schema(
         ("referrer", pa.string()),
         ("outcome", pa.string()),
         ("title_words", pa.binary()),  # hashes of words that may be news; null: no page
-        ("words", pa.binary()),  # the same of the title and the text
+        ("words", pa.binary()),  # the same for title and text
     ]
 )
-"""What trap detection reads of a URL that was requested for the first time."""
+"""The input of trap detection for a URL that was requested for the first time."""
 
 
 class YieldRow(TypedDict):

@@ -1,8 +1,8 @@
-"""Files on the local disk or on any file system that Beam knows: the only module that uses Beam's FileSystems.
+"""Files on the local disk or on any file system of Beam: the only module that uses Beam's FileSystems.
 
-A path without a scheme is local and needs the standard library alone. A path with a scheme, such as s3://bucket/crawl,
-goes to Beam's FileSystems, which are imported on first use: importing Beam takes a second. Nothing is compressed,
-whatever a name ends in. Errors are OSErrors on both sides (Beam's BeamIOError is one).
+A path without a scheme is local and requires the standard library only. A path with a scheme, such as
+s3://bucket/crawl, uses Beam's FileSystems, which are imported on first use because importing Beam takes a second.
+Files are never compressed, whatever their extension. Errors are OSErrors in both cases (BeamIOError is one).
 """
 
 import os
@@ -43,7 +43,7 @@ def exists(path: str) -> bool:
 
 
 def open_file(path: str) -> BinaryIO:
-    """A file to read, which can seek."""
+    """A seekable file for reading."""
     return open(path, "rb") if is_local(path) else _beam().open(path, compression_type="uncompressed")
 
 
@@ -53,7 +53,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def create(path: str) -> BinaryIO:
-    """A file to write, new or in place of an older one, with the folders above it."""
+    """A file for writing, which replaces an existing one; creates missing parent folders."""
     if not is_local(path):
         return _beam().create(path, compression_type="uncompressed")
     if folder := os.path.dirname(path):
@@ -67,7 +67,7 @@ def write_bytes(path: str, data: bytes) -> None:
 
 
 def rename(source: str, target: str) -> None:
-    """Rename a file. A local target that exists is replaced, in one atomic move."""
+    """Renames a file. An existing local target is replaced atomically."""
     if is_local(target):
         os.replace(source, target)
     else:
@@ -75,7 +75,7 @@ def rename(source: str, target: str) -> None:
 
 
 def delete(paths: Iterable[str]) -> None:
-    """Remove files, and folders with all that is in them. OSError if one is missing or stays; the others are gone."""
+    """Removes files, and folders with their contents. OSError if one is missing or remains; the others are removed."""
     paths = list(paths)
     if remote := [path for path in paths if not is_local(path)]:
         _beam().delete(remote)
@@ -92,19 +92,19 @@ def delete(paths: Iterable[str]) -> None:
 def match(folder: str, pattern: str) -> list[str]:
     """The paths of the files below a folder that match a pattern, sorted; none if there is no folder.
 
-    `*` stands for any characters of a name, `**` for any characters of a path. The folder is meant literally.
+    `*` matches any characters of a name, `**` any characters of a path. The folder is taken literally.
     """
     if is_local(folder):
         wanted = _pattern(pattern)
         deep = "/" in pattern or "**" in pattern
         return sorted(path for path, name in _files(folder, deep) if wanted.fullmatch(name))
-    # A wildcard in the folder's own name matches any character; then only the name itself counts.
+    # A wildcard character in the folder's name is matched as any character; other folders are filtered out below.
     (found,) = _beam().match([_WILDCARD.sub("?", folder) + "/" + pattern])
     return sorted(entry.path for entry in found.metadata_list if entry.path.startswith(folder))
 
 
 def _files(folder: str, deep: bool) -> Iterator[tuple[str, str]]:
-    """(path, path below the folder with forward slashes) of each file in a folder, with those below it if `deep`."""
+    """(path, relative path with forward slashes) of each file in a folder, and in its subfolders if `deep`."""
     for place, folders, names in os.walk(folder):
         if not deep:
             folders.clear()

@@ -9,7 +9,7 @@ from .table_files import conform, open_parquet
 
 
 def matching_rows(root: str, path: str, schema: pa.Schema, key: str, bloom: Bloom) -> Iterator[pa.Table]:
-    """The rows of a file whose key may be in the filter; other columns are read only where there are any."""
+    """The rows of a file whose key may be in the filter; reads other columns only of row groups with matches."""
     if bloom.is_empty:
         return
     with open_parquet(root, path) as file:

@@ -1,4 +1,4 @@
-"""Offsets of lists that lie end to end in one array."""
+"""Offsets of lists that are concatenated in one array."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ Longs = npt.NDArray[np.int64]
 
 
 def offsets(counts: npt.NDArray[Any]) -> Longs:
-    """The start of each list, by the lengths of all, and the end of the last one.
+    """The start of each list and the end of the last one, from the lengths of the lists.
 
     >>> offsets(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
@@ -18,7 +18,7 @@ def offsets(counts: npt.NDArray[Any]) -> Longs:
 
 
 def ranges(firsts: Longs, lengths: Longs) -> Longs:
-    """For each of `firsts`, that many integers as `lengths` has, counting up from it; end to end.
+    """The concatenated ranges that start at `firsts` and have `lengths` consecutive integers.
 
     >>> ranges(np.array([7, 0]), np.array([2, 3])).tolist()
     [7, 8, 0, 1, 2]

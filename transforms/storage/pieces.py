@@ -1,8 +1,8 @@
-"""Durable pieces of a step: files that are complete while the step still runs, and promises made to hosts.
+"""Durable pieces of a step: files that are complete while the step still runs, and promises to hosts.
 
 A piece is a record, `attempts/ATTEMPT-piece-ID.json`, that names closed table files. Promises are the latest states of
-hosts that rest for longer than the configured delay, a JSON row in each line of `attempts/ATTEMPT-promises-ID.jsonl`,
-written as soon as they are made. Both survive a kill, and the next attempt at the step adopts them.
+hosts with a pause longer than the configured delay, one JSON row per line of `attempts/ATTEMPT-promises-ID.jsonl`,
+written immediately. Both survive a kill, and the next attempt at the step adopts them.
 """
 
 import json
@@ -24,7 +24,7 @@ _TIMES = ("last_fetched_at", "not_before")
 
 
 class Leftovers(NamedTuple):
-    """What attempts at a step have left."""
+    """The usable results of earlier attempts at a step."""
 
     files: list[TableFile]  # of their complete pieces
     promises: list[str]  # paths of promise files, below the crawl directory
@@ -36,7 +36,7 @@ class Leftovers(NamedTuple):
 
 
 def attempts_prefix(step: Step) -> str:
-    """How the names of all attempts at a step start."""
+    """The common prefix of the names of all attempts at a step."""
     return f"{step.round:06d}-{step.kind}"
 
 
@@ -44,7 +44,7 @@ NOTHING_LEFT = Leftovers([], [], [])
 
 
 def find_leftovers(crawl: CrawlDir, prefix: str) -> Leftovers:
-    """The complete pieces and the promises of attempts whose names start so; a piece with a damaged file is none."""
+    """The complete pieces and the promises of attempts with this name prefix; ignores pieces with a damaged file."""
     files: list[TableFile] = []
     records: list[str] = []
     for name in crawl.names("attempts", f"{prefix}*-piece-*.json"):
@@ -65,12 +65,12 @@ def _is_whole(root: str, file: TableFile) -> bool:
 
 
 def write_piece(crawl: CrawlDir, attempt: str, files: Iterable[TableFile]) -> None:
-    """Make a piece of closed files, in one atomic write."""
+    """Records closed files as a piece, in one atomic write."""
     crawl.write_text(f"attempts/{attempt}-piece-{uuid.uuid4().hex[:8]}.json", render_report(files))
 
 
 class PromiseLog:
-    """Writes promises: at once to a file on a local disk, elsewhere to new files, as fast as the store takes them."""
+    """Writes promises: immediately to one file on a local disk; elsewhere to new files, uploaded by a thread."""
 
     def __init__(self, crawl: CrawlDir, attempt: str) -> None:
         self._crawl = crawl
@@ -81,12 +81,12 @@ class PromiseLog:
         if filesystem.is_local(crawl.root):
             self._file = filesystem.create(self._new_path())
         else:
-            self._lines.put(b"")  # a trace that somebody has begun to send requests
+            self._lines.put(b"")  # a file that records that requests have begun
             self._thread = threading.Thread(target=self._upload, name="promises", daemon=True)
             self._thread.start()
 
     def write(self, row: HostRow) -> None:
-        """Write the state of a host."""
+        """Writes the state of a host."""
         line = json.dumps(row, default=datetime.isoformat).encode() + b"\n"
         if self._file:
             self._file.write(line)
@@ -95,7 +95,7 @@ class PromiseLog:
             self._lines.put(line)
 
     def remove(self) -> None:
-        """Remove all that was written: a complete piece says the same."""
+        """Removes the written promises, which a complete piece supersedes."""
         if self._file:
             self._file.close()
         else:
@@ -120,7 +120,7 @@ class PromiseLog:
 
 
 def read_promises(root: str, path: str) -> Iterator[HostRow]:
-    """The rows of a promise file; a line that was cut by a kill is skipped."""
+    """The rows of a promise file; skips a line truncated by a kill."""
     for line in filesystem.read_bytes(filesystem.join(root, path)).splitlines():
         try:
             row: HostRow = json.loads(line)

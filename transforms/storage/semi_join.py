@@ -1,8 +1,8 @@
 """Joins the rows of a round with those of all earlier rounds, without shuffling all earlier rounds.
 
-A semi-join: the keys of the round become a Bloom filter, the history is reduced to the rows that may match while it is
-scanned, and only those go into a CoGroupByKey. So the cost follows the size of the round, not that of the crawl.
-Elements are batches, (partition of the key space, rows as Arrow IPC), because they move many times faster than rows.
+A semi-join: a Bloom filter of the round's keys filters the history while it is scanned, and only rows that may match
+enter a CoGroupByKey. The cost of the shuffle depends on the size of the round, not on that of the crawl.
+Elements are batches, (partition of the key space, rows as Arrow IPC), which are many times faster to move than rows.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +37,7 @@ class _CollectKeysFn(beam.CombineFn):
 
 
 class CollectKeys(beam.PTransform):
-    """The keys of all batches, as one Bloom filter made for about `expected` of them."""
+    """The keys of all batches as one Bloom filter, sized for about `expected` keys."""
 
     def __init__(self, expected: int, key: str) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class _ReadMatchingFn(beam.DoFn):
 
 
 class ReadMatching(beam.PTransform):
-    """Of the files of a snapshot table, the rows whose key may be among those collected."""
+    """The rows in files of a snapshot table whose key may be in the Bloom filter."""
 
     def __init__(self, root: str, schema: pa.Schema, key: str, count: int, keys: beam.PCollection) -> None:
         super().__init__()

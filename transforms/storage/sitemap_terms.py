@@ -1,35 +1,35 @@
-"""Facts of a sitemap besides its URL: column `sitemap` of the tables frontier, visits and urls.
+"""Properties of a sitemap besides its URL: column `sitemap` of the tables frontier, visits and urls.
 
-It goes with the URL from where it was found to where it is read, and to the sitemaps that it names if it is an index.
+They are passed along with the URL from discovery to parsing and, for an index, to the sitemaps that it names.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
 SITEMAP = "sitemap"
-"""The kind of a URL that is read as a sitemap, and never as a document."""
+"""The kind of a URL that is parsed as a sitemap, never as a document."""
 
 MAX_LEVEL = 3
-"""Indexes passed on the way to a sitemap, at most. The protocol has one; indexes of indexes are found, and loops."""
+"""Maximum number of nested indexes above a sitemap. The protocol allows one; nested indexes and loops occur."""
 
 MAX_HOSTS = 1000
-"""Hosts that may vouch for one sitemap: hosters of very many sites name the same one in each robots.txt."""
+"""Maximum number of hosts that authorise one sitemap: large hosting services name the same one in each robots.txt."""
 
 Row = dict[str, Any]
 
 
 def terms(level: int, budget: int, hosts: Iterable[str]) -> Row:
-    """Indexes passed, further sitemaps that it may lead to, and the hosts that vouch for it."""
+    """A value of column `sitemap`: indexes above it, budget of further sitemaps, and hosts that authorise it."""
     return {"level": level, "budget": budget, "hosts": sorted(set(hosts))}
 
 
 def share(budget: int, count: int) -> int:
-    """The number of further sitemaps that each of `count` may lead to, so that all stay within a budget."""
+    """The budget of further sitemaps for each of `count` sitemaps, such that all stay within a common budget."""
     return (budget - count) // count if count else 0
 
 
 def unite(one: Row | None, other: Row | None) -> Row | None:
-    """The union of two findings of one sitemap, with up to MAX_HOSTS of the hosts that vouch for it."""
+    """The union of two values for one sitemap, with up to MAX_HOSTS of the hosts that authorise it."""
     if not one or not other:
         return one or other
     further = sorted(set(other["hosts"]) - set(one["hosts"]))[: MAX_HOSTS - len(one["hosts"])]
@@ -37,9 +37,9 @@ def unite(one: Row | None, other: Row | None) -> Row | None:
 
 
 def with_news(url: Row, candidate: Row) -> Row:
-    """The row of urls with what is new in a candidate that sitemaps have named: the same row if nothing is.
+    """The row of urls, updated from a candidate named in sitemaps; the same row if the candidate adds nothing.
 
-    News are a later date of change, and hosts that vouch for a sitemap from now on: it has to be read again for them.
+    Updates are a later lastmod, and new hosts that authorise a sitemap, which must then be read again.
     """
     lastmod, earlier = candidate["sitemap_lastmod"], url["sitemap_lastmod"]
     if lastmod and (earlier is None or lastmod > earlier):

@@ -24,11 +24,11 @@ SNAPSHOTS = {
     "ranks": "url_key",
     "host_ranks": "host",
 }
-"""Tables of which the newest row of a key counts, with their keys; `NAME_history` has every row."""
+"""Snapshot tables with their keys: the newest row of a key counts; `NAME_history` has every row."""
 
 
 class QueryError(BeamtrawlError):
-    """A query that DuckDB refuses; the message is one line."""
+    """A query that DuckDB rejects; the message is one line."""
 
 
 def query(crawl: CrawlDir, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -62,7 +62,7 @@ def connect(
     for name in tables:
         files = files_of(manifests, name)
         connection.register(f"empty_{name}", TABLES[name].empty_table())
-        if not filesystem.is_local(crawl.root):  # DuckDB would need an extension and credentials of its own
+        if not filesystem.is_local(crawl.root):  # DuckDB would require an extension and its own credentials
             connection.register(f"files_{name}", open_dataset(crawl, files, TABLES[name]))
         connection.execute(view(crawl, files, name))
         if name in SNAPSHOTS:
@@ -71,7 +71,7 @@ def connect(
 
 
 def view(crawl: CrawlDir, files: Sequence[TableFile], name: str) -> str:
-    """SQL that makes a table's files a view, snapshots under `NAME_history`; columns that files lack are null."""
+    """SQL that creates a view of a table's files, `NAME_history` for a snapshot; columns missing in files are null."""
     source = f"SELECT * FROM empty_{name}"
     if files and filesystem.is_local(crawl.root):
         paths = ", ".join("'" + _literal(crawl.path(file.path)).replace("'", "''") + "'" for file in files)
@@ -84,7 +84,7 @@ def view(crawl: CrawlDir, files: Sequence[TableFile], name: str) -> str:
 
 
 def newest(name: str) -> str:
-    """SQL that makes the newest row of each key of a snapshot a view."""
+    """SQL that creates a view of the newest row of each key of a snapshot."""
     key = SNAPSHOTS[name]
     order = "round DESC" + (", fetched_at DESC" if name == "robots" else "")
     return (
@@ -94,14 +94,14 @@ def newest(name: str) -> str:
 
 
 def _literal(path: str) -> str:
-    """A pattern of DuckDB that matches this path alone."""
+    """A DuckDB pattern that matches only this path."""
     return re.sub(r"([\[*?])", r"[\1]", path)
 
 
 def _relation(
     connection: duckdb.DuckDBPyConnection, text: str, parameters: Sequence[Any] | None = None
 ) -> duckdb.DuckDBPyRelation:
-    """The query, bound and not run yet. Names stand for tables alone, not for variables of the calling program."""
+    """The bound query, not yet executed. Names refer to tables only, never to Python variables."""
     connection.execute("SET python_enable_replacements = false")
     try:
         found = connection.sql(text, params=parameters)

@@ -20,29 +20,29 @@ class TableFile(NamedTuple):
     path: str  # below the crawl directory, with forward slashes
     rows: int
     bytes: int
-    counts: dict[str, int]  # of what is in it, by name: outcomes of visits, reasons of frontier rows
+    counts: dict[str, int]  # by name: outcomes of visits, reasons of frontier rows
 
 
 def render_report(files: Iterable[TableFile]) -> str:
-    """The files that a step has written, as JSON, for the driver that commits them."""
+    """The files written by a step as JSON, for the driver that commits them."""
     return json.dumps([file._asdict() for file in sorted(files)])
 
 
 def parse_report(text: str) -> list[TableFile]:
-    """The files in a text of `render_report`."""
+    """The files in the output of `render_report`."""
     return [TableFile(**fields) for fields in json.loads(text)]
 
 
 def new_path(table: str, round_: int, stem: str = "part", suffix: str = ".parquet") -> str:
-    """A path below the crawl directory that no other attempt will ever use."""
+    """A unique path relative to the crawl directory, which no other attempt uses."""
     return f"{table}/round={round_:06d}/{stem}-{uuid.uuid4().hex[:16]}{suffix}"
 
 
 class TableWriter:
-    """Writes one new Parquet file of a table, batch by batch; the file exists once a batch came.
+    """Writes one new Parquet file of a table, batch by batch; the first batch creates the file.
 
     Rows are dicts or Arrow tables with the columns of the schema. `close` returns the file, or None if
-    nothing was written. Row groups are the batches as they come: give it batches worth one.
+    nothing was written. Each batch becomes a row group and should have its size.
     """
 
     def __init__(self, root: str, table: str, round_: int, stem: str = "part") -> None:
@@ -93,7 +93,7 @@ def statistics(file: pq.ParquetFile, group: int, column: str) -> pq.Statistics |
 
 
 def read_table(root: str, paths: Iterable[str], schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
-    """All rows of the files, in their order; columns that an older file lacks are null."""
+    """All rows of the files, in order; columns missing in older files are null."""
     wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     tables = [wanted.empty_table()]
     for path in paths:
@@ -103,7 +103,7 @@ def read_table(root: str, paths: Iterable[str], schema: pa.Schema, columns: list
 
 
 def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The table with exactly the schema's columns: missing ones null, others dropped."""
+    """The table with exactly the schema's columns: missing columns are null, others are dropped."""
     columns = [
         table[field.name].cast(field.type) if field.name in table.column_names else pa.nulls(table.num_rows, field.type)
         for field in schema

@@ -1,4 +1,4 @@
-"""Writes tables from a pipeline, and a list of the written files for the driver."""
+"""Writes tables in a pipeline, and a list of the written files for the driver."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ _BATCH_BYTES = 16 << 20
 
 
 class _WriteRowsFn(beam.DoFn):
-    """One file a bundle. The rows are held until they fill a row group."""
+    """Writes one file per bundle. Buffers rows until they fill a row group."""
 
     def __init__(self, root: str, table: str, round_: int, count_by: str | None, weight: str | None) -> None:
         self._args = (root, table, round_)
@@ -53,9 +53,9 @@ class _WriteRowsFn(beam.DoFn):
 
 
 class WriteRows(beam.PTransform):
-    """Write rows (dicts) where they are, without a shuffle; gives a TableFile for each file.
+    """Writes rows (dicts) without a shuffle; emits a TableFile for each file.
 
-    `count_by` names a column whose values are counted in the TableFile; `weight` one that says how often a row counts.
+    `count_by` names a column whose values are counted in the TableFile; `weight` a column with the weight of a row.
     """
 
     def __init__(
@@ -73,9 +73,9 @@ def _write_text(text: str, path: str) -> None:
 
 
 class ReportFiles(beam.PTransform):
-    """Write the list of a step's files, for the driver that commits them (`parse_report` reads it).
+    """Writes the list of a step's files, for the driver that commits them (`parse_report` reads it).
 
-    A PCollection does not come back from a runner; a file does, from any.
+    Runners do not return PCollections to the driver; a file works with every runner.
     """
 
     def __init__(self, path: str) -> None:

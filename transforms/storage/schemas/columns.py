@@ -1,4 +1,4 @@
-"""Columns that several tables have."""
+"""Columns shared by several tables."""
 
 import pyarrow as pa
 
@@ -8,9 +8,9 @@ TIME = pa.timestamp("us", tz="UTC")
 
 SITEMAP = pa.struct(
     [
-        ("level", pa.int32()),  # indexes passed on the way to it
+        ("level", pa.int32()),  # number of indexes above it
         ("budget", pa.int32()),  # further sitemaps that it may lead to
-        ("hosts", pa.list_(pa.string())),  # hosts that vouch for it, and whose pages it may therefore name
+        ("hosts", pa.list_(pa.string())),  # hosts that authorise it; it may name their pages
     ]
 )
-"""What is known of a sitemap besides its URL."""
+"""Properties of a sitemap besides its URL."""

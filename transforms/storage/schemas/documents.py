@@ -25,10 +25,10 @@ DOCUMENTS = pa.schema(
         ("text", pa.string()),
         ("published_at", TIME),
         ("digest", KEY),
-        ("near_key", pa.int64()),  # of its cluster; null: too short a text, or an exact duplicate
+        ("near_key", pa.int64()),  # of its cluster; null: text too short, or an exact duplicate
         ("duplicate_of", KEY),
         ("canonical_url", pa.string()),
-        ("canonical_ignored", pa.string()),  # why it is not believed
+        ("canonical_ignored", pa.string()),  # reason why it is ignored
         ("noindex", pa.bool_()),
         ("nofollow", pa.bool_()),
         ("noarchive", pa.bool_()),
@@ -38,11 +38,11 @@ DOCUMENTS = pa.schema(
         ("depth", pa.int32()),
         ("near_duplicate_of", KEY),  # the document that represents both in the index
         ("quality_reasons", pa.list_(pa.string())),
-        ("truncated", pa.string()),  # the bound that kept the rest from being read; null: all was
-        ("max_snippet", pa.int32()),  # characters of a snippet that the page permits; 0: none; null: any number
-        ("unavailable_after", TIME),  # from then on the page is not to be found
-        ("same_content_as", KEY),  # the first document of another site with this content, which holds neither back
-        ("nosnippet", pa.list_(pa.int32())),  # start, end, start, end, … in `text` of what no snippet may contain
+        ("truncated", pa.string()),  # the limit that truncated the content; null: complete
+        ("max_snippet", pa.int32()),  # maximum characters of a snippet; 0: no snippet; null: no limit
+        ("unavailable_after", TIME),  # excluded from results from this time on
+        ("same_content_as", KEY),  # the first document of another site with this content; neither is excluded
+        ("nosnippet", pa.list_(pa.int32())),  # start, end, start, end, … of the parts of `text` excluded from snippets
     ]
 )
 
@@ -56,7 +56,7 @@ LINKS = pa.schema(
         ("rel", pa.string()),
         ("kind", pa.string()),
         ("round", pa.int32()),
-        ("from_duplicate", pa.bool_()),  # the link is followed, and does not count for ranks
+        ("from_duplicate", pa.bool_()),  # the link is followed but not counted for ranks
     ]
 )
 

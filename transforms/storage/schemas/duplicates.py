@@ -1,4 +1,4 @@
-"""The tables that tell duplicates: content digests, and signatures of near duplicates."""
+"""The tables for duplicate detection: content digests, and signatures of near duplicates."""
 
 import pyarrow as pa
 
@@ -7,7 +7,7 @@ from .columns import KEY
 DIGESTS = pa.schema(
     [
         ("digest", KEY),
-        ("url_key", KEY),  # the document of the site that keeps the content; null: none does any more
+        ("url_key", KEY),  # the document of the site that owns the content; null: no owner any more
         ("url", pa.string()),
         ("depth", pa.int32()),
         ("round", pa.int32()),  # of this row: the newest row of a digest and a site counts
@@ -21,6 +21,6 @@ NEAR = pa.schema(
         ("url", pa.string()),
         ("depth", pa.int32()),
         ("round", pa.int32()),  # of this row: the newest row of a key counts
-        ("signature", pa.binary(128)),  # `signatures.signature`; null: no representative any more
+        ("signature", pa.binary(128)),  # `minhash.signature`; null: no longer a representative
     ]
 )

@@ -1,4 +1,4 @@
-"""The tables of fetching: what a round may fetch, its visits, robots.txt files and hosts."""
+"""The tables of fetching: frontier, visits, robots.txt files and hosts."""
 
 from datetime import datetime
 from typing import Any, TypedDict
@@ -13,16 +13,16 @@ FRONTIER = pa.schema(
         ("url", pa.string()),
         ("host", pa.string()),
         ("depth", pa.int32()),
-        ("priority", pa.float64()),  # the link score, higher first; depth comes before it
+        ("priority", pa.float64()),  # the link score, highest first, within a depth
         ("reason", pa.string()),  # seed, new, recrawl, retry, deferred
         ("referrer", pa.string()),
         ("etag", pa.string()),
         ("last_modified", pa.string()),
         ("due_at", TIME),
         ("discovered_round", pa.int32()),
-        ("redirects", pa.int32()),  # redirects followed in a row to get here
-        ("failures", pa.int32()),  # failed attempts in a row
-        ("digest", KEY),  # of the content that it had, if it was visited before
+        ("redirects", pa.int32()),  # consecutive redirects that led here
+        ("failures", pa.int32()),  # consecutive failed attempts
+        ("digest", KEY),  # of its content at the last visit; null: not visited before
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
         ("links_without_news", pa.bool_()),  # only pages without news link to it
@@ -47,8 +47,8 @@ VISITS = pa.schema(
         ("truncated", pa.bool_()),
         ("elapsed_ms", pa.float64()),
         ("robots_rule", pa.string()),
-        ("robots_at", TIME),  # fetched_at of the row of robots that counted, for the same origin
-        ("host_failures", pa.int32()),  # of its host in a row, after this visit
+        ("robots_at", TIME),  # fetched_at of the applied row of robots, for the same origin
+        ("host_failures", pa.int32()),  # consecutive failures of its host, after this visit
         ("attempt", pa.int32()),
         ("depth", pa.int32()),
         ("referrer", pa.string()),
@@ -56,7 +56,7 @@ VISITS = pa.schema(
         ("priority", pa.float64()),
         ("redirects", pa.int32()),
         ("discovered_round", pa.int32()),
-        ("digest_before", KEY),  # of the content that an earlier visit found
+        ("digest_before", KEY),  # of its content at an earlier visit
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
         ("links_without_news", pa.bool_()),  # only pages without news link to it
@@ -70,13 +70,13 @@ ROBOTS = pa.schema(
         ("round", pa.int32()),
         ("fetched_at", TIME),
         ("expires_at", TIME),
-        ("status", pa.int32()),  # of the last answer; null: none came
+        ("status", pa.int32()),  # of the last response; null: no response
         ("verdict", pa.string()),  # rules, allow_all, deny_all, unreachable
         ("crawl_delay", pa.float64()),  # seconds
         ("sitemaps", pa.list_(pa.string())),
         ("body", pa.large_binary()),
         ("error", pa.string()),
-        ("depth", pa.int32()),  # of the URL that it was asked for, for the sake of
+        ("depth", pa.int32()),  # of the URL for which it was requested
     ]
 )
 
@@ -90,16 +90,16 @@ HOSTS = pa.schema(
         ("failures", pa.int64()),
         ("bytes", pa.int64()),
         ("elapsed_ms", pa.float64()),  # summed over the requests
-        ("last_fetched_at", TIME),  # its last answer, also to a request for robots.txt
+        ("last_fetched_at", TIME),  # its last response, including to requests for robots.txt
         ("latency", pa.list_(pa.int64())),  # requests by time: below 1, 2, 4, … milliseconds
         ("latency_p50_ms", pa.float64()),
         ("latency_p95_ms", pa.float64()),
-        ("addresses", pa.list_(pa.string())),  # the last few
+        ("addresses", pa.list_(pa.string())),  # the most recent
         ("failures_in_row", pa.int32()),
         ("last_elapsed_ms", pa.float64()),
         ("crawl_delay", pa.float64()),  # seconds
-        ("not_before", TIME),  # no request to it before
-        ("held_by", pa.string()),  # why: delay, crawl_delay, response_time, backoff, dead, robots, retry_after
+        ("not_before", TIME),  # no request before this time
+        ("held_by", pa.string()),  # reason: delay, crawl_delay, response_time, backoff, dead, robots, retry_after
     ]
 )
 

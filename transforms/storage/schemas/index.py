@@ -9,7 +9,7 @@ from .columns import KEY
 TOMBSTONES = pa.schema(
     [
         ("url_key", KEY),
-        ("round", pa.int32()),  # in segments of earlier rounds, the page is not found
+        ("round", pa.int32()),  # the page is excluded from segments of earlier rounds
         ("reason", pa.string()),  # `tombstones.REPLACED`, or why the newest version is not indexed
     ]
 )
@@ -28,10 +28,10 @@ RANKS = pa.schema(
         ("url_key", KEY),
         ("url", pa.string()),
         ("host", pa.string()),
-        ("round", pa.int32()),  # the last whose links were counted
+        ("round", pa.int32()),  # the last round whose links are counted
         ("link_rank", pa.float64()),  # PageRank, relative to the mean
         ("links", pa.int64()),  # pages that link to it
-        ("link_hosts", pa.int64()),  # and their hosts
+        ("link_hosts", pa.int64()),  # hosts of these pages
         ("anchors", pa.list_(pa.struct([("anchor", pa.string()), ("hosts", pa.int64())]))),
     ]
 )
@@ -40,7 +40,7 @@ HOST_RANKS = pa.schema(
     [
         ("host", pa.string()),
         ("round", pa.int32()),
-        ("centrality", pa.float64()),  # harmonic, in the graph of hosts
+        ("centrality", pa.float64()),  # harmonic centrality in the graph of hosts
         ("link_rank", pa.float64()),  # PageRank in the graph of hosts, relative to the mean
         ("link_hosts", pa.int64()),  # hosts that link to it
     ]

@@ -1,4 +1,4 @@
-"""The tables of URLs: their states, and the rules that keep some of them out of rounds."""
+"""The tables of URLs: their states, and the alias rules and traps that exclude URLs from rounds."""
 
 import pyarrow as pa
 
@@ -27,10 +27,10 @@ URLS = pa.schema(
         ("round", pa.int32()),  # of this row: the newest row of a key counts
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
-        ("sitemap_lastmod", TIME),  # when it changed last, as the sitemaps that name it say
-        ("near_duplicate_of", KEY),  # as its last visit found
-        ("joined_to", KEY),  # of an alias, or of a permanent redirect: the URL that stands for it
-        ("stand_ins", pa.list_(pa.string())),  # a few aliases of a URL that is due, in case that it gives nothing
+        ("sitemap_lastmod", TIME),  # its latest lastmod in sitemaps
+        ("near_duplicate_of", KEY),  # as of its last visit
+        ("joined_to", KEY),  # for an alias or a permanent redirect: the URL that represents it
+        ("stand_ins", pa.list_(pa.string())),  # a few aliases of a due URL, candidates if its visit gives no page
     ]
 )
 
@@ -41,13 +41,13 @@ ALIASES = pa.schema(
         ("origin", pa.string()),  # scheme://host[:port] of the URLs that the rule changes
         ("host", pa.string()),
         ("kind", pa.string()),  # index_page, case, trailing_slash, parameter, www, scheme, mirror
-        ("detail", pa.string()),  # name of the index page or parameter, or the origin that stands for this one; or ""
-        ("support", pa.int64()),  # contents that URLs had in common which the rule says are one
-        ("contradictions", pa.int64()),  # such URLs with different contents
+        ("detail", pa.string()),  # name of the index page or parameter, or the origin that represents this one; or ""
+        ("support", pa.int64()),  # number of contents shared by URLs that the rule equates
+        ("contradictions", pa.int64()),  # number of such URLs with different contents
         ("state", pa.string()),  # proposed, used, dropped
         ("since", pa.int32()),  # the round of that state
         ("round", pa.int32()),  # of this row: the newest row of a rule counts
-        ("evidence", pa.list_(_PAIR)),  # pairs with one content, the first few
+        ("evidence", pa.list_(_PAIR)),  # pairs with the same content, the first few
         ("against", pa.list_(_PAIR)),  # pairs with different contents
     ]
 )
@@ -65,19 +65,19 @@ REJECTIONS = pa.schema(
 TRAPS = pa.schema(
     [
         ("host", pa.string()),
-        ("template", pa.string()),  # of paths and queries; * is all that is new on the host
-        ("kind", pa.string()),  # of way to it: plain, series, links_without_news, variant, type
+        ("template", pa.string()),  # of paths and queries; * is shared by all new templates of the host
+        ("kind", pa.string()),  # of discovery: plain, series, links_without_news, variant, type
         ("round", pa.int32()),  # of this row: the newest of a template and kind counts
         ("state", pa.string()),  # open, throttled, trapped
-        ("since", pa.int32()),  # the round that brought the state
+        ("since", pa.int32()),  # the round in which the state was set
         ("pages", pa.int64()),  # visited for the first time
-        ("fresh", pa.int64()),  # of those, with news; of kind plain, those that are no copy
+        ("fresh", pa.int64()),  # pages with news; for kind plain, pages that are not copies
         ("recent_pages", pa.float64()),  # about the last 32
         ("recent_fresh", pa.float64()),
         ("samples", pa.list_(pa.string())),
         ("first", pa.int32()),  # the round of its first page
-        ("news", pa.int64()),  # of the pages, those with news
-        ("different", pa.int64()),  # of the pages, those that are no copy
+        ("news", pa.int64()),  # pages with news
+        ("different", pa.int64()),  # pages that are not copies
         ("failed", pa.int64()),  # requests that gave no page: errors, refused types
         ("redirected", pa.int64()),  # requests that gave a redirect
         ("budget", pa.int64()),  # pages that the next round may visit
@@ -91,8 +91,8 @@ TRAP_QUEUES = pa.schema(
         ("template", pa.string()),  # throttled or trapped; empty: all URLs of the host
         ("kind", pa.string()),
         ("round", pa.int32()),
-        ("waiting", pa.int64()),  # URLs of it in the frontier after the round
-        ("held", pa.int64()),  # URLs that the round has put into state trapped
+        ("waiting", pa.int64()),  # its URLs in the frontier after the round
+        ("held", pa.int64()),  # URLs moved to state trapped by the round
     ]
 )
 
@@ -101,8 +101,8 @@ TRAP_SAMPLES = pa.schema(
         ("host", pa.string()),
         ("template", pa.string()),  # of a family of paths
         ("round", pa.int32()),
-        ("words", pa.list_(pa.binary())),  # hashes of words that this round has shown for the first time
-        ("forms", pa.binary()),  # of URLs without their opaque tokens: those that this round has added
-        ("telling", pa.int32()),  # pages of this round that showed ten new words or more
+        ("words", pa.list_(pa.binary())),  # hashes of words that are new in this round
+        ("forms", pa.binary()),  # hashes of URLs without opaque tokens, new in this round
+        ("telling", pa.int32()),  # pages of this round with ten or more new words
     ]
 )
