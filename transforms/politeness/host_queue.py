@@ -45,7 +45,7 @@ class Wait(NamedTuple):
 
 
 class Done(NamedTuple):
-    """No action until an event at another host."""
+    """No action: the queue is empty, or waits for another host."""
 
 
 @dataclasses.dataclass
