@@ -1,4 +1,4 @@
-"""How we stand with a host: what an answer means for the next request, in this round and in later ones."""
+"""Per-host backoff state: what an answer means for the next request, in this round and in later ones."""
 
 import dataclasses
 from datetime import UTC, datetime, timedelta
