@@ -244,7 +244,7 @@ def test_scripts_are_kept_as_long_as_there_is_room():
 
 
 def test_without_a_browser_a_crawl_does_not_start(tmp_path: Path):
-    message = 'fetch.browser = "netscape": no such program; install Chromium, or name its path'
+    message = 'fetch.browser = "netscape": no such program; install Chromium, or set its path'
     with pytest.raises(PluginError, match="install Chromium"):
         render(Settings(fetch=Fetch(browser="netscape")))
     (tmp_path / "crawl.toml").write_text('fetch.downloaders = ["render 127.0.0.1:9"]\nfetch.browser = "netscape"')
