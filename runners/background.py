@@ -22,10 +22,12 @@ class Background(Generic[T]):
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._future: Future[T] = Future()
-        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+        # Not Thread.join: in Python 3.11, KeyboardInterrupt in it marks a running thread as ended.
+        self._ended = threading.Event()
+        thread = threading.Thread(target=self._run, args=(work,), daemon=True)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
         try:
-            self._thread.start()
+            thread.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -34,8 +36,8 @@ class Background(Generic[T]):
 
         After an exception of `tick`, or KeyboardInterrupt, it may be called again.
         """
-        while self._thread.is_alive():
-            self._thread.join(_TICK)
+        while not self._ended.is_set():
+            self._ended.wait(_TICK)
             tick()
 
     def result(self) -> T:
@@ -47,3 +49,5 @@ class Background(Generic[T]):
             self._future.set_result(work())
         except BaseException as error:  # re-raised in the caller's thread
             self._future.set_exception(error)
+        finally:
+            self._ended.set()
