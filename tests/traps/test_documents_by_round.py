@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.crawls import crawl, rows, states
 from tests.support.honest_sites import HONEST, reach
 from tests.support.web import Web
@@ -11,9 +9,11 @@ from tests.support.web import Web
 LATER = 3  # rounds, at most, that a crawl needs more than a walk
 
 
-def check(tmp_path: Path, share: int) -> None:
-    """Crawl all sites in one part of their size, until the crawl ends by itself."""
-    sites = {f"{name}.test": make(max(50, count // share)) for name, (make, count) in HONEST.items()}
+SHARE = 15  # of the size of each site; all of it takes longer than a test may
+
+
+def test_honest_sites_lose_no_page(tmp_path: Path) -> None:
+    sites = {f"{name}.test": make(max(50, count // SHARE)) for name, (make, count) in HONEST.items()}
     with Web(sites) as web:
         hosts = {web.authority(name): name for name in sites}
         end = crawl(tmp_path, map(web.url, sites))
@@ -28,12 +28,3 @@ def check(tmp_path: Path, share: int) -> None:
     }
     assert {name: rounds for name, rounds in late.items() if rounds > LATER} == {}
     assert [url for url, row in states(tmp_path).items() if row["state"] == "trapped"] == []
-
-
-def test_honest_sites_lose_no_page(tmp_path: Path) -> None:
-    check(tmp_path, share=15)
-
-
-@pytest.mark.slow("documents by round")
-def test_honest_sites_of_full_size_lose_no_page(tmp_path: Path) -> None:
-    check(tmp_path, share=1)
