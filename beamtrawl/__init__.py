@@ -1,6 +1,6 @@
 """Beamtrawl: a polite, breadth-first batch web crawler and full-text indexer on Apache Beam.
 
-`crawl` starts a crawl or goes on with one, `open` reads what it has found: tables, SQL, search, status
+`crawl` starts or resumes a crawl, `open` reads what it has found: tables, SQL, search, status
 (docs/python.md). Plug-ins build on `Source`, `Page`, `Document`, `Alert`, `Through` and others (docs/extending.md).
 
 Importing this package imports nothing else: each name is loaded on first use.

@@ -11,7 +11,7 @@ from ..transforms import urls
 from ..transforms.frontier.selection import ReadDue
 from ..transforms.politeness.adopted import state_rows, visited_keys
 from ..transforms.politeness.backoff import STATE_COLUMNS
-from ..transforms.politeness.scheduler import VisitContext
+from ..transforms.politeness.context import VisitContext
 from ..transforms.politeness.visit_hosts import VisitHosts
 from ..transforms.robots.lookup import LAST_GOOD
 from ..transforms.robots.rules import Verdict

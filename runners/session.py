@@ -121,7 +121,7 @@ def refuse_anonymous(settings: Settings, seeds: list[Seed], options: Mapping[str
         way_out = f"set {', '.join(missing)} under [robot] in crawl.toml"
         if options:
             way_out = f"add {' '.join(options[name] for name in missing)}, or set [robot] in crawl.toml"
-        raise StartError(f"{public} is somebody's server, and a robot must say who it is: {way_out}")
+        raise StartError(f"{public} is not on this machine, and requests to it must identify the robot: {way_out}")
 
 
 def refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Start a crawl, or go on with one; Ctrl-C ends it politely."""
+    """Start or resume a crawl; Ctrl-C ends it once the requests under way are answered."""
     directory = CrawlDir(arguments.dir)
     console = Console(sys.stderr)
     settings = session.stored_settings(directory)

@@ -81,7 +81,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "no robot": (
         {"seeds": "http://harbour.invalid/", "robot": "Trawler"},
         beamtrawl.StartError,
-        "http://harbour.invalid/ is somebody's server, and a robot must say who it is: add contact=MAIL info_url=URL,",
+        "http://harbour.invalid/ is not on this machine, and requests to it must identify the robot: add contact=MAIL",
     ),
     "a delay below zero": ({"delay": -1}, beamtrawl.SettingsError, "politeness.delay = -1: must be a number of at"),
     "half a page": ({"max_pages": 0.5}, beamtrawl.SettingsError, "limits.max_pages = 0.5: must be a whole number"),

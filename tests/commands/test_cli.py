@@ -177,7 +177,7 @@ def test_a_public_crawl_needs_a_name_and_a_contact(tmp_path: Path, words: list[s
         code, line = failure("crawl", tmp_path / "new", *seeds, *words, *LOOPBACK)
         assert web.requests == []
     assert code == 2
-    assert line.startswith("http://harbour.invalid/ is somebody's server")
+    assert line.startswith("http://harbour.invalid/ is not on this machine")
     assert missing in line
     assert not (tmp_path / "new").exists()
 

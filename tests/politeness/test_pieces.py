@@ -14,9 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamtrawl.transforms.http.reply import Reply
-from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.politeness.adopted import state_rows
-from beamtrawl.transforms.politeness.scheduler import VisitContext
 from beamtrawl.transforms.politeness.visit_hosts import _VisitFn
 from beamtrawl.transforms.politeness.works import Work
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
@@ -32,7 +30,8 @@ from beamtrawl.transforms.storage.schemas import HostRow
 from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
 from tests.politeness.test_scheduler import due, pages
 from tests.support.access_log import ROBOTS, Manners, violations
-from tests.support.crawls import frontier, rows, settings, states
+from tests.support.contexts import visit_context
+from tests.support.crawls import frontier, rows, states
 from tests.support.servers import Servers
 from tests.support.web import Page, html, plain, status
 from tests.support.web_process import WebProcess
@@ -93,20 +92,8 @@ def test_a_piece_counts_if_all_of_its_files_are_whole(tmp_path: Path) -> None:
 
 def bundle(root: Path, servers: Servers, piece_seconds: float = 60.0) -> _VisitFn:
     """The work of a bundle, as an engine starts it."""
-    chosen = settings(politeness__delay=0.0, limits__piece_time=piece_seconds)
-    context = VisitContext(
-        politeness=chosen.politeness,
-        limits=chosen.limits,
-        fetch=chosen.fetch,
-        traps=chosen.traps,
-        identity=Identity.of(chosen.robot),
-        round=1,
-        deadline=None,
-        requests_before=None,
-        opener=lambda names: servers.open_client,
-        root=str(root),
-        attempt="000001-fetch-ab",
-    )
+    changes = {"politeness__delay": 0.0, "limits__piece_time": piece_seconds}
+    context = visit_context(servers.open_client, changes, root=str(root), attempt="000001-fetch-ab")
     visit = _VisitFn(context)
     visit.setup()
     visit.start_bundle()

@@ -13,15 +13,15 @@ import pytest
 
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.http.reply import Reply
-from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.politeness.context import Event
 from beamtrawl.transforms.politeness.host_queue import HostTurn
-from beamtrawl.transforms.politeness.scheduler import Event, HostScheduler, VisitContext
+from beamtrawl.transforms.politeness.scheduler import HostScheduler
 from beamtrawl.transforms.robots.lookup import Robots, known_robots
 from beamtrawl.transforms.robots.rules import Verdict, parse
 from beamtrawl.transforms.urls.canonical import host, url_key
 from tests.support import access_log
-from tests.support.crawls import settings
+from tests.support.contexts import visit_context
 from tests.support.servers import NO_ROBOTS, PAGE, Page, Servers, Wait
 from tests.support.simulation import START, SimulatedTime
 
@@ -51,19 +51,13 @@ class Round:
         threads: bool = False,
         **changes: Any,
     ) -> None:
-        chosen = settings(**changes)
         self.time = servers.simulated = None if threads else SimulatedTime()
         now = self.time.utc() if self.time else datetime.now(UTC)
-        context = VisitContext(
-            politeness=chosen.politeness,
-            limits=chosen.limits,
-            fetch=chosen.fetch,
-            traps=chosen.traps,
-            identity=Identity.of(chosen.robot),
-            round=3,
+        context = visit_context(
+            servers.open_client,
+            changes,
+            round_=3,
             deadline=now + timedelta(seconds=seconds),
-            requests_before=None,
-            opener=lambda names: servers.open_client,
             progress=str(progress) if progress else None,
             stop_file=str(stop_file) if stop_file else None,
         )

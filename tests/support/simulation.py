@@ -17,12 +17,12 @@ from typing import Any, TypeVar
 
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.http.reply import Reply
-from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.politeness.context import Event
 from beamtrawl.transforms.politeness.host_queue import BrowserRules, HostTurn
-from beamtrawl.transforms.politeness.scheduler import Event, HostScheduler, VisitContext
+from beamtrawl.transforms.politeness.scheduler import HostScheduler
 from beamtrawl.transforms.urls.canonical import host, url_key
-from tests.support.crawls import settings
+from tests.support.contexts import visit_context
 from tests.support.web import NEVER, OTHERWISE, Answer, Page, Request, answer_of, status
 
 T = TypeVar("T")
@@ -120,18 +120,7 @@ def run_round(
     web: SimulatedWeb, urls: Iterable[str], seconds: float, queue_of: Callable[[str], str] = str, **changes: Any
 ) -> list[Event]:
     """All events of a round of so many seconds at most, in which these URLs are due; hosts may share a queue."""
-    chosen = settings(**changes)
-    context = VisitContext(
-        politeness=chosen.politeness,
-        limits=chosen.limits,
-        fetch=chosen.fetch,
-        traps=chosen.traps,
-        identity=Identity.of(chosen.robot),
-        round=1,
-        deadline=web.time.utc() + timedelta(seconds=seconds),
-        requests_before=None,
-        opener=lambda names: web.open_client,
-    )
+    context = visit_context(web.open_client, changes, deadline=web.time.utc() + timedelta(seconds=seconds))
     scheduler = HostScheduler(context, {}, clock=web.time, calls=web.time)
     for name, group in itertools.groupby(urls, key=host):
         queue = deque(Due(url_key(url), url, name, 0, 1.0, None, None, None, 0, 0, 0) for url in group)

@@ -16,8 +16,9 @@ from ..storage.schemas import RobotsRow
 from ..urls.canonical import host as host_of
 from . import host_queue
 from .adopted import Adopted
+from .context import Event, VisitContext
 from .keeper import Keeper
-from .scheduler import Event, HostScheduler, VisitContext
+from .scheduler import HostScheduler
 from .works import Work, shared_ready_at, turn_of, works_of
 
 
@@ -106,12 +107,12 @@ class _VisitFn(beam.DoFn):
         held = held | self._adopted.held(context.politeness)
         scheduler = HostScheduler(context, held, keeper=self._keeper)
         for row in (row for rows in self._adopted.robots.values() for row in rows):
-            scheduler.answers.put(f"{row['origin']}/robots.txt", reply_of(row))
+            scheduler.robots.answers.put(f"{row['origin']}/robots.txt", reply_of(row))
         return scheduler
 
     def _moved(self, scheduler: HostScheduler) -> Iterator[tuple]:
         """Yield the works of hosts whose robots.txt redirects to a host that another worker may process."""
-        moved, scheduler.moved = scheduler.moved, []
+        moved, scheduler.robots.moved = scheduler.robots.moved, []
         for host, due, search, state in moved:
             robots, rest = self._robots.get(host, []), [tuple(each) for each in due]
             yield tuple(Work(host, rest, robots, state, [], dataclasses.astuple(search)))
@@ -180,7 +181,7 @@ class VisitHosts(beam.PTransform):
                 | "Join" >> beam.MapTuple(lambda shared, works: (shared, [work for some in works for work in some]))
             )
         held = beam.pvalue.AsSingleton(self._held)
-        first = dataclasses.replace(self._context, gives_away=True)
+        first = dataclasses.replace(self._context, emits_moved=True)
         moved = queue_to_works | "Visit" >> beam.ParDo(_VisitFn(first), held)
         return (
             moved

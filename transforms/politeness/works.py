@@ -14,8 +14,8 @@ from ..traps.judge import compile_allow_list
 from ..traps.novelty import unpack
 from . import backoff, host_queue
 from .clock import monotonic
+from .context import VisitContext
 from .host_stats import newest_row
-from .scheduler import VisitContext
 
 
 class Work(NamedTuple):

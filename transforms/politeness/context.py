@@ -1,0 +1,42 @@
+"""The context of all visits of a round, and the rows that they yield."""
+
+import dataclasses
+from collections.abc import Callable
+from datetime import datetime
+from typing import NamedTuple
+
+from ..http.client import Client
+from ..http.dns import Names
+from ..http.request_headers import Identity
+from ..settings import Fetch, Limits, Politeness, Traps
+from ..storage.schemas import HostRow, RobotsRow, VisitRow
+from .host_queue import BrowserRules
+
+
+class Event(NamedTuple):
+    """A row for one of the tables, as the scheduler emits it."""
+
+    table: str  # visits, robots or host_turns
+    row: VisitRow | RobotsRow | HostRow
+
+
+@dataclasses.dataclass(frozen=True)
+class VisitContext:
+    """The context of all visits of a round."""
+
+    politeness: Politeness
+    limits: Limits
+    fetch: Fetch
+    traps: Traps
+    identity: Identity
+    round: int
+    deadline: datetime | None  # None: `limits.round_time` after a worker starts
+    requests_before: datetime | None  # an attempt that did not commit may have sent requests to any host until then
+    opener: Callable[
+        [Names], Callable[[BrowserRules], Client]
+    ]  # called once per bundle; the result opens a client for a host
+    emits_moved: bool = False  # emit hosts whose robots.txt redirects to another domain as `Moved`
+    root: str = ""  # of the crawl directory
+    attempt: str = ""  # the name of its durable pieces
+    progress: str | None = None  # file prefix of progress reports; None: no reports
+    stop_file: str | None = None  # once it exists, no further request starts

@@ -1,0 +1,131 @@
+"""The turns of a bundle's hosts: their queues, their delays after responses, and their rows."""
+
+import dataclasses
+import random
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import cast
+
+from ..frontier.selection import Due
+from ..http.reply import Reply, retry_after
+from ..outcomes import Outcome
+from ..storage.schemas import HostRow
+from ..urls.canonical import origin as origin_of
+from . import backoff
+from .clock import Clock, monotonic
+from .context import Event, VisitContext
+from .host_queue import HostTurn
+from .host_stats import Tally, turn_row
+from .keeper import Keeper
+from .progress import Report
+from .shared_queues import NOW, SharedQueues
+from .visit_rows import visit_row
+
+FOR_EVER = float("inf")
+
+
+class Turns:
+    """All hosts of a bundle, including those whose turn is complete; no request starts after `deadline`."""
+
+    def __init__(self, context: VisitContext, clock: Clock, keeper: Keeper | None) -> None:
+        self._context = context
+        self._politeness = context.politeness
+        self._clock = clock
+        self._keeper = keeper
+        self._random = random.Random()
+        self._by_host: dict[str, HostTurn] = {}
+        self._not_before = 0.0
+        if context.requests_before:
+            self._not_before = monotonic(context.requests_before, clock) + self._politeness.delay
+        self.deadline = monotonic(context.deadline, clock) if context.deadline else FOR_EVER  # monotonic clock
+        self.queues = SharedQueues(lambda: self.deadline)
+        self.report = Report()
+
+    def __contains__(self, host: str) -> bool:
+        return host in self._by_host
+
+    def __getitem__(self, host: str) -> HostTurn:
+        return self._by_host[host]
+
+    def add(self, name: str, turns: Iterable[HostTurn], ready_at: float = 0.0) -> Iterator[HostTurn]:
+        """Add a shared queue with its hosts; no request to them starts before `ready_at` (monotonic clock).
+
+        Yields the turns that are not scheduled, because they wait for a robots.txt of another host.
+        """
+        shared = self.queues.open(name, ready_at)
+        for turn in turns:
+            known = self._by_host.setdefault(turn.host, turn)
+            if known is not turn:  # added earlier for another host's robots.txt
+                known.queue, known.robots, known.last_good = turn.queue, turn.robots, turn.last_good
+                known.state, known.ready_at = turn.state, max(known.ready_at, turn.ready_at)
+            known.ready_at = max(known.ready_at, self._not_before)
+            self.queues.join(shared, turn.host)
+            if known.is_away:
+                yield known
+            else:
+                self.schedule(known)
+
+    def schedule(self, turn: HostTurn, look: bool = False) -> None:
+        """Schedule a host's turn for when it is ready.
+
+        The turn is immediate if the host will not be ready in this round, or if visits may end without a request
+        (`look`), so that these do not wait for the delay.
+        """
+        deadline = self.deadline if turn.delegated else min(self.deadline, turn.ends_at)
+        self.queues.schedule(turn, NOW if look or turn.ready_at >= deadline else turn.ready_at)
+
+    def rest(self, turn: HostTurn, end: Outcome, reply: Reply, ended: float, robots_last: float = FOR_EVER) -> None:
+        """Set a host's delay after its response.
+
+        A Crawl-delay longer than the lifetime of robots.txt (`robots_last`, seconds) is ignored after robots.txt
+        itself: otherwise no page would ever be requested.
+        """
+        answered_at = self._clock.utc() - timedelta(seconds=self._clock.monotonic() - ended)
+        wanted = retry_after(reply.headers, answered_at) if end in backoff.HOST_FAILURES else None
+        turn.state = backoff.after(turn.state, end, reply.elapsed_s)
+        counted = turn.state
+        if counted.crawl_delay > robots_last:
+            counted = dataclasses.replace(counted, crawl_delay=0.0)
+        seconds, turn.held_by = backoff.rest(counted, end, wanted, self._politeness, self._random.random())
+        turn.ready_at = ended + seconds
+        if self._keeper and seconds > self._politeness.delay:
+            row = self.row(turn, Tally(last_answer=answered_at))
+            self._keeper.promise(cast(HostRow, {name: row[name] for name in backoff.STATE_COLUMNS}))  # type: ignore[literal-required]
+
+    def trim(self, turn: HostTurn) -> None:
+        """Drop the URLs that do not fit into the round; they stay in the frontier, without a visit."""
+        left = self.deadline - self._clock.monotonic()
+        count = backoff.budget(self._context.limits, turn.state, self._politeness, left)
+        while len(turn.queue) > count:
+            turn.queue.pop()
+
+    def visit(self, turn: HostTurn, due: Due, end: Outcome, reply: Reply, rule: str) -> Event:
+        """Return the row of a visit that has ended, and count it."""
+        self.report.count(end, reply)
+        turn.tally.visit(end)
+        robots = turn.robots.get(origin_of(due.url))
+        row = visit_row(
+            due,
+            end,
+            reply,
+            rule=rule,
+            robots_at=robots.fetched_at if robots else None,
+            failures=turn.state.failures,
+            round_=self._context.round,
+            now=self._clock.utc(),
+        )
+        return Event("visits", row)
+
+    def rows(self) -> list[HostRow]:
+        """Return a row for each host visited or requested since the last call."""
+        took_place = [turn for turn in self._by_host.values() if turn.tally.visits or turn.tally.requests]
+        rows = [self.row(turn) for turn in took_place]
+        for turn in took_place:
+            turn.tally = Tally()
+        return rows
+
+    def row(self, turn: HostTurn, tally: Tally | None = None) -> HostRow:
+        """Return the row of table host_turns for a host, with its own tally unless another is given."""
+        rests = turn.ready_at - self._clock.monotonic()
+        not_before = self._clock.utc() + timedelta(seconds=rests) if turn.ready_at else None
+        return turn_row(turn.host, self._context.round, tally or turn.tally, turn.state, not_before, turn.held_by)
