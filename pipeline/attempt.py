@@ -8,10 +8,13 @@ from typing import Protocol
 import apache_beam as beam
 
 from ..transforms.indexing.link_folders import MERGED, links_folder
+from ..transforms.indexing.segment_files import INDEX_FILE
 from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso
 from ..transforms.storage.pieces import attempts_prefix, find_leftovers
 from ..transforms.storage.table_files import TableFile, parse_report
+
+_OF_INDEX = {"index", "index_links", INDEX_FILE}
 
 
 class Engine(Protocol):
@@ -46,7 +49,7 @@ class Attempt:
     def stop_earlier(self) -> None:
         """Stop the workers of earlier attempts: on a cluster, a job may outlive its driver."""
         for name in self._earlier:
-            filesystem.write_bytes(self._crawl.path(f"attempts/{name}.stop"), b"")
+            filesystem.write_bytes(self._crawl.path(f"attempts/{name}.stop"), b"", durable=False)
 
     def files(self) -> list[TableFile]:
         """Return the files that the completed pipeline has written."""
@@ -70,7 +73,7 @@ class Attempt:
         """
         files = self.files() if files is None else files
         counters: dict[str, int] = {}
-        for file in files:
+        for file in (file for file in files if file.table != INDEX_FILE):
             for name, count in file.counts.items():
                 counters[name] = counters.get(name, 0) + count
             counters[f"{file.table}_rows"] = counters.get(f"{file.table}_rows", 0) + file.rows
@@ -80,12 +83,13 @@ class Attempt:
             step=self.step.kind,
             round=self.step.round,
             settings_digest=settings_digest,
-            files=tuple(file for file in files if file.table not in ("index", "index_links")),
+            files=tuple(file for file in files if file.table not in _OF_INDEX),
             counters=counters,
             consumed=tuple(consumed),
             started_at=iso(self._started),
             ended_at=iso(datetime.now(UTC)),
             index=index,
+            index_files=tuple(file for file in files if file.table == INDEX_FILE),
             index_links={s: links_folder(s, MERGED) for s in index if links_folder(s, MERGED) in links},
             index_replaced=tuple(replaced),
         )

@@ -104,7 +104,7 @@ class StopSignal:
     def _write(self) -> None:
         with self._lock:
             if self._file and not filesystem.exists(self._file):
-                filesystem.write_bytes(self._file, b"")
+                filesystem.write_bytes(self._file, b"", durable=False)
 
 
 def settings_digest(settings: Settings) -> str:

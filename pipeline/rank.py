@@ -13,6 +13,7 @@ import numpy as np
 
 from ..transforms.indexing.link_folders import links_folder
 from ..transforms.indexing.live_segments import live_index
+from ..transforms.indexing.segment_files import INDEX_FILE
 from ..transforms.ranking import endorsements
 from ..transforms.ranking.pagerank import distinct, pagerank
 from ..transforms.ranking.rank_tables import PageRanks, add_links, doc_keys, link_data, write_host_ranks, write_ranks
@@ -47,12 +48,13 @@ def rank(crawl: CrawlDir, settings_digest: str, engine: Engine, max_links: int, 
         step="rank",
         round=attempt.step.round,
         settings_digest=settings_digest,
-        files=tuple(files),
+        files=tuple(file for file in files if file.table != INDEX_FILE),
         counters=counters,
         consumed=(),
         started_at=iso(now),
         ended_at=iso(datetime.now(UTC)),
         index_links=folders,
+        index_files=tuple(file for file in files if file.table == INDEX_FILE),
     )
     crawl.commit(manifest, f"-{suffix}")
     attempt.clear()
@@ -79,11 +81,11 @@ def rank_in_memory(
     page_ranks = PageRanks(
         pagerank(sources, targets, count), *(np.bincount(ends, minlength=count) for ends in (targets, by_host))
     )
-    files = (
+    files = [
         write_ranks(root, round_, pages, page_ranks, anchors),
         write_host_ranks(root, round_, pages.hosts, pages.host_of[links.sources], pages.host_of[links.targets]),
-    )
+    ]
     for segment, folder in folders.items():
-        add_links(root, segment, folder, link_data(doc_keys(root, segment), pages, page_ranks.ranks, anchors))
+        files += add_links(root, segment, folder, link_data(doc_keys(root, segment), pages, page_ranks.ranks, anchors))
     counters = {"links": len(links.sources), "pages": count, "hosts": len(pages.hosts)}
     return [file for file in files if file], counters

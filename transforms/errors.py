@@ -1,5 +1,39 @@
-"""Base class of the errors that a user of the program or of the library meets."""
+"""Base classes of the errors that a user of the program or of the library meets."""
+
+import errno
+import os
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NOT_ALLOWED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR}
 
 
 class BeamtrawlError(Exception):
     """Base of all errors that Beamtrawl raises on purpose; the message is one line that names the way out."""
+
+
+class CrawlDirError(BeamtrawlError):
+    """A crawl directory that cannot be read or written; the message is one line that states the remedy."""
+
+
+class DiskError(CrawlDirError, OSError):
+    """A file that cannot be written."""
+
+    @classmethod
+    def of(cls, path: str, error: OSError) -> "DiskError":
+        """The error with the path of the file, the reason and the remedy; a path replaces that of another DiskError."""
+        if isinstance(error, cls) and isinstance(error.__cause__, OSError):
+            error = error.__cause__
+        if error.errno in _NO_ROOM:
+            remedy = "make room there and run the command again; what is committed is safe"
+        elif error.errno in _NOT_ALLOWED:
+            remedy = "name a directory that you may write"
+        else:
+            remedy = "check the disk and run the command again; what is committed is safe"
+        return cls(f"cannot write {path}: {reason(error)}; {remedy}")
+
+
+def reason(error: Exception) -> str:
+    """The reason of a failed file operation, without the path, in one line."""
+    if isinstance(error, OSError) and error.errno and not isinstance(error, DiskError):
+        return os.strerror(error.errno)
+    return (str(error) or type(error).__name__).splitlines()[0]

@@ -48,6 +48,10 @@ def _whole(path: str) -> Iterator[IO[bytes]]:
         raise Failure(f"cannot write {path}: {reason}; name a file in a folder that you may write") from error
 
 
-def _compressed(sink: IO[bytes], name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+def _compressed(sink: filesystem.Sink, name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
     """The file, compressed if the name says so."""
-    return cast(IO[bytes], gzip.open(sink, "wb")) if name.endswith(".gz") else contextlib.nullcontext(sink)
+    return (
+        cast(IO[bytes], gzip.open(cast(IO[bytes], sink), "wb"))
+        if name.endswith(".gz")
+        else contextlib.nullcontext(cast(IO[bytes], sink))
+    )

@@ -17,10 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...transforms.indexing.read_segment import name_file_in_errors, require_version
+from ...transforms.indexing.read_segment import require_version
 from ...transforms.indexing.segment_files import embedded_footers
 from ...transforms.indexing.write_segment import DOCS
 from ...transforms.storage import filesystem
+from ...transforms.storage.table_files import naming_damage
 
 _REQUESTS = ThreadPoolExecutor(64, "read")
 """For parallel requests to an object store. A task in it never waits for another task in it."""
@@ -40,7 +41,7 @@ class Files:
         self._is_store = not filesystem.is_local(root)
         self._opened: dict[str, list[Any]] = {}
         self._lock = threading.Lock()
-        with name_file_in_errors(f"{folder}/{DOCS}"):
+        with naming_damage(root, f"{folder}/{DOCS}"):
             with self._open(DOCS) as source:
                 data = _bytes(source, 0, source.seek(0, os.SEEK_END))
             with pq.ParquetFile(pa.BufferReader(data)) as file:
@@ -58,7 +59,7 @@ class Files:
         """Adjacent columns of some row groups, in the order of the groups."""
         footer = self._footers[name]
         spans = list(_joined(_span(footer.row_group(group), columns) for group in sorted(groups)))
-        with name_file_in_errors(f"{self._folder}/{name}"):
+        with naming_damage(self._root, f"{self._folder}/{name}"):
             # Threads pay off only for a store: all requests then take the latency of one.
             fetch = _REQUESTS.map if self._is_store and len(spans) > 1 else map
             parts = list(fetch(lambda span: self._part(name, span), spans))

@@ -79,11 +79,12 @@ UNUSABLE = {
     "no object": ("[1, 2]", "it is not a manifest of Beamtrawl"),
     "of another program": ('{"version": 3, "rounds": 2}', "it is not a manifest of Beamtrawl"),
     "of a newer program": (
-        changed(schema_version=2, colours=[]),
-        "it has schema version 2, this program reads up to 1; update Beamtrawl",
+        changed(schema_version=3, colours=[]),
+        "it has schema version 3, this program reads up to 2; update Beamtrawl",
     ),
     "no schema version": ('{"format": "beamtrawl-crawl"}', "it lacks 'schema_version'"),
-    "a strange schema version": (changed(schema_version="1"), ""),
+    "a strange schema version": (changed(schema_version="1"), "it has schema version '1'"),
+    "an impossible schema version": (changed(schema_version=0), "it has schema version 0"),
     "no files": ('{"format": "beamtrawl-crawl", "schema_version": 1}', "it lacks 'files'"),
     "files without names": (changed(files=[{"rows": 1}]), ""),
     "files that are none": (changed(files=[1]), ""),
@@ -177,6 +178,16 @@ def test_the_root_of_a_crawl(given, root):
             CrawlDir(given)
     else:
         assert CrawlDir(given).root == root
+
+
+def test_a_manifest_of_version_1_is_read():
+    """As version 0.1.0 wrote it, and as development versions before it did: without the fields of merged segments."""
+    old = json.loads(changed(schema_version=1))
+    del old["index_files"], old["files"][0]["checksum"]
+    assert parse_manifest("000000-seeds.json", json.dumps(old)) == SEEDS
+    for field in ("index_links", "index_replaced", "index_dropped"):
+        del old[field]
+    assert parse_manifest("000000-seeds.json", json.dumps(old)) == SEEDS
 
 
 def test_a_step_is_committed_once(tmp_path):

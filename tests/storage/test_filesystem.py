@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import threading
+import zlib
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,51 @@ def test_a_file_is_written_with_its_folders_and_replaced(tmp_path):
     assert Path(path).read_bytes() == b"text"  # whatever the name ends in
     assert filesystem.read_bytes(path) == b"text"
     assert filesystem.exists(path)
+
+
+@pytest.mark.parametrize("parts", [[], [b""], [b"123456789"], [b"1234", b"", b"56789"], [b"x" * 3_000_000, b"y"]])
+def test_a_sink_counts_what_is_in_the_file(tmp_path, parts):
+    with filesystem.create(str(tmp_path / "file")) as sink:
+        for number, part in enumerate(parts):
+            assert sink.tell() == sum(map(len, parts[:number]))
+            assert sink.write(memoryview(part)) == len(part)
+    data = b"".join(parts)
+    assert (tmp_path / "file").read_bytes() == data
+    assert sink.size == filesystem.size(sink.path) == len(data)
+    assert sink.checksum == filesystem.checksum(sink.path)
+
+
+def test_the_checksum_is_crc32():
+    """The check value of CRC-32/ISO-HDLC in the catalogue of parametrised CRC algorithms."""
+    assert filesystem.render_checksum(zlib.crc32(b"123456789")) == "crc32-cbf43926"
+
+
+def test_a_new_name_is_taken_once(tmp_path):
+    for name in ("one", "two"):
+        filesystem.write_bytes(str(tmp_path / name), name.encode())
+    assert filesystem.rename_new(str(tmp_path / "one"), str(tmp_path / "new"))
+    assert not filesystem.rename_new(str(tmp_path / "two"), str(tmp_path / "new"))
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"new": "one", "two": "two"}
+
+
+def test_a_guard_excludes_others_until_it_ends(tmp_path):
+    order, inside, waiting = [], threading.Event(), threading.Event()
+
+    def other():
+        inside.wait(30)
+        waiting.set()
+        with filesystem.guard(str(tmp_path)):
+            order.append("other")
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    with filesystem.guard(str(tmp_path)):
+        inside.set()
+        waiting.wait(30)
+        thread.join(0.1)  # it would end here if it were not excluded
+        order.append("first")
+    thread.join()
+    assert order == ["first", "other"]
 
 
 def test_rename_replaces(folder):

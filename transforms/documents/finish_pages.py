@@ -177,8 +177,8 @@ class _FinishFn(beam.DoFn):
                 yield beam.pvalue.TaggedOutput("files", file)
         removals = removals_of_pages(pages)
         yield from (beam.pvalue.TaggedOutput("removals", b) for b in split(removals, "url_key", self._partitions))
-        if segment := self._index(pages, removals, number):
-            yield beam.pvalue.TaggedOutput("files", segment)
+        for file in self._index(pages, removals, number):
+            yield beam.pvalue.TaggedOutput("files", file)
         yield from (beam.pvalue.TaggedOutput("rejections", part) for part in rejections_of(links))
         yield from split(candidates_of(links), "url_key", self._partitions)
 
@@ -189,15 +189,15 @@ class _FinishFn(beam.DoFn):
             writer.write(part, _counts(part) if table == "documents" else None)
         return writer.close()
 
-    def _index(self, pages: pa.Table, removals: pa.Table, number: int) -> TableFile | None:
+    def _index(self, pages: pa.Table, removals: pa.Table, number: int) -> list[TableFile]:
         indexed = removals.filter(pc.equal(removals["reason"], REPLACED))["url_key"]
         is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
         documents = conform(pages.filter(is_indexed), DOCUMENTS)
         if not documents.num_rows:
-            return None
+            return []
         folder = new_path("index", self._round, f"shard-{number:04d}", suffix="")
-        write_segment(self._root, folder, documents, self._korean_morphemes)
-        return TableFile("index", folder, documents.num_rows, 0, {})
+        files = write_segment(self._root, folder, documents, self._korean_morphemes)
+        return [TableFile("index", folder, documents.num_rows, 0, {}), *files]
 
 
 def removals_of_pages(pages: pa.Table) -> pa.Table:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..storage.table_files import TableFile
 from .invert import Inverted, invert
 from .segment_files import write_opening
 from .write_segment import DOCS, with_lengths, write_terms
@@ -30,19 +31,19 @@ def write_links(
     languages: Sequence[str | None],
     anchors: Sequence[Sequence[str]],
     link_ranks: npt.NDArray[np.float64],
-) -> None:
-    """Write the link data of the documents of a segment, given in its order.
+) -> list[TableFile]:
+    """Write the link data of the documents of a segment, given in its order, and return the files.
 
     `anchors` has the anchor texts of each document, one for each host that uses it; `link_ranks` are relative to the
     mean of all pages.
     """
     index = invert({"anchors": ["\n".join(texts) for texts in anchors]})
     docs = with_lengths(pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
-    write_link_index(root, folder, languages, [index], docs)
+    return write_link_index(root, folder, languages, [index], docs)
 
 
 def write_link_index(
     root: str, folder: str, languages: Sequence[str | None], blocks: Iterable[Inverted], docs: pa.Table
-) -> None:
+) -> list[TableFile]:
     """`write_links` for anchors that are already inverted, in blocks as in `write_terms`, and `docs` with lengths."""
-    write_opening(root, f"{folder}/{DOCS}", docs, write_terms(root, folder, blocks, languages))
+    return write_opening(root, f"{folder}/{DOCS}", docs, write_terms(root, folder, blocks, languages))

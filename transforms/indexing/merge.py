@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..storage.list_offsets import offsets, ranges
+from ..storage.table_files import TableFile
 from .invert import OWN_FIELDS, PHRASE_FIELDS, Inverted, Longs
 from .link_folders import write_link_index
 from .read_segment import read_blocks, read_file, read_rows
@@ -84,25 +85,25 @@ def merge_blocks(parts: Sequence[Iterator[Inverted]], numbers: Sequence[Longs]) 
             return
 
 
-def merge_segments(root: str, parts: Sequence[Part], folder: str, links: str) -> bool:
-    """Write one segment of all documents that are kept, and their link data to the folder `links`.
+def merge_segments(root: str, parts: Sequence[Part], folder: str, links: str) -> list[TableFile]:
+    """Write one segment of all documents that are kept, and their link data to the folder `links`; return the files.
 
-    Returns whether any part had link data: only then is `links` written. At least one document must be kept.
+    `links` is written only if any part had link data. At least one document must be kept.
     """
     docs = _concat([read_file(root, f"{part.folder}/{DOCS}") for part in parts], parts)
     order = in_order(docs)
     numbers = _numbers([part.alive for part in parts], order)
     docs = docs.take(order)
     blocks = merge_blocks([read_blocks(root, part.folder, OWN_FIELDS) for part in parts], numbers)
-    write_index(
+    files = write_index(
         root, folder, blocks, docs, _merged_rows(root, [f"{part.folder}/{DOCSTORE}" for part in parts], numbers)
     )
     if not any(part.links for part in parts):
-        return False
+        return files
     of_links = _concat([_read_links(root, part) for part in parts], parts).take(order)
     found = [read_blocks(root, part.links, ["anchors"]) if part.links else iter([_NOTHING]) for part in parts]
-    write_link_index(root, links, docs["language"].to_pylist(), merge_blocks(found, numbers), of_links)
-    return True
+    merged = merge_blocks(found, numbers)
+    return files + write_link_index(root, links, docs["language"].to_pylist(), merged, of_links)
 
 
 _NONE, _BEGIN = np.empty(0, np.int32), np.zeros(1, np.int64)

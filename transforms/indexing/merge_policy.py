@@ -117,14 +117,18 @@ def _alive_in(root: str, segment: LiveSegment, tombstones: Sequence[str]) -> npt
 
 
 def merge_group(group: Sequence[LiveSegment], root: str, round_: int, tombstones: Sequence[str]) -> list[TableFile]:
-    """Merge segments into one of a round, without dead documents; its folder, and that of its link data."""
+    """Merge segments into one of a round, without dead documents.
+
+    Returns its folder, that of its link data, and their files.
+    """
     parts = [Part(s.folder, s.links, _alive_in(root, s, tombstones)) for s in group]
     documents = sum(int(part.alive.sum()) for part in parts)
     if not documents:
         return []
     folder = new_path("index", round_, "merged", suffix="")
     links = links_folder(folder, MERGED)
-    files = [TableFile("index", folder, documents, 0, {})]
-    if merge_segments(root, parts, folder, links):
-        files.append(TableFile("index_links", links, documents, 0, {}))
-    return files
+    files = merge_segments(root, parts, folder, links)
+    folders = [TableFile("index", folder, documents, 0, {})]
+    if any(part.links for part in parts):
+        folders.append(TableFile("index_links", links, documents, 0, {}))
+    return folders + files

@@ -1,6 +1,5 @@
 """Reads and decodes index folders that `write_segment` and `link_folders` have written."""
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,7 +20,7 @@ BLOCK = 65_536 // ROW_GROUP_POSTINGS
 
 def read_parts(root: str, path: str) -> Iterator[pa.Table]:
     """A file of the index, BLOCK row groups at a time: at least one table, maybe empty. Errors as in `read_file`."""
-    with name_file_in_errors(path), open_parquet(root, path) as file:
+    with open_parquet(root, path) as file:
         require_version(path, file.metadata)
         groups = range(file.num_row_groups)
         for start in range(0, max(1, len(groups)), BLOCK):
@@ -49,14 +48,14 @@ def decode(postings: pa.Table, fields: Sequence[str]) -> Inverted:
 
 def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
     """A file of the index; CrawlDirError if it cannot be read or has another format version."""
-    with name_file_in_errors(path), open_parquet(root, path) as file:
+    with open_parquet(root, path) as file:
         require_version(path, file.metadata)
         return file.read(columns).combine_chunks().replace_schema_metadata()
 
 
 def read_rows(root: str, path: str, rows: Longs) -> pa.Table:
     """Rows of a file by ascending numbers; only their row groups are decoded. Errors as in `read_file`."""
-    with name_file_in_errors(path), open_parquet(root, path) as file:
+    with open_parquet(root, path) as file:
         require_version(path, file.metadata)
         sizes = np.array([file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)])
         starts = np.cumsum(sizes) - sizes
@@ -69,7 +68,7 @@ def read_rows(root: str, path: str, rows: Longs) -> pa.Table:
 
 def read_footer(root: str, path: str) -> pq.FileMetaData:
     """The footer of a file of the index; errors as in `read_file`."""
-    with name_file_in_errors(path), open_parquet(root, path) as file:
+    with open_parquet(root, path) as file:
         require_version(path, file.metadata)
         return file.metadata
 
@@ -94,13 +93,3 @@ def require_version(path: str, footer: pq.FileMetaData) -> None:
     way_out = "update Beamtrawl" if found.isdecimal() and int(found) > INDEX_VERSION else "crawl anew"
     version = f"index version {found}" if found else "no index version"
     raise CrawlDirError(f"{path} cannot be used: it has {version}, this program reads {INDEX_VERSION}; {way_out}")
-
-
-@contextlib.contextmanager
-def name_file_in_errors(path: str) -> Iterator[None]:
-    """Turns errors while a file is read into a CrawlDirError of one line with the file's name."""
-    try:
-        yield
-    except (OSError, pa.ArrowInvalid) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise CrawlDirError(f"{path} cannot be read: {reason}; restore it from a copy") from error

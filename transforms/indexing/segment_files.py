@@ -10,11 +10,13 @@ docs/decisions/index_format.md lists the alternatives that were measured.
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..storage import filesystem
+from ..storage.table_files import TableFile
 
 INDEX_VERSION = 2
 """The version of this format. A program refuses any other version."""
@@ -28,8 +30,18 @@ FOOTER_KEY = "beamtrawl.footer."
 The value is a Parquet file of metadata alone, compressed by zstd, in base64.
 """
 
+INDEX_FILE = "index_file"
+"""The table of a TableFile that names a file of an index folder."""
+
 _CODEC = pa.Codec("zstd")
 _BROTLI_LEVELS = {"positions.list.element": 4}
+
+
+class Written(NamedTuple):
+    """A file of the index that was written."""
+
+    file: TableFile
+    footer: pq.FileMetaData
 
 
 def numbers(type_: pa.DataType) -> pa.ListType:
@@ -51,8 +63,8 @@ def groups(table: pa.Table, rows: Iterable[int]) -> Iterator[pa.Table]:
         start += count
 
 
-def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> pq.FileMetaData:
-    """Write rows that are sorted by the first column, of strings, and return the file's footer.
+def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> Written:
+    """Write rows that are sorted by the first column, of strings.
 
     The file is for lookups by that column: only it has statistics.
     """
@@ -78,16 +90,20 @@ def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[p
     )
 
 
-def write_stored(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> pq.FileMetaData:
-    """Write rows that are fetched by number, and return the file's footer."""
+def write_stored(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> Written:
+    """Write rows that are fetched by number."""
     return _write(root, path, schema, row_groups, compression="zstd", use_dictionary=False, write_statistics=False)
 
 
-def write_opening(root: str, path: str, table: pa.Table, footers: Mapping[str, pq.FileMetaData]) -> None:
-    """Write the table that is read when a folder is opened, with the footers of the folder's other files, by name."""
-    schema = table.schema.with_metadata({f"{FOOTER_KEY}{name}": _packed(footer) for name, footer in footers.items()})
+def write_opening(root: str, path: str, table: pa.Table, others: Mapping[str, Written]) -> list[TableFile]:
+    """Write the table that is read when a folder is opened, with the footers of the folder's other files, by name.
+
+    Returns all files of the folder.
+    """
+    schema = table.schema.with_metadata({f"{FOOTER_KEY}{name}": _packed(w.footer) for name, w in others.items()})
     parts = groups(table, slices(table.num_rows, 65_536))
-    _write(root, path, schema, parts, compression="zstd")
+    opening = _write(root, path, schema, parts, compression="zstd")
+    return [written.file for written in (*others.values(), opening)]
 
 
 def embedded_footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:
@@ -111,12 +127,10 @@ def _unpacked(value: bytes) -> pq.FileMetaData:
     return pq.read_metadata(pa.BufferReader(_CODEC.decompress(data[4:], int.from_bytes(data[:4]))))
 
 
-def _write(
-    root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table], **options: object
-) -> pq.FileMetaData:
+def _write(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table], **options: object) -> Written:
     schema = schema.with_metadata((schema.metadata or {}) | {VERSION_KEY: str(INDEX_VERSION)})
-    with filesystem.create(filesystem.join(root, path)) as sink:
-        with pq.ParquetWriter(sink, schema, **options) as writer:
-            for rows in row_groups:
-                writer.write_table(rows.replace_schema_metadata(schema.metadata), row_group_size=rows.num_rows)
-        return writer.writer.metadata
+    with filesystem.create(filesystem.join(root, path)) as sink, pq.ParquetWriter(sink, schema, **options) as writer:
+        for rows in row_groups:
+            writer.write_table(rows.replace_schema_metadata(schema.metadata), row_group_size=rows.num_rows)
+    footer = writer.writer.metadata
+    return Written(TableFile(INDEX_FILE, path, footer.num_rows, sink.size, {}, sink.checksum), footer)

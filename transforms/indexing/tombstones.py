@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from ..outcomes import REMOVES_PAGE, Outcome
 from ..storage.schemas import KEY, TOMBSTONES, TombstoneRow
 from ..storage.table_files import read_table
-from .read_segment import name_file_in_errors
 
 REPLACED = "replaced"
 """The reason for masking an older version when a newer one is indexed."""
@@ -61,11 +60,7 @@ def tombstone_rows(
 
 def read_tombstones(root: str, paths: Iterable[str]) -> pa.Table:
     """The columns url_key and round of files of tombstones; CrawlDirError if one cannot be read."""
-    tables = [TOMBSTONES.empty_table().select(["url_key", "round"])]
-    for path in paths:
-        with name_file_in_errors(path):
-            tables.append(read_table(root, [path], TOMBSTONES, ["url_key", "round"]))
-    return pa.concat_tables(tables)
+    return read_table(root, paths, TOMBSTONES, ["url_key", "round"])
 
 
 def alive(keys: pa.ChunkedArray, round_: int, tombstones: pa.Table) -> npt.NDArray[np.bool_]:

@@ -23,11 +23,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from ..storage.table_files import TableFile
 from .invert import PHRASE_FIELDS, Inverted, Longs, invert
 from .korean import ANALYSED, morphemes
-from .segment_files import groups, numbers, slices, write_opening, write_sorted, write_stored
+from .segment_files import Written, groups, numbers, slices, write_opening, write_sorted, write_stored
 from .term_forms import Forms, forms_of, stemmed_as, terms_by_language
 
 POSTINGS, FORMS = "postings.parquet", "forms.parquet"
@@ -60,8 +60,8 @@ FACTS = (
 _STORED = pa.schema([(name, pa.string()) for name in ("title", "description", "text")])
 
 
-def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes: bool = False) -> None:
-    """Index documents as a new segment in a folder below the crawl directory.
+def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes: bool = False) -> list[TableFile]:
+    """Index documents as a new segment in a folder below the crawl directory, and return its files.
 
     `documents` has the columns of DOCUMENTS and only rows that searches may find: the caller leaves out duplicates
     and NOINDEX pages. Text that no result may show (NOARCHIVE, NOSNIPPET, `data-nosnippet`) is indexed, but not stored.
@@ -72,26 +72,27 @@ def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes:
     texts = _texts(documents)
     extra_terms = _morphemes(texts, documents["language"].to_pylist()) if korean_morphemes else None
     index = invert(texts, extra_terms)
-    write_index(root, folder, [index], with_lengths(documents.select(FACTS), index), [_docstore(documents)])
+    return write_index(root, folder, [index], with_lengths(documents.select(FACTS), index), [_docstore(documents)])
 
 
 def write_index(
     root: str, folder: str, blocks: Iterable[Inverted], docs: pa.Table, docstore: Iterable[pa.Table]
-) -> None:
-    """Write the files of a segment: its terms as in `write_terms`, `docs` with lengths, and the docstore in parts.
+) -> list[TableFile]:
+    """Write the files of a segment, and return them.
 
-    The rows of each part of the docstore but the last are a multiple of DOCSTORE_GROUP.
+    They are its terms as in `write_terms`, `docs` with lengths, and the docstore, whose rows come in parts: each
+    but the last has a multiple of DOCSTORE_GROUP rows.
     """
-    footers = write_terms(root, folder, blocks, docs["language"].to_pylist())
+    written = write_terms(root, folder, blocks, docs["language"].to_pylist())
     groups_of_rows = (part for table in docstore for part in groups(table, slices(table.num_rows, DOCSTORE_GROUP)))
-    footers[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows)
-    write_opening(root, f"{folder}/{DOCS}", docs, footers)
+    written[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows)
+    return write_opening(root, f"{folder}/{DOCS}", docs, written)
 
 
 def write_terms(
     root: str, folder: str, blocks: Iterable[Inverted], languages: Sequence[str | None]
-) -> dict[str, pq.FileMetaData]:
-    """Write `postings` and `forms`, and return their footers. `languages` are those of the documents.
+) -> dict[str, Written]:
+    """Write `postings` and `forms`, and return them by name. `languages` are those of the documents.
 
     The index comes in blocks of consecutive terms, at least one, so that it need not fit into memory.
     """

@@ -1,5 +1,6 @@
 """Reports the progress of a bundle and watches for the stop file, outside the thread that schedules requests."""
 
+import contextlib
 import json
 import threading
 import time
@@ -7,6 +8,7 @@ from typing import Any
 
 from apache_beam.metrics import Metrics
 
+from ..errors import DiskError
 from ..http.reply import Reply
 from ..outcomes import Outcome
 from ..storage import filesystem
@@ -61,5 +63,6 @@ class Watch:
                 self.is_stopped = filesystem.exists(self._stop_file)
             snapshot = self.snapshot
             if self._progress and snapshot is not None and snapshot != written:
-                filesystem.write_bytes(self._progress, json.dumps(snapshot).encode())
+                with contextlib.suppress(DiskError):  # a full disk stops the crawl elsewhere
+                    filesystem.write_bytes(self._progress, json.dumps(snapshot).encode(), durable=False)
             written = snapshot or {}

@@ -72,12 +72,15 @@ def link_data(keys: pa.ChunkedArray, pages: Pages, ranks: Floats, anchors: pa.Ta
     return pa.table(columns, schema=LINK_DATA)
 
 
-def add_links(root: str, segment: str, folder: str, links: pa.Table) -> None:
-    """Write a folder of link data of a segment; `links` has LINK_DATA of its documents, in their order."""
+def add_links(root: str, segment: str, folder: str, links: pa.Table) -> list[TableFile]:
+    """Write a folder of link data of a segment, and return its files.
+
+    `links` has LINK_DATA of its documents, in their order.
+    """
     with open_parquet(root, f"{segment}/{DOCS}") as file:
         languages = file.read(["language"])["language"].to_pylist()
     anchors = [[a["anchor"] for a in given for _ in range(a["hosts"])] for given in links["anchors"].to_pylist()]
-    write_links(root, folder, languages, anchors, links["link_rank"].to_numpy())
+    return write_links(root, folder, languages, anchors, links["link_rank"].to_numpy())
 
 
 def doc_keys(root: str, segment: str) -> pa.ChunkedArray:

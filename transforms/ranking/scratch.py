@@ -14,7 +14,7 @@ class Scratch(NamedTuple):
     prefix: str
 
     def write(self, name: str, partition: int, table: pa.Table) -> None:
-        filesystem.write_bytes(self._path(name, partition), to_ipc(table))
+        filesystem.write_bytes(self._path(name, partition), to_ipc(table), durable=False)
 
     def read(self, name: str, partition: int, schema: pa.Schema) -> pa.Table:
         """The table that was written, or one without rows."""

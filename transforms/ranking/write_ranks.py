@@ -20,7 +20,7 @@ _ROWS = LINK_DATA.append(pa.field("row", pa.int64()))
 
 
 class WriteRanks(beam.PTransform):
-    """Writes ranks as of a sweep, and the link data of segments. Takes partitions, returns the files of `ranks`.
+    """Writes ranks as of a sweep, and the link data of segments. Takes partitions, returns the files.
 
     `folders` has the folder of link data for each segment.
     """
@@ -46,12 +46,12 @@ class WriteRanks(beam.PTransform):
             | "WithDocuments" >> beam.CoGroupByKey()
             | "WriteRows" >> beam.FlatMap(_write, *self._write).with_outputs("files", main="links")
         )
-        (
+        link_files = (
             {"segment": segments | "KeyedSegments" >> beam.Map(_keyed), "links": written.links}
             | "BySegment" >> beam.CoGroupByKey()
-            | "AddLinks" >> beam.Map(_add_links, self._root, self._folders)
+            | "AddLinks" >> beam.FlatMap(_add_links, self._root, self._folders)
         )
-        return written.files
+        return (written.files, link_files) | "AllFiles" >> beam.Flatten()
 
 
 def _keyed(element: Any) -> tuple[Any, None]:
@@ -88,6 +88,6 @@ def _write(
         yield documents["segment"][0].as_py(), to_ipc(table)
 
 
-def _add_links(element: tuple[str, dict[str, Iterable[Any]]], root: str, folders: Mapping[str, str]) -> None:
+def _add_links(element: tuple[str, dict[str, Iterable[Any]]], root: str, folders: Mapping[str, str]) -> list[TableFile]:
     segment, grouped = element
-    add_links(root, segment, folders[segment], from_ipc(grouped["links"], _ROWS).sort_by("row"))
+    return add_links(root, segment, folders[segment], from_ipc(grouped["links"], _ROWS).sort_by("row"))

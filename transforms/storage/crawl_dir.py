@@ -4,7 +4,6 @@ A step is committed when its manifest exists, which is created by one atomic mov
 manifests name, so files of failed attempts are invisible.
 """
 
-import contextlib
 import dataclasses
 import json
 import os
@@ -14,16 +13,12 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from importlib import metadata
 
-from ..errors import BeamtrawlError
+from ..errors import CrawlDirError
 from . import filesystem
-from .schemas import SCHEMA_VERSION
+from .migrations import SCHEMA_VERSION, upgraded
 from .table_files import TableFile
 
 FORMAT = "beamtrawl-crawl"
-
-
-class CrawlDirError(BeamtrawlError):
-    """A crawl directory that cannot be read or written; the message is one line that states the remedy."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +39,7 @@ class Manifest:
     index_dropped: tuple[str, ...] = ()  # folders that may be deleted
     program: str = ""
     schema_version: int = SCHEMA_VERSION
+    index_files: tuple[TableFile, ...] = ()  # the files in the folders of `index` and `index_links`
 
     @property
     def name(self) -> str:
@@ -62,38 +58,35 @@ def program() -> str:
     return f"beamtrawl {metadata.version('beamtrawl')}"
 
 
-def parse_manifest(name: str, text: str) -> Manifest:
+def parse_manifest(file_name: str, text: str) -> Manifest:
     """The manifest in a JSON text; CrawlDirError if it is corrupt, foreign or too new."""
     try:
         data = json.loads(text)
         if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
             raise ValueError("it is not a manifest of Beamtrawl")
-        if data["schema_version"] > SCHEMA_VERSION:
-            raise ValueError(
-                f"it has schema version {data['schema_version']}, this program reads up to {SCHEMA_VERSION};"
-                " update Beamtrawl"
-            )
-        files = tuple(TableFile(**file) for file in data.pop("files"))
+        data = upgraded(data)
+        for name in ("files", "index_files"):
+            data[name] = tuple(TableFile(**file) for file in data[name])
         lists = ("consumed", "index", "index_replaced", "index_dropped")
-        for field in ("index_links", "index_replaced", "index_dropped"):  # absent in manifests of earlier versions
-            data.setdefault(field, {} if field == "index_links" else [])
         for field, kind in (*((name, list) for name in lists), ("counters", dict), ("index_links", dict)):
             if not isinstance(data[field], kind):
                 raise ValueError(f"its {field} is no {kind.__name__}")
         data |= {name: tuple(data[name]) for name in lists}
-        manifest = Manifest(files=files, **data)
-        if not re.fullmatch(re.escape(manifest.name) + r"(-\w+)?\.json", name):
+        manifest = Manifest(**data)
+        if not re.fullmatch(re.escape(manifest.name) + r"(-\w+)?\.json", file_name):
             raise ValueError(f"it says it is {manifest.name}")
         return manifest
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise CrawlDirError(
-            f"manifests/{name} cannot be used: {reason}; restore it from a copy, or start a crawl in another directory"
+            f"manifests/{file_name} cannot be used: {reason}; restore it from a copy, or start a crawl in another"
+            " directory"
         ) from error
 
 
 def render_manifest(manifest: Manifest) -> str:
-    fields = dataclasses.asdict(manifest) | {"files": [file._asdict() for file in manifest.files]}
+    files = {name: [file._asdict() for file in getattr(manifest, name)] for name in ("files", "index_files")}
+    fields = dataclasses.asdict(manifest) | files
     return json.dumps({"format": FORMAT} | fields, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -143,28 +136,27 @@ class CrawlDir:
         return filesystem.read_bytes(self.path(relative))
 
     def write_text(self, relative: str, text: str) -> None:
-        """Writes a file atomically: a reader sees the old text or the new one."""
+        """Writes a file atomically and durably: a reader sees the old text or the new one."""
         target = self.path(relative)
-        with _naming(target):
+        with filesystem.naming(target):
             filesystem.rename(_write_draft(target, text), target)
+            filesystem.sync_folder(filesystem.split(target)[0])
 
     def write_new(self, relative: str, text: str) -> bool:
-        """Writes a file atomically unless it exists; on a local disk one of several concurrent writers succeeds."""
+        """`write_text` unless the file exists; on a local disk one of several concurrent writers succeeds."""
         target = self.path(relative)
-        if not filesystem.is_local(self.root):
-            if self.exists(relative):
-                return False
-            self.write_text(relative, text)
-            return True
-        with _naming(target):
+        with filesystem.naming(target):
             draft = _write_draft(target, text)
-            try:
-                os.link(draft, target)
-            except FileExistsError:
+            if not filesystem.rename_new(draft, target):
+                filesystem.delete([draft])
                 return False
-            finally:
-                os.unlink(draft)
+            filesystem.sync_folder(filesystem.split(target)[0])
         return True
+
+    def sync_folders(self, files: Iterable[TableFile]) -> None:
+        """Makes the names of closed files durable."""
+        for folder in sorted({file.path.rpartition("/")[0] for file in files}):
+            filesystem.sync_folder(self.path(folder))
 
     def names(self, folder: str, pattern: str = "*") -> list[str]:
         """The names of the files in a folder, sorted."""
@@ -189,8 +181,12 @@ class CrawlDir:
         return manifests
 
     def commit(self, manifest: Manifest, suffix: str = "") -> None:
-        """Commits a step. CrawlDirError if another process has already committed it."""
+        """Commits a step, durably with the files that it names.
+
+        CrawlDirError if another process has already committed it.
+        """
         name = f"manifests/{manifest.name}{suffix}.json"
+        self.sync_folders((*manifest.files, *manifest.index_files))
         if not self.write_new(name, render_manifest(dataclasses.replace(manifest, program=program()))):
             raise CrawlDirError(f"{name} exists already: another program has committed this step; start again to go on")
 
@@ -208,21 +204,8 @@ def _write_draft(target: str, text: str) -> str:
     return draft
 
 
-@contextlib.contextmanager
-def _naming(target: str) -> Iterator[None]:
-    """Converts errors during the writing of a file to a CrawlDirError, one line with the file's name."""
-    try:
-        yield
-    except OSError as error:
-        raise CrawlDirError(f"cannot write {target}: {_reason(error)}; name a directory that you may write") from error
-
-
 def iso(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds")
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error).splitlines()[0]
 
 
 def visible_files(manifests: Iterable[Manifest]) -> Iterator[str]:

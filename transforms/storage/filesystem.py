@@ -3,16 +3,132 @@
 A path without a scheme is local and requires the standard library only. A path with a scheme, such as
 s3://bucket/crawl, uses Beam's FileSystems, which are imported on first use because importing Beam takes a second.
 Files are never compressed, whatever their extension. Errors are OSErrors in both cases (BeamIOError is one).
+
+Durability: a file from `create` survives a power cut once it is closed, and its name once `sync_folder` has returned
+for its folder; folders that `create` makes are durable. Object stores make files durable when they are closed.
 """
 
+import contextlib
+import io
 import os
 import re
-import shutil
+import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
+from ..errors import DiskError
+from .local_disk import LocalDisk
+
 _SCHEME = re.compile(r"[a-zA-Z][-a-zA-Z0-9+.]*://")
 _WILDCARD = re.compile(r"[\[\]*?]")
+_LOCAL = LocalDisk()
+_MOUNTED: dict[str, LocalDisk] = {}
+_BUFFER = 1 << 20
+
+
+@contextlib.contextmanager
+def mounted(folder: str, disk: LocalDisk) -> Iterator[None]:
+    """Uses a disk for all paths of this process below a local folder, while the body runs."""
+    prefix = os.path.join(os.path.abspath(folder), "")
+    _MOUNTED[prefix] = disk
+    try:
+        yield
+    finally:
+        del _MOUNTED[prefix]
+
+
+def _disk(path: str) -> LocalDisk:
+    for prefix, disk in _MOUNTED.items():
+        if path.startswith(prefix) or path == prefix[:-1]:
+            return disk
+    return _LOCAL
+
+
+class Sink(io.RawIOBase):
+    """A file that is being written, in one pass: counts its bytes and their CRC-32."""
+
+    def __init__(self, path: str, file: BinaryIO, disk: LocalDisk | None, durable: bool) -> None:
+        self.path = path
+        self.size = 0
+        self._crc = 0
+        self._file = file
+        self._disk = disk  # None: a store, which makes closed files durable
+        self._durable = durable
+        self._pending: list[bytes] = []
+        self._pending_size = 0
+
+    @property
+    def checksum(self) -> str:
+        """The checksum of the bytes written so far, with the name of its algorithm."""
+        return render_checksum(self._crc)
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        data = bytes(data)
+        self._crc = zlib.crc32(data, self._crc)
+        self.size += len(data)
+        self._pending.append(data)
+        self._pending_size += len(data)
+        if self._pending_size >= _BUFFER:
+            self._drain()
+        return len(data)
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        if not self.closed:
+            self._drain()
+            self._file.flush()
+
+    def sync(self) -> None:
+        """Makes what was flushed so far durable; a thread other than that which writes may call it."""
+        if self._disk:
+            with naming(self.path):
+                self._disk.sync(self._file)
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        try:
+            super().close()  # flushes
+            if self._durable:
+                self.sync()
+        finally:
+            with naming(self.path):
+                self._file.close()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is not None:
+            self._durable = False  # it is incomplete
+        super().__exit__(kind, error, trace)
+
+    def _drain(self) -> None:
+        data = memoryview(b"".join(self._pending))
+        self._pending, self._pending_size = [], 0
+        with naming(self.path):
+            while data:
+                data = data[self._file.write(data) or len(data) :]
+
+
+@contextlib.contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Converts errors while a file is written to a DiskError, one line with its path."""
+    try:
+        yield
+    except OSError as error:
+        raise DiskError.of(path, error) from error
+
+
+def render_checksum(crc: int) -> str:
+    """A CRC-32 with the name of its algorithm.
+
+    >>> render_checksum(zlib.crc32(b"beamtrawl"))
+    'crc32-353705cb'
+    """
+    return f"crc32-{crc:08x}"
 
 
 def is_local(path: str) -> bool:
@@ -39,12 +155,12 @@ def split(path: str) -> tuple[str, str]:
 
 
 def exists(path: str) -> bool:
-    return os.path.exists(path) if is_local(path) else bool(_beam().exists(path))
+    return _disk(path).exists(path) if is_local(path) else bool(_beam().exists(path))
 
 
 def open_file(path: str) -> BinaryIO:
     """A seekable file for reading."""
-    return open(path, "rb") if is_local(path) else _beam().open(path, compression_type="uncompressed")
+    return _disk(path).open(path) if is_local(path) else _beam().open(path, compression_type="uncompressed")
 
 
 def read_bytes(path: str) -> bytes:
@@ -52,26 +168,80 @@ def read_bytes(path: str) -> bytes:
         return bytes(file.read())
 
 
-def create(path: str) -> BinaryIO:
-    """A file for writing, which replaces an existing one; creates missing parent folders."""
-    if not is_local(path):
-        return _beam().create(path, compression_type="uncompressed")
-    if folder := os.path.dirname(path):
-        os.makedirs(folder, exist_ok=True)
-    return open(path, "wb")
+def checksum(path: str) -> str:
+    """The checksum of a file, as `Sink.checksum`."""
+    crc = 0
+    with open_file(path) as file:
+        while data := file.read(_BUFFER):
+            crc = zlib.crc32(data, crc)
+    return render_checksum(crc)
 
 
-def write_bytes(path: str, data: bytes) -> None:
-    with create(path) as file:
+def size(path: str) -> int:
+    """The size of a file in bytes."""
+    with open_file(path) as file:
+        return file.seek(0, os.SEEK_END)
+
+
+def create(path: str, durable: bool = True) -> Sink:
+    """A file for writing, which replaces an existing one; creates missing parent folders.
+
+    With `durable`, its contents survive a power cut once it is closed.
+    """
+    with naming(path):
+        if not is_local(path):
+            return Sink(path, _beam().create(path, compression_type="uncompressed"), None, durable)
+        disk = _disk(path)
+        _make_folders(disk, os.path.dirname(os.path.abspath(path)))
+        return Sink(path, disk.create(path), disk, durable)
+
+
+def _make_folders(disk: LocalDisk, folder: str) -> None:
+    """Makes the missing ones of a folder and its parents, durably."""
+    missing = []
+    while not disk.exists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    for child in reversed(missing):
+        disk.make_folder(child)
+        disk.sync_folder(folder)
+        folder = child
+
+
+def write_bytes(path: str, data: bytes, durable: bool = True) -> None:
+    with create(path, durable) as file:
         file.write(data)
+
+
+def sync_folder(folder: str) -> None:
+    """Makes the names of the files in a folder durable: created, renamed and removed ones."""
+    if is_local(folder):
+        with naming(folder):
+            _disk(folder).sync_folder(folder)
 
 
 def rename(source: str, target: str) -> None:
     """Renames a file. An existing local target is replaced atomically."""
     if is_local(target):
-        os.replace(source, target)
+        _disk(target).replace(source, target)
     else:
         _beam().rename([source], [target])
+
+
+def rename_new(source: str, target: str) -> bool:
+    """Renames a file unless the target exists, and returns whether it did; atomic on a local disk."""
+    if not is_local(target):
+        if exists(target):
+            return False
+        rename(source, target)
+        return True
+    disk = _disk(target)
+    try:
+        disk.link(source, target)
+    except FileExistsError:
+        return False
+    disk.remove(source)
+    return True
 
 
 def delete(paths: Iterable[str]) -> None:
@@ -82,11 +252,18 @@ def delete(paths: Iterable[str]) -> None:
     failed = None
     for path in filter(is_local, paths):
         try:
-            shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+            _disk(path).remove(path)
         except OSError as error:
             failed = error
     if failed:
         raise failed
+
+
+@contextlib.contextmanager
+def guard(folder: str) -> Iterator[None]:
+    """Excludes other processes that guard a local folder, as `LocalDisk.guard`; stores have no such locks."""
+    with _disk(folder).guard(folder) if is_local(folder) else contextlib.nullcontext():
+        yield
 
 
 def match(folder: str, pattern: str) -> list[str]:
@@ -105,7 +282,7 @@ def match(folder: str, pattern: str) -> list[str]:
 
 def _files(folder: str, deep: bool) -> Iterator[tuple[str, str]]:
     """(path, relative path with forward slashes) of each file in a folder, and in its subfolders if `deep`."""
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in _disk(folder).walk(folder):
         if not deep:
             folders.clear()
         for name in names:

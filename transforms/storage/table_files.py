@@ -4,11 +4,12 @@ import contextlib
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..errors import CrawlDirError, DiskError, reason
 from . import filesystem
 from .schemas import TABLES
 
@@ -21,6 +22,7 @@ class TableFile(NamedTuple):
     rows: int
     bytes: int
     counts: dict[str, int]  # by name: outcomes of visits, reasons of frontier rows
+    checksum: str = ""  # of its bytes (`filesystem.Sink`); empty: written by a version without checksums
 
 
 def render_report(files: Iterable[TableFile]) -> str:
@@ -50,7 +52,7 @@ class TableWriter:
         self.schema = TABLES[table]
         self.path = new_path(table, round_, stem)
         self._root = root
-        self._sink: BinaryIO | None = None
+        self._sink: filesystem.Sink | None = None
         self._writer: pq.ParquetWriter | None = None
         self._rows = 0
         self._counts: dict[str, int] = {}
@@ -73,17 +75,34 @@ class TableWriter:
         if self._writer is None or self._sink is None:
             return None
         self._writer.close()
-        size = self._sink.tell()
         self._sink.close()
         self._writer = None
-        return TableFile(self.table, self.path, self._rows, size, self._counts)
+        return TableFile(self.table, self.path, self._rows, self._sink.size, self._counts, self._sink.checksum)
 
 
 @contextlib.contextmanager
 def open_parquet(root: str, path: str) -> Iterator[pq.ParquetFile]:
-    """A Parquet file of the crawl directory."""
-    with filesystem.open_file(filesystem.join(root, path)) as source, pq.ParquetFile(source) as file:
+    """A Parquet file of the crawl directory; CrawlDirError if it is missing or damaged."""
+    with (
+        naming_damage(root, path),
+        filesystem.open_file(filesystem.join(root, path)) as source,
+        pq.ParquetFile(source) as file,
+    ):
         yield file
+
+
+@contextlib.contextmanager
+def naming_damage(root: str, path: str) -> Iterator[None]:
+    """Converts errors while a file is read to a CrawlDirError of one line with the file's name."""
+    try:
+        yield
+    except DiskError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        raise CrawlDirError(
+            f"{path} cannot be read: {reason(error)}; see what else is damaged with: beamtrawl check crawl {root},"
+            " and restore it from a copy"
+        ) from error
 
 
 def statistics(file: pq.ParquetFile, group: int, column: str) -> pq.Statistics | None:

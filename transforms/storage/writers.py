@@ -69,7 +69,7 @@ class WriteRows(beam.PTransform):
 
 
 def _write_text(text: str, path: str) -> None:
-    filesystem.write_bytes(path, text.encode())
+    filesystem.write_bytes(path, text.encode(), durable=False)
 
 
 class ReportFiles(beam.PTransform):

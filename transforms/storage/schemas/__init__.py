@@ -29,7 +29,6 @@ __all__ = [
     "RANKS",
     "REJECTIONS",
     "ROBOTS",
-    "SCHEMA_VERSION",
     "SEEDS",
     "SITEMAP",
     "TABLES",
@@ -47,8 +46,6 @@ __all__ = [
     "TombstoneRow",
     "VisitRow",
 ]
-
-SCHEMA_VERSION = 1
 
 TABLES: Mapping[str, pa.Schema] = {
     "frontier": FRONTIER,
