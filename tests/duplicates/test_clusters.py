@@ -72,6 +72,14 @@ CASES = {
         (A, document("/long", round_=2), document("/long", like(128), round_=3)), {}, {},
     ),
     "one that changes now": ((A, document("/long", round_=2)), {"changed": ["/long"]}, {}),
+    "two like one that changes now": (
+        (A, B, document("/long", round_=2)), {"changed": ["/long"]}, {"/bb": "/a"},
+    ),
+    "three like one that changes now, and one is a duplicate": (
+        (A, B, document("/c", like(10)), document("/long", round_=2)),
+        {"changed": ["/long"], "duplicates": ["/a"]}, {"/bb": "/c"},
+    ),
+    "two like an exact duplicate": ((A, B, document("/c", like(10))), {"duplicates": ["/a"]}, {"/bb": "/c"}),
     "one that stays is never near another": ((A, document("/b", stays=True)), {}, {"/a": "/b"}),
     "two that stay": ((document("/a", stays=True), document("/b", stays=True)), {}, {}),
     "an exact duplicate represents nobody": ((A, B), {"duplicates": ["/a"]}, {}),

@@ -23,6 +23,7 @@ MOST_COMPARED = 64
 """Maximum number of representatives, the first ones, that a document is compared with in one band."""
 
 _MOST_PAIRS = 4  # maximum for a document in one band
+_SUBSTITUTES = 2  # similar documents of the round, at most, that others are compared with
 
 ENTRIES = pa.schema(
     [
@@ -75,8 +76,9 @@ def _of_sites(keys: minhash.Hashes, sites: list[str]) -> minhash.Hashes:
 def find_pairs(found: pa.Table, round_: int, similarity: float) -> pa.Table:
     """PAIRS of the entries of some bands.
 
-    A document that `stays` is never the first of a pair. In each band, documents are compared only with those that
-    are not similar to any preceding document.
+    A document that `stays` is never the first of a pair. In each band, documents are compared only with a few of those
+    that are similar to each other: any one may turn out to be no representative, because it is an exact duplicate or
+    has changed since an earlier round.
     """
     pairs: dict[tuple[bytes, bytes], Row] = {}
     for band in _shared_bands(found):
@@ -92,7 +94,8 @@ def find_pairs(found: pa.Table, round_: int, similarity: float) -> pa.Table:
                 pair = {name: row[name] for name in DOCUMENT.names}
                 pair |= {f"like_{name}": like[name] for name in DOCUMENT.names}
                 pairs[row["url_key"], like["url_key"]] = pair
-            if not alike and len(head_rows) < MOST_COMPARED:
+            is_new = sum(like["round"] == round_ for like in alike) < _SUBSTITUTES
+            if is_new and len(head_rows) < MOST_COMPARED:
                 heads[len(head_rows)] = one
                 head_rows.append(row)
     return pa.Table.from_pylist(list(pairs.values()), schema=PAIRS)
