@@ -141,8 +141,11 @@ def test_words_of_earlier_rounds_are_known() -> None:
 JUDGED = {
     "nothing yet": ([], Kind.PLAIN, "open", 64),
     "too few to tell": ([(5, 0, 5)], Kind.PLAIN, "open", 64),
-    "all new": ([(8, 8, 0), (64, 60, 0)], Kind.WITHOUT_NEWS, "open", 8 * 72),
+    "all new": ([(8, 8, 0), (64, 60, 0)], Kind.WITHOUT_NEWS, "open", 16 * 72),
     "all new, in a series": ([(8, 8, 0)], Kind.SERIES, "open", 32),
+    "most of many new": ([(8, 8, 0), (24, 14, 0)], Kind.PLAIN, "open", 16 * 32),
+    "most of many new, in a series": ([(8, 8, 0), (24, 14, 0)], Kind.SERIES, "open", 8 * 32),
+    "half of many new, in a series": ([(8, 8, 0), (24, 13, 0)], Kind.SERIES, "open", 4 * 32),
     "new, but few": ([(6, 6, 0)], Kind.PLAIN, "open", 64),
     "new sometimes": ([(10, 4, 0)], Kind.WITHOUT_NEWS, "open", 20),
     "nothing new": ([(6, 0, 0)], Kind.WITHOUT_NEWS, "throttled", 8),
@@ -268,6 +271,24 @@ def test_a_template_speaks_for_itself_once_it_has_proved_something() -> None:
     assert names("/a/x", Kind.PLAIN, after([(6, 1, 0)])) == [PLAIN]
     refused = new_row("a.test", ("*.bin", Kind.TYPE))
     assert names("/a/x.bin", Kind.PLAIN, refused)[-1] == ("*.bin", Kind.TYPE)
+
+
+# pages and news of a template's plain pages, rounds of its series: pages of the series in the next round
+VOUCHED = {
+    "plain pages with news": ((40, 30), [], 30),
+    "what the series shows itself": ((40, 30), [(8, 8, 0)], 32),
+    "some news": ((40, 26), [], 16),
+    "too few to tell": ((31, 31), [], 16),
+    "the series itself has no news": ((40, 30), [(8, 0, 8)], 8),
+}
+
+
+@pytest.mark.parametrize(("plain", "rounds", "budget"), VOUCHED.values(), ids=VOUCHED)
+def test_plain_pages_with_news_speak_for_the_series_of_their_template(plain: tuple, rounds: list, budget: int) -> None:
+    rows = [visited("/a/*", 1, *plain), *([after(rounds, Kind.SERIES)] if rounds else [])]
+    links = [(f"/a/{letter}{other}", "/a/x") for letter in "bcdefghij" for other in "bcdefghij"]
+    due_ = [queue(path, referrer=f"http://a.test{referrer}")[0] for path, referrer in links]
+    assert len(admitted(due_, rows)) == budget
 
 
 def queue(*paths: str, **fields: object) -> list:

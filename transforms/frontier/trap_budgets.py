@@ -8,6 +8,7 @@ from ..traps.judge import (
     Known,
     Name,
     Row,
+    State,
     UrlShape,
     has_proved,
     is_exempt,
@@ -15,6 +16,7 @@ from ..traps.judge import (
     names_of,
     new_row,
     shape_of,
+    vouched_pages,
 )
 from .selection import Due
 
@@ -57,4 +59,6 @@ class Budgets:
 
     def _budget(self, name: Name) -> int:
         row = self._known.rows.get(name)
-        return int((new_row("", name) if row is None or row["budget"] is None else row)["budget"])
+        budget = int((new_row("", name) if row is None or row["budget"] is None else row)["budget"])
+        is_open = row is None or row["state"] == State.OPEN
+        return max(budget, vouched_pages(name, self._known.rows)) if is_open else budget

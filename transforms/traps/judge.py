@@ -29,7 +29,8 @@ SPARED = 32
 """One in this many URLs of a held template is not held while its host has other pages to visit."""
 
 _GROWTH, _SLOWER, _CAUTIOUS = 8, 4, 2  # growth of the budget: with frequent news, the same in a series, with some news
-_OFTEN, _SELDOM = 1 / 2, 1 / 4  # share of recent pages with news
+_SURE = 2  # factor of the growth of a template that is surely no trap
+_MOSTLY, _OFTEN, _SELDOM = 2 / 3, 1 / 2, 1 / 4  # share of recent pages with news
 _WINDOW = 32  # number of recent pages
 _SAMPLED, _REOPENED, _DRAINED = 8, 16, 16  # pages per round: newly throttled, reopened, and first round of draining
 _SAMPLES = 3
@@ -139,7 +140,7 @@ def _of_open(row: Row) -> tuple[State, int]:
     if share <= _SELDOM or (row["failed"] >= ALL_FAIL and not row["pages"]):
         return State.THROTTLED, _SAMPLED
     fast = _SLOWER if row["kind"] == Kind.SERIES else _GROWTH
-    growth = fast if share >= _OFTEN else _CAUTIOUS
+    growth = _CAUTIOUS if share < _OFTEN else fast * _SURE if is_sure(row) else fast
     first = _FIRST[Kind(row["kind"])]
     return State.OPEN, max(first, growth * requests_of(row)) if requests_of(row) >= ENOUGH else first
 
@@ -265,20 +266,31 @@ def has_proved(row: Row | None) -> bool:
     return row is not None and (requests_of(row) >= ENOUGH or 0 < row["pages"] == row["fresh"])
 
 
+def is_sure(row: Row) -> bool:
+    """Whether a template is surely no trap: most of many pages have news."""
+    return bool(row["pages"] >= _WINDOW and row["news"] >= _MOSTLY * row["pages"])
+
+
+def vouched_pages(name: Name, known: Mapping[Name, Row]) -> int:
+    """The first budget of a series whose template `is_sure` by its plain pages: as many pages; otherwise 0."""
+    row = known.get((name[0], Kind.PLAIN)) if name[1] == Kind.SERIES else None
+    return int(row["news"]) if row and is_sure(row) else 0
+
+
 def is_shared(template_: str) -> bool:
     """Whether a row is shared by several templates, each of which also has its own row."""
     return template_.startswith(_ANY) or template_.endswith("?*")
 
 
 def names_of(shape: UrlShape, kind: Kind, known: Mapping[Name, Row]) -> list[Name]:
-    """The rows that apply to a URL: its template's own and, until that `has_proved`, those shared by new templates.
+    """The rows that apply to a URL: its template's own and, until that is judged, those shared by new templates.
 
     New combinations of several parameters of a path share a row, because filters occur in all combinations. A refused
     file extension has an additional row.
     """
     own, refused = (shape.template, kind), (_ANY + shape.extension, Kind.TYPE)
     by_type = [refused] if shape.extension and refused in known else []
-    if has_proved(known.get(own)):
+    if has_proved(known.get(own)) or vouched_pages(own, known):
         return [own, *by_type]
     queries = query_template(shape.template)
     return [own, *([(queries, kind)] if queries else []), (_ANY, kind), *by_type]
