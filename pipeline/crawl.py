@@ -10,6 +10,7 @@ from itertools import chain
 from typing import NamedTuple, Protocol
 
 from ..transforms.aliases.learned_rules import known_rules
+from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.frontier.recrawl import DueCriteria, count_due
 from ..transforms.frontier.selection import first_due
 from ..transforms.http.request_headers import Identity
@@ -17,7 +18,7 @@ from ..transforms.indexing.merge_policy import BY_TIERS
 from ..transforms.outcomes import REQUESTED, Outcome
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.politeness.adopted import state_rows, write_promises
-from ..transforms.politeness.backoff import STATE_COLUMNS, patience, ready_at
+from ..transforms.politeness.backoff import STATE_COLUMNS, HostState, budget, patience, ready_at
 from ..transforms.politeness.context import VisitContext
 from ..transforms.politeness.downloaders import client_opener
 from ..transforms.politeness.host_stats import newest_row
@@ -249,9 +250,12 @@ def _fetch(
         hosts=[file.path for file in files_of(manifests, "hosts")],
         traps=[f.path for t in _TRAPS for f in files_of(manifests, t)] if settings.traps.detect else [],
         held=held.until,
-        hosts_not_due=held.not_due,
-        now=now,
-        at_most=at_most if at_most is not None and at_most < rows else None,
+        bounds=Bounds(
+            now,
+            spare(budget(settings.limits, HostState(), settings.politeness, settings.limits.round_time)),
+            at_most if at_most is not None and at_most < rows else None,
+            held.not_due,
+        ),
         leftovers=leftovers,
     )
     observer.step_started(step, attempt.progress, rows)

@@ -1,14 +1,14 @@
 """The fetch step of a round: the frontier in; visits, robots.txt files and the hosts' turns out."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import apache_beam as beam
 
 from ..transforms import urls
-from ..transforms.frontier.selection import ReadDue
+from ..transforms.frontier.read_due import Bounds, ReadDue
 from ..transforms.politeness.adopted import state_rows, visited_keys
 from ..transforms.politeness.backoff import STATE_COLUMNS
 from ..transforms.politeness.context import VisitContext
@@ -31,9 +31,7 @@ class FetchStep:
     hosts: Sequence[str]  # and of hosts files
     traps: Sequence[str]  # and of traps and trap_samples files
     held: Mapping[str, datetime]  # hosts that may not be requested yet, and until when
-    hosts_not_due: Set[str]  # those of them that the round does not wait for
-    now: datetime
-    at_most: int | None  # visits, over all hosts
+    bounds: Bounds  # on the frontier rows that are read
     leftovers: Leftovers  # of earlier attempts
 
 
@@ -85,15 +83,11 @@ def _by_domain(host: str, row: Any) -> tuple[str, tuple[str, Any]]:
 
 def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
     """Read, group by domain, fetch from each host, write; bodies are written in the bundle that fetched them."""
-    due = (
-        pipeline
-        | "FrontierFiles" >> beam.Create(step.frontier)
-        | "ReadFrontier" >> ReadDue(step.root, step.now, step.at_most, step.hosts_not_due)
-    )
+    due = pipeline | "FrontierFiles" >> beam.Create(step.frontier) | "ReadFrontier" >> ReadDue(step.root, step.bounds)
     robots = (
         pipeline
         | "RobotsFiles" >> beam.Create([*step.robots, *step.leftovers.paths("robots")])
-        | "ReadRobots" >> beam.FlatMap(known_robots_rows, step.root, step.now)
+        | "ReadRobots" >> beam.FlatMap(known_robots_rows, step.root, step.bounds.now)
     )
     earlier_hosts = (
         pipeline | "HostsFiles" >> beam.Create(step.hosts) | "ReadHosts" >> beam.FlatMap(known_hosts, step.root)

@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..transforms.frontier.files import write_frontier
 from ..transforms.settings import Traps
 from ..transforms.storage.bloom import Bloom
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, iso, next_step
 from ..transforms.storage.schemas import FRONTIER, KEY, TRAP_SAMPLES, TRAPS, URLS
 from ..transforms.storage.semi_join import matching_rows
-from ..transforms.storage.table_files import TableWriter, open_parquet, read_table
+from ..transforms.storage.table_files import open_parquet, read_table
 from ..transforms.traps.holds import Holds, TrappedHost, newest_by_key
 from ..transforms.traps.judge import Row, State, compile_allow_list
 from ..transforms.traps.novelty import unpack
@@ -49,9 +50,7 @@ def _release(
     if not rows:
         return 0
     step = next_step(manifests)
-    writer = TableWriter(crawl.root, "frontier", step.round + (step.kind == "update"))
-    writer.write_rows(sorted(rows, key=lambda row: row["url_key"]), {"new": len(rows)})
-    if file := writer.close():
+    if file := write_frontier(crawl.root, step.round + (step.kind == "update"), rows):
         ended = iso(datetime.now(UTC))
         counters = {"released": len(rows)}
         manifest = Manifest("seeds", 0, settings_digest, (file,), counters, (), iso(now), ended)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from ..transforms.frontier.files import write_frontier
 from ..transforms.frontier.url_states import FAILED_STATES
 from ..transforms.storage.bloom import Bloom
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
@@ -119,8 +120,10 @@ def _write(root: str, new: dict[bytes, Seed], again: dict[bytes, Seed], round_: 
         "urls": [row | url for row in common if row["url_key"] in new],
         "seeds": [row | {"metadata": seeds[row["url_key"]].metadata} for row in common],
     }
+    if file := write_frontier(root, round_, tables.pop("frontier")):
+        yield file
     for table, rows in tables.items():
-        writer = TableWriter(root, table, round_ if table == "frontier" else 0)
-        writer.write_rows(rows, {"seed": len(rows)} if table == "frontier" else None)
+        writer = TableWriter(root, table, 0)
+        writer.write_rows(rows)
         if file := writer.close():
             yield file

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from ..storage.batches import Batch, from_ipc, split
 from ..storage.schemas import FRONTIER, TIME, URLS
 from ..storage.sitemap_terms import SITEMAP
-from ..storage.table_files import TableFile, TableWriter, conform, open_parquet, statistics
+from ..storage.table_files import TableFile, conform, open_parquet, statistics
+from .files import write_frontier
 from .url_states import remembered
 
 _SEEN = pa.schema([URLS.field(name) for name in ("url_key", "state", "last_fetched_at", "kind", "sitemap_lastmod")])
@@ -118,9 +119,7 @@ class _WriteRevisitsFn(beam.DoFn):
         _, sides = partition
         states, waiting = from_ipc(sides["states"], URLS), from_ipc(sides["frontier"], FRONTIER)
         rows = list(revisits(states.to_pylist(), waiting.to_pylist(), self._ripe))
-        writer = TableWriter(self._root, "frontier", self._round)
-        writer.write_rows(rows, {"recrawl": len(rows)})
-        if file := writer.close():
+        if file := write_frontier(self._root, self._round, rows):
             yield file
 
 

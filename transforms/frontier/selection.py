@@ -1,18 +1,13 @@
-"""Reads the due rows of the frontier and selects the URLs that a round fetches."""
+"""Selects the URLs of a host that a round fetches."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
-import apache_beam as beam
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ..storage.schemas import FRONTIER
-from ..storage.table_files import conform, open_parquet
 from ..urls.canonical import neatness
 
 
@@ -68,18 +63,6 @@ def group_by_host(rows: Iterable[Due]) -> dict[str, list[tuple]]:
     return grouped
 
 
-def due_rows(batch: pa.Table, now: datetime) -> Iterator[Due]:
-    """The rows of a frontier batch that are due."""
-    columns = conform(batch, FRONTIER)
-    rows = columns.filter(
-        pc.or_kleene(
-            pc.is_null(columns["due_at"]),
-            pc.less_equal(columns["due_at"], pa.scalar(now, FRONTIER.field("due_at").type)),
-        )
-    )
-    return map(Due._make, zip(*(rows[name].to_pylist() for name in Due._fields), strict=True))
-
-
 def first_due(batch: pa.Table, held: Mapping[str, datetime], now: datetime) -> datetime:
     """The earliest time at which one of some frontier rows (columns host and due_at; at least one) may be requested.
 
@@ -94,39 +77,3 @@ def first_due(batch: pa.Table, held: Mapping[str, datetime], now: datetime) -> d
 
 
 _FIRSTS = ("host", "due_at_min", "due_at_count", "host_count")
-
-
-class _ReadDueFn(beam.DoFn):
-    def __init__(self, root: str, now: datetime, hosts_not_due: AbstractSet[str]) -> None:
-        self._root = root
-        self._now = now.astimezone(UTC)
-        self._hosts_not_due = hosts_not_due
-
-    def process(self, path: str) -> Iterator[tuple[str, list[tuple]]]:
-        with open_parquet(self._root, path) as file:
-            for group in range(file.num_row_groups):
-                for host, rows in group_by_host(due_rows(file.read_row_group(group), self._now)).items():
-                    if host not in self._hosts_not_due:
-                        yield host, rows
-
-
-class ReadDue(beam.PTransform):
-    """The due URLs in frontier files whose hosts are due, as (host, rows of Due as tuples)."""
-
-    def __init__(
-        self, root: str, now: datetime, at_most: int | None, hosts_not_due: AbstractSet[str] = frozenset()
-    ) -> None:
-        super().__init__()
-        self._read = _ReadDueFn(root, now, hosts_not_due)
-        self._at_most = at_most
-
-    def expand(self, paths: beam.PCollection[str]) -> beam.PCollection[tuple[str, list[tuple]]]:
-        host_to_due = paths | "ReadDue" >> beam.ParDo(self._read)
-        if self._at_most is None:
-            return host_to_due
-        return (
-            host_to_due
-            | "Rows" >> beam.FlatMap(lambda pair: pair[1])
-            | "FirstOfAll" >> beam.combiners.Top.Smallest(self._at_most, key=lambda row: order(Due._make(row)))
-            | "ByHost" >> beam.FlatMap(lambda rows: group_by_host(map(Due._make, rows)).items())
-        )

@@ -22,6 +22,7 @@ from ..storage.table_files import TableFile, TableWriter, conform, open_parquet
 from ..traps.holds import Holds, count_waiting, hold
 from ..traps.judge import State, compile_allow_list
 from ..urls.canonical import neatness, url_key
+from .files import write_frontier
 
 Row = dict[str, Any]
 
@@ -249,12 +250,10 @@ class _AdvanceFn(beam.DoFn):
         holds = Holds(trapped, compile_allow_list(self._traps.allow))
         urls, kept = hold(urls, frontier, rows["earlier"], holds, self._round)
         queues = [row | {"round": self._round} for row in count_waiting(frontier, kept, holds)]
-        for table, round_, part, column in (
-            ("urls", self._round, urls, "state"),
-            ("frontier", self._round + 1, kept, "reason"),
-            ("trap_queues", self._round, queues, None),
-        ):
-            writer = TableWriter(self._root, table, round_)
+        if file := write_frontier(self._root, self._round + 1, kept):
+            yield file
+        for table, part, column in (("urls", urls, "state"), ("trap_queues", queues, None)):
+            writer = TableWriter(self._root, table, self._round)
             writer.write_rows(part, _count(part, column) if column else None)
             if file := writer.close():
                 yield file

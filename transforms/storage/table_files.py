@@ -47,8 +47,12 @@ class TableWriter:
     nothing was written. Each batch becomes a row group and should have its size.
     """
 
-    def __init__(self, root: str, table: str, round_: int, stem: str = "part") -> None:
+    def __init__(
+        self, root: str, table: str, round_: int, stem: str = "part", order: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        """`order`: the sort keys of the rows, as for `pyarrow.Table.sort_by`; the file's metadata holds them."""
         self.table = table
+        self._order = order
         self.schema = TABLES[table]
         self.path = new_path(table, round_, stem)
         self._root = root
@@ -62,7 +66,8 @@ class TableWriter:
             return
         if self._writer is None:
             self._sink = filesystem.create(filesystem.join(self._root, self.path))
-            self._writer = pq.ParquetWriter(self._sink, self.schema, compression="zstd")
+            sorting = pq.SortingColumn.from_ordering(self.schema, self._order) if self._order else None
+            self._writer = pq.ParquetWriter(self._sink, self.schema, compression="zstd", sorting_columns=sorting)
         self._writer.write_table(batch, row_group_size=max(1, batch.num_rows))
         self._rows += batch.num_rows
         for name, count in (counts or {}).items():

@@ -1,0 +1,128 @@
+"""What it costs to select a round from a frontier of millions of waiting URLs.
+
+python benchmarks/frontier.py [--rows 1000000]
+
+Writes a frontier spread over 100,000 hosts and one of a single host, each as a large file and smaller, newer ones, and
+selects rounds of 1,000 and of 100,000 URLs, each in a process of its own. Prints CPU seconds, wall time, the peak of
+resident memory and the bytes read.
+"""
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+
+from beamtrawl.transforms.frontier.files import write_frontier
+from beamtrawl.transforms.frontier.read_due import Bounds, ReadDue, spare
+from beamtrawl.transforms.frontier.selection import Due, choose
+from beamtrawl.transforms.storage.schemas import FRONTIER, KEY
+from beamtrawl.transforms.storage.table_files import conform
+
+_CHUNK = 1_000_000
+_SHARES = (0.9, 0.07, 0.02, 0.01)  # of the rows, in files of decreasing age
+
+
+def generate(root: Path, rows: int, hosts: int) -> list[str]:
+    """Paths of the files of a frontier of `rows` URLs."""
+    random, paths, start = np.random.default_rng(1), [], 0
+    for share in _SHARES:
+        end = min(rows, start + int(rows * share))
+        for first in range(start, end, _CHUNK):
+            file = write_frontier(str(root), 1, _table(random, first, min(end, first + _CHUNK), rows, hosts))
+            paths += [file.path] if file else []
+        start = end
+    return paths
+
+
+def _table(random: np.random.Generator, first: int, last: int, rows: int, hosts: int) -> pa.Table:
+    """Rows first to last; the hosts of a chunk are a range, as in the files of a compacted frontier."""
+    numbers = np.arange(first, last)
+    own = (numbers * hosts // max(1, rows)).tolist()
+    urls = [
+        f"http://host{h}.test/section/{n % 97}/article-{n:x}.html" for h, n in zip(own, numbers.tolist(), strict=True)
+    ]
+    depth = random.geometric(0.3, len(urls)).clip(1, 12)
+    columns = {
+        "url_key": pa.array((hashlib.blake2b(url.encode(), digest_size=16).digest() for url in urls), KEY),
+        "url": pa.array(urls),
+        "host": pa.array([f"host{h}.test" for h in own]),
+        "depth": pa.array(depth, pa.int32()),
+        "priority": pa.array(np.round(random.exponential(0.1, len(urls)), 4)),
+        "reason": pa.array(["new"] * len(urls)),
+        "referrer": pa.array([f"http://host{h}.test/section/" for h in own]),
+        "discovered_round": pa.array(depth, pa.int32()),
+        "redirects": pa.array(np.zeros(len(urls)), pa.int32()),
+        "failures": pa.array(np.zeros(len(urls)), pa.int32()),
+    }
+    return conform(pa.table(columns), FRONTIER)
+
+
+def select(root: str, paths: list[str], bounds: Bounds, per_host: int) -> None:
+    """Select a round, grouped by host as the fetch step does, and print the number of its URLs."""
+
+    def chosen(pair: tuple[str, Iterable[list[tuple]]]) -> int:
+        return len(choose((Due._make(row) for rows in pair[1] for row in rows), per_host))
+
+    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
+        host_to_due = pipeline | beam.Create(paths) | ReadDue(root, bounds) | "ByHost" >> beam.GroupByKey()
+        counts = host_to_due | "Choose" >> beam.Map(chosen)
+        counts | "Sum" >> beam.CombineGlobally(sum) | "Print" >> beam.Map(lambda count: print(f"urls {count}"))
+
+
+def _measured(arguments: list[str]) -> dict[str, float]:
+    """What a run of this file in another process cost."""
+    run = subprocess.run([sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(run.stdout.splitlines()[-1])
+    return found | {"urls": sum(int(line.split()[1]) for line in run.stdout.splitlines() if line.startswith("urls"))}
+
+
+def _one(root: str, paths: list[str], at_most: int | None, per_host: int) -> None:
+    begun, used, read = time.monotonic(), time.process_time(), _kernel("io", "rchar")
+    select(root, paths, Bounds(datetime.now(UTC), spare(per_host), at_most), per_host)
+    cost = {"cpu": time.process_time() - used, "wall": time.monotonic() - begun}
+    print(json.dumps(cost | {"peak": _kernel("status", "VmHWM") / 1024, "read": (_kernel("io", "rchar") - read) / 1e6}))
+
+
+def _kernel(file: str, name: str) -> int:
+    """A number that Linux counts for this process."""
+    lines = Path(f"/proc/self/{file}").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(name))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--select", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.select:
+        _one(**json.loads(arguments.select))
+        return
+    names = ("waiting URLs", "hosts", "round", "selected", "CPU s", "wall s", "peak MB", "read MB")
+    print(f"| {' | '.join(names)} |\n{'|---' * len(names)}|")
+    for hosts in (100_000, 1):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = generate(Path(folder), arguments.rows, hosts)
+            size = sum((Path(folder) / path).stat().st_size for path in paths) / 1e6
+            for count in (1_000, 100_000):
+                # Many hosts: the first of all. One host: its budget.
+                plan = {"at_most": count, "per_host": 10_000} if hosts > 1 else {"at_most": None, "per_host": count}
+                cost = _measured(["--select", json.dumps({"root": folder, "paths": paths} | plan)])
+                figures = (
+                    f"{cost['cpu']:.1f} | {cost['wall']:.1f} | {cost['peak']:.0f} | {cost['read']:.0f} of {size:.0f}"
+                )
+                print(f"| {arguments.rows:,} | {hosts:,} | {count:,} | {cost['urls']:,.0f} | {figures} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

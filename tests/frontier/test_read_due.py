@@ -1,0 +1,156 @@
+"""Reading of the due rows of frontier files: the best of each host, and the first of all hosts."""
+
+from datetime import UTC, datetime, timedelta
+
+import apache_beam as beam
+import pyarrow as pa
+import pytest
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.testing.util import assert_that
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamtrawl.transforms.frontier import read_due
+from beamtrawl.transforms.frontier.files import GROUP_ROWS, ORDER, frontier_writer, is_sorted, write_frontier
+from beamtrawl.transforms.frontier.read_due import Bounds, ReadDue, candidates
+from beamtrawl.transforms.frontier.selection import Due, order
+from beamtrawl.transforms.storage.schemas import FRONTIER
+from beamtrawl.transforms.storage.table_files import TableWriter, open_parquet
+from beamtrawl.transforms.urls.canonical import url_key
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+ALL = Bounds(NOW, 100)
+
+
+def row(url, due_at=None, host="a.test", depth=0, priority=1.0, **fields):
+    """A row of table frontier."""
+    due = Due(url_key(host + url), url, host, depth, priority, None, None, None, 0, 0, 0)
+    return dict.fromkeys(FRONTIER.names) | due._asdict() | {"reason": "new", "due_at": due_at} | fields
+
+
+def sorted_file(root, rows, size=3):
+    """The path of a file with row groups of `size` rows."""
+    table = pa.Table.from_pylist(rows, schema=FRONTIER).sort_by(list(ORDER))
+    writer = frontier_writer(root, 1)
+    for start in range(0, len(rows), size):
+        writer.write(table.slice(start, size))
+    return writer.close().path
+
+
+def unsorted_file(root, rows, schema=FRONTIER):
+    """The path of a file as versions before wrote it."""
+    writer = TableWriter(root, "frontier", 1)
+    writer.schema = schema
+    writer.write(pa.Table.from_pylist(rows, schema=schema))
+    return writer.close().path
+
+
+def read(root, paths, bounds):
+    """The rows read from files, as (host, URL)."""
+    if bounds.at_most is None:
+        found = [pair for path in paths for pair in read_due._ReadDueFn(root, bounds).process(path)]
+    else:
+        first = read_due._FirstOfAllFn(bounds.at_most)
+        tables = [t for path in paths for t in read_due._ReadFirstFn(root, bounds, bounds.at_most).process(path)]
+        found = read_due._by_host(first.merge_accumulators([first.create_accumulator(), *tables]))
+    return [Due._make(each) for _, rows in found for each in rows]
+
+
+TIMES = {
+    "no time set": (None, True),
+    "past": (NOW - timedelta(days=1), True),
+    "now": (NOW, True),
+    "in a moment": (NOW + timedelta(microseconds=1), False),
+    "tomorrow": (NOW + timedelta(days=1), False),
+}
+
+
+@pytest.mark.parametrize(("due_at", "is_due"), TIMES.values(), ids=TIMES)
+def test_a_url_is_read_when_its_time_has_come(tmp_path, due_at, is_due):
+    for others in ([], [row("/z")]):  # alone in its row group, or not
+        path = sorted_file(str(tmp_path), [row("/a", due_at, sitemap={"level": 1, "budget": 2, "hosts": []}), *others])
+        found = [due for due in read(str(tmp_path), [path], ALL) if due.url == "/a"]
+        assert [(due.url, due.sitemap["budget"]) for due in found] == ([("/a", 2)] if is_due else [])
+
+
+def test_rows_of_an_older_file_lack_columns_and_order(tmp_path):
+    older = pa.schema([field for field in FRONTIER if field.name not in ("due_at", "digest")])
+    path = unsorted_file(str(tmp_path), [row("/c"), row("/b", depth=1), row("/a", host="b.test")], older)
+    with open_parquet(str(tmp_path), path) as file:
+        assert not is_sorted(file)
+    assert [due.url for due in read(str(tmp_path), [path], ALL)] == ["/c", "/b", "/a"]
+    assert [due.url for due in read(str(tmp_path), [path], Bounds(NOW, 1))] == ["/c", "/a"]
+    assert {due.url for due in read(str(tmp_path), [path], Bounds(NOW, 9, 2))} == {"/c", "/a"}
+
+
+ROWS = st.builds(
+    row,
+    st.sampled_from([f"/{n}" for n in range(40)]),
+    st.sampled_from([None, None, NOW - timedelta(1), NOW + timedelta(1)]),
+    st.sampled_from(["a.test", "b.test", "c.test"]),
+    st.integers(0, 2),
+    st.sampled_from([0.5, 1.0, 2.0]),
+)
+FILES = st.lists(st.lists(ROWS, min_size=1, max_size=25, unique_by=lambda row: row["url_key"]), max_size=3)
+
+
+@given(FILES, st.integers(1, 6), st.sets(st.sampled_from(["a.test", "c.test"])), st.none() | st.integers(1, 12))
+def test_the_best_rows_of_each_host_and_file_are_read(tmp_path_factory, files, per_host, not_due, at_most):
+    root = str(tmp_path_factory.mktemp("frontier"))
+    paths = [sorted_file(root, rows) for rows in files]
+    expected = []
+    for rows in files:
+        due = [row for row in rows if row["host"] not in not_due and (row["due_at"] or NOW) <= NOW]
+        for host in {row["host"] for row in due}:
+            own = [Due._make(row[name] for name in Due._fields) for row in due if row["host"] == host]
+            expected += sorted(own, key=order)[:per_host]
+    expected.sort(key=order)
+    found = sorted(read(root, paths, Bounds(NOW, per_host, at_most, frozenset(not_due))), key=order)
+    assert [order(due) for due in found] == [order(due) for due in expected][:at_most]
+    assert set(found) <= set(expected)
+
+
+def test_row_groups_of_a_host_that_has_enough_are_not_read(tmp_path):
+    rows = [row(f"/{n:06}", depth=n // 9, host="a.test" if n < 30 else "b.test") for n in range(60)]
+    path = sorted_file(str(tmp_path), rows)
+    with open_parquet(str(tmp_path), path) as file:
+        read_groups = [group for group, _ in candidates(file, Bounds(NOW, 4))]
+        assert read_groups == [0, 1, 10, 11]
+        assert [group for group, _ in candidates(file, Bounds(NOW, 4, hosts_not_due=frozenset({"a.test"})))] == [10, 11]
+
+
+def test_a_file_is_sorted_and_counts_its_rows_by_reason(tmp_path):
+    rows = [row(f"/{n % 7}-{n}", depth=n % 3) for n in range(GROUP_ROWS + 5)] + [row("/r", reason="retry")]
+    written = write_frontier(str(tmp_path), 3, rows)
+    assert (written.rows, written.counts) == (GROUP_ROWS + 6, {"new": GROUP_ROWS + 5, "retry": 1})
+    with open_parquet(str(tmp_path), written.path) as file:
+        assert is_sorted(file)
+        assert [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)] == [GROUP_ROWS, 6]
+        keys = [(r["depth"], r["url"]) for r in file.read(["depth", "url"]).to_pylist()]
+    assert keys == sorted(keys)
+    assert write_frontier(str(tmp_path), 3, []) is None
+
+
+LIMITS = {
+    "no limit": (None, {"a.test": {"/1", "/2", "/4"}, "b.test": {"/3", "/5"}}),
+    "the first of all hosts": (3, {"a.test": {"/2"}, "b.test": {"/3", "/5"}}),
+    "more than there are": (9, {"a.test": {"/1", "/2", "/4"}, "b.test": {"/3", "/5"}}),
+}
+
+
+@pytest.mark.parametrize(("at_most", "expected"), LIMITS.values(), ids=LIMITS)
+def test_due_urls_are_read_by_host(tmp_path, at_most, expected):
+    files = [
+        [row("/1", depth=2), row("/2", depth=1), row("/3", depth=1, host="b.test"), row("/9", NOW + timedelta(1))],
+        [row("/4", depth=2), row("/5", depth=0, host="b.test")],
+    ]
+    paths = [sorted_file(str(tmp_path), rows) for rows in files]
+
+    def check(host_to_due):
+        found = {}
+        for host, rows in host_to_due:
+            found.setdefault(host, []).extend(Due._make(one).url for one in rows)
+        assert {host: sorted(names) for host, names in found.items()} == {h: sorted(n) for h, n in expected.items()}
+
+    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
+        assert_that(pipeline | beam.Create(paths) | ReadDue(str(tmp_path), Bounds(NOW, 100, at_most)), check)

@@ -1,0 +1,228 @@
+"""Reads from frontier files the rows that a round may visit: of each host, and over all hosts, only the best.
+
+Rows are chosen in columns; only chosen rows become Python objects.
+"""
+
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ..storage.batches import from_ipc, to_ipc
+from ..storage.schemas import FRONTIER, TIME
+from ..storage.table_files import conform, open_parquet, statistics
+from .files import ORDER, PRECEDENCE, is_sorted
+from .selection import Due, group_by_host
+
+_DUE = pa.schema([FRONTIER.field(name) for name in Due._fields])
+_DECIDING = pa.schema([FRONTIER.field(name) for name in ("host", "due_at", "depth", "priority")])
+_RANKED = pa.schema([*(FRONTIER.field(name) for name, _ in PRECEDENCE), ("group", pa.int32()), ("number", pa.int64())])
+
+
+def spare(budget: int) -> int:
+    """How many rows of a host are read for a round that visits `budget` of them: the budgets of templates refuse some.
+
+    >>> spare(256)
+    2024
+    """
+    return budget + min(3 * budget, 20_000) + 1_000
+
+
+class Bounds(NamedTuple):
+    """Bounds on the rows that are read for a round."""
+
+    now: datetime  # rows that are due later are not read
+    per_host: int  # rows of a host and a file
+    at_most: int | None = None  # rows over all hosts
+    hosts_not_due: AbstractSet[str] = frozenset()  # none of their rows are read
+
+
+def is_due(rows: pa.Table, bounds: Bounds) -> pa.ChunkedArray:
+    """Whether each row (columns host and due_at) may be visited now."""
+    now = pa.scalar(bounds.now.astimezone(UTC), TIME)
+    mask = pc.fill_null(pc.less_equal(rows["due_at"], now), True)
+    if bounds.hosts_not_due:
+        hosts = pa.array(sorted(bounds.hosts_not_due), pa.string())
+        mask = pc.and_(mask, pc.invert(pc.is_in(rows["host"], hosts)))
+    return mask
+
+
+def best_of_each_host(hosts: pa.ChunkedArray, count: int, last: tuple[str, int]) -> NDArray[np.bool_]:
+    """Whether each row is among the first `count` of its host; `hosts` is the sorted column.
+
+    `last` is the host of the rows before these, and how many of its rows were taken already.
+    """
+    codes = pc.dictionary_encode(hosts).combine_chunks().indices.to_numpy()
+    starts = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
+    ranks = np.arange(len(codes)) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
+    if hosts[0].as_py() == last[0]:
+        ranks[: starts[1] if len(starts) > 1 else len(codes)] += last[1]
+    return ranks < count
+
+
+class _Taken:
+    """The host of the last row that was taken from a sorted file, and the number of its rows."""
+
+    def __init__(self) -> None:
+        self.last = ("", 0)
+
+    def add(self, hosts: pa.ChunkedArray) -> None:
+        host = hosts[-1].as_py()
+        count = pc.sum(pc.equal(hosts, host)).as_py()
+        self.last = (host, count + (self.last[1] if self.last[0] == host else 0))
+
+
+def _has_none(file: pq.ParquetFile, group: int, taken: _Taken, bounds: Bounds) -> bool:
+    """Whether a row group contains no row that may be chosen, by its statistics."""
+    hosts, due = statistics(file, group, "host"), statistics(file, group, "due_at")
+    if due is not None and due.has_min_max and due.null_count == 0 and due.min > bounds.now:
+        return True
+    if hosts is None or not hosts.has_min_max or hosts.min != hosts.max:
+        return False
+    is_full = is_sorted(file) and taken.last[0] == hosts.min and taken.last[1] >= bounds.per_host
+    return is_full or hosts.min in bounds.hosts_not_due
+
+
+def candidates(file: pq.ParquetFile, bounds: Bounds) -> Iterator[tuple[int, pa.Table]]:
+    """(row group, its due rows, at most `bounds.per_host` of each host): columns of `_DECIDING`, and `number` of a row.
+
+    In files that are not sorted the limit holds for each row group.
+    """
+    taken, is_ordered = _Taken(), is_sorted(file)
+    for group in range(file.num_row_groups):
+        if _has_none(file, group, taken, bounds):
+            continue
+        columns = _DECIDING.names if is_ordered else [*_DECIDING.names, "url"]
+        rows = _read(file, group, columns)
+        rows = rows.append_column("number", pa.array(np.arange(rows.num_rows)))
+        rows = rows.filter(is_due(rows, bounds))
+        if not rows.num_rows:
+            continue
+        if not is_ordered:
+            rows, taken = rows.sort_by(list(ORDER)).drop_columns("url"), _Taken()
+        rows = rows.filter(pa.array(best_of_each_host(rows["host"], bounds.per_host, taken.last)))
+        if rows.num_rows:
+            taken.add(rows["host"])
+            yield group, rows
+
+
+def _read(file: pq.ParquetFile, group: int, columns: Iterable[str]) -> pa.Table:
+    """Columns of a row group; null if the file, of an earlier version, lacks them."""
+    schema = pa.schema([FRONTIER.field(name) for name in columns])
+    present = [name for name in schema.names if name in file.schema_arrow.names]
+    return conform(file.read_row_group(group, present), schema)
+
+
+def _take(file: pq.ParquetFile, group: int, numbers: pa.ChunkedArray) -> pa.Table:
+    """Rows of a row group as `_DUE`."""
+    return _read(file, group, _DUE.names).take(numbers)
+
+
+def first_rows(rows: pa.Table, count: int) -> pa.Table:
+    """The `count` rows that come first by `PRECEDENCE`, in any order."""
+    if rows.num_rows <= count:
+        return rows
+    return rows.take(pc.select_k_unstable(rows, count, list(PRECEDENCE)))
+
+
+def _may_precede(rows: pa.Table, depth: int, priority: float) -> pa.ChunkedArray:
+    """Whether each row does not come after those of a depth and priority."""
+    is_lower = pc.and_(pc.equal(rows["depth"], depth), pc.less(rows["priority"], priority))
+    return pc.invert(pc.or_(pc.greater(rows["depth"], depth), is_lower))
+
+
+def _first_of_file(file: pq.ParquetFile, bounds: Bounds, count: int) -> pa.Table:
+    """The first `count` rows of a file over all hosts, as `_DUE`; holds about 2 `count` small rows at a time."""
+    best = _RANKED.empty_table()
+    waiting: list[pa.Table] = []
+    worst: tuple[int, float] | None = None  # of `best`, once it is full
+    for group, found in candidates(file, bounds):
+        rows = found if worst is None else found.filter(_may_precede(found, *worst))
+        if not rows.num_rows:
+            continue
+        urls = _read(file, group, ["url"])["url"].take(rows["number"])
+        ranked = rows.append_column("url", urls).append_column("group", pa.array([group] * rows.num_rows, pa.int32()))
+        waiting.append(ranked.select(_RANKED.names).cast(_RANKED))
+        if sum(table.num_rows for table in waiting) >= count:
+            best, waiting = first_rows(pa.concat_tables([best, *waiting]), count), []
+            if best.num_rows == count:
+                depth = pc.max(best["depth"]).as_py()
+                deepest = best.filter(pc.equal(best["depth"], depth))
+                worst = (depth, pc.min(deepest["priority"]).as_py())
+    best = first_rows(pa.concat_tables([best, *waiting]), count)
+    tables = [
+        _take(file, group, best.filter(pc.equal(best["group"], group))["number"])
+        for group in sorted(pc.unique(best["group"]).to_pylist())
+    ]
+    return pa.concat_tables([_DUE.empty_table(), *tables])
+
+
+def _tuples(rows: pa.Table) -> Iterator[Due]:
+    return map(Due._make, zip(*(rows[name].to_pylist() for name in Due._fields), strict=True))
+
+
+class _ReadDueFn(beam.DoFn):
+    def __init__(self, root: str, bounds: Bounds) -> None:
+        self._root, self._bounds = root, bounds
+
+    def process(self, path: str) -> Iterator[tuple[str, list[tuple]]]:
+        with open_parquet(self._root, path) as file:
+            for group, rows in candidates(file, self._bounds):
+                yield from group_by_host(_tuples(_take(file, group, rows["number"]))).items()
+
+
+class _ReadFirstFn(beam.DoFn):
+    def __init__(self, root: str, bounds: Bounds, count: int) -> None:
+        self._root, self._bounds, self._count = root, bounds, count
+
+    def process(self, path: str) -> Iterator[bytes]:
+        with open_parquet(self._root, path) as file:
+            yield to_ipc(_first_of_file(file, self._bounds, self._count))
+
+
+class _FirstOfAllFn(beam.CombineFn):
+    """The first rows of several tables; an accumulator is a table of at most `count` rows."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def create_accumulator(self) -> bytes:
+        return to_ipc(_DUE.empty_table())
+
+    def add_input(self, first: bytes, rows: bytes) -> bytes:
+        return self.merge_accumulators([first, rows])
+
+    def merge_accumulators(self, tables: Iterable[bytes]) -> bytes:
+        return to_ipc(first_rows(from_ipc(tables, _DUE), self._count))
+
+    def extract_output(self, first: bytes) -> bytes:
+        return first
+
+
+def _by_host(rows: bytes) -> Iterator[tuple[str, list[tuple]]]:
+    yield from group_by_host(_tuples(from_ipc([rows], _DUE))).items()
+
+
+class ReadDue(beam.PTransform):
+    """The due URLs in frontier files whose hosts are due, within bounds, as (host, rows of Due as tuples)."""
+
+    def __init__(self, root: str, bounds: Bounds) -> None:
+        super().__init__()
+        self._root, self._bounds = root, bounds
+
+    def expand(self, paths: beam.PCollection[str]) -> beam.PCollection[tuple[str, list[tuple]]]:
+        if self._bounds.at_most is None:
+            return paths | "ReadDue" >> beam.ParDo(_ReadDueFn(self._root, self._bounds))
+        return (
+            paths
+            | "ReadFirst" >> beam.ParDo(_ReadFirstFn(self._root, self._bounds, self._bounds.at_most))
+            | "FirstOfAll" >> beam.CombineGlobally(_FirstOfAllFn(self._bounds.at_most))
+            | "ByHost" >> beam.FlatMap(_by_host)
+        )
