@@ -8,6 +8,8 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from .garbage import collect_rarely
+
 _READING_COMMANDS = frozenset({"check", "export", "search", "serve", "sql", "status"})
 
 
@@ -16,6 +18,7 @@ def main() -> int:
     words = sys.argv[1:]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # same as Ctrl-C: locks are released
     quiet("--debug" in words)
+    collect_rarely()
     keep_pandas_out(words)
     from .program import run  # after the handler: imports of a command may log
 

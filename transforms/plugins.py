@@ -1,5 +1,6 @@
 """Loads plug-ins, which installed packages declare as entry points. The built-in ones are declared in setup.py."""
 
+import functools
 from importlib import metadata
 from typing import Any
 
@@ -14,6 +15,7 @@ class PluginError(BeamtrawlError, ValueError):
     """A plug-in that cannot be loaded or configured; the message names it and the installed alternatives."""
 
 
+@functools.cache
 def load(group: str, name: str) -> Any:
     """The object that the entry point of a group and a name refers to; PluginError if it cannot be loaded."""
     found = next(iter(metadata.entry_points(group=group, name=name)), None)

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import weakref
 from collections.abc import Callable, Sequence
 
 import apache_beam as beam
@@ -9,7 +10,9 @@ from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions,
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from ..errors import Failure
-from .local_workers import COMMAND, LocalWorkers
+from .fork_server import COMMAND, ForkServer
+from .inspection import inspect_classes_once
+from .local_workers import LocalWorkers
 
 _WORTH_WORKERS = 6.0
 """Seconds of work from which worker processes pay off; each costs about three CPU seconds to start."""
@@ -38,6 +41,8 @@ class DirectEngine:
         self._exactly = workers
         self._flags = list(flags)
         self._command = command
+        self._server: ForkServer | None = None
+        inspect_classes_once()
         # Beam warns about this mode, which is intended here.
         logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
 
@@ -48,10 +53,15 @@ class DirectEngine:
         if workers == 1:
             _run(build, FnApiRunner(), options)
             return
-        with LocalWorkers(self._command) as processes:
+        if self._server is None:
+            self._server = ForkServer(self._command)
+            self._close = weakref.finalize(self, self._server.close)
+        with LocalWorkers(self._server) as processes:
             try:
                 _run(build, FnApiRunner(processes.environment), options)
             except Exception as error:
+                self._server = None
+                self._close()
                 if processes.failure:
                     raise Failure(processes.failure) from error
                 raise

@@ -1,28 +1,102 @@
-"""A worker process of `local_workers`: Beam's own harness, which ends when its driver ends.
+"""The server process of `fork_server`: forks Beam's worker harness.
 
-    python -P -m beamtrawl.runners.engines.direct_worker DRIVER
+    python -P -m beamtrawl.runners.engines.direct_worker
 
-DRIVER is the process id of the driver.
+Reads a JSON object a line from stdin: {"environment": {…}} forks a worker with these variables, {"kill": PID} ends one.
+Writes `ready`, `started PID` and `ended PID CODE`. Ends with stdin, and its workers end with it.
 """
 
+import contextlib
+import gc
+import json
 import logging
+import os
+import select
 import signal
 import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from typing import Any
 
+from ..garbage import collect_rarely
 from .parent_watch import end_with_parent
 
 
 def main() -> None:
-    """Run the harness. Ctrl-C and SIGTERM are for the driver, which then ends the workers."""
+    """Import what workers need, then serve. Ctrl-C and SIGTERM are for the driver, which then ends the workers."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    end_with_parent(int(sys.argv[1]))
+    collect_rarely()
     logging.disable(logging.WARNING)  # Beam's warnings while it is imported do not concern users
     from apache_beam.runners.worker import sdk_worker_main
 
+    from ...pipeline import fetch, update  # noqa: F401
+    from ...transforms.parsing.language import load_model
+    from .inspection import inspect_classes_once
+
+    inspect_classes_once()
+    load_model()
     logging.disable(logging.NOTSET)
     logging.getLogger("apache_beam").setLevel(logging.ERROR)  # nor do its messages on the start and end of a worker
-    sdk_worker_main.main(sys.argv)
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # jemalloc's own thread
+    gc.freeze()  # a collection in a worker would copy the shared memory
+    ended, ends = os.pipe()
+    os.set_blocking(ends, False)
+    signal.set_wakeup_fd(ends, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    print("ready", flush=True)
+    running: set[int] = set()
+    for message in _messages(ended, running):
+        if pid := message.get("kill"):
+            if pid in running:
+                os.kill(pid, signal.SIGKILL)
+        elif pid := os.fork():
+            running.add(pid)
+            print("started", pid, flush=True)
+        else:
+            _work(message["environment"], sdk_worker_main.main)
+
+
+def _messages(ended: int, running: set[int]) -> Iterator[dict[str, Any]]:
+    """Yield the messages on stdin; meanwhile report workers that end."""
+    rest = b""
+    while True:
+        ready, _, _ = select.select([0, ended], [], [])
+        if ended in ready:
+            os.read(ended, 4096)
+            _report(running)
+        if 0 in ready:
+            if not (data := os.read(0, 1 << 16)):
+                return
+            *lines, rest = (rest + data).split(b"\n")
+            yield from map(json.loads, lines)
+
+
+def _report(running: set[int]) -> None:
+    with contextlib.suppress(ChildProcessError):
+        while (end := os.waitpid(-1, os.WNOHANG))[0]:
+            running.discard(end[0])
+            print("ended", end[0], os.waitstatus_to_exitcode(end[1]), flush=True)
+
+
+def _work(environment: dict[str, str], harness: Any) -> None:
+    """Run Beam's harness in a forked process, which never returns."""
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(2, 1)  # the server's stdout is for its answers only
+        os.environ.update(environment)
+        end_with_parent()
+        harness([])
+        code = 0
+    except BaseException:  # also SystemExit: the server must not run on in this process
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,9 @@ worker. Here the death of a worker fails all requests to it, so the pipeline end
 """
 
 import contextlib
-import os
 import signal
-import subprocess
-import sys
 import threading
 import uuid
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -29,19 +25,16 @@ from apache_beam.runners.portability.local_job_service import BeamFnLoggingServi
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from google.protobuf import json_format, text_format
 
-COMMAND = (sys.executable, "-P", "-m", "beamtrawl.runners.engines.direct_worker")
-"""Starts a worker. `-P`: Python files of the current folder are not importable, whatever their names."""
+from .fork_server import ForkServer
 
 _URN = "beamtrawl:env:local_workers:v1"
-_LINES = 100  # of a worker's stderr, buffered until its first response; the last one states the reason of a failure
-_SECONDS = 5.0  # timeout for the stderr of a dead worker to close: its children may still hold it open
 
 
 class LocalWorkers:
     """The worker processes of one pipeline, which runs inside `with`. All end with the block."""
 
-    def __init__(self, command: Sequence[str] = COMMAND) -> None:
-        self.command = command
+    def __init__(self, server: ForkServer) -> None:
+        self.server = server
         self.failure: str | None = None  # why the first dead worker died, in one line
         self._workers: list[_Worker] = []
         self._lock = threading.Lock()
@@ -96,7 +89,6 @@ class _Connection(ControlConnection):
         self._open: list[ControlFuture] = []
         self._failure: str | None = None
         self._pushing = threading.Lock()
-        self.has_answered = False
 
     def push(self, request: Any) -> ControlFuture | None:
         with self._pushing:
@@ -104,7 +96,6 @@ class _Connection(ControlConnection):
                 return ControlFuture(request.instruction_id, self._failed(request.instruction_id))
             future = super().push(request)
             unanswered = [one for one in self._open if not one.is_done()]
-            self.has_answered = self.has_answered or len(unanswered) < len(self._open)
             self._open = [*unanswered, future] if future else unanswered
             return future
 
@@ -149,19 +140,13 @@ class _Worker(GrpcWorkerHandler):
         port = self._logging.add_insecure_port("127.0.0.1:0")
         self._logging.start()
         options = self.provision_info.provision_info.pipeline_options
-        environment = os.environ | {
+        environment = {
             "CONTROL_API_SERVICE_DESCRIPTOR": _descriptor(self.control_address),
             "LOGGING_API_SERVICE_DESCRIPTOR": _descriptor(f"127.0.0.1:{port}"),
             "PIPELINE_OPTIONS": json_format.MessageToJson(options),
             "WORKER_ID": self.worker_id,
         }
-        command = [*self._workers.command, str(os.getpid())]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, text=True, errors="replace"
-        )
-        self._lines: deque[str] = deque(maxlen=_LINES)
-        self._reader = threading.Thread(target=self._read_stderr, daemon=True)
-        self._reader.start()
+        self._process = self._workers.server.start(environment)
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
         self._workers.add(self)
@@ -179,28 +164,13 @@ class _Worker(GrpcWorkerHandler):
         self.kill()
 
     def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-
-    def _read_stderr(self) -> None:
-        assert self._process.stderr
-        with self._process.stderr as stderr:
-            for line in stderr:
-                self._lines.append(line)
-                if self.control_conn.has_answered:
-                    self._show_lines()
-
-    def _show_lines(self) -> None:
-        sys.stderr.write("".join(self._lines))
-        self._lines.clear()
+        self._process.kill()
 
     def _watch(self) -> None:
         """Report the end of the process, unless the pipeline has ended."""
         code = self._process.wait()
-        is_early = not self._closing
-        self._reader.join(_SECONDS)
-        if is_early:
-            self._workers.fail(describe_end(code, self._lines))
+        if not self._closing:
+            self._workers.fail(describe_end(code, self._workers.server.lines))
 
 
 def describe_end(code: int, lines: Sequence[str]) -> str:

@@ -18,6 +18,8 @@ from apache_beam.portability.api import beam_provision_api_pb2, beam_provision_a
 from apache_beam.runners.worker import sdk_worker_main
 from google.protobuf import json_format, text_format
 
+from ..garbage import collect_rarely
+from .inspection import inspect_classes_once
 from .parent_watch import end_with_parent
 
 _PROVISION_SECONDS = 60.0
@@ -61,6 +63,8 @@ def main(words: Sequence[str] | None = None) -> None:
     arguments, _ = parser.parse_known_args(words)  # ignores further options, about artifacts
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver
     end_with_parent()
+    collect_rarely()
+    inspect_classes_once()
     info = _provision_info(arguments.provision_endpoint, arguments.id)
     given = {"control": arguments.control_endpoint, "logging": arguments.logging_endpoint}
     os.environ.update(harness_environment(arguments.id, given, info))

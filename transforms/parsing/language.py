@@ -54,6 +54,11 @@ def _sample(text: str) -> str:
     return f"{text[:_FROM_START]} {text[middle : middle + _FROM_MIDDLE]}"
 
 
+def load_model() -> None:
+    """Load the model, which takes half a second, before processes that need it are forked."""
+    _identifier()
+
+
 @functools.cache
 def _identifier() -> py3langid.langid.LanguageIdentifier:
     identifier = py3langid.langid.LanguageIdentifier.from_model_file(py3langid.langid.MODEL_FILE, norm_probs=True)

@@ -1,0 +1,13 @@
+"""How often Python looks for reference cycles in the processes of this program.
+
+Building a pipeline makes hundreds of thousands of objects that live as long as it does, and a page makes thousands of
+short-lived ones without cycles. With Python's defaults, the search takes 15 % of the CPU time of a small step.
+"""
+
+import gc
+
+_THRESHOLDS = (20_000, 20, 20)  # objects more than before, and collections of the generation below
+
+
+def collect_rarely() -> None:
+    gc.set_threshold(*_THRESHOLDS)
