@@ -56,15 +56,16 @@ class DirectEngine:
         if self._server is None:
             self._server = ForkServer(self._command)
             self._close = weakref.finalize(self, self._server.close)
-        with LocalWorkers(self._server) as processes:
-            try:
+        processes = LocalWorkers(self._server)
+        try:
+            with processes:
                 _run(build, FnApiRunner(processes.environment), options)
-            except Exception as error:
-                self._server = None
-                self._close()
-                if processes.failure:
-                    raise Failure(processes.failure) from error
-                raise
+        except Exception as error:
+            self._server = None
+            self._close()
+            if processes.failure:
+                raise Failure(processes.failure) from error
+            raise
 
 
 def _run(build: Callable[[beam.Pipeline], None], runner: FnApiRunner, options: PipelineOptions) -> None:

@@ -17,7 +17,7 @@ COMMAND = (sys.executable, "-P", "-m", "beamtrawl.runners.engines.direct_worker"
 """Starts the server. `-P`: Python files of the current folder are not importable, whatever their names."""
 
 _LINES = 100  # of stderr, buffered until the server is ready; the last one states the reason of a failure
-_SECONDS = 5.0  # timeout for the stderr of a dead server to close: its workers may still hold it open
+_SECONDS = 5.0  # timeout for the pipes of a dead server to close: its workers may still hold them open
 
 
 class Worker:
@@ -57,8 +57,9 @@ class ForkServer:
         self._running: dict[int, Worker] = {}
         self._code = 0
         self._stderr_reader = threading.Thread(target=self._read_stderr, daemon=True)
-        for thread in (self._stderr_reader, threading.Thread(target=self._read_answers, daemon=True)):
-            thread.start()
+        self._answers_reader = threading.Thread(target=self._read_answers, daemon=True)
+        self._stderr_reader.start()
+        self._answers_reader.start()
 
     def start(self, environment: Mapping[str, str]) -> Worker:
         """Start a worker with additional environment variables. If the server has ended, the worker has ended too."""
@@ -74,6 +75,10 @@ class ForkServer:
     def close(self) -> None:
         self._process.kill()
         self._process.wait()
+        self._answers_reader.join(_SECONDS)
+        assert self._process.stdin
+        with contextlib.suppress(OSError):  # what is still in the buffer cannot be sent any more
+            self._process.stdin.close()
 
     def send(self, message: Mapping[str, object]) -> None:
         assert self._process.stdin
@@ -83,15 +88,16 @@ class ForkServer:
 
     def _read_answers(self) -> None:
         assert self._process.stdout
-        for line in self._process.stdout:
-            match line.split():
-                case ["ready"]:
-                    self._is_ready = True
-                case ["started", pid]:
-                    self._running[int(pid)] = worker = Worker(self, int(pid))
-                    self._started.put(worker)
-                case ["ended", pid, code]:
-                    self._running.pop(int(pid)).end(int(code))
+        with self._process.stdout as answers:
+            for line in answers:
+                match line.split():
+                    case ["ready"]:
+                        self._is_ready = True
+                    case ["started", pid]:
+                        self._running[int(pid)] = worker = Worker(self, int(pid))
+                        self._started.put(worker)
+                    case ["ended", pid, code]:
+                        self._running.pop(int(pid)).end(int(code))
         self._code = self._process.wait()
         self._stderr_reader.join(_SECONDS)
         for worker in self._running.values():
@@ -100,7 +106,8 @@ class ForkServer:
 
     def _read_stderr(self) -> None:
         assert self._process.stderr
-        for line in self._process.stderr:
-            self.lines.append(line)
-            if self._is_ready:
-                sys.stderr.write(line)
+        with self._process.stderr as stderr:
+            for line in stderr:
+                self.lines.append(line)
+                if self._is_ready:
+                    sys.stderr.write(line)
