@@ -19,10 +19,9 @@ from ..transforms.outcomes import REQUESTED, Outcome
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.politeness.adopted import state_rows, write_promises
 from ..transforms.politeness.backoff import STATE_COLUMNS, HostState, budget, patience, ready_at
-from ..transforms.politeness.context import VisitContext
+from ..transforms.politeness.context import CHECK_INTERVAL, VisitContext
 from ..transforms.politeness.downloaders import client_opener
 from ..transforms.politeness.host_stats import newest_row
-from ..transforms.politeness.scheduler import CHECK_INTERVAL
 from ..transforms.settings import Settings, render, without_secrets
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.storage import filesystem

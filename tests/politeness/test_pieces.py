@@ -90,9 +90,9 @@ def test_a_piece_counts_if_all_of_its_files_are_whole(tmp_path: Path) -> None:
     assert find_leftovers(crawl, "000001-fetch").files == files[:1]
 
 
-def bundle(root: Path, servers: Servers, piece_seconds: float = 60.0) -> _VisitFn:
+def bundle(root: Path, servers: Servers, piece_seconds: float = 60.0, **more: float) -> _VisitFn:
     """The work of a bundle, as an engine starts it."""
-    changes = {"politeness__delay": 0.0, "limits__piece_time": piece_seconds}
+    changes = {"politeness__delay": 0.0, "limits__piece_time": piece_seconds, **more}
     context = visit_context(servers.open_client, changes, root=str(root), attempt="000001-fetch-ab")
     visit = _VisitFn(context)
     visit.setup()
@@ -165,6 +165,18 @@ def test_what_lay_in_a_piece_when_a_worker_was_killed_is_not_asked_again(tmp_pat
     assert [url for url in second.urls if url.startswith("http://busy")] == []
     events.close()
     visit._scheduler.close()  # type: ignore[union-attr]
+
+
+def test_a_pause_is_written_down_if_it_is_longer_than_that_of_a_resumed_step(tmp_path: Path) -> None:
+    slow = {"http://a.test/0": Reply(200, elapsed_s=0.4), "http://b.test/0": Reply(200, elapsed_s=0.6)}
+    visit = bundle(tmp_path, Servers(slow), politeness__response_factor=1.0)
+    for element in works(["http://a.test/0"], ["http://b.test/0"]):
+        list(visit.process(element, {}))
+    assert visit._scheduler
+    list(visit._scheduler.pump(wait=True))
+    (path,) = find_leftovers(CrawlDir(str(tmp_path)), "").promises
+    assert [row["host"] for row in read_promises(str(tmp_path), path)] == ["b.test"]
+    visit._scheduler.close()
 
 
 def visits_in(root: Path, leftovers: Leftovers) -> list[dict]:

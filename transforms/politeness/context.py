@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ..http.client import Client
@@ -11,6 +11,9 @@ from ..http.request_headers import Identity
 from ..settings import Fetch, Limits, Politeness, Traps
 from ..storage.schemas import HostRow, RobotsRow, VisitRow
 from .host_queue import BrowserRules
+
+CHECK_INTERVAL = timedelta(seconds=0.5)
+"""Interval at which a scheduler checks for the stop file."""
 
 
 class Event(NamedTuple):

@@ -20,9 +20,12 @@ class Report:
     def __init__(self) -> None:
         self._outcomes: dict[str, int] = {}
         self._bytes = 0
+        self._counters: dict[Outcome, Any] = {}
 
     def count(self, end: Outcome, reply: Reply) -> None:
-        Metrics.counter("visits", end.value).inc()
+        if end not in self._counters:
+            self._counters[end] = Metrics.counter("visits", end.value)
+        self._counters[end].inc()
         self._outcomes[end.value] = self._outcomes.get(end.value, 0) + 1
         self._bytes += len(reply.body)
 

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from ..http.client import Client
 from ..http.dns import Names
@@ -14,16 +14,13 @@ from ..storage.sitemap_terms import SITEMAP
 from ..urls.canonical import origin as origin_of
 from . import backoff, host_queue
 from .clock import SYSTEM_CLOCK, Calls, Clock
-from .context import Event, VisitContext
+from .context import CHECK_INTERVAL, Event, VisitContext
 from .keeper import Keeper
 from .progress import Watch
 from .request_pool import Answered, Ended, Request, RequestPool
 from .robots_fetches import RobotsFetches
 from .shared_queues import SharedQueue
 from .turns import Turns
-
-CHECK_INTERVAL = timedelta(seconds=0.5)
-"""Interval at which a scheduler checks for the stop file."""
 
 _LONG_REST = 1.0  # seconds; during a shorter delay, an early check of the next URL does not pay
 

@@ -3,7 +3,7 @@
 import dataclasses
 import random
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import cast
 
 from ..frontier.selection import Due
@@ -13,7 +13,7 @@ from ..storage.schemas import HostRow
 from ..urls.canonical import origin as origin_of
 from . import backoff
 from .clock import Clock, monotonic
-from .context import Event, VisitContext
+from .context import CHECK_INTERVAL, Event, VisitContext
 from .host_queue import HostTurn
 from .host_stats import Tally, turn_row
 from .keeper import Keeper
@@ -22,6 +22,8 @@ from .shared_queues import NOW, SharedQueues
 from .visit_rows import visit_row
 
 FOR_EVER = float("inf")
+
+_RESTART_S = CHECK_INTERVAL.total_seconds()  # a resumed step requests nothing for so long, and for the configured delay
 
 
 class Turns:
@@ -80,17 +82,19 @@ class Turns:
         A Crawl-delay longer than the lifetime of robots.txt (`robots_last`, seconds) is ignored after robots.txt
         itself: otherwise no page would ever be requested.
         """
-        answered_at = self._clock.utc() - timedelta(seconds=self._clock.monotonic() - ended)
-        wanted = retry_after(reply.headers, answered_at) if end in backoff.HOST_FAILURES else None
+        wanted = retry_after(reply.headers, self._utc(ended)) if end in backoff.HOST_FAILURES else None
         turn.state = backoff.after(turn.state, end, reply.elapsed_s)
         counted = turn.state
         if counted.crawl_delay > robots_last:
             counted = dataclasses.replace(counted, crawl_delay=0.0)
         seconds, turn.held_by = backoff.rest(counted, end, wanted, self._politeness, self._random.random())
         turn.ready_at = ended + seconds
-        if self._keeper and seconds > self._politeness.delay:
-            row = self.row(turn, Tally(last_answer=answered_at))
+        if self._keeper and seconds > self._politeness.delay + _RESTART_S:
+            row = self.row(turn, Tally(last_answer=self._utc(ended)))
             self._keeper.promise(cast(HostRow, {name: row[name] for name in backoff.STATE_COLUMNS}))  # type: ignore[literal-required]
+
+    def _utc(self, moment: float) -> datetime:
+        return self._clock.utc() - timedelta(seconds=self._clock.monotonic() - moment)
 
     def trim(self, turn: HostTurn) -> None:
         """Drop the URLs that do not fit into the round; they stay in the frontier, without a visit."""

@@ -16,7 +16,7 @@ from ..storage.schemas import RobotsRow
 from ..urls.canonical import host as host_of
 from . import host_queue
 from .adopted import Adopted
-from .context import Event, VisitContext
+from .context import CHECK_INTERVAL, Event, VisitContext
 from .keeper import Keeper
 from .scheduler import HostScheduler
 from .works import Work, shared_ready_at, turn_of, works_of
@@ -102,7 +102,7 @@ class _VisitFn(beam.DoFn):
         self._adopted = Adopted.read(crawl.root, leftovers, hosts)
         self._robots: dict[str, list[RobotsRow]] = {}
         if leftovers != NOTHING_LEFT:  # another bundle may have sent a request to any host until now
-            context = dataclasses.replace(context, requests_before=datetime.now(UTC))
+            context = dataclasses.replace(context, requests_before=datetime.now(UTC) + CHECK_INTERVAL)
         self._keeper = Keeper(crawl, context.attempt, context.round, context.limits.piece_time)
         held = held | self._adopted.held(context.politeness)
         scheduler = HostScheduler(context, held, keeper=self._keeper)

@@ -1,7 +1,7 @@
 """Durable pieces of a step: files that are complete while the step still runs, and promises to hosts.
 
 A piece is a record, `attempts/ATTEMPT-piece-ID.json`, that names closed table files. Promises are the latest states of
-hosts with a pause longer than the configured delay, one JSON row per line of `attempts/ATTEMPT-promises-ID.jsonl`,
+hosts with a pause longer than that of a resumed step, one JSON row per line of `attempts/ATTEMPT-promises-ID.jsonl`,
 written immediately. Both survive a kill, and the next attempt at the step adopts them.
 """
 
