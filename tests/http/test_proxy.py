@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.transforms.http.client import HostClient, opener
-from beamtrawl.transforms.http.connect import Proxy
+from beamtrawl.transforms.http.client import HostClient, allowed_networks, opener
+from beamtrawl.transforms.http.connect import Proxy, through
 from beamtrawl.transforms.http.request_headers import basic
+from beamtrawl.transforms.http.requests_transport import ThroughRequests
+from beamtrawl.transforms.http.transport import Direct
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Fetch
+from beamtrawl.transforms.urls.canonical import canonicalize
 from tests.support.hostile_host import certificate
 from tests.support.raw import HTML, PAGE, Peer, Server, Talk, answer, answering, says, serve, silent, sized
+from tests.support.recorders import Connector, Resolver
 
 HEADERS = {"User-Agent": "Robot/1", "Accept-Encoding": "gzip"}
 SECRET = basic("me:pass:w@rd")
@@ -151,6 +155,59 @@ def test_a_proxy_is_no_way_around_the_check_of_addresses(
         reply = client.get(f"http://{host}/", HEADERS)
         assert reply.failure == (None if asked else Outcome.BLOCKED_ADDRESS)
         assert len(server.connections) == asked
+
+
+# Spellings in a link, of names that are internal; allowed ranges with which they are handed to the proxy
+INTERNAL = [
+    "printer",
+    "PRINTER",
+    "printer.",
+    "localhost.localdomain",
+    "db.internal",
+    "DB.Internal",
+    "db.internal.",
+    "a.b.internal",
+    "x.local",
+    "X.LOCAL.",
+    "nas.lan",
+    "router.home",
+    "wiki.corp",
+    "git.intranet",
+    "vault.private",
+    "tv.home.arpa",
+    "db%2einternal",
+    "db。internal",
+    "ｄｂ.internal",
+    "metadata.google.internal",
+    "user:password@db.internal",
+]
+EXTERNAL = ["shop.test", "internal.example.org", "local.test", "home.example", "127.0.0.1.example.org"]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_no_internal_name_is_handed_to_a_proxy(transport: str, scheme: str) -> None:
+    """Neither the proxy's name is looked up, nor is it connected to: the recorders remember nothing."""
+
+    def asked(link: str, *allowed: str) -> tuple[Outcome | None, list[str], list[tuple[str, int]]]:
+        url = canonicalize(f"{scheme}://{link}:8080/x")
+        assert url
+        resolver, connector = Resolver(["8.8.8.8"]), Connector("8.8.8.8")
+        fetch = Fetch(proxy="http://proxy.example:3128", client=transport, allow_addresses=list(allowed))
+        proxy = Proxy.of(fetch.proxy)
+        assert proxy
+        open_socket = through(proxy, allowed_networks(fetch), True, resolver, connector)
+        transport_of = {"direct": Direct, "requests": ThroughRequests}[transport]
+        with contextlib.closing(HostClient(fetch, open_socket, transport_of)) as client:
+            return client.get(url, HEADERS).failure, resolver.names, connector.addresses
+
+    refused = {link: asked(link) for link in INTERNAL}
+    assert refused == dict.fromkeys(INTERNAL, (Outcome.BLOCKED_ADDRESS, [], []))
+    # A range that is not private allows none of them.
+    assert asked("db.internal", "8.8.8.0/24") == (Outcome.BLOCKED_ADDRESS, [], [])
+    # The recorders would have noticed.
+    handed = Outcome.CONNECT_ERROR, ["proxy.example"], [("8.8.8.8", 3128)]
+    assert {link: asked(link) for link in EXTERNAL} == dict.fromkeys(EXTERNAL, handed)
+    assert {link: asked(link, "10.0.0.0/8") for link in INTERNAL} == dict.fromkeys(INTERNAL, handed)
 
 
 def test_what_a_proxy_is_told_is_not_shown() -> None:

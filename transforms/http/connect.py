@@ -14,7 +14,17 @@ import requests
 from ..outcomes import Outcome
 from ..settings import Fetch
 from ..urls.canonical import host
-from .address_guard import BlockedAddress, Network, blocked, connect, is_internal_name, is_loopback, literal_loopback
+from .address_guard import (
+    BlockedAddress,
+    Connector,
+    Network,
+    Resolver,
+    blocked,
+    connect,
+    is_internal_name,
+    is_loopback,
+    literal_loopback,
+)
 from .deadline_socket import Exchange, Line
 from .errors import RequestError, request_error
 from .request_headers import basic
@@ -62,7 +72,13 @@ class Proxy:
         return cls(parts.hostname or "", parts.port or 80, headers)
 
 
-def through(proxy: Proxy, allowed: Sequence[Network], public: bool) -> OpenSocket:
+def through(
+    proxy: Proxy,
+    allowed: Sequence[Network],
+    public: bool,
+    resolver: Resolver = socket.getaddrinfo,
+    connector: Connector = socket.create_connection,
+) -> OpenSocket:
     """A function that connects to the proxy, for hosts that are not blocked.
 
     The proxy resolves names, so only literal addresses and internal names can be checked here; without `public`,
@@ -78,11 +94,12 @@ def through(proxy: Proxy, allowed: Sequence[Network], public: bool) -> OpenSocke
         if not public and not (address and is_loopback(address)):
             raise BlockedAddress(host, "a proxy", "not loopback, and the robot has no name and contact")
         try:
-            return connect(proxy.host, proxy.port, timeout, _ANYWHERE)[0], None
+            opened, _ = connect(proxy.host, proxy.port, timeout, _ANYWHERE, resolver=resolver, connector=connector)
         except OSError as error:
             raise RequestError(
                 Outcome.CONNECT_ERROR, f"the proxy cannot be reached: {request_error(error).text}"
             ) from error
+        return opened, None
 
     return open_socket
 
