@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ..transforms.frontier.files import write_frontier
 from ..transforms.frontier.url_states import FAILED_STATES
+from ..transforms.storage.beside import registered
 from ..transforms.storage.bloom import Bloom
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
 from ..transforms.storage.key_scan import matching_rows
@@ -77,21 +78,12 @@ def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now:
     if new or again:
         step = next_step(manifests)
         round_ = step.round + (step.kind == "update")
-        files = tuple(_write(crawl.root, new, again, round_))
         suffix = "" if not manifests else "-" + uuid.uuid4().hex[:8]
-        crawl.commit(
-            Manifest(
-                "seeds",
-                0,
-                settings_digest,
-                files,
-                {"seeds": len(new) + len(again)},
-                (),
-                iso(now),
-                iso(datetime.now(UTC)),
-            ),
-            suffix,
-        )
+        counters = {"seeds": len(new) + len(again)}
+        with registered(crawl) as (claimed, stem):
+            files = tuple(_write(claimed.root, new, again, round_, stem))
+            ended = iso(datetime.now(UTC))
+            claimed.commit(Manifest("seeds", 0, settings_digest, files, counters, (), iso(now), ended), suffix)
     return Added(len(new), len(again), len(states) - len(again))
 
 
@@ -107,7 +99,7 @@ def _states(crawl: CrawlDir, manifests: list[Manifest], keys: list[bytes]) -> di
     return states
 
 
-def _write(root: str, new: dict[bytes, Seed], again: dict[bytes, Seed], round_: int) -> Iterable[TableFile]:
+def _write(root: str, new: dict[bytes, Seed], again: dict[bytes, Seed], round_: int, stem: str) -> Iterable[TableFile]:
     seeds = new | again
     common: list[dict[str, Any]] = [
         {"url_key": key, "url": seed.url, "host": host(seed.url), "kind": seed.kind} for key, seed in seeds.items()
@@ -120,10 +112,10 @@ def _write(root: str, new: dict[bytes, Seed], again: dict[bytes, Seed], round_: 
         "urls": [row | url for row in common if row["url_key"] in new],
         "seeds": [row | {"metadata": seeds[row["url_key"]].metadata} for row in common],
     }
-    if file := write_frontier(root, round_, tables.pop("frontier")):
+    if file := write_frontier(root, round_, tables.pop("frontier"), stem):
         yield file
     for table, rows in tables.items():
-        writer = TableWriter(root, table, 0)
+        writer = TableWriter(root, table, 0, stem)
         writer.write_rows(rows)
         if file := writer.close():
             yield file

@@ -1,81 +1,99 @@
-"""One writer at a time: a lock file with an owner and a heartbeat."""
+"""One writer at a time: a lock file with an owner, a token and a heartbeat."""
 
 import contextlib
-import json
-import os
-import socket
 import threading
-import time
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
 from ..transforms.storage import filesystem
-from ..transforms.storage.crawl_dir import CrawlDir, CrawlDirError
+from ..transforms.storage.claims import LOCK, STALE, Claim, has_ended, new_token, read_owner, render_owner
+from ..transforms.storage.crawl_dir import CrawlDir
 from .errors import LockedError
 
 HEARTBEAT = 10.0  # seconds
-STALE = 60.0  # seconds without a heartbeat after which an owner counts as ended
-
-
-def is_stale(owner: dict[str, Any], host: str, now: float, alive: bool) -> bool:
-    """Return whether a lock's owner has ended: no such process on this machine, or no heartbeat for STALE seconds."""
-    if owner.get("host") == host and not alive:
-        return True
-    return now - float(owner.get("beat", 0.0)) > STALE
 
 
 class Lock:
-    """Held while the body runs; refuses a crawl directory that another process writes to."""
+    """Held while the body runs; refuses a crawl directory that another process writes to.
 
-    def __init__(self, directory: CrawlDir, heartbeat: float = HEARTBEAT) -> None:
+    Gives the crawl directory with the claim of this lock: its commits are refused once another process has taken over,
+    which it does after `stale` seconds without a heartbeat. `on_lost` is called then, in a thread of the lock.
+    """
+
+    def __init__(
+        self,
+        directory: CrawlDir,
+        on_lost: Callable[[], None] = lambda: None,
+        heartbeat: float = HEARTBEAT,
+        stale: float = STALE,
+    ) -> None:
         self._directory = directory
-        self._heartbeat = heartbeat
+        self._on_lost = on_lost
+        self._heartbeat, self._stale = heartbeat, stale
+        self._claim = Claim(LOCK, new_token())
+        self._is_lost = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, daemon=True)
 
-    def __enter__(self) -> "Lock":
-        owner = self._owner()
-        if owner and not is_stale(owner, socket.gethostname(), time.time(), _is_alive(owner.get("pid"))):
-            raise LockedError(
-                f"{self._directory.root} is in use by process {owner.get('pid')} on {owner.get('host')};"
-                " wait for it, or stop it"
-            )
-        if owner is not None:
-            filesystem.delete([self._directory.path("lock.json")])
-        if not self._directory.write_new("lock.json", self._me()):
-            raise LockedError(f"{self._directory.root} was taken by another process just now; wait for it, or stop it")
+    def __enter__(self) -> CrawlDir:
+        with self._guarded():
+            owner = self._owner()
+            if owner is not None and not has_ended(owner, self._stale):
+                raise LockedError(f"{_in_use(self._directory.root, owner)}; wait for it, or stop it")
+            self._write()
+            if not self._is_mine():  # on a store, which has no guard
+                raise LockedError(
+                    f"{self._directory.root} was taken by another process just now; wait for it, or stop it"
+                )
         self._thread.start()
-        return self
+        return self._directory.claimed(self._claim)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop.set()
         self._thread.join()
-        filesystem.delete([self._directory.path("lock.json")])
-
-    def _owner(self) -> dict[str, Any] | None:
-        if not self._directory.exists("lock.json"):
-            return None
-        try:
-            return dict(json.loads(self._directory.read_text("lock.json")))
-        except (ValueError, TypeError):  # of another program, or incomplete
-            return {}
-
-    def _me(self) -> str:
-        return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "beat": time.time()})
+        with self._guarded():
+            if self._is_mine():
+                filesystem.delete([self._directory.path(LOCK)])
+                return
+        if error is None:
+            raise LockedError(
+                f"{self._directory.root} was taken over by another process while this one was paused; what this one"
+                " had not committed is left out"
+            )
 
     def _beat(self) -> None:
         while not self._stop.wait(self._heartbeat):
-            with contextlib.suppress(CrawlDirError):  # such as a full disk: the next write may succeed
-                self._directory.write_text("lock.json", self._me())
+            with contextlib.suppress(OSError, LockedError):  # such as a full disk: the next write may succeed
+                with self._guarded():
+                    self._is_lost = not self._is_mine()
+                    if not self._is_lost:
+                        self._write()
+                if self._is_lost:
+                    self._on_lost()
+                    return
+
+    def _write(self) -> None:
+        self._directory.write_text(LOCK, render_owner(self._claim.token))
+
+    def _owner(self) -> dict[str, Any] | None:
+        return read_owner(self._directory.root, LOCK)
+
+    def _is_mine(self) -> bool:
+        owner = self._owner()
+        return owner is not None and owner.get("token") == self._claim.token
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            with filesystem.guard(self._directory.root):
+                yield
+        except TimeoutError as error:
+            owner = self._owner() or {}
+            raise LockedError(f"{_in_use(self._directory.root, owner)}, which does not answer; stop it") from error
 
 
-def _is_alive(pid: Any) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except (ProcessLookupError, TypeError, ValueError):
-        return False
-    except PermissionError:
-        pass
-    return True
+def _in_use(root: str, owner: dict[str, Any]) -> str:
+    return f"{root} is in use by process {owner.get('pid')} on {owner.get('host')}"

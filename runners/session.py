@@ -158,14 +158,14 @@ def run(
 
     LockedError if another process writes to the directory.
     """
-    with Lock(directory):
-        if not directory.exists("crawl.toml"):
-            directory.write_text("crawl.toml", render(settings))
+    with Lock(directory, on_lost=stop.stop) as claimed:
+        if not claimed.exists("crawl.toml"):
+            claimed.write_text("crawl.toml", render(settings))
         if seeds:
-            observer.seeds_added(add_seeds(directory, seeds, settings_digest(settings), datetime.now(UTC)))
-        end = run_crawl(directory, settings, engine, observer, stop, rounds)
+            observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
+        end = run_crawl(claimed, settings, engine, observer, stop, rounds)
         if not stop.is_set():
-            rank_after_crawl(directory, settings, engine, observer)
+            rank_after_crawl(claimed, settings, engine, observer)
     return end
 
 

@@ -1,9 +1,11 @@
 """`beamtrawl clean`: remove what failed attempts left behind."""
 
 import argparse
+import contextlib
 from collections.abc import Iterator
 
 from ...transforms.storage import filesystem
+from ...transforms.storage.beside import REGISTRATION, live_stems
 from ...transforms.storage.crawl_dir import CrawlDir, next_step, visible_files
 from ...transforms.storage.pieces import attempts_prefix, find_leftovers
 from ...transforms.storage.schemas import TABLES
@@ -15,22 +17,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Remove every file of a table or index that no committed step names, and no piece of the step under way."""
+    """Remove every file of a table or index that no committed step names, and no piece of the step under way.
+
+    Files of a `seeds add` that runs beside it stay. The order matters: whoever wrote a file before the files were
+    listed was registered then, or had committed.
+    """
     directory = CrawlDir(arguments.dir)
     directory.require_manifests()  # before anything is written into a directory that is no crawl
-    with Lock(directory):
+    with Lock(directory) as claimed:
+        files = list(_data_files(directory))
+        stems = live_stems(directory)
         manifests = directory.manifests()
         kept = find_leftovers(directory, attempts_prefix(next_step(manifests)))  # the next crawl adopts them
         visible = {*visible_files(manifests), *kept.records, *kept.promises, *(file.path for file in kept.files)}
-        garbage = [path for path in _data_files(directory) if not _is_visible(path, visible)]
-        filesystem.delete(directory.path(path) for path in garbage)
+        garbage = [path for path in files if not (_is_visible(path, visible) or any(stem in path for stem in stems))]
+        claimed.require_claim()
+        with contextlib.suppress(FileNotFoundError):  # a writer removed its own
+            filesystem.delete(directory.path(path) for path in garbage)
     print(f"{len(garbage)} files removed")
     return 0
 
 
 def _data_files(directory: CrawlDir) -> Iterator[str]:
     for table in (*TABLES, "index", "attempts"):
-        yield from directory.paths(table)
+        yield from (path for path in directory.paths(table) if not path.startswith(REGISTRATION))
 
 
 def _is_visible(path: str, visible: set[str]) -> bool:

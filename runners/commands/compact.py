@@ -28,8 +28,8 @@ def run(arguments: argparse.Namespace) -> None:
     directory.require_manifests()
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     digest = settings_digest(parse(directory.read_text("crawl.toml")))
-    with Lock(directory):
-        merged = merge(directory, digest, chosen, ALL)
+    with Lock(directory) as claimed:
+        merged = merge(claimed, digest, chosen, ALL)
         print(describe_manifest(merged) if merged else "nothing to merge")
         if arguments.drop_history:
-            print(f"{drop_history(directory, digest)} folders of earlier rounds removed")
+            print(f"{drop_history(claimed, digest)} folders of earlier rounds removed")

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise Failure(f"{directory.root} has no links yet; go on with: beamtrawl crawl {directory.root}")
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     settings = parse(directory.read_text("crawl.toml"))
-    with Lock(directory):
+    with Lock(directory) as claimed:
         digest = settings_digest(settings)
-        manifest = rank(directory, digest, chosen, settings.ranking.max_links, datetime.now(UTC))
+        manifest = rank(claimed, digest, chosen, settings.ranking.max_links, datetime.now(UTC))
     print(describe_manifest(manifest))

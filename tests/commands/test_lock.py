@@ -3,20 +3,24 @@
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beamtrawl.runners.errors import Failure
-from beamtrawl.runners.lock import STALE, Lock, is_stale
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.runners.lock import Lock
+from beamtrawl.transforms.storage import filesystem
+from beamtrawl.transforms.storage.claims import STALE, is_stale, read_owner
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
+from tests.support.disks import Fault, SimulatedDisk
 
 HERE = socket.gethostname()
 NOW = 1_000_000.0
@@ -37,7 +41,7 @@ OWNERS = {
 def test_an_owner_is_gone_when_its_process_or_its_heart_has_stopped(
     owner: dict[str, Any], alive: bool, stale: bool
 ) -> None:
-    assert is_stale(owner, HERE, NOW, alive) is stale
+    assert is_stale(owner, HERE, NOW, alive, STALE) is stale
 
 
 def write(directory: Path, **owner: Any) -> None:
@@ -130,12 +134,140 @@ def test_the_heart_beats_while_the_lock_is_held(tmp_path: Path) -> None:
 
 
 def test_a_beat_that_cannot_be_written_is_not_the_last(tmp_path: Path) -> None:
-    lock = tmp_path / "lock.json"
-    with Lock(CrawlDir(str(tmp_path)), heartbeat=0.01):
-        while not lock.is_dir():  # something is in the way
-            with contextlib.suppress(FileExistsError):  # a beat came in between
-                lock.unlink()
-                lock.mkdir()
-        wait_for(lambda: any(tmp_path.glob("lock.json.*.tmp")))
-        lock.rmdir()
-        wait_for(lock.is_file)
+    lock = tmp_path / "crawl" / "lock.json"
+    disk = SimulatedDisk(tmp_path / "kept", Fault("error", at=30))
+    with filesystem.mounted(str(lock.parent), disk), Lock(CrawlDir(str(lock.parent)), heartbeat=0.01):
+        wait_for(lambda: disk.has_failed)
+        last = beat(lock)
+        wait_for(lambda: beat(lock) > last)
+
+
+COMMIT = Manifest("rank", 0, "", (), {}, (), "2026-11-22", "2026-11-22")
+
+
+def test_a_lost_lock_is_left_to_its_new_owner(tmp_path: Path) -> None:
+    lost = threading.Event()
+    lock = Lock(CrawlDir(str(tmp_path)), on_lost=lost.set, heartbeat=0.01)
+    claimed = lock.__enter__()
+    claimed.commit(COMMIT, "-1")
+    while not lost.is_set():
+        write(tmp_path, token="another")  # a beat may come in between
+    with pytest.raises(CrawlDirError, match=f"was taken over by process {os.getpid()} on {HERE} while"):
+        claimed.commit(COMMIT, "-2")
+    with pytest.raises(Failure, match="was taken over by another process while this one was paused"):
+        lock.__exit__(None, None, None)
+    assert claimed.names("manifests") == ["000000-rank-1.json"]
+    assert (read_owner(claimed.root, "lock.json") or {})["token"] == "another"
+
+
+def test_a_lock_that_was_removed_is_lost(tmp_path: Path) -> None:
+    """Its new owner may have committed, and left."""
+    lock = Lock(CrawlDir(str(tmp_path)))
+    claimed = lock.__enter__()
+    filesystem.delete([claimed.path("lock.json")])
+    with pytest.raises(CrawlDirError, match="was taken over by another process while this one was paused"):
+        claimed.commit(COMMIT)
+    with pytest.raises(Failure, match="was taken over"):
+        lock.__exit__(None, None, None)
+    assert claimed.names("manifests") == []
+
+
+WRITER = """
+import sys
+from beamtrawl.runners.errors import LockedError
+from beamtrawl.runners.lock import Lock
+from beamtrawl.transforms.errors import BeamtrawlError
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
+
+directory, name, stale = CrawlDir(sys.argv[1]), sys.argv[2], float(sys.argv[3])
+def say(word):
+    print(word, flush=True)
+    sys.stdin.readline()
+
+say("ready")
+try:
+    with Lock(directory, heartbeat=stale / 10, stale=stale) as claimed:
+        say("owner")
+        claimed.commit(Manifest("rank", 0, "", (), {}, (), "", ""), f"-{name}")
+    print("committed")
+except BeamtrawlError as error:
+    print(error)
+"""
+
+
+class Writer:
+    """A process that takes the lock, and commits, when it is told to go on."""
+
+    def __init__(self, directory: Path, name: str, stale: float) -> None:
+        words = [sys.executable, "-c", WRITER, str(directory), name, str(stale)]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.said() == "ready"
+
+    def said(self) -> str:
+        assert self.process.stdout
+        return self.process.stdout.readline().strip()
+
+    def go_on(self) -> None:
+        assert self.process.stdin
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[[str, float], Writer]]:
+    with contextlib.ExitStack() as stack:
+
+        def started(name: str, stale: float) -> Writer:
+            writer = Writer(tmp_path, name, stale)
+            stack.callback(writer.end)
+            return writer
+
+        yield started
+
+
+def committed(directory: Path) -> list[str]:
+    return sorted(path.name.removeprefix("000000-rank-")[:-5] for path in (directory / "manifests").glob("*"))
+
+
+@pytest.mark.parametrize("owner", [None, {"beat": 0}, {"pid": ended_process()}], ids=["free", "stale", "ended"])
+def test_of_two_that_take_a_lock_at_once_one_is_the_owner(
+    tmp_path: Path, start: Callable[[str, float], Writer], owner: dict[str, Any] | None
+) -> None:
+    if owner:
+        write(tmp_path, **owner)
+    writers = {name: start(name, 60.0) for name in "ab"}
+    for writer in writers.values():
+        writer.go_on()
+    said = {name: writer.said() for name, writer in writers.items()}
+    (first,) = [name for name, words in said.items() if words == "owner"]
+    (other,) = {"a", "b"} - {first}
+    assert said[other].startswith(f"{tmp_path} is in use by process {writers[first].process.pid} on ")
+    writers[first].go_on()
+    assert writers[first].said() == "committed"
+    assert committed(tmp_path) == [first]
+
+
+def test_an_owner_that_was_paused_for_too_long_commits_nothing(
+    tmp_path: Path, start: Callable[[str, float], Writer]
+) -> None:
+    first, second = start("first", 0.5), start("second", 0.5)
+    first.go_on()
+    assert first.said() == "owner"
+    first.process.send_signal(signal.SIGSTOP)
+    seen = beat(tmp_path / "lock.json")
+    wait_for(lambda: time.time() > seen + 0.5)
+    second.go_on()
+    assert second.said() == "owner"
+    first.go_on()
+    first.process.send_signal(signal.SIGCONT)
+    assert first.said().startswith(
+        f"{tmp_path} was taken over by process {second.process.pid} on {HERE} while this one"
+    )
+    second.go_on()
+    assert second.said() == "committed"
+    assert committed(tmp_path) == ["second"]

@@ -20,16 +20,18 @@ GROUP_ROWS = 16_384
 """Rows of a row group: the least that a reader reads."""
 
 
-def frontier_writer(root: str, round_: int) -> TableWriter:
+def frontier_writer(root: str, round_: int, stem: str = "part") -> TableWriter:
     """A writer of a frontier file; its batches must be sorted by `ORDER`."""
-    return TableWriter(root, "frontier", round_, order=ORDER)
+    return TableWriter(root, "frontier", round_, stem, ORDER)
 
 
-def write_frontier(root: str, round_: int, rows: pa.Table | Sequence[Mapping[str, Any]]) -> TableFile | None:
+def write_frontier(
+    root: str, round_: int, rows: pa.Table | Sequence[Mapping[str, Any]], stem: str = "part"
+) -> TableFile | None:
     """Writes rows as one file of the frontier, sorted, with their number by reason; None if there are no rows."""
     table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=FRONTIER)
     table = table.sort_by(list(ORDER))
-    writer = frontier_writer(root, round_)
+    writer = frontier_writer(root, round_, stem)
     for start in range(0, table.num_rows, GROUP_ROWS):
         group = table.slice(start, GROUP_ROWS)
         writer.write(group, Counter(group["reason"].to_pylist()))

@@ -15,6 +15,7 @@ from importlib import metadata
 
 from ..errors import CrawlDirError
 from . import filesystem
+from .claims import Claim, read_owner
 from .migrations import SCHEMA_VERSION, upgraded
 from .table_files import TableFile
 
@@ -116,12 +117,18 @@ def frontier_files(manifests: Iterable[Manifest]) -> list[TableFile]:
 class CrawlDir:
     """A directory on any of Beam's file systems. The constructor reads nothing."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, claim: Claim | None = None) -> None:
+        """`claim` must hold whenever a step is committed."""
         if not root:
             raise CrawlDirError("the crawl directory has no name; give a path such as ./crawl")
         self.root = root.rstrip("/") or "/"
         if filesystem.is_local(self.root):
             self.root = os.path.abspath(self.root)
+        self.claim = claim
+
+    def claimed(self, claim: Claim) -> "CrawlDir":
+        """The same directory, for commits under a claim."""
+        return CrawlDir(self.root, claim)
 
     def path(self, relative: str) -> str:
         return filesystem.join(self.root, relative)
@@ -183,12 +190,28 @@ class CrawlDir:
     def commit(self, manifest: Manifest, suffix: str = "") -> None:
         """Commits a step, durably with the files that it names.
 
-        CrawlDirError if another process has already committed it.
+        CrawlDirError if another process has already committed it, or has ended the claim of this directory.
         """
         name = f"manifests/{manifest.name}{suffix}.json"
         self.sync_folders((*manifest.files, *manifest.index_files))
-        if not self.write_new(name, render_manifest(dataclasses.replace(manifest, program=program()))):
+        text = render_manifest(dataclasses.replace(manifest, program=program()))
+        with filesystem.naming(self.path(name)), filesystem.guard(self.root):
+            self.require_claim()
+            is_new = self.write_new(name, text)
+        if not is_new:
             raise CrawlDirError(f"{name} exists already: another program has committed this step; start again to go on")
+
+    def require_claim(self) -> None:
+        """CrawlDirError if this directory is claimed, and another process has ended the claim."""
+        if self.claim is None:
+            return
+        owner = read_owner(self.root, self.claim.path)
+        if owner is None or owner.get("token") != self.claim.token:
+            who = f"process {owner['pid']} on {owner.get('host')}" if owner and "pid" in owner else "another process"
+            raise CrawlDirError(
+                f"{self.root} was taken over by {who} while this one was paused; what this one had not committed is"
+                " left out; run the command again"
+            )
 
     def _text(self, relative: str) -> str:
         try:

@@ -261,8 +261,17 @@ def delete(paths: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def guard(folder: str) -> Iterator[None]:
-    """Excludes other processes that guard a local folder, as `LocalDisk.guard`; stores have no such locks."""
-    with _disk(folder).guard(folder) if is_local(folder) else contextlib.nullcontext():
+    """Excludes other processes that guard a local folder, as `LocalDisk.guard`; stores have no such locks.
+
+    Makes the folder if it is missing.
+    """
+    if not is_local(folder):
+        yield
+        return
+    disk = _disk(folder)
+    with naming(folder):
+        _make_folders(disk, os.path.abspath(folder))
+    with disk.guard(folder):
         yield
 
 

@@ -1,0 +1,89 @@
+"""`beamtrawl clean` spares what others are committing at that moment."""
+
+import json
+import shutil
+from argparse import Namespace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.runners.commands import clean
+from beamtrawl.runners.lock import Lock
+from beamtrawl.transforms.storage import filesystem
+from beamtrawl.transforms.storage.beside import live_stems, registered
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest, visible_files
+from tests.support.crawls import frontier
+from tests.support.disks import CallingDisk
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+GARBAGE = ("urls/round=000000/part-0.parquet", "attempts/000001-fetch-ab-progress")
+
+
+def cleaned(path: Path) -> None:
+    clean.run(Namespace(dir=str(path)))
+
+
+def add(path: Path, url: str) -> None:
+    add_seeds(CrawlDir(str(path)), [Seed(url)], "", NOW)
+
+
+def files(path: Path) -> set[str]:
+    return {str(file.relative_to(path)) for file in path.rglob("*") if file.is_file()}
+
+
+@pytest.fixture
+def planned(tmp_path: Path) -> Path:
+    """A crawl with one seed, and with what a killed attempt has left."""
+    path = tmp_path / "planned"
+    add(path, "http://a.test/")
+    for name in GARBAGE:
+        filesystem.write_bytes(str(path / name), b"")
+    return path
+
+
+def test_seeds_that_are_added_meanwhile_stay(planned: Path, tmp_path: Path) -> None:
+    """A cleaning at any operation of `seeds add` spares its files, and removes the others."""
+    at, has_called = 0, True
+    while has_called:
+        at += 1
+        copy = tmp_path / f"copy-{at}"
+        shutil.copytree(planned, copy)
+        disk = CallingDisk(tmp_path / "kept", at, lambda copy=copy: cleaned(copy))  # type: ignore[misc]
+        with filesystem.mounted(str(copy), disk):
+            add(copy, "http://b.test/")
+        has_called = disk.has_called
+        crawl = CrawlDir(str(copy))
+        manifests = {f"manifests/{name}" for name in crawl.names("manifests")}
+        left = set() if has_called else set(GARBAGE)
+        assert files(copy) == {*visible_files(crawl.manifests()), *manifests, *left}, at
+        assert {row["url"] for row in frontier(copy)} == {"http://a.test/", "http://b.test/"}
+    assert at > 30
+
+
+def test_what_a_writer_that_has_ended_left_is_removed(planned: Path) -> None:
+    before = files(planned) - set(GARBAGE)
+    (planned / "attempts" / "beside-ab.json").write_text('{"pid": 1, "host": "elsewhere", "beat": 0, "token": "ab"}')
+    filesystem.write_bytes(str(planned / "urls/round=000000/beside-ab-0.parquet"), b"")
+    cleaned(planned)
+    assert files(planned) == before
+
+
+def test_a_writer_that_counts_as_ended_commits_nothing(planned: Path) -> None:
+    crawl = CrawlDir(str(planned))
+    manifest = Manifest("seeds", 0, "", (), {}, (), "", "")
+    with registered(crawl) as (claimed, stem):
+        assert live_stems(crawl) == [stem]
+        (path,) = crawl.paths("attempts", "beside-*.json")
+        (planned / path).write_text(json.dumps(json.loads((planned / path).read_text()) | {"beat": 0}))
+        assert live_stems(crawl) == []
+        with pytest.raises(CrawlDirError, match="what this one had not committed is left out; run the command again"):
+            claimed.commit(manifest, "-late")
+    assert crawl.names("manifests") == ["000000-seeds.json"]
+
+
+def test_the_owner_of_the_lock_registers_nowhere(planned: Path) -> None:
+    with Lock(CrawlDir(str(planned))) as claimed, registered(claimed) as (directory, stem):
+        assert (directory, stem) == (claimed, "part")
+        assert live_stems(claimed) == []
