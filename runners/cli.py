@@ -8,6 +8,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from .errors import BEAM_REPEATS
 from .garbage import collect_rarely
 
 _READING_COMMANDS = frozenset({"check", "export", "search", "serve", "sql", "status"})
@@ -26,12 +27,17 @@ def main() -> int:
 
 
 def quiet(debug: bool) -> None:
-    """Drop Beam's log messages below the level ERROR, unless `debug`: they do not concern users."""
+    """Drop Beam's log messages below the level ERROR, unless `debug`: they do not concern users.
+
+    Exceptions in workers are not logged: they end the command, which shows them.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     if not debug:
         handler.addFilter(lambda record: record.levelno >= logging.ERROR or "apache_beam" not in record.pathname)
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    for name in BEAM_REPEATS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def keep_pandas_out(words: Sequence[str]) -> None:

@@ -2,14 +2,13 @@
 
 import argparse
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from .. import __version__
 from ..transforms.errors import BeamtrawlError
 from .commands.registry import COMMANDS, Command
-from .errors import Usage
+from .errors import Usage, full_traceback, one_line
 
 
 class _Parser(argparse.ArgumentParser):
@@ -70,17 +69,11 @@ def run(words: Sequence[str]) -> int:
         sys.stderr.close()  # the reader of stdout has closed the pipe
         return 1
     except Exception as error:  # any other error: one line for the user, the traceback with --debug
-        return _fail(f"{type(error).__name__}: {_last_line(error)} (--debug shows where)", 1, debug)
+        return _fail(f"{one_line(error)} (--debug shows where)", 1, debug)
 
 
 def _fail(message: str, code: int, debug: bool) -> int:
-    if debug:
-        traceback.print_exc()
+    if debug and (error := sys.exc_info()[1]):
+        print(full_traceback(error), file=sys.stderr)
     print(f"beamtrawl: {message}", file=sys.stderr)
     return code
-
-
-def _last_line(error: Exception) -> str:
-    """Return the last line of an error's message: Beam prepends a worker's traceback."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "no message"

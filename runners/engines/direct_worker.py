@@ -17,8 +17,9 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TextIO
 
+from ..errors import BEAM_REPEATS
 from ..garbage import collect_rarely
 from .parent_watch import end_with_parent
 
@@ -39,6 +40,9 @@ def main() -> None:
     load_model()
     logging.disable(logging.NOTSET)
     logging.getLogger("apache_beam").setLevel(logging.ERROR)  # nor do its messages on the start and end of a worker
+    for name in BEAM_REPEATS:  # the driver shows exceptions
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    sys.stderr = _WithoutTracebacks(sys.stderr)
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # jemalloc's own thread
     gc.freeze()  # a collection in a worker would copy the shared memory
     ended, ends = os.pipe()
@@ -97,6 +101,23 @@ def _work(environment: dict[str, str], harness: Any) -> None:
     finally:
         sys.stderr.flush()
         os._exit(code)
+
+
+class _WithoutTracebacks:
+    """A text stream that drops the tracebacks that Beam's harness prints, for it sends them to the driver as well."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_cut = False
+
+    def write(self, text: str) -> int:
+        is_rest, self._is_cut = self._is_cut and text == "\n", False  # `print` writes the line end separately
+        if text.startswith("Traceback (") and "sdk_worker.py" in text and ", in _execute" in text:
+            self._is_cut = True
+        return len(text) if is_rest or self._is_cut else self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 if __name__ == "__main__":
