@@ -141,3 +141,25 @@ def test_a_near_duplicate_takes_the_place_of_a_representative_that_changes_or_go
         is_near = {urlsplit(row["url"]).path: row["near_duplicate_of"] is not None for row in last}
         assert is_near == {"/one": False, "/two": False, "/story": True}
     assert [len(found(tmp_path, words[20])) for words in (FIRST, SECOND, THIRD)] == [1, 1, 1]
+
+
+SYMBOLS = [f"{of}_{does}" for of in ("tide", "lamp", "boat", "rope", "gull") for does in WORDS] + [
+    f"{of.title()}{does.title()}" for of in ("tide", "lamp", "boat", "rope", "gull") for does in WORDS[:12]
+]
+
+
+def test_pages_that_differ_in_one_symbol_are_each_found_by_it(tmp_path: Path) -> None:
+    """Reference pages of one title, such as those of a method and of its implementations."""
+    assert len(SYMBOLS) == 125
+    text = edited(FIRST)
+    site: dict[str, Page] = {f"/{symbol}": html("Reference", f"{symbol} {text}") for symbol in SYMBOLS}
+    site |= {f"/titled/{symbol}": html(f"Class {symbol}", f"{symbol} {edited(SECOND)}") for symbol in SYMBOLS}
+    site["/copy-of-the-first"] = html("Reference", f"{SYMBOLS[0]} {edited(FIRST, 150)}")
+    with Web({"a.test": site}) as web:
+        crawl(tmp_path, [web.url("a.test", path) for path in site])
+    index = Index.open(CrawlDir(str(tmp_path)))
+    hits = {symbol: {urlsplit(hit.url).path for hit in index.search(symbol).hits} for symbol in SYMBOLS}
+    assert {symbol: {f"/{symbol}", f"/titled/{symbol}"} - found for symbol, found in hits.items()} == {
+        symbol: set() for symbol in SYMBOLS
+    }
+    assert near(rows(tmp_path, "documents"), 1) == {"/copy-of-the-first": f"/{SYMBOLS[0]}"}
