@@ -17,6 +17,7 @@ from ...transforms.settings import Scope, Settings, SettingsError, parse
 from ...transforms.storage.crawl_dir import CrawlDir, files_of
 from ...transforms.storage.schemas import SEEDS
 from ...transforms.storage.table_files import read_table
+from ...transforms.storage.verify import file_faults, promised_files, row_faults
 from ...transforms.urls.explain import explain
 from ...transforms.urls.filters import UrlFilter
 from ..errors import Usage
@@ -35,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     index = kinds.add_parser("index", help="whether the index of a crawl holds together", allow_abbrev=False)
     index.add_argument("dir", metavar="DIR")
     index.set_defaults(check=check_index)
+    crawl = kinds.add_parser("crawl", help="whether a crawl holds all that its manifests promise", allow_abbrev=False)
+    crawl.add_argument("dir", metavar="DIR")
+    crawl.set_defaults(check=check_crawl)
 
 
 def run(arguments: argparse.Namespace) -> int | None:
@@ -81,6 +85,27 @@ def check_index(arguments: argparse.Namespace) -> int:
         return 1
     documents = sum(count_documents(crawl.root, segment.folder) for segment in index.segments)
     print(f"{len(index.segments)} segments, {documents} documents: no fault")
+    return 0
+
+
+def check_crawl(arguments: argparse.Namespace) -> int:
+    """Tell the first file that does not hold what its manifest promises, and the number of others; 1 if there are any.
+
+    Rows and the index are verified only if all files are whole.
+    """
+    crawl = CrawlDir(arguments.dir)
+    manifests = crawl.require_manifests()
+    files = promised_files(manifests)
+    faults = [str(fault) for fault in file_faults(crawl, files)]
+    if not faults:
+        faults = [*map(str, row_faults(crawl, manifests)), *index_faults(crawl.root, live_index(manifests))]
+    if faults:
+        print(f"{faults[0].partition('; ')[0]}; restore the file from a copy")
+        if len(faults) > 1:
+            print(f"{len(faults) - 1} more faults")
+        return 1
+    size = sum(file.bytes for file in files) / 1e6
+    print(f"{len(manifests)} steps, {len(files)} files, {size:.1f} MB: no fault")
     return 0
 
 

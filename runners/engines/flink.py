@@ -24,6 +24,7 @@ from apache_beam.utils.subprocess_server import JavaJarServer
 from apache_beam.version import __version__ as BEAM
 
 from ..errors import Failure, Usage
+from .expected import reporting
 from .flink_rest import FlinkRest, Overview
 
 JOB_SERVER_OPTIONS = (
@@ -59,7 +60,7 @@ class FlinkEngine:
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         endpoint = [] if self._runs_already else [f"--job_endpoint={self._job_endpoint}"]
         options = PipelineOptions([*self._flags, *endpoint])
-        with beam.Pipeline(runner=PortableRunner(), options=options) as pipeline:
+        with reporting(), beam.Pipeline(runner=PortableRunner(), options=options) as pipeline:
             build(pipeline)
 
     @functools.cached_property

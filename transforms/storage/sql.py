@@ -1,18 +1,20 @@
 """The tables of a crawl in SQL, with DuckDB inside this process (SPEC J6)."""
 
+import contextlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from ..errors import BeamtrawlError
+from ..errors import BeamtrawlError, CrawlDirError
 from . import filesystem
 from .crawl_dir import CrawlDir, Manifest, files_of
 from .datasets import open_dataset
 from .schemas import TABLES
 from .table_files import TableFile
+from .verify import file_faults
 
 SNAPSHOTS = {
     "urls": "url_key",
@@ -27,40 +29,64 @@ SNAPSHOTS = {
 """Snapshot tables with their keys: the newest row of a key counts; `NAME_history` has every row."""
 
 
+_OF_FILES = (duckdb.IOException, duckdb.InvalidInputException, duckdb.SerializationException, duckdb.InternalException)
+"""Errors of DuckDB that a damaged file may cause."""
+
+
 class QueryError(BeamtrawlError):
     """A query that DuckDB rejects; the message is one line."""
 
 
 def query(crawl: CrawlDir, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """(column names, rows) of a query over the committed files of a crawl, each table a view."""
-    manifests = crawl.require_manifests()
-    with connect(crawl, manifests) as connection:
+    with _asked(crawl, text) as connection:
         found = _relation(connection, text)
-        try:
-            return list(found.columns), found.fetchall()
-        except duckdb.Error as error:
-            raise _failed(error) from error
+        return list(found.columns), found.fetchall()
 
 
 def query_arrow(crawl: CrawlDir, text: str, parameters: Sequence[Any] | None = None) -> pa.Table:
     """The same as an Arrow table; `parameters` are the values of the ? in the query."""
+    with _asked(crawl, text) as connection:
+        return _relation(connection, text, parameters).to_arrow_table()
+
+
+@contextlib.contextmanager
+def _asked(crawl: CrawlDir, text: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection for one query, which opens only the files of tables that the query names.
+
+    QueryError if the query fails, CrawlDirError if that is due to a damaged file.
+    """
     manifests = crawl.require_manifests()
-    with connect(crawl, manifests) as connection:
-        found = _relation(connection, text, parameters)
-        try:
-            return found.to_arrow_table()
-        except duckdb.Error as error:
-            raise _failed(error) from error
+    words = set(re.findall(r"\w+", text.lower()))
+    named = {name for name in TABLES if words & {name, f"{name}_history"}}
+    try:
+        with connect(crawl, manifests, named=named) as connection:
+            yield connection
+    except duckdb.Error as error:
+        if isinstance(error, _OF_FILES):
+            files = [file for name in sorted(named) for file in files_of(manifests, name)]
+            if fault := next(file_faults(crawl, files), None):
+                raise CrawlDirError(
+                    f"{fault}; see what else is damaged with: beamtrawl check crawl {crawl.root}, and restore the file"
+                    " from a copy"
+                ) from error
+        raise QueryError(f"the query failed: {' '.join(str(error).split())[:500]}") from error
 
 
 def connect(
-    crawl: CrawlDir, manifests: Sequence[Manifest], tables: Iterable[str] = tuple(TABLES)
+    crawl: CrawlDir,
+    manifests: Sequence[Manifest],
+    tables: Iterable[str] = tuple(TABLES),
+    named: Collection[str] = TABLES.keys(),
 ) -> duckdb.DuckDBPyConnection:
-    """A connection to a database in memory with a view for each table, and one for the history of each snapshot."""
+    """A connection to a database in memory with a view for each table, and one for the history of each snapshot.
+
+    Only the views of `named` tables have rows; the files of the others are not opened.
+    """
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     for name in tables:
-        files = files_of(manifests, name)
+        files = files_of(manifests, name) if name in named else []
         connection.register(f"empty_{name}", TABLES[name].empty_table())
         if not filesystem.is_local(crawl.root):  # DuckDB would require an extension and its own credentials
             connection.register(f"files_{name}", open_dataset(crawl, files, TABLES[name]))
@@ -103,14 +129,7 @@ def _relation(
 ) -> duckdb.DuckDBPyRelation:
     """The bound query, not yet executed. Names refer to tables only, never to Python variables."""
     connection.execute("SET python_enable_replacements = false")
-    try:
-        found = connection.sql(text, params=parameters)
-    except duckdb.Error as error:
-        raise _failed(error) from error
+    found = connection.sql(text, params=parameters)
     if found is None:
         raise QueryError("the query is empty; ask for example: SELECT host, count(*) FROM documents GROUP BY 1")
     return found
-
-
-def _failed(error: duckdb.Error) -> QueryError:
-    return QueryError(f"the query failed: {' '.join(str(error).split())[:500]}")

@@ -1,0 +1,184 @@
+"""Damaged files: `check crawl` finds every one, and each command names it in one line."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from beamtrawl.transforms.settings import render
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
+from beamtrawl.transforms.storage.table_files import TableFile
+from beamtrawl.transforms.storage.verify import promised_files
+from tests.support.command_line import beamtrawl, failure
+from tests.support.crawls import crawl, settings
+from tests.support.web import Web, html, plain
+
+PAGES = {
+    "/": html("Home", "Fish and boats.", ["/a", "/b", "/c"]),
+    "/a": html("A", "The first page about herring.", ["/", "/d"]),
+    "/b": html("B", "The second page about boats."),
+    "/c": html("B", "The second page about boats."),
+    "/robots.txt": plain("User-agent: *\nDisallow: /private\n"),
+}
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two rounds; /d waits for the third."""
+    path = tmp_path_factory.mktemp("crawled") / "crawl"
+    with Web({"a.test": PAGES}) as web:
+        crawl(path, [web.url("a.test")], rounds=2)
+    (path / "crawl.toml").write_text(render(settings()))
+    return path
+
+
+@pytest.fixture
+def copy(crawled: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(crawled, tmp_path / "copy"))
+
+
+def promised(path: Path) -> list[TableFile]:
+    return promised_files(CrawlDir(str(path)).manifests())
+
+
+def test_a_sound_crawl_has_no_fault(crawled: Path) -> None:
+    files = promised(crawled)
+    size = sum((crawled / file.path).stat().st_size for file in files)
+    assert beamtrawl("check", "crawl", crawled).out == f"5 steps, {len(files)} files, {size / 1e6:.1f} MB: no fault\n"
+    on_disk = {str(file.relative_to(crawled)) for file in crawled.rglob("*.parquet")}
+    assert {file.path for file in files} == on_disk
+    assert all(file.checksum for file in files)
+
+
+def flip(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "missing": (Path.unlink, "the file is missing"),
+    "cut short": (lambda file: file.write_bytes(file.read_bytes()[:-9]), "it has "),
+    "empty": (lambda file: file.write_bytes(b""), "it has 0 bytes, "),
+    "one bit changed": (flip, "its checksum is crc32-"),
+}
+
+
+@pytest.mark.parametrize(("damage", "told"), DAMAGE.values(), ids=DAMAGE)
+def test_each_damaged_file_is_named(crawled: Path, tmp_path: Path, damage: Callable[[Path], Any], told: str) -> None:
+    for number, file in enumerate(promised(crawled)):
+        broken = tmp_path / str(number)
+        shutil.copytree(crawled, broken)
+        damage(broken / file.path)
+        code, out, _ = beamtrawl("check", "crawl", broken)
+        assert (code, len(out.splitlines())) == (1, 1)
+        assert out.startswith(f"{file.path}: {told}")
+        assert out.endswith("; restore the file from a copy\n")
+        shutil.rmtree(broken)
+
+
+def test_the_first_of_several_is_named_and_the_others_are_counted(copy: Path) -> None:
+    files = promised(copy)
+    for file in files[1:4]:
+        (copy / file.path).unlink()
+    out = f"{files[1].path}: the file is missing; restore the file from a copy\n2 more faults\n"
+    assert beamtrawl("check", "crawl", copy)[:2] == (1, out)
+
+
+# the table whose first file is missing: the commands that need it
+NEEDED = {
+    "hosts": [["status"], ["crawl"], ["sql", "SELECT 1 FROM Hosts"]],
+    "robots": [["crawl"], ["sql", "SELECT 1 FROM robots_history"]],
+    "frontier": [["crawl"], ["sql", "SELECT 1 FROM frontier"]],
+    "urls": [["seeds", "http://127.0.0.1:9/new"], ["sql", "SELECT 1 FROM urls"]],
+}
+
+
+@pytest.mark.parametrize("table", NEEDED)
+def test_a_missing_file_is_named_in_one_line_with_the_way_out(copy: Path, table: str) -> None:
+    file = files_of(CrawlDir(str(copy)).manifests(), table)[-1]
+    (copy / file.path).unlink()
+    for name, *words in NEEDED[table]:
+        code, line = failure(*(["seeds", "add"] if name == "seeds" else [name]), copy, *words)
+        assert code == 1
+        assert line.startswith(file.path)
+        assert f"beamtrawl check crawl {copy}" in line
+    assert beamtrawl("sql", copy, "SELECT 1 AS one").out.split() == ["one", "---", "1"]
+
+
+def test_a_missing_file_of_the_index_is_named_by_a_search(copy: Path) -> None:
+    (path, *_) = sorted(copy.glob("index/*/*/docs.parquet"))
+    path.unlink()
+    code, line = failure("search", copy, "fish")
+    assert code == 1
+    assert line.startswith(f"{path.relative_to(copy)} cannot be read: No such file or directory; ")
+    assert f"beamtrawl check crawl {copy}" in line
+
+
+def rewrite(copy: Path, table: str, change: Callable[[pa.Table], pa.Table]) -> str:
+    """Changes the rows of the last file of a table, and its manifest with it; returns the path."""
+    directory = CrawlDir(str(copy))
+    manifest = next(m for m in reversed(directory.manifests()) if files_of([m], table))
+    file = files_of([manifest], table)[-1]
+    rows = change(pq.read_table(copy / file.path))
+    pq.write_table(rows, copy / file.path)
+    path = copy / "manifests" / f"{manifest.name}.json"
+    data = json.loads(path.read_text())
+    (entry,) = [entry for entry in data["files"] if entry["path"] == file.path]
+    entry |= {"rows": rows.num_rows, "bytes": (copy / file.path).stat().st_size, "checksum": ""}
+    path.write_text(json.dumps(data))
+    return file.path
+
+
+# table, what is changed in its rows: what is told
+ROWS: dict[str, tuple[str, Callable[[pa.Table], pa.Table], str]] = {
+    "a key twice": (
+        "urls",
+        lambda rows: pa.concat_tables([rows, rows[:2]]),
+        "2 rows repeat the url_key of another in the files of this step",
+    ),
+    "a document without a visit": (
+        "documents",
+        lambda rows: rows.set_column(0, rows.schema.field("url_key"), pa.array([bytes(16)] * 3, pa.binary(16))),
+        "2 rows repeat the url_key",
+    ),
+    "an unknown URL in the frontier": (
+        "frontier",
+        lambda rows: rows.set_column(0, rows.schema.field("url_key"), pa.array([bytes(16)], pa.binary(16))),
+        "it has 1 URLs that table urls does not have, the first is http://",
+    ),
+}
+
+
+@pytest.mark.parametrize(("table", "change", "told"), ROWS.values(), ids=ROWS)
+def test_rows_that_contradict_each_other_are_told(
+    copy: Path, table: str, change: Callable[[pa.Table], pa.Table], told: str
+) -> None:
+    path = rewrite(copy, table, change)
+    code, out, _ = beamtrawl("check", "crawl", copy)
+    assert code == 1
+    assert out.startswith(f"{path}: {told}")
+
+
+def test_a_document_whose_visit_is_missing_is_told(copy: Path) -> None:
+    rewrite(copy, "visits", lambda rows: rows[:0])
+    code, out, _ = beamtrawl("check", "crawl", copy)
+    assert code == 1
+    assert ": it has 3 documents without a visit in their round, the first is http://" in out.splitlines()[0]
+
+
+def test_a_file_with_fewer_rows_is_told(copy: Path) -> None:
+    path = rewrite(copy, "links", lambda rows: rows)
+    pq.write_table(pq.read_table(copy / path)[1:], copy / path)
+    data = (copy / path).stat().st_size
+    (manifest,) = [m for m in copy.glob("manifests/*.json") if path in m.read_text()]
+    changed = json.loads(manifest.read_text())
+    (entry,) = [entry for entry in changed["files"] if entry["path"] == path]
+    entry["bytes"] = data
+    manifest.write_text(json.dumps(changed))
+    assert beamtrawl("check", "crawl", copy).out.startswith(f"{path}: it has {entry['rows'] - 1} rows, ")
