@@ -10,7 +10,7 @@ from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions,
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from ..errors import Failure
-from .expected import drop_logs, reporting
+from .expected import reporting
 from .fork_server import COMMAND, ForkServer
 from .inspection import inspect_classes_once
 from .local_workers import LocalWorkers
@@ -44,7 +44,6 @@ class DirectEngine:
         self._command = command
         self._server: ForkServer | None = None
         inspect_classes_once()
-        drop_logs()
         # Beam warns about this mode, which is intended here.
         logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
 

@@ -34,12 +34,9 @@ def main() -> None:
 
     from ...pipeline import fetch, update  # noqa: F401
     from ...transforms.parsing.language import load_model
-    from .expected import WithoutExpected, drop_logs
     from .inspection import inspect_classes_once
 
     inspect_classes_once()
-    drop_logs()
-    sys.stderr = WithoutExpected(sys.stderr)
     load_model()
     logging.disable(logging.NOTSET)
     logging.getLogger("apache_beam").setLevel(logging.ERROR)  # nor do its messages on the start and end of a worker
