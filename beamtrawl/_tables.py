@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 
 from beamtrawl._convert import Rows, html_table
 from beamtrawl.transforms.storage import sql
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, current_files
 from beamtrawl.transforms.storage.datasets import open_dataset
 from beamtrawl.transforms.storage.schemas import TABLES
 from beamtrawl.transforms.storage.table_files import conform
@@ -76,7 +76,7 @@ class Table(Rows):
     @property
     def files(self) -> list[str]:
         """The paths of the Parquet files, oldest round first; of a snapshot they hold every row."""
-        return [self._crawl.path(file.path) for file in files_of(self._manifests, self.name)]
+        return [self._crawl.path(file.path) for file in current_files(self._manifests, self.name)]
 
     def scanner(self, **options: Any) -> ds.Scanner:
         """An Arrow scanner of the rows; options are those of `pyarrow.dataset.Scanner`, such as `batch_size`."""
@@ -86,7 +86,7 @@ class Table(Rows):
         options = {"columns": list(self._columns), "filter": condition} | options
         if self._is_snapshot:
             return ds.Scanner.from_batches(self._newest(), **options)
-        dataset = open_dataset(self._crawl, files_of(self._manifests, self.name), TABLES[self.name])
+        dataset = open_dataset(self._crawl, current_files(self._manifests, self.name), TABLES[self.name])
         return dataset.scanner(**options)
 
     def to_batches(self, **options: Any) -> Iterator[pa.RecordBatch]:
@@ -105,7 +105,7 @@ class Table(Rows):
         if self._filters:
             return int(self.scanner().count_rows())
         if not self._is_snapshot:
-            return sum(file.rows for file in files_of(self._manifests, self.name))
+            return sum(file.rows for file in current_files(self._manifests, self.name))
         with sql.connect(self._crawl, self._manifests, [self.name]) as connection:
             return int(connection.execute(f"SELECT count(*) FROM {self.name}").fetchall()[0][0])
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from .errors import BEAM_REPEATS
 from .garbage import collect_rarely
 
-_READING_COMMANDS = frozenset({"check", "export", "search", "serve", "sql", "status"})
+_READING_COMMANDS = frozenset({"check", "explain", "export", "search", "serve", "sql", "status"})
 
 
 def main() -> int:

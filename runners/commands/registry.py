@@ -34,6 +34,7 @@ COMMANDS = (
     Command("search", "Search the index of a crawl.", "search"),
     Command("serve", "Serve a search page and a JSON API.", "serve"),
     Command("sql", "Query the tables of a crawl in SQL.", "sql"),
+    Command("explain", "Explain a URL or a host of a crawl.", "explain"),
     Command("check", "Check a URL, without a crawl, or an index.", "check"),
     Command("export", "Write the index for other engines.", "export"),
     Command("clean", "Remove files that failed attempts left behind.", "clean"),

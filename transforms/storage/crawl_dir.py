@@ -114,6 +114,11 @@ def frontier_files(manifests: Iterable[Manifest]) -> list[TableFile]:
     return [file for file in files_of(manifests, "frontier") if file.path not in consumed]
 
 
+def current_files(manifests: Iterable[Manifest], table: str) -> list[TableFile]:
+    """The files that a reader of a table opens: of the frontier those with waiting URLs, of other tables all."""
+    return frontier_files(manifests) if table == "frontier" else files_of(manifests, table)
+
+
 class CrawlDir:
     """A directory on any of Beam's file systems. The constructor reads nothing."""
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ..errors import BeamtrawlError, CrawlDirError
 from . import filesystem
-from .crawl_dir import CrawlDir, Manifest, files_of
+from .crawl_dir import CrawlDir, Manifest, current_files, files_of
 from .datasets import open_dataset
 from .schemas import TABLES
 from .table_files import TableFile
@@ -23,6 +23,7 @@ SNAPSHOTS = {
     "digests": "digest, site",
     "near": "url_key",
     "aliases": "origin, kind, detail",
+    "traps": "host, template, kind",
     "ranks": "url_key",
     "host_ranks": "host",
 }
@@ -86,7 +87,7 @@ def connect(
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     for name in tables:
-        files = files_of(manifests, name) if name in named else []
+        files = current_files(manifests, name) if name in named else []
         connection.register(f"empty_{name}", TABLES[name].empty_table())
         if not filesystem.is_local(crawl.root):  # DuckDB would require an extension and its own credentials
             connection.register(f"files_{name}", open_dataset(crawl, files, TABLES[name]))

@@ -1,0 +1,80 @@
+"""Collects what the tables of a crawl hold on one host."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from ...transforms.robots import rules
+from ...transforms.traps.judge import State
+from .url_record import MOST, Row, Sources
+
+
+def host_record(sources: Sources, host: str) -> Row | None:
+    """What a crawl knows about a host, JSON-like; None if no URL and no visit names it."""
+    states = sources.rows("SELECT state, count(*) AS urls FROM urls WHERE host = ? GROUP BY 1 ORDER BY 1", host)
+    row = sources.row("SELECT * EXCLUDE (latency) FROM hosts WHERE host = ?", host)
+    if not states and row is None:
+        return None
+    return {
+        "host": host,
+        "state": row,
+        "urls": {one["state"]: one["urls"] for one in states},
+        "outcomes": {
+            one["outcome"]: one["visits"]
+            for one in sources.rows(
+                "SELECT outcome, count(*) AS visits FROM visits WHERE host = ? GROUP BY 1 ORDER BY 2 DESC", host
+            )
+        },
+        "robots": [_robots(row, sources.settings.robot.name) for row in _rows(sources, "robots", host)],
+        "waiting": sources.rows(
+            "SELECT reason, count(*) AS urls, min(due_at) AS first_due_at FROM frontier WHERE host = ? GROUP BY 1", host
+        ),
+        "traps": sources.rows(
+            "SELECT template, kind, state, since, pages, fresh, samples FROM traps WHERE host = ? ORDER BY 1, 2", host
+        ),
+        "copies_of": sources.rows(
+            "SELECT o.host, count(*) AS documents FROM documents d JOIN urls o ON o.url_key ="
+            " coalesce(d.duplicate_of, d.near_duplicate_of) WHERE d.host = ? GROUP BY 1 ORDER BY 2 DESC LIMIT ?",
+            host,
+            MOST,
+        ),
+    }
+
+
+def _rows(sources: Sources, table: str, host: str) -> list[Row]:
+    return sources.rows(f"SELECT * FROM {table} WHERE host = ? ORDER BY 1", host)
+
+
+def _robots(row: Row, robot: str) -> Row:
+    """A row of robots with the rules for the robot instead of the file."""
+    found = rules.parse(row.pop("body") or b"", robot, row["origin"])
+    return row | {"rules": [f"{'Allow' if rule.allow else 'Disallow'}: {rule.text}" for rule in found.rules]}
+
+
+def host_lines(record: Row, now: datetime) -> Iterator[str]:
+    """One line per fact."""
+    state = record["state"]
+    yield f"{record['host']}: {sum(record['urls'].values())} URLs ({_counts(record['urls'])})"
+    if state:
+        yield (
+            f"{state['requests']} requests, {state['fetched']} fetched, {state['failures']} failures,"
+            f" {state['bytes']} bytes; half of the answers within {state['latency_p50_ms']} ms"
+        )
+        if state["not_before"] and state["not_before"] > now:
+            yield f"not asked before {state['not_before']:%Y-%m-%d %H:%M:%S} UTC ({state['held_by']})"
+    yield f"visits: {_counts(record['outcomes']) or 'none'}"
+    for row in record["robots"]:
+        yield f"{row['origin']}/robots.txt of {row['fetched_at']:%Y-%m-%d %H:%M:%S} UTC: {row['verdict']}"
+        yield from (f"  {rule}" for rule in row["rules"][:MOST])
+        if row["crawl_delay"] is not None:
+            yield f"  Crawl-delay: {row['crawl_delay']:g}"
+    for row in record["waiting"]:
+        yield f"waiting: {row['urls']} ({row['reason']})"
+    for row in record["traps"]:
+        if row["state"] != State.OPEN:
+            yield f"template {row['template']}: {row['state']}, {row['fresh']} of {row['pages']} pages had anything new"
+    for row in record["copies_of"]:
+        yield f"copies of pages of {row['host']}: {row['documents']}"
+
+
+def _counts(counts: Row) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items())

@@ -1,0 +1,171 @@
+"""Says what a record means: the conclusion in one line, and the evidence below it. Pure functions."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from ...transforms.outcomes import Outcome
+from ...transforms.traps.judge import State
+from .url_record import MOST, Row, UrlRecord
+
+_RELATIONS = {
+    "duplicate_of": "its content is that of",
+    "near_duplicate_of": "its content is nearly that of",
+    "same_content_as": "another site has the same content (neither excludes the other):",
+    "joined_to": "it is represented by",
+}
+_FAILED = {
+    Outcome.DENIED_ROBOTS.value: "robots.txt denies it",
+    Outcome.GONE.value: "the server says that it no longer exists",
+    Outcome.DENIED_META.value: "the page asks not to be indexed",
+    "dead_host": "its host failed too often in a row",
+}
+
+
+def conclusion(record: UrlRecord, now: datetime) -> str:
+    """One line: where the URL is now, and why."""
+    if record.state is None:
+        return _unknown(record)
+    state, reason = record.state["state"], record.state["reason"]
+    if state == "due":
+        return _waiting(record, now)
+    if state == State.TRAPPED:
+        names = ", ".join(row["template"] for row in record.traps)
+        return f"held: its template looks like a trap ({names or reason}); traps.allow in crawl.toml releases it"
+    if state == "alias":
+        return f"not fetched: an alias of {record.copies.get('joined_to') or _last(record.aliases)}"
+    if state == "redirected":
+        target = next((visit["redirect_to"] for visit in reversed(record.visits) if visit["redirect_to"]), None)
+        return f"redirects to {target}"
+    if state in ("failed", "gone", "denied"):
+        why = _FAILED.get(reason) or f"its last visit ended as {reason}"
+        return f"not in the index: {why}"
+    return _fetched(record)
+
+
+def _unknown(record: UrlRecord) -> str:
+    """What would happen to a URL that is in no table of URLs."""
+    if record.rejected:
+        found = f"found in {record.referrers} pages, but " if record.referrers else "never found; it would be "
+        return f"not in the crawl: {found}rejected by the rule {record.rejected} of [scope]"
+    if record.aliases:
+        return f"not in the crawl under this URL: it is known by {_last(record.aliases)}"
+    if record.referrers and not record.followed:
+        return "not in the crawl: all links to it say nofollow"
+    if record.referrers:
+        return "not in the crawl: the pages that link to it are not to be followed, or are as deep as the crawl goes"
+    if record.robots and not record.robots["allows"]:
+        return "not in the crawl: never found; robots.txt would deny it"
+    if record.traps:
+        return "not in the crawl: never found; its template looks like a trap, so it would wait or be held"
+    return "not in the crawl: no page links to it; if a page did, it would be fetched"
+
+
+def _waiting(record: UrlRecord, now: datetime) -> str:
+    row, host = record.frontier, record.hosts
+    if row is None:
+        return "waits for its visit; the running round has taken it, or will"
+    due_at = row["due_at"]
+    until = host["not_before"] if host else None
+    if host and until and until > now and (not due_at or until > due_at):
+        return (
+            f"waits in the frontier ({row['reason']}): its host is not asked before {_time(until)} ({host['held_by']})"
+        )
+    if due_at and due_at > now:
+        return f"waits in the frontier ({row['reason']}) until {_time(due_at)}"
+    throttled = "; its template is throttled" if record.traps else ""
+    return f"waits in the frontier ({row['reason']}), due now: the next round may fetch it{throttled}"
+
+
+def _fetched(record: UrlRecord) -> str:
+    document = record.document or {}
+    when = f"fetched in round {record.visits[-1]['round']}" if record.visits else "fetched"
+    if record.indexed:
+        return f"{when}; in the index"
+    for relation in ("duplicate_of", "near_duplicate_of"):
+        if relation in record.copies:
+            return f"{when}; not in the index: {_RELATIONS[relation]} {record.copies[relation]}"
+    if document.get("noindex"):
+        return f"{when}; not in the index: {_FAILED[Outcome.DENIED_META.value]}"
+    if not document:
+        return f"{when}; not in the index: it is no document of a kind that is parsed"
+    return f"{when}; not in the index yet: the update step of its round has not ended"
+
+
+def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
+    """One line per fact."""
+    yield f"url: {record.url}"
+    for step in record.steps:
+        yield f"  {step['rule']}: {step['before']} -> {step['after']}"
+    if record.dedup_form != record.url:
+        yield f"known by: {record.dedup_form}"
+    yield f"scope: {f'rejected by {record.rejected}' if record.rejected else 'not rejected'}"
+    for alias in record.aliases:
+        yield f"alias by {alias['rule']}: {alias['url']}"
+    if record.seed:
+        yield "seed"
+    if len(record.path) > 1:
+        yield "first path from a seed:"
+        yield from (f"  {url}" for url in record.path)
+    yield f"linked from: {record.referrers} pages"
+    for link in record.links:
+        rel = f" rel={link['rel']}" if link["rel"] else ""
+        yield f"  round {link['round']}: {link['source_url']} ({link['kind']}{rel}) {link['anchor']!r}"
+    if record.referrers > len(record.links) == MOST:
+        yield "  …"
+    yield from (f"redirected from: {url}" for url in record.redirected_from)
+    yield from _robots(record.robots)
+    for visit in record.visits:
+        yield f"visit in round {visit['round']}, {_time(visit['fetched_at'])}: {_visit(visit)}"
+    if record.frontier and record.state and record.state["state"] == "due":
+        yield f"frontier: {record.frontier['reason']}, depth {record.frontier['depth']}"
+    if record.hosts and record.hosts["not_before"] and record.hosts["not_before"] > now:
+        yield f"host: not asked before {_time(record.hosts['not_before'])} ({record.hosts['held_by']})"
+    for trap in record.traps:
+        yield (
+            f"template {trap['template']} ({trap['kind']}): {trap['state']} since round {trap['since']},"
+            f" {trap['fresh']} of {trap['pages']} pages had anything new"
+        )
+    yield from _document(record)
+    if record.state and record.state["next_fetch_at"]:
+        yield f"next visit: {_time(record.state['next_fetch_at'])}"
+
+
+def _robots(row: Row | None) -> Iterator[str]:
+    if row is None:
+        yield "robots.txt: not fetched"
+        return
+    rule = f" by line {row['line']}: {row['rule']}" if row["rule"] else f" ({row['verdict']})"
+    yield f"robots.txt of {_time(row['fetched_at'])} {'allows' if row['allows'] else 'denies'} it{rule}"
+
+
+def _visit(row: Row) -> str:
+    parts = [row["outcome"], row["status"] and f"status {row['status']}", row["media_type"]]
+    parts.append(row["body_bytes"] and f"{row['body_bytes']} bytes")
+    parts.append(row["redirect_to"] and f"to {row['redirect_to']}")
+    parts.append(row["robots_rule"])
+    return ", ".join(str(part) for part in (*parts, row["error"]) if part)
+
+
+def _document(record: UrlRecord) -> Iterator[str]:
+    if record.document:
+        facts = [record.document[name] for name in ("title", "language", "media_type")]
+        yield f"document of round {record.document['round']}: {', '.join(filter(None, facts))}"
+        if record.document["canonical_url"]:
+            ignored = record.document["canonical_ignored"]
+            yield f"  canonical link: {record.document['canonical_url']}{f' (ignored: {ignored})' if ignored else ''}"
+    yield from (f"  {_RELATIONS[relation]} {url}" for relation, url in record.copies.items())
+    if record.indexed:
+        yield f"index: in {record.indexed['segment']}"
+    elif record.tombstone:
+        yield f"index: removed in round {record.tombstone['round']} ({record.tombstone['reason']})"
+    if record.rank:
+        yield f"link rank: {record.rank['link_rank']:.2f} (1 is the mean), from {record.rank['links']} pages"
+
+
+def _last(aliases: list[Row]) -> str:
+    return str(aliases[-1]["url"]) if aliases else "another URL"
+
+
+def _time(moment: Any) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

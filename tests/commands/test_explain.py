@@ -1,0 +1,144 @@
+"""`explain`: one line that says where a URL of a crawl is and why, for every kind of end; and every URL has one."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from beamtrawl.transforms.settings import render
+from tests.support.command_line import beamtrawl, failure
+from tests.support.crawls import crawl, rows, settings
+from tests.support.web import Web, html, plain, redirect, status
+
+PROSE = " ".join(f"The {word} of the harbour is described here." for word in ("tide", "pier", "crane", "light", "net"))
+ROBOTS = "User-agent: *\n# not for robots\nDisallow: /private/\n"
+LINKS = [
+    *("/page", "/second", "/hidden", "/private/x", "/moved", "/gone", "/broken", "/a.png", "/page?utm_source=x"),
+    "http://elsewhere.test/",
+]
+SITE = {
+    "/robots.txt": plain(ROBOTS),
+    "/": html("Harbour", "All about the harbour.", LINKS),
+    "/page": html("Page", PROSE, ["/deep"]),
+    "/second": html("Page", PROSE, ["/deep"]),
+    "/hidden": html("Hidden", PROSE + " Hidden.", head='<meta name="robots" content="noindex">'),
+    "/moved": redirect("/page", 301),
+    "/gone": status(410),
+    "/broken": status(403),
+    "/deep": html("Deep", "Much deeper, there is nothing but mud."),
+}
+CHANGES: dict[str, Any] = {"scope__depth": 1, "robot__name": "Tester"}
+
+
+class Crawled(NamedTuple):
+    directory: Path
+    base: str
+    late: str
+
+    def explain(self, path: str) -> dict[str, Any]:
+        subject = path if "://" in path else self.base + path
+        code, out, err = beamtrawl("explain", self.directory, subject, "--json")
+        assert (code, err) == (0, "")
+        found: dict[str, Any] = json.loads(out)
+        return found
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    directory = tmp_path_factory.mktemp("crawl")
+    (directory / "crawl.toml").write_text(render(settings(**CHANGES)))
+    with Web({"host.test": SITE, "late.test": {"/": status(503, Retry_After="3600")}}) as web:
+        crawl(directory, [web.url("host.test"), web.url("late.test")], rounds=2, **CHANGES)
+        yield Crawled(directory, web.url("host.test").rstrip("/"), web.url("late.test"))
+
+
+# path: the conclusion; {base} is the site
+CONCLUSIONS = {
+    "/": "fetched in round 1; in the index",
+    "/page": "fetched in round 2; in the index",
+    "/second": "fetched in round 2; not in the index: its content is that of {base}/page",
+    "/hidden": "fetched in round 2; not in the index: the page asks not to be indexed",
+    "/private/x": "not in the index: robots.txt denies it",
+    "/moved": "redirects to {base}/page",
+    "/gone": "not in the index: the server says that it no longer exists",
+    "/broken": "not in the index: its last visit ended as client_error",
+    "/a.png": "not in the crawl: found in 1 pages, but rejected by the rule extension of [scope]",
+    "/deep": "not in the crawl: found in 2 pages, but rejected by the rule depth of [scope]",
+    "http://elsewhere.test/": "not in the crawl: found in 1 pages, but rejected by the rule scope of [scope]",
+    "/never": "not in the crawl: no page links to it; if a page did, it would be fetched",
+    "/private/never": "not in the crawl: never found; robots.txt would deny it",
+    "http://never.test/": "not in the crawl: never found; it would be rejected by the rule scope of [scope]",
+}
+
+
+@pytest.mark.parametrize(("path", "said"), CONCLUSIONS.items(), ids=CONCLUSIONS)
+def test_the_conclusion(crawled: Crawled, path: str, said: str) -> None:
+    assert crawled.explain(path)["conclusion"] == said.format(base=crawled.base)
+
+
+def test_a_url_that_waits_says_for_what_and_until_when(crawled: Crawled) -> None:
+    said = crawled.explain(crawled.late)["conclusion"]
+    assert said.startswith("waits in the frontier (retry): its host is not asked before 20")
+    assert said.endswith(" UTC (retry_after)")
+
+
+def test_the_evidence_is_named(crawled: Crawled) -> None:
+    code, out, _ = beamtrawl("explain", crawled.directory, crawled.base + "/private/x?utm_source=a")
+    lines = out.splitlines()
+    base = crawled.base
+    assert code == 0
+    assert lines[:6] == [
+        "not in the index: robots.txt denies it",
+        "",
+        f"url: {base}/private/x?utm_source=a",
+        f"  drop_tracking: {base}/private/x?utm_source=a -> {base}/private/x",
+        f"known by: {base}/private/x",
+        "scope: not rejected",
+    ]
+    assert lines[6:11] == [
+        "first path from a seed:",
+        f"  {base}/",
+        f"  {base}/private/x",
+        "linked from: 1 pages",
+        f"  round 1: {base}/ (a) '/private/x'",
+    ]
+    assert lines[11].startswith("robots.txt of 20")
+    assert lines[11].endswith(" UTC denies it by line 3: Disallow: /private/")
+
+
+def test_every_url_of_the_crawl_has_an_answer(crawled: Crawled) -> None:
+    tables = {name: rows(crawled.directory, name) for name in ("urls", "frontier", "links", "rejections")}
+    urls = {row["url"] for name in ("urls", "frontier") for row in tables[name]}
+    urls |= {row["target_url"] for row in tables["links"]}
+    urls |= {url for row in tables["rejections"] for url in row["samples"]}
+    assert len(urls) == 13
+    for url in urls:
+        found = crawled.explain(url)
+        assert found["referrers"] or found["seed"]
+        assert "never found" not in found["conclusion"]
+
+
+def test_a_host(crawled: Crawled) -> None:
+    host = crawled.base.partition("//")[2]
+    code, out, _ = beamtrawl("explain", crawled.directory, host, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["urls"] == {"denied": 1, "failed": 1, "fetched": 4, "gone": 1, "redirected": 1}
+    assert found["robots"][0]["rules"] == ["Disallow: /private/"]
+    assert found["copies_of"] == [{"host": host, "documents": 1}]
+    code, out, _ = beamtrawl("explain", crawled.directory, host)
+    assert out.splitlines()[0] == f"{host}: 8 URLs (1 denied, 1 failed, 4 fetched, 1 gone, 1 redirected)"
+
+
+def test_bad_input_is_one_line(crawled: Crawled, tmp_path: Path) -> None:
+    assert failure("explain", crawled.directory, "ftp://a.test/") == (
+        2,
+        "ftp://a.test/: not a URL that can be fetched, which starts with http:// or https://",
+    )
+    assert failure("explain", crawled.directory, "no.test") == (
+        1,
+        "no.test: no URL of this host is known; give a URL, which starts with http(s)://",
+    )
+    assert "holds no crawl" in failure("explain", tmp_path / "none", "http://a.test/")[1]
