@@ -66,10 +66,11 @@ class Attempt:
         replaced: Sequence[str] = (),
         suffix: str = "",
         files: Sequence[TableFile] | None = None,
+        merged: Sequence[TableFile] = (),
     ) -> Manifest:
         """Commit the written files in one atomic write: `files` if given, else those of the report.
 
-        They replace the inputs: the `consumed` files of the frontier, the `replaced` segments.
+        They replace the inputs: the `consumed` files of the frontier, the `replaced` segments, the `merged` files.
         """
         files = self.files() if files is None else files
         counters: dict[str, int] = {}
@@ -77,6 +78,8 @@ class Attempt:
             for name, count in file.counts.items():
                 counters[name] = counters.get(name, 0) + count
             counters[f"{file.table}_rows"] = counters.get(f"{file.table}_rows", 0) + file.rows
+        if merged:  # nothing new: its rows were counted by the steps that wrote them
+            counters = {"merged_files": len(merged)}
         index = tuple(file.path for file in files if file.table == "index")
         links = {file.path for file in files if file.table == "index_links"}
         manifest = Manifest(
@@ -92,6 +95,7 @@ class Attempt:
             index_files=tuple(file for file in files if file.table == INDEX_FILE),
             index_links={s: links_folder(s, MERGED) for s in index if links_folder(s, MERGED) in links},
             index_replaced=tuple(replaced),
+            replaced=tuple(file.path for file in merged),
         )
         self._crawl.commit(manifest, suffix)
         self.clear()

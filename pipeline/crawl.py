@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import chain
 from typing import NamedTuple, Protocol
 
 from ..transforms.aliases.learned_rules import known_rules
@@ -18,21 +17,22 @@ from ..transforms.indexing.merge_policy import BY_TIERS
 from ..transforms.outcomes import REQUESTED, Outcome
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.politeness.adopted import state_rows, write_promises
-from ..transforms.politeness.backoff import STATE_COLUMNS, HostState, budget, patience, ready_at
+from ..transforms.politeness.backoff import HostState, budget
 from ..transforms.politeness.context import CHECK_INTERVAL, VisitContext
 from ..transforms.politeness.downloaders import client_opener
-from ..transforms.politeness.host_stats import newest_row
 from ..transforms.settings import Settings, render, without_secrets
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.storage import filesystem
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, next_step
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, frontier_files, next_step, paths_of
 from ..transforms.storage.pieces import Leftovers, attempts_prefix, find_leftovers
-from ..transforms.storage.schemas import HOSTS, HostRow
-from ..transforms.storage.table_files import open_parquet, read_table
+from ..transforms.storage.table_files import open_parquet
+from ..transforms.storage.table_runs import full_tier
 from ..transforms.traps.watch_yields import REOPENED
 from . import fetch, revisits, update
 from .attempt import Attempt, Engine
 from .compact import merge
+from .compact_tables import merge_tables
+from .held_hosts import Held, held_hosts
 from .release_traps import held_urls, release_allowed_urls, release_reopened_urls
 
 LONGEST_WAIT = timedelta(seconds=60)
@@ -68,13 +68,6 @@ class End(NamedTuple):
     rounds: int  # run now
     due_at: datetime | None = None  # for not_due: when the next URL is due, if that is known
     held: int = 0  # URLs that traps hold, for frontier_empty
-
-
-class Held(NamedTuple):
-    """Hosts that may not be requested yet."""
-
-    until: dict[str, datetime]
-    not_due: frozenset[str]  # those that a round does not wait for
 
 
 class StopSignal:
@@ -127,8 +120,8 @@ def run_crawl(
             updated = _update(crawl, settings, engine, observer, manifests, step)
             if updated.counters.get(REOPENED):
                 release_reopened_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
-            if not stop.is_set() and (merged := merge(crawl, settings_digest(settings), engine, BY_TIERS)):
-                observer.step_committed(merged)
+            if not stop.is_set():
+                _compact(crawl, settings, engine, observer)
             continue
         if stop.is_set():
             return End("stopped", done)
@@ -163,6 +156,14 @@ def run_crawl(
         idle = visits == fetched.counters.get(Outcome.DEFERRED, 0) and not fetched.counters.get("robots_rows")
 
 
+def _compact(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
+    """Merge what the steps so far have left in many files, if there are enough of them."""
+    digest = settings_digest(settings)
+    for merged in (merge(crawl, digest, engine, BY_TIERS), merge_tables(crawl, digest, engine, full_tier)):
+        if merged:
+            observer.step_committed(merged)
+
+
 def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None:
     """Return the remaining visits under the limit of the crawl; None without a limit."""
     if not settings.limits.max_pages:
@@ -191,20 +192,8 @@ def _when_due(
 def _held_hosts(
     crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], leftovers: Leftovers, now: datetime
 ) -> Held:
-    """Return the hosts that may not be requested yet."""
-    rows: dict[str, HostRow] = {}
-    columns = list(STATE_COLUMNS)
-    tables = (read_table(crawl.root, [file.path], HOSTS, columns) for file in files_of(manifests, "hosts"))
-    for row in chain((row for table in tables for row in table.to_pylist()), state_rows(crawl.root, leftovers)):
-        known = rows.get(row["host"])
-        rows[row["host"]] = newest_row([known, row] if known else [row]) or row
-    politeness = settings.politeness
-    times = {host: ready_at(row, politeness) for host, row in rows.items()}
-    until = {host: time for host, time in times.items() if time and time > now}
-    return Held(
-        until,
-        frozenset(h for h, t in until.items() if (t - now).total_seconds() > patience(rows[h]["held_by"], politeness)),
-    )
+    promised = list(state_rows(crawl.root, leftovers))
+    return held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, settings.politeness, now)
 
 
 def _fetch(
@@ -245,9 +234,9 @@ def _fetch(
             stop_file=attempt.stop_file,
         ),
         frontier=[file.path for file in frontier],
-        robots=[file.path for file in files_of(manifests, "robots")],
-        hosts=[file.path for file in files_of(manifests, "hosts")],
-        traps=[f.path for t in _TRAPS for f in files_of(manifests, t)] if settings.traps.detect else [],
+        robots=paths_of(manifests, "robots"),
+        hosts=paths_of(manifests, "hosts"),
+        traps=[path for table in _TRAPS for path in paths_of(manifests, table)] if settings.traps.detect else [],
         held=held.until,
         bounds=Bounds(
             now,
@@ -270,7 +259,7 @@ def _add_revisits(
     crawl: CrawlDir, settings: Settings, engine: Engine, manifests: Sequence[Manifest], round_: int, now: datetime
 ) -> bool:
     """Put the pages that are due again into the frontier; return whether there were any."""
-    urls = [file.path for file in files_of(manifests, "urls")]
+    urls = paths_of(manifests, "urls")
     criteria = DueCriteria.at(now, settings.recrawl.after or 0, settings.sitemaps.after)
     if not (expected := count_due(crawl.root, urls, criteria)):
         return False
@@ -298,8 +287,9 @@ def _update(
     visits = [file for file in fetched if file.table == "visits"]
     rows = sum(file.rows for file in visits)
     frontier = [file.path for file in frontier_files(manifests)]
-    paths = {t: [file.path for file in files_of(manifests, t)] for t in ("urls", "digests", "near", "hosts", "seeds")}
-    known = {t: [f.path for f in files_of(manifests, t)] if settings.traps.detect else [] for t in _TRAPS}
+    paths = {t: paths_of(manifests, t) for t in ("urls", "digests", "near", "hosts", "seeds")}
+    known = {t: paths_of(manifests, t) if settings.traps.detect else [] for t in _TRAPS}
+    of_last_round = [m for m in manifests if m.round == step.round - 1]
     plan = update.UpdateStep(
         root=crawl.root,
         round=step.round,
@@ -308,7 +298,7 @@ def _update(
         aliases=known_rules(crawl, manifests) if settings.aliases.learn else None,
         trap_files=known["traps"],
         trap_samples=known["trap_samples"],
-        trap_queues=[file.path for file in files_of(manifests, "trap_queues")] if settings.traps.detect else [],
+        trap_queues=paths_of(of_last_round, "trap_queues") if settings.traps.detect else [],
         visits=[file.path for file in visits],
         visit_rows=rows,
         sitemap_entries=count_entries(crawl.root, [file.path for file in visits], settings.sitemaps.max_urls),

@@ -9,10 +9,9 @@ import pyarrow.compute as pc
 
 from ..transforms.frontier.files import write_frontier
 from ..transforms.settings import Traps
-from ..transforms.storage.bloom import Bloom
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, iso, next_step
+from ..transforms.storage.key_scan import Wanted, matching_rows
 from ..transforms.storage.schemas import FRONTIER, KEY, TRAP_SAMPLES, TRAPS, URLS
-from ..transforms.storage.semi_join import matching_rows
 from ..transforms.storage.table_files import open_parquet, read_table
 from ..transforms.traps.holds import Holds, TrappedHost, newest_by_key
 from ..transforms.traps.judge import Row, State, compile_allow_list
@@ -60,17 +59,19 @@ def _release(
 
 def _held(crawl: CrawlDir, manifests: Sequence[Manifest], is_wanted: Callable[[Row], bool]) -> list[Row]:
     files = [file for file in files_of(manifests, "urls") if file.counts.get(State.TRAPPED)]
-    keys = {row["url_key"] for file in files for row in _trapped_rows(crawl.root, file.path) if is_wanted(row)}
-    if not keys:
+    hosts = {
+        row["url_key"]: row["host"] for file in files for row in _trapped_rows(crawl.root, file.path) if is_wanted(row)
+    }
+    if not hosts:
         return []
-    bloom = Bloom(len(keys))
-    bloom.add(pa.array(sorted(keys), KEY))
+    keys = pa.table({"url_key": pa.array(hosts, KEY), "host": pa.array(hosts.values(), pa.string())})
+    wanted = Wanted.of(keys, "url_key", "host")
     rows = [
         row
         for file in files_of(manifests, "urls")
-        for batch in matching_rows(crawl.root, file.path, URLS, "url_key", bloom)
+        for batch in matching_rows(crawl.root, file.path, URLS, wanted)
         for row in batch.to_pylist()
-        if row["url_key"] in keys
+        if row["url_key"] in hosts
     ]
     return [row for row in newest_by_key(rows).values() if row["state"] == State.TRAPPED]
 

@@ -34,7 +34,7 @@ def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
     keys = (
         urls
         | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.criteria, count)
-        | "Keys" >> CollectKeys(step.expected, "url_key")
+        | "Keys" >> CollectKeys(step.expected, "url_key", "host")
     )
     states = urls | "States" >> ReadMatching(step.root, URLS, "url_key", count, keys)
     frontier = (

@@ -1,7 +1,7 @@
 """Seeds: the URLs that a crawl starts from."""
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -10,9 +10,8 @@ import pyarrow as pa
 from ..transforms.frontier.files import write_frontier
 from ..transforms.frontier.url_states import FAILED_STATES
 from ..transforms.storage.beside import registered
-from ..transforms.storage.bloom import Bloom
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
-from ..transforms.storage.key_scan import matching_rows
+from ..transforms.storage.key_scan import Wanted, matching_rows
 from ..transforms.storage.schemas import KEY, URLS
 from ..transforms.storage.table_files import TableFile, TableWriter
 from ..transforms.urls.canonical import canonicalize, host, neatness, url_key
@@ -72,7 +71,7 @@ def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now:
     unique: dict[bytes, Seed] = {}
     for seed in sorted(seeds, key=lambda seed: neatness(seed.url)):
         unique.setdefault(url_key(seed.url), seed)
-    states = _states(crawl, manifests, list(unique))
+    states = _states(crawl, manifests, unique)
     again = {key: unique[key] for key, state in sorted(states.items()) if state in FAILED_STATES}
     new = {key: seed for key, seed in sorted(unique.items()) if key not in states}
     if new or again:
@@ -87,16 +86,18 @@ def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now:
     return Added(len(new), len(again), len(states) - len(again))
 
 
-def _states(crawl: CrawlDir, manifests: list[Manifest], keys: list[bytes]) -> dict[bytes, str]:
-    """Return the state of each known URL, from its newest row; files are ordered by round, oldest first."""
-    bloom = Bloom(len(keys))
-    bloom.add(pa.array(keys, KEY))
-    wanted, states = set(keys), dict[bytes, str]()
+def _states(crawl: CrawlDir, manifests: list[Manifest], seeds: Mapping[bytes, Seed]) -> dict[bytes, str]:
+    """Return the state of each known URL, from its newest row."""
+    hosts = [host(seed.url) for seed in seeds.values()]
+    wanted = Wanted.of(pa.table({"url_key": pa.array(seeds, KEY), "host": hosts}), "url_key", "host")
+    newest: dict[bytes, tuple[int, str]] = {}
     for file in files_of(manifests, "urls"):
-        for rows in matching_rows(crawl.root, file.path, URLS, "url_key", bloom):
-            pairs = zip(rows["url_key"].to_pylist(), rows["state"].to_pylist(), strict=True)
-            states |= {key: state for key, state in pairs if key in wanted}
-    return states
+        for rows in matching_rows(crawl.root, file.path, URLS, wanted, ["url_key", "state", "round"]):
+            for row in rows.to_pylist():
+                key, round_ = row["url_key"], row["round"] or 0
+                if key in seeds and round_ >= newest.get(key, (0, ""))[0]:
+                    newest[key] = round_, row["state"]
+    return {key: state for key, (_, state) in newest.items()}
 
 
 def _write(root: str, new: dict[bytes, Seed], again: dict[bytes, Seed], round_: int, stem: str) -> Iterable[TableFile]:

@@ -21,11 +21,20 @@ from ..transforms.indexing.write_tombstones import WriteTombstones
 from ..transforms.politeness.host_stats import add_turn, answered_at, newest_row
 from ..transforms.settings import Settings
 from ..transforms.sitemaps.follow import FollowSitemaps
+from ..transforms.storage.key_scan import Wanted, matching_rows
 from ..transforms.storage.schemas import DIGESTS, HOSTS, SEEDS, URLS, HostRow
-from ..transforms.storage.semi_join import CollectKeys, ReadMatching
+from ..transforms.storage.semi_join import CollectHosts, CollectKeys, ReadMatching
 from ..transforms.storage.table_files import read_table
 from ..transforms.storage.writers import ReportFiles, WriteRows
-from ..transforms.traps.watch_yields import WatchedYields, WatchYields, hosts_of, trap_rows, trap_samples_rows
+from ..transforms.traps.watch_yields import (
+    WatchedYields,
+    WatchYields,
+    hosts_of,
+    hosts_with_traps,
+    trap_queue_rows,
+    trap_rows,
+    trap_samples_rows,
+)
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
@@ -111,7 +120,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
 
     released = parsed.facts | "Released" >> beam.FlatMap(released_by_digest, partitions)
     contents = (parsed.contents, released) | "NewAndReleased" >> beam.Flatten()
-    digests = contents | "Digests" >> CollectKeys(step.visit_rows, "digest")
+    digests = contents | "Digests" >> CollectKeys(step.visit_rows, "digest", "digest")
     earlier_digests = _files(pipeline, "Digests", step.digests) | "EarlierDigests" >> ReadMatching(
         root, DIGESTS, "digest", partitions, digests
     )
@@ -150,7 +159,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         (candidates, parsed.facts, trapped)
         | "FoundAndVisited" >> beam.Flatten()
         | "WithForms" >> beam.FlatMap(with_forms, aliases)
-        | "Keys" >> CollectKeys(step.links, "url_key")
+        | "Keys" >> CollectKeys(step.links, "url_key", "host")
     )
     earlier_urls = _files(pipeline, "Urls", step.urls) | "EarlierUrls" >> ReadMatching(
         root, URLS, "url_key", partitions, keys
@@ -180,11 +189,11 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "near": near.by_url,
     } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings, partitions, learned.in_force, watched.trapped)
 
+    turns = _files(pipeline, "Turns", step.turns) | "ReadTurns" >> beam.FlatMap(_turns_by_host, root)
+    asked = beam.pvalue.AsSingleton(turns | "Asked" >> beam.Keys() | "AskedHosts" >> CollectHosts())
+    earlier_hosts = _files(pipeline, "Hosts", step.hosts) | "EarlierHosts" >> beam.FlatMap(_hosts_of, root, asked)
     hosts = (
-        {
-            "turns": _files(pipeline, "Turns", step.turns) | "ReadTurns" >> beam.FlatMap(_rows_by_host, root),
-            "earlier": _files(pipeline, "Hosts", step.hosts) | "EarlierHosts" >> beam.FlatMap(_rows_by_host, root),
-        }
+        {"turns": turns, "earlier": earlier_hosts}
         | "GroupHosts" >> beam.CoGroupByKey()
         | "AddHosts" >> beam.FlatMap(_add_hosts)
         | "WriteHosts" >> WriteRows(root, "hosts", round_)
@@ -210,13 +219,17 @@ def _watch(
     near: beam.PCollection,
 ) -> WatchedYields:
     """Judge templates for traps, from the round's pages and the stored trap rows of their hosts."""
-    hosts = yields | "YieldHosts" >> beam.FlatMap(hosts_of) | "DistinctHosts" >> beam.Distinct()
-    wanted = beam.pvalue.AsDict(hosts | "AsKeys" >> beam.Map(lambda host: (host, None)))
+    hosts = yields | "YieldHosts" >> beam.FlatMap(hosts_of)
+    with_traps = _files(pipeline, "TrapFiles", step.trap_files) | "HostsWithTraps" >> beam.FlatMap(
+        hosts_with_traps, step.root
+    )
+    wanted = beam.pvalue.AsSingleton(hosts | "WantedHosts" >> CollectHosts())
+    concerned = (hosts, with_traps) | "YieldsAndTraps" >> beam.Flatten() | "ConcernedHosts" >> CollectHosts()
     traps = _files(pipeline, "Traps", step.trap_files) | "EarlierTraps" >> beam.FlatMap(
-        trap_rows, step.root, step.shards
+        trap_rows, step.root, step.shards, beam.pvalue.AsSingleton(concerned)
     )
     trap_queues = _files(pipeline, "TrapQueues", step.trap_queues) | "LastTrapQueues" >> beam.FlatMap(
-        trap_rows, step.root, step.shards
+        trap_queue_rows, step.root, step.shards
     )
     trap_samples = _files(pipeline, "TrapSamples", step.trap_samples) | "EarlierTrapSamples" >> beam.FlatMap(
         trap_samples_rows, step.root, step.shards, wanted
@@ -234,9 +247,14 @@ def _hosts_of_seeds(path: str, root: str) -> Iterator[str]:
     yield from set(read_table(root, [path], SEEDS, ["host"])["host"].to_pylist())
 
 
-def _rows_by_host(path: str, root: str) -> Iterator[tuple[str, dict]]:
+def _turns_by_host(path: str, root: str) -> Iterator[tuple[str, dict]]:
     for row in read_table(root, [path], HOSTS).to_pylist():
         yield row["host"], row
+
+
+def _hosts_of(path: str, root: str, hosts: Wanted) -> Iterator[tuple[str, dict]]:
+    for rows in matching_rows(root, path, HOSTS, hosts):
+        yield from ((row["host"], row) for row in rows.to_pylist())
 
 
 def _add_hosts(host: tuple[str, dict[str, Any]]) -> Iterator[HostRow]:

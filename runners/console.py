@@ -54,6 +54,9 @@ def describe_manifest(manifest: Manifest) -> str:
         parts = ", ".join(f"{o.value} {counters[o.value]}" for o in Outcome if counters.get(o.value))
         rate = f", {visits / seconds:.1f}/s" if seconds > 0 else ""
         return f"round {manifest.round} fetch: {visits} visits {took}{rate} ({parts})"
+    if manifest.step == "compact" and manifest.replaced:
+        before, after = len(manifest.replaced), len(manifest.files)
+        return f"round {manifest.round} compact: {before} files of tables merged into {after}, {took}"
     if manifest.step == "compact":
         before, after = len(manifest.index_replaced), len(manifest.index)
         return f"round {manifest.round} compact: {before} segments of the index merged into {after}, {took}"

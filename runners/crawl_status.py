@@ -189,7 +189,9 @@ def _traps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Trap]:
     columns = ["host", "template", "kind", "round", "state", "since", "pages", "fresh", "samples"]
     paths = [file.path for file in files_of(manifests, "traps")]
     newest: dict[tuple[str, str, str], Trap] = {}
-    for row in read_table(crawl.root, paths, TABLES["traps"], columns).to_pylist():
+    for row in sorted(
+        read_table(crawl.root, paths, TABLES["traps"], columns).to_pylist(), key=lambda row: row["round"]
+    ):
         newest[row["host"], row["template"], row["kind"]] = row
     found: dict[tuple[str, str], list[Trap]] = {}
     for row in newest.values():

@@ -3,10 +3,12 @@
 import argparse
 
 from ...pipeline.compact import drop_history, merge
+from ...pipeline.compact_tables import merge_tables
 from ...pipeline.crawl import settings_digest
 from ...transforms.indexing.merge_policy import ALL
 from ...transforms.settings import parse
 from ...transforms.storage.crawl_dir import CrawlDir
+from ...transforms.storage.table_runs import all_runs
 from ..console import describe_manifest
 from ..engines.choose import RUNNERS, engine
 from ..lock import Lock
@@ -29,7 +31,8 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     digest = settings_digest(parse(directory.read_text("crawl.toml")))
     with Lock(directory) as claimed:
-        merged = merge(claimed, digest, chosen, ALL)
-        print(describe_manifest(merged) if merged else "nothing to merge")
+        merged = [merge(claimed, digest, chosen, ALL), merge_tables(claimed, digest, chosen, all_runs)]
+        done = [describe_manifest(manifest) for manifest in merged if manifest]
+        print("\n".join(done) if done else "nothing to merge")
         if arguments.drop_history:
             print(f"{drop_history(claimed, digest)} folders of earlier rounds removed")

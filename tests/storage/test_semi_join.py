@@ -18,7 +18,10 @@ PARTITIONS = 4
 
 def rows(first, count):
     """Rows of urls; their URLs are the numbers from `first` on."""
-    return [{"url_key": url_key(str(n)), "url": str(n), "round": 1} for n in range(first, first + count)]
+    return [
+        {"url_key": url_key(str(n)), "url": str(n), "host": f"h{n // 50}", "round": 1}
+        for n in range(first, first + count)
+    ]
 
 
 def table(of):
@@ -65,7 +68,7 @@ def matching(history, wanted, check):
     root, paths = history
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         batches = list(split(table(wanted), "url_key", PARTITIONS))
-        keys = pipeline | "Round" >> beam.Create(batches) | CollectKeys(max(1, len(wanted)), "url_key")
+        keys = pipeline | "Round" >> beam.Create(batches) | CollectKeys(max(1, len(wanted)), "url_key", "host")
         found = pipeline | "Paths" >> beam.Create(paths) | ReadMatching(root, URLS, "url_key", PARTITIONS, keys)
         assert_that(found, check)
 

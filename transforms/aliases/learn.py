@@ -103,7 +103,8 @@ def with_forms(batch: Batch, known: KnownRules) -> Iterator[Batch]:
     yield batch
     if rows := _concerned(batch[1], known.live):
         found = sorted({form for row in rows for form in known.live.forms(row["url"])})
-        yield batch[0], to_ipc(pa.table({"url_key": pa.array(map(url_key, found), KEY)}))
+        keys, hosts = pa.array(map(url_key, found), KEY), pa.array(map(host, found), pa.string())
+        yield batch[0], to_ipc(pa.table({"url_key": keys, "host": hosts}))
 
 
 def suggest(batch: bytes, known: KnownRules) -> Iterator[tuple[Rule, bytes]]:
@@ -230,7 +231,7 @@ class ReadHeldAliases(beam.PTransform):
         keys = (
             rows
             | "Split" >> beam.FlatMap(split, "url_key", self._partitions)
-            | "Keys" >> CollectKeys(self._expected, "url_key")
+            | "Keys" >> CollectKeys(self._expected, "url_key", "host")
         )
         earlier = (
             pipeline

@@ -7,12 +7,12 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .. import urls
 from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
-from ..storage.bloom import Bloom
-from ..storage.key_scan import matching_rows
+from ..storage.key_scan import Wanted, matching_rows
 from ..storage.schemas import NEAR
-from ..storage.semi_join import CollectKeys
-from ..storage.table_files import conform, open_parquet
+from ..storage.semi_join import CollectHosts, CollectKeys
+from ..storage.table_files import conform
 from .clusters import DOCUMENT, ENTRIES, PAIRS, VERDICTS, decide, entries, find_pairs
 from .exact import DUPLICATES, RELEASED
 from .minhash import BANDS
@@ -31,6 +31,14 @@ def _released(batch: Batch) -> Iterator[tuple[None, bytes]]:
         yield None, key
 
 
+def _hosts_of_sites(batch: bytes) -> Iterator[str]:
+    """The hosts of the documents' sites, with and without `www.`: only documents of one site are compared."""
+    sites = {urls.site(urls.host(url)) for url in from_ipc([batch], DOCUMENT)["url"].to_pylist()}
+    for site in sites:
+        yield site
+        yield f"www.{site}"
+
+
 class _SpreadFn(beam.DoFn):
     def __init__(self, count: int) -> None:
         self._count = count
@@ -45,11 +53,10 @@ class _ReadEarlierFn(beam.DoFn):
     def __init__(self, root: str, count: int) -> None:
         self._root, self._count = root, count
 
-    def process(self, path: str, bloom: Bloom) -> Iterator[Batch]:
-        with open_parquet(self._root, path) as file:
-            for group in range(file.num_row_groups):
-                found = entries(conform(file.read_row_group(group), DOCUMENT))
-                yield from split(found.filter(pa.array(bloom.mask(found["band"]))), "band", self._count)
+    def process(self, path: str, bands: Wanted, hosts: Wanted) -> Iterator[Batch]:
+        for rows in matching_rows(self._root, path, NEAR, hosts):
+            found = entries(conform(rows, DOCUMENT))
+            yield from split(found.filter(pa.array(bands.mask(found))), "band", self._count)
 
 
 class _FindPairsFn(beam.DoFn):
@@ -73,7 +80,7 @@ class _DecideFn(beam.DoFn):
         _, sides = together
         pairs = from_ipc(sides["pairs"], PAIRS)
         duplicates = set(from_ipc(sides["duplicates"], DUPLICATES)["url_key"].to_pylist())
-        earlier = pc.unique(pairs.filter(pc.less(pairs["like_round"], self._round))["like_url_key"])
+        earlier = pairs.filter(pc.less(pairs["like_round"], self._round))
         newest = self._newest(earlier) | dict.fromkeys(sides["changed"], self._round)
         verdicts = decide(pairs.to_pylist(), newest, duplicates, self._round, self._similarity)
         table = pa.Table.from_pylist(verdicts, schema=VERDICTS)
@@ -81,15 +88,15 @@ class _DecideFn(beam.DoFn):
             yield shard, to_ipc(part)
         yield from (beam.pvalue.TaggedOutput("by_url", batch) for batch in split(table, "url_key", self._count))
 
-    def _newest(self, keys: pa.Array) -> dict[bytes, int]:
-        """The round of the newest row of table near for each key."""
+    def _newest(self, pairs: pa.Table) -> dict[bytes, int]:
+        """The round of the newest row of table near for each document that is similar to one of the pairs."""
         newest: dict[bytes, int] = {}
-        if not len(keys):
+        if not pairs.num_rows:
             return newest
-        bloom = Bloom(len(keys))
-        bloom.add(keys)
+        hosts = [urls.host(url) for url in pairs["like_url"].to_pylist()]
+        wanted = Wanted.of(pa.table({"url_key": pairs["like_url_key"], "host": hosts}), "url_key", "host")
         for path in self._paths:
-            for rows in matching_rows(self._root, path, NEAR, "url_key", bloom):
+            for rows in matching_rows(self._root, path, NEAR, wanted, ["url_key", "round"]):
                 for key, round_ in zip(rows["url_key"].to_pylist(), rows["round"].to_pylist(), strict=True):
                     newest[key] = max(round_, newest.get(key, 0))
         return newest
@@ -122,11 +129,12 @@ class FindNearDuplicates(beam.PTransform):
 
     def expand(self, sides: "dict[str, beam.PCollection]") -> "NearDuplicates":
         new = sides["documents"] | "Spread" >> beam.ParDo(self._spread)
-        bands = new | "Bands" >> CollectKeys(self._expected * BANDS, "band")
+        bands = new | "Bands" >> CollectKeys(self._expected * BANDS, "band", None)
+        hosts = sides["documents"] | "HostsOfSites" >> beam.FlatMap(_hosts_of_sites) | "Hosts" >> CollectHosts()
         earlier = (
             sides["documents"].pipeline
             | "NearFiles" >> beam.Create(self._paths)
-            | "ReadEarlier" >> beam.ParDo(self._read, beam.pvalue.AsSingleton(bands))
+            | "ReadEarlier" >> beam.ParDo(self._read, beam.pvalue.AsSingleton(bands), beam.pvalue.AsSingleton(hosts))
         )
         pairs = (
             {"new": new, "earlier": earlier} | "WithEarlier" >> beam.CoGroupByKey() | "Pair" >> beam.ParDo(self._pairs)

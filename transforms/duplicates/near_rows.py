@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .. import urls
 from ..storage.batches import Batch, from_ipc
 from ..storage.schemas import DOCUMENTS, KEY, NEAR
 from ..storage.table_files import conform
@@ -46,4 +47,5 @@ def gone_rows(released: Batch, round_: int) -> Iterator[dict[str, Any]]:
     """Rows of table near, without signature, for pages that are gone and no longer representatives."""
     pages = from_ipc([released[1]], RELEASED)
     for row in pages.filter(pages["is_gone"]).to_pylist():
-        yield {"url_key": row["url_key"], "url": row["url"], "depth": row["depth"], "round": round_, "signature": None}
+        kept = {name: row[name] for name in ("url_key", "url", "depth")}
+        yield kept | {"host": urls.host(row["url"]), "round": round_, "signature": None}

@@ -16,7 +16,9 @@ from ..storage.table_files import TableFile, conform, open_parquet, statistics
 from .files import write_frontier
 from .url_states import remembered
 
-_SEEN = pa.schema([URLS.field(name) for name in ("url_key", "state", "last_fetched_at", "kind", "sitemap_lastmod")])
+_SEEN = pa.schema(
+    [URLS.field(name) for name in ("url_key", "host", "state", "last_fetched_at", "kind", "sitemap_lastmod")]
+)
 
 
 class DueCriteria(NamedTuple):
@@ -68,7 +70,7 @@ def _due_keys(root: str, path: str, criteria: DueCriteria) -> Iterator[pa.Table]
         for group in range(file.num_row_groups):
             if criteria.may_hold(*(statistics(file, group, name) for name in ("last_fetched_at", "sitemap_lastmod"))):
                 rows = conform(file.read_row_group(group, _SEEN.names), _SEEN)
-                yield rows.select(["url_key"]).filter(criteria.mask(rows))
+                yield rows.select(["url_key", "host"]).filter(criteria.mask(rows))
 
 
 def read_due_keys(path: str, root: str, criteria: DueCriteria, count: int) -> Iterator[Batch]:

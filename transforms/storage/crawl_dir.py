@@ -9,7 +9,7 @@ import json
 import os
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from importlib import metadata
 
@@ -41,6 +41,7 @@ class Manifest:
     program: str = ""
     schema_version: int = SCHEMA_VERSION
     index_files: tuple[TableFile, ...] = ()  # the files in the folders of `index` and `index_links`
+    replaced: tuple[str, ...] = ()  # files of tables whose rows are in `files`
 
     @property
     def name(self) -> str:
@@ -68,7 +69,7 @@ def parse_manifest(file_name: str, text: str) -> Manifest:
         data = upgraded(data)
         for name in ("files", "index_files"):
             data[name] = tuple(TableFile(**file) for file in data[name])
-        lists = ("consumed", "index", "index_replaced", "index_dropped")
+        lists = ("consumed", "index", "index_replaced", "index_dropped", "replaced")
         for field, kind in (*((name, list) for name in lists), ("counters", dict), ("index_links", dict)):
             if not isinstance(data[field], kind):
                 raise ValueError(f"its {field} is no {kind.__name__}")
@@ -105,6 +106,20 @@ def next_step(manifests: Iterable[Manifest]) -> Step:
 def files_of(manifests: Iterable[Manifest], table: str) -> list[TableFile]:
     """The files of a table, oldest round first."""
     return [file for m in manifests for file in m.files if file.table == table]
+
+
+def without_replaced(manifests: Sequence[Manifest]) -> list[Manifest]:
+    """The manifests without the files that one of them replaces."""
+    replaced = {path for m in manifests for path in m.replaced}
+    if not replaced:
+        return list(manifests)
+    kept = ((m, tuple(file for file in m.files if file.path not in replaced)) for m in manifests)
+    return [m if len(files) == len(m.files) else dataclasses.replace(m, files=files) for m, files in kept]
+
+
+def paths_of(manifests: Iterable[Manifest], table: str) -> list[str]:
+    """The paths of the files of a table, oldest round first."""
+    return [file.path for file in files_of(manifests, table)]
 
 
 def frontier_files(manifests: Iterable[Manifest]) -> list[TableFile]:
@@ -180,11 +195,14 @@ class CrawlDir:
         return [path[len(self.root) :].replace("\\", "/").lstrip("/") for path in found]
 
     def manifests(self) -> list[Manifest]:
-        """All committed steps, in the order of their rounds: seeds, revisits, fetch, update; then rank and compact."""
+        """All committed steps, in the order of their rounds: seeds, revisits, fetch, update; then rank and compact.
+
+        Their `files` are without those that a later step has replaced.
+        """
         order = {"seeds": 0, "revisits": 1, "fetch": 2, "update": 3}
         names = self.names("manifests", "*.json")
         parsed = [parse_manifest(name, self._text(f"manifests/{name}")) for name in names]
-        return sorted(parsed, key=lambda m: (m.round, order.get(m.step, 5), m.ended_at))
+        return sorted(without_replaced(parsed), key=lambda m: (m.round, order.get(m.step, 5), m.ended_at))
 
     def require_manifests(self) -> list[Manifest]:
         """The committed steps; CrawlDirError if this is not a crawl directory."""

@@ -1,19 +1,116 @@
-"""Scans the Parquet files of a snapshot table for a set of keys."""
+"""Scans the Parquet files of a snapshot table for the rows that a round needs."""
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from .bloom import Bloom
 from .table_files import conform, open_parquet
 
+_ROWS_AT_A_TIME = 1 << 16
 
-def matching_rows(root: str, path: str, schema: pa.Schema, key: str, bloom: Bloom) -> Iterator[pa.Table]:
-    """The rows of a file whose key may be in the filter; reads other columns only of row groups with matches."""
-    if bloom.is_empty:
+
+class Wanted(NamedTuple):
+    """The rows that a round needs of a table.
+
+    These are the rows with one of some values in column `by`, by which merged files are sorted; with a Bloom filter,
+    those of them whose `key` may be in it.
+    """
+
+    by: str
+    values: Sequence[Any]  # sorted
+    key: str = ""
+    bloom: Bloom | None = None
+
+    @classmethod
+    def of(cls, rows: pa.Table, key: str, by: str) -> "Wanted":
+        """The rows with the keys (and the values of `by`) of a table."""
+        bloom = Bloom(rows.num_rows)
+        bloom.add(rows[key])
+        return cls(by, pc.unique(rows[by]).sort().to_pylist(), key, bloom)
+
+    def mask(self, rows: pa.Table) -> NDArray[np.bool_]:
+        """Whether each row is wanted."""
+        if self.bloom is not None:
+            return self.bloom.mask(rows[self.key])
+        column = rows[self.by]
+        found: NDArray[np.bool_] = pc.is_in(column, pa.array(self.values, column.type)).to_numpy()
+        return found
+
+    @property
+    def column(self) -> str:
+        """The column that `mask` reads."""
+        return self.key if self.bloom is not None else self.by
+
+
+def matching_rows(
+    root: str, path: str, schema: pa.Schema, wanted: Wanted, columns: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
+    """The wanted rows of a file, with all columns of the schema or some.
+
+    Row groups without a wanted value are skipped by their statistics. Of the others, one column is read first, and the
+    rest only where it matches. A file without that column yields all rows.
+    """
+    if not wanted.values:
         return
+    schema = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     with open_parquet(root, path) as file:
-        for group in range(file.num_row_groups):
-            mask = bloom.mask(file.read_row_group(group, [key])[key])
-            if mask.any():
-                yield conform(file.read_row_group(group).filter(pa.array(mask)), schema)
+        if wanted.column not in file.schema_arrow.names:  # a file of an earlier version
+            yield conform(file.read([name for name in schema.names if name in file.schema_arrow.names]), schema)
+            return
+        wished = dict.fromkeys([*schema.names, wanted.column])
+        names = [name for name in wished if name in file.schema_arrow.names]
+        for groups in _batches(file, groups_with(file, wanted.by, wanted.values)):
+            column = file.read_row_groups(groups, [wanted.column], use_threads=False)
+            mask = wanted.mask(column)
+            found = _true_groups(file, groups, mask)
+            if found:
+                rows = file.read_row_groups(found, names, use_threads=False)
+                if len(found) < len(groups):
+                    mask = wanted.mask(rows)
+                yield conform(rows.filter(pa.array(mask)), schema)
+
+
+def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any]) -> Iterator[int]:
+    """The row groups that may hold one of the sorted values in a column, by its statistics."""
+    number = next((i for i, leaf in enumerate(file.schema) if leaf.path == column), None)
+    for group in range(file.num_row_groups):
+        found = None if number is None else file.metadata.row_group(group).column(number).statistics
+        if found is None or not found.has_min_max or _is_any_between(values, found.min, found.max):
+            yield group
+
+
+def _is_any_between(values: Sequence[Any], least: Any, most: Any) -> bool:
+    place = bisect_left(values, least)
+    return place < len(values) and values[place] <= most
+
+
+def _batches(file: pq.ParquetFile, groups: Iterable[int]) -> Iterator[list[int]]:
+    """The row groups in batches of so many rows that their number does not matter."""
+    batch: list[int] = []
+    rows = 0
+    for group in groups:
+        batch.append(group)
+        rows += file.metadata.row_group(group).num_rows
+        if rows >= _ROWS_AT_A_TIME:
+            yield batch
+            batch, rows = [], 0
+    if batch:
+        yield batch
+
+
+def _true_groups(file: pq.ParquetFile, groups: Sequence[int], mask: NDArray[np.bool_]) -> list[int]:
+    """The row groups with a row for which the mask is true."""
+    found, start = [], 0
+    for group in groups:
+        end = start + file.metadata.row_group(group).num_rows
+        if mask[start:end].any():
+            found.append(group)
+        start = end
+    return found

@@ -12,9 +12,9 @@ SCHEMA_VERSION = 2
 
 
 def _to_version_2(data: dict[str, Any]) -> dict[str, Any]:
-    """Version 2 added checksums, the files of the index, and (during version 1) the fields of merged segments."""
-    absent: dict[str, Any] = {"index_files": [], "index_links": {}, "index_replaced": [], "index_dropped": []}
-    return absent | data
+    """Version 2 added checksums, the files of the index, replaced files, and (during version 1) merged segments."""
+    lists: dict[str, Any] = {name: [] for name in ("index_files", "index_replaced", "index_dropped", "replaced")}
+    return lists | {"index_links": {}} | data
 
 
 _UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _to_version_2}

@@ -1,7 +1,8 @@
 """Joins the rows of a round with those of all earlier rounds, without shuffling all earlier rounds.
 
 A semi-join: a Bloom filter of the round's keys filters the history while it is scanned, and only rows that may match
-enter a CoGroupByKey. The cost of the shuffle depends on the size of the round, not on that of the crawl.
+enter a CoGroupByKey. Of merged files, only the row groups with the hosts (or digests) of the round are scanned. So the
+cost depends on the size of the round, not on that of the crawl.
 Elements are batches, (partition of the key space, rows as Arrow IPC), which are many times faster to move than rows.
 """
 
@@ -9,55 +10,85 @@ from collections.abc import Iterable, Iterator
 
 import apache_beam as beam
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .batches import Batch, split
 from .bloom import Bloom
-from .key_scan import matching_rows
+from .key_scan import Wanted, matching_rows
 
 
 class _CollectKeysFn(beam.CombineFn):
-    def __init__(self, expected: int, key: str) -> None:
-        self._expected, self._key = expected, key
+    def __init__(self, expected: int, key: str, by: str | None) -> None:
+        self._expected, self._key, self._by = expected, key, by
 
-    def create_accumulator(self) -> Bloom:
-        return Bloom(self._expected)
+    def create_accumulator(self) -> tuple[Bloom, set]:
+        return Bloom(self._expected), set()
 
-    def add_input(self, bloom: Bloom, batch: Batch) -> Bloom:
-        bloom.add(pa.ipc.open_stream(batch[1]).read_all()[self._key])
-        return bloom
+    def add_input(self, keys: tuple[Bloom, set], batch: Batch) -> tuple[Bloom, set]:
+        rows = pa.ipc.open_stream(batch[1]).read_all()
+        keys[0].add(rows[self._key])
+        if self._by:
+            keys[1].update(pc.unique(rows[self._by]).to_pylist())
+        return keys
 
-    def merge_accumulators(self, blooms: Iterable[Bloom]) -> Bloom:
-        merged = self.create_accumulator()
-        for bloom in blooms:
-            merged |= bloom
-        return merged
+    def merge_accumulators(self, found: Iterable[tuple[Bloom, set]]) -> tuple[Bloom, set]:
+        bloom, values = self.create_accumulator()
+        for each in found:
+            bloom |= each[0]
+            values |= each[1]
+        return bloom, values
 
-    def extract_output(self, bloom: Bloom) -> Bloom:
-        return bloom
+    def extract_output(self, keys: tuple[Bloom, set]) -> Wanted:
+        return Wanted(self._by or self._key, sorted(keys[1]), self._key, keys[0])
 
 
 class CollectKeys(beam.PTransform):
-    """The keys of all batches as one Bloom filter, sized for about `expected` keys."""
+    """The keys of all batches as one value, `Wanted`: a Bloom filter, sized for about `expected` keys.
 
-    def __init__(self, expected: int, key: str) -> None:
+    It also has the values of column `by`, by which merged files are sorted; None: no file is read by it.
+    """
+
+    def __init__(self, expected: int, key: str, by: str | None) -> None:
         super().__init__()
-        self._fn = _CollectKeysFn(expected, key)
+        self._fn = _CollectKeysFn(expected, key, by)
 
-    def expand(self, batches: beam.PCollection[Batch]) -> beam.PCollection[Bloom]:
+    def expand(self, batches: beam.PCollection[Batch]) -> beam.PCollection[Wanted]:
         return batches | "CollectKeys" >> beam.CombineGlobally(self._fn)
+
+
+class _CollectHostsFn(beam.CombineFn):
+    def create_accumulator(self) -> set[str]:
+        return set()
+
+    def add_input(self, hosts: set[str], host: str) -> set[str]:
+        hosts.add(host)
+        return hosts
+
+    def merge_accumulators(self, found: Iterable[set[str]]) -> set[str]:
+        return set().union(*found)
+
+    def extract_output(self, hosts: set[str]) -> Wanted:
+        return Wanted("host", sorted(hosts))
+
+
+class CollectHosts(beam.PTransform):
+    """All hosts as one value, `Wanted`."""
+
+    def expand(self, hosts: beam.PCollection[str]) -> beam.PCollection[Wanted]:
+        return hosts | "CollectHosts" >> beam.CombineGlobally(_CollectHostsFn())
 
 
 class _ReadMatchingFn(beam.DoFn):
     def __init__(self, root: str, schema: pa.Schema, key: str, count: int) -> None:
         self._root, self._schema, self._key, self._count = root, schema, key, count
 
-    def process(self, path: str, bloom: Bloom) -> Iterator[Batch]:
-        for rows in matching_rows(self._root, path, self._schema, self._key, bloom):
+    def process(self, path: str, wanted: Wanted) -> Iterator[Batch]:
+        for rows in matching_rows(self._root, path, self._schema, wanted):
             yield from split(rows, self._key, self._count)
 
 
 class ReadMatching(beam.PTransform):
-    """The rows in files of a snapshot table whose key may be in the Bloom filter."""
+    """The rows in files of a snapshot table whose key may be among those of `CollectKeys`."""
 
     def __init__(self, root: str, schema: pa.Schema, key: str, count: int, keys: beam.PCollection) -> None:
         super().__init__()

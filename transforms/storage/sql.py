@@ -27,7 +27,7 @@ SNAPSHOTS = {
     "ranks": "url_key",
     "host_ranks": "host",
 }
-"""Snapshot tables with their keys: the newest row of a key counts; `NAME_history` has every row."""
+"""Snapshot tables with their keys: the newest row of a key counts; `NAME_history` has all rows that were not merged."""
 
 
 _OF_FILES = (duckdb.IOException, duckdb.InvalidInputException, duckdb.SerializationException, duckdb.InternalException)

@@ -44,15 +44,23 @@ class TableWriter:
     """Writes one new Parquet file of a table, batch by batch; the first batch creates the file.
 
     Rows are dicts or Arrow tables with the columns of the schema. `close` returns the file, or None if
-    nothing was written. Each batch becomes a row group and should have its size.
+    nothing was written. Each batch becomes a row group and should have its size. `statistics` names the columns that
+    have them; None: all.
     """
 
     def __init__(
-        self, root: str, table: str, round_: int, stem: str = "part", order: Sequence[tuple[str, str]] = ()
+        self,
+        root: str,
+        table: str,
+        round_: int,
+        stem: str = "part",
+        order: Sequence[tuple[str, str]] = (),
+        statistics: Sequence[str] | None = None,
     ) -> None:
         """`order`: the sort keys of the rows, as for `pyarrow.Table.sort_by`; the file's metadata holds them."""
         self.table = table
         self._order = order
+        self._statistics = True if statistics is None else list(statistics)
         self.schema = TABLES[table]
         self.path = new_path(table, round_, stem)
         self._root = root
@@ -67,7 +75,13 @@ class TableWriter:
         if self._writer is None:
             self._sink = filesystem.create(filesystem.join(self._root, self.path))
             sorting = pq.SortingColumn.from_ordering(self.schema, self._order) if self._order else None
-            self._writer = pq.ParquetWriter(self._sink, self.schema, compression="zstd", sorting_columns=sorting)
+            self._writer = pq.ParquetWriter(
+                self._sink,
+                self.schema,
+                compression="zstd",
+                sorting_columns=sorting,
+                write_statistics=self._statistics,
+            )
         self._writer.write_table(batch, row_group_size=max(1, batch.num_rows))
         self._rows += batch.num_rows
         for name, count in (counts or {}).items():

@@ -1,11 +1,12 @@
 """Finds the pages of a round without news, and updates the templates of their URLs."""
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import apache_beam as beam
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import DUPLICATES
@@ -14,9 +15,10 @@ from ..settings import Traps
 from ..storage.batches import from_ipc, to_ipc
 from ..storage.bloom import shard
 from ..storage.exchange import STALE, YIELDS, YieldRow
+from ..storage.key_scan import Wanted, matching_rows
 from ..storage.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS
 from ..storage.semi_join import Batch
-from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table
+from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
 from . import judge
 from .holds import TrappedHost
 from .judge import AllowList, Counts, Kind, Name, Queue, Row, State, compile_allow_list, names_of, shape_of
@@ -206,22 +208,32 @@ class WatchYields(beam.PTransform):
         return WatchedYields(watched.stale, watched.trapped, watched.files)
 
 
-_TABLES = {"traps": TRAPS, "trap_queues": TRAP_QUEUES}
-
-
-def trap_rows(path: str, root: str, shards: int) -> Iterator[tuple[int, Row]]:
-    """The rows of a file of table traps or trap_queues, by shard of their host."""
-    for row in read_table(root, [path], _TABLES[path.partition("/")[0]]).to_pylist():
-        yield shard(row["host"], shards), row
-
-
-def trap_samples_rows(path: str, root: str, shards: int, hosts: Mapping[str, None]) -> Iterator[tuple[int, Row]]:
-    """The rows of some hosts in a trap_samples file; skips row groups without them."""
+def hosts_with_traps(path: str, root: str) -> Iterator[str]:
+    """The hosts of a traps file with throttled or trapped templates; newer files may say otherwise."""
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
-            if not hosts.keys().isdisjoint(file.read_row_group(group, ["host"])["host"].to_pylist()):
-                rows = file.read_row_group(group, TRAP_SAMPLES.names).to_pylist()
-                yield from ((shard(row["host"], shards), row) for row in rows if row["host"] in hosts)
+            states = statistics(file, group, "state")
+            if states is None or not states.has_min_max or states.min != State.OPEN or states.max != State.OPEN:
+                rows = file.read_row_group(group, ["host", "state"])
+                yield from pc.unique(rows.filter(pc.not_equal(rows["state"], State.OPEN.value))["host"]).to_pylist()
+
+
+def trap_rows(path: str, root: str, shards: int, hosts: Wanted) -> Iterator[tuple[int, Row]]:
+    """The rows of some hosts in a traps file, by shard of their host."""
+    for rows in matching_rows(root, path, TRAPS, hosts):
+        yield from ((shard(row["host"], shards), row) for row in rows.to_pylist())
+
+
+def trap_samples_rows(path: str, root: str, shards: int, hosts: Wanted) -> Iterator[tuple[int, Row]]:
+    """The rows of some hosts in a trap_samples file, by shard of their host."""
+    for rows in matching_rows(root, path, TRAP_SAMPLES, hosts):
+        yield from ((shard(row["host"], shards), row) for row in rows.to_pylist())
+
+
+def trap_queue_rows(path: str, root: str, shards: int) -> Iterator[tuple[int, Row]]:
+    """The rows of a trap_queues file, by shard of their host."""
+    for row in read_table(root, [path], TRAP_QUEUES).to_pylist():
+        yield shard(row["host"], shards), row
 
 
 def hosts_of(batch: Batch) -> Iterator[str]:

@@ -22,5 +22,6 @@ NEAR = pa.schema(
         ("depth", pa.int32()),
         ("round", pa.int32()),  # of this row: the newest row of a key counts
         ("signature", pa.binary(128)),  # `minhash.signature`; null: no longer a representative
+        ("host", pa.string()),  # of the URL; null in files of earlier versions
     ]
 )

@@ -1,0 +1,255 @@
+"""What one round costs, by the history of the crawl: CPU time, peak memory, bytes read.
+
+    python benchmarks/history.py --known 0 1000000 5000000 [--waiting 0]
+
+Writes the history of a crawl as merging leaves it (states of URLs, hosts, robots.txt files, digests, signatures,
+traps; see `beamtrawl.transforms.storage.layouts`) straight into Parquet, always the same, and runs one round of 1,000
+new pages on it: 50 hosts, served on loopback by a process of its own, with links to one another, to new URLs, to URLs
+of their hosts and to known URLs of any host. Shown are the CPU seconds and the peak memory of the processes of the
+crawl (one worker; the largest process), and the bytes that they read in excess of the smallest history, by known URL.
+"""
+
+import argparse
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from beamtrawl.pipeline.crawl import settings_digest
+from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, iso
+from beamtrawl.transforms.storage.merge_tables import write_arranged
+from beamtrawl.transforms.storage.schemas import KEY, TABLES, TIME
+from beamtrawl.transforms.storage.table_files import TableFile, TableWriter, conform
+from beamtrawl.transforms.urls.canonical import url_key
+from tests.support import crawls
+from tests.support.web import html
+from tests.support.web_process import WebProcess
+
+SITES, PAGES = 50, 20
+LINKED = 5_000  # known URLs that the pages may link to
+URLS_PER_HOST, LARGE_HOSTS = 100, 20  # half of the URLs are on a few large hosts
+DIGESTS, SIGNATURES = 0.4, 0.3  # per known URL
+FILE_ROWS = 1_000_000
+ROUNDS = 100
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+_FRONTIER = ("url_key", "url", "host", "depth", "discovered_round", "failures")
+
+
+def random_keys(chance: np.random.Generator, count: int, size: int = 16) -> pa.Array:
+    """Random fixed-size binary values."""
+    return pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(size), count, [None, pa.py_buffer(chance.bytes(size * count))]
+    )
+
+
+def names(form: str, numbers: np.ndarray) -> pa.Array:
+    """The form with each of the numbers for its `#`."""
+    before, after = form.split("#")
+    return pc.binary_join_element_wise(before, pa.array(numbers).cast(pa.string()), after, "")
+
+
+def known_urls(first: int, count: int, known: int) -> pa.Table:
+    """The rows of urls with the numbers from `first` on; some are fetched, some are waiting, some are gone."""
+    chance, numbers = np.random.default_rng(first), np.arange(first, first + count)
+    hosts = numbers // URLS_PER_HOST
+    hosts = np.where(hosts % 2, hosts, hosts % (2 * LARGE_HOSTS))
+    host = names("h#.test", hosts)
+    url = pc.binary_join_element_wise("http://", host, names("/articles/section/page-#.html", numbers), "")
+    keys = random_keys(chance, count).to_numpy(zero_copy_only=False).copy()
+    for number in range(0, count, max(1, known // LINKED)):
+        keys[number] = url_key(url[number].as_py())
+    kinds = pa.array(chance.choice([0, 0, 0, 0, 1, 1, 1, 2], count))
+    state = pa.DictionaryArray.from_arrays(kinds, pa.array(["fetched", "due", "gone"])).cast(pa.string())
+    is_fetched = pc.equal(state, "fetched")
+    rounds = pa.array(chance.integers(1, ROUNDS, count), pa.int32())
+    return conform(
+        pa.table(
+            {
+                "url_key": pa.array(keys, KEY),
+                "url": url,
+                "host": host,
+                "state": state,
+                "depth": pa.array(chance.integers(0, 12, count), pa.int32()),
+                "score": chance.random(count),
+                "discovered_round": rounds,
+                "discovered_from": pc.binary_join_element_wise("http://", host, "/articles/", ""),
+                "fetches": is_fetched.cast(pa.int32()),
+                "failures": np.zeros(count, np.int32),
+                "last_status": pc.if_else(is_fetched, 200, None).cast(pa.int32()),
+                "last_fetched_at": pc.if_else(is_fetched, pa.scalar(NOW, TIME), None),
+                "changes": np.zeros(count, np.int32),
+                "digest": pc.if_else(is_fetched, random_keys(chance, count), None),
+                "etag": pc.if_else(is_fetched, names('"#"', chance.integers(0, 1 << 40, count)), None),
+                "reason": pc.if_else(is_fetched, "fetched", "new"),
+                "round": rounds,
+            }
+        ),
+        TABLES["urls"],
+    )
+
+
+def host_rows(count: int) -> dict[str, pa.Table]:
+    """The rows of all hosts, by table."""
+    chance = np.random.default_rng(1)
+    host = names("h#.test", np.arange(count))
+    rounds = pa.array(chance.integers(1, ROUNDS, count), pa.int32())
+    at = pa.array([NOW - timedelta(hours=int(hours)) for hours in chance.integers(0, 720, count)])
+    common = {"host": host, "round": rounds}
+    sums = {name: chance.integers(1, 1000, count) for name in ("visits", "requests", "fetched", "bytes", "failures")}
+    latency = pa.array([[0, 3, 5, 7, 9, 2]] * count)
+    state = {"last_fetched_at": at, "latency": latency, "not_before": at}
+    state |= {"last_elapsed_ms": chance.random(count) * 100}
+    times = {"fetched_at": at, "expires_at": at, "status": np.full(count, 200)}
+    body = names("User-agent: *\nDisallow: /search?q=#\nDisallow: /private/\n", np.arange(count)).cast(
+        pa.large_binary()
+    )
+    rules = {"origin": pc.binary_join_element_wise("http://", host, ""), "verdict": ["rules"] * count, "body": body}
+    judged = {name: np.full(count, 20) for name in ("pages", "fresh", "news", "different", "budget", "first", "since")}
+    trap = {"template": ["/articles/*"] * count, "kind": ["plain"] * count, "state": ["open"] * count}
+    words = pa.array([[chance.bytes(400)] for _ in range(count)], pa.list_(pa.binary()))
+    found = {
+        "hosts": common | sums | state,
+        "robots": common | times | rules,
+        "traps": common | judged | trap,
+        "trap_samples": common | {"template": ["/articles"] * count, "words": words, "forms": [b""] * count},
+    }
+    return {name: conform(pa.table(columns), TABLES[name]) for name, columns in found.items()}
+
+
+def content_rows(first: int, count: int) -> pa.Table:
+    """Documents with their digests and signatures."""
+    chance, numbers = np.random.default_rng(first + 7), np.arange(first, first + count)
+    host = names("h#.test", numbers // 40)
+    url = pc.binary_join_element_wise("http://", host, names("/articles/section/page-#.html", numbers), "")
+    keys = {"url_key": random_keys(chance, count), "digest": random_keys(chance, count)}
+    signature = {"signature": random_keys(chance, count, 128)}
+    rounds = {"round": pa.array(chance.integers(1, ROUNDS, count), pa.int32())}
+    return pa.table(
+        keys | signature | rounds | {"url": url, "host": host, "site": host, "depth": np.full(count, 3, np.int32)}
+    )
+
+
+def write_history(crawl: CrawlDir, known: int, waiting: int, digest: str) -> None:
+    """Write the history of so many known URLs, and commit it as a fetch and an update step."""
+    files: list[TableFile] = []
+    hosts = known // URLS_PER_HOST
+    for table, rows in host_rows(hosts).items() if hosts else ():
+        files += write_arranged(crawl.root, table, ROUNDS, rows)
+    for first in range(0, known, FILE_ROWS):
+        count = min(FILE_ROWS, known - first)
+        rows = known_urls(first, count, known)
+        files += write_arranged(crawl.root, "urls", ROUNDS, rows)
+        if first < waiting:
+            files.append(write_frontier(crawl.root, rows.slice(0, waiting - first)))
+        contents = content_rows(first, int(count * DIGESTS))
+        files += write_arranged(crawl.root, "digests", ROUNDS, contents)
+        files += write_arranged(crawl.root, "near", ROUNDS, contents.slice(0, int(count * SIGNATURES)))
+    for step, written in ("fetch", ()), ("update", files):
+        crawl.commit(Manifest(step, ROUNDS, digest, tuple(written), {}, (), iso(NOW), iso(NOW)))
+
+
+def write_frontier(root: str, rows: pa.Table) -> TableFile:
+    writer = TableWriter(root, "frontier", ROUNDS + 1)
+    due = conform(rows.select(_FRONTIER), TABLES["frontier"])
+    columns = {"priority": rows["score"], "redirects": rows["failures"], "reason": pa.array(["new"] * rows.num_rows)}
+    for name, column in columns.items():
+        due = due.set_column(due.schema.get_field_index(name), TABLES["frontier"].field(name), column)
+    for start in range(0, due.num_rows, 16_384):
+        writer.write(due.slice(start, 16_384), {"new": min(16_384, due.num_rows - start)})
+    return writer.close()  # type: ignore[return-value]
+
+
+def pages(known: int) -> dict[str, dict[str, Any]]:
+    """The sites of the round: 1,000 pages of 600 words with 40 links each."""
+    chance = random.Random(1)
+    words = [f"w{chance.getrandbits(28):x}" for _ in range(5000)]
+    linked = []
+    for first in range(0, known, FILE_ROWS):
+        for number in range(first, min(first + FILE_ROWS, known), max(1, known // LINKED)):
+            host = number // URLS_PER_HOST
+            host = host if host % 2 else host % (2 * LARGE_HOSTS)
+            linked.append(f"http://h{host}.test/articles/section/page-{number}.html")
+    sites: dict[str, dict[str, Any]] = {}
+    for site in range(SITES):
+        sites[f"s{site}.test"] = found = {}
+        for page in range(PAGES):
+            links = [f"/{other}.html" for other in range(PAGES)] + [f"/new-{page}-{n}.html" for n in range(10)]
+            links += [f"/known-{chance.randrange(200)}.html" for _ in range(5)]
+            links += chance.sample(linked, 5) if linked else [f"http://x{chance.random()}.test/" for _ in range(5)]
+            found[f"/{page}.html"] = html(f"Page {page} of {site}", " ".join(chance.choices(words, k=600)), links)
+    return sites
+
+
+def run_round(root: str, pins: list[str]) -> None:
+    """Run a round, and print what it cost: CPU seconds, peak bytes, bytes read, pages."""
+    silent, started = crawls.Silent(), time.perf_counter()
+    before = _read()
+    crawls.crawl(Path(root), rounds=1, observer=silent, fetch__resolve=pins)
+    wall = time.perf_counter() - started
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    fetched = sum(m.counters.get("fetched", 0) for m in silent.committed if m.step == "fetch")
+    cpu, peak = sum(use.ru_utime + use.ru_stime for use in spent), max(_peak(), spent[1].ru_maxrss << 10)
+    print(json.dumps([cpu, peak, _read() - before, fetched, wall]), flush=True)
+
+
+def _read() -> int:
+    """The bytes that this process and those that it has waited for have read."""
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def _peak() -> int:
+    """The peak memory of this process; unlike ru_maxrss, not that of the process that started it."""
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) << 10
+
+
+def measure(known: int, waiting: int) -> list[float]:
+    with TemporaryDirectory() as root, WebProcess(pages(known), by_name=True) as web:
+        crawl, pins = CrawlDir(root), list(web.pins)
+        digest = settings_digest(crawls.settings())
+        write_history(crawl, known, waiting, digest)
+        seeds = [Seed(web.url(f"s{site}.test", f"/{page}.html")) for site in range(SITES) for page in range(PAGES)]
+        add_seeds(crawl, seeds, digest, datetime.now(UTC))
+        command = [sys.executable, __file__, "--round", root, "--pins", *pins]
+        paths = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])}
+        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | paths)
+    return list(json.loads(answer.stdout.splitlines()[-1]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--known", type=int, nargs="+", default=[0, 1_000_000, 5_000_000], metavar="N")
+    parser.add_argument("--waiting", type=int, nargs="+", default=[0], metavar="N")
+    parser.add_argument("--round", help=argparse.SUPPRESS)
+    parser.add_argument("--pins", nargs="*", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.round:
+        run_round(arguments.round, arguments.pins)
+        return
+    print("| known URLs | waiting | CPU s | peak MB | read MB | read per known URL | wall s | pages |\n|" + "---|" * 8)
+    least = None
+    for known in arguments.known:
+        for waiting in arguments.waiting:
+            cpu, peak, read, fetched, wall = measure(known, min(waiting, known))
+            least = read if least is None else least
+            each = (read - least) / known if known else 0
+            cells = (f"{known:,}", f"{waiting:,}", f"{cpu:.1f}", f"{peak / 1e6:,.0f}", f"{read / 1e6:,.1f}")
+            print(f"| {' | '.join(cells)} | {each:.1f} | {wall:.1f} | {fetched:,.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""The `compact` step for tables: merges the files that earlier steps wrote, as the index is merged."""
+
+import dataclasses
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import apache_beam as beam
+
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, next_step
+from ..transforms.storage.layouts import LAYOUTS
+from ..transforms.storage.merge_tables import Part, merge, parts_of
+from ..transforms.storage.table_files import TableFile
+from ..transforms.storage.table_runs import Run, runs_of
+from ..transforms.storage.writers import ReportFiles
+from .attempt import Attempt, Engine
+
+LOGS = ("visits", "documents", "links", "host_turns", "rejections", "alerts", "seeds", "trap_queues")
+"""Tables that are not sorted: their files are merged as they are, as long as they are small."""
+
+_LARGEST_LOG_BYTES = 64 << 20
+_SECONDS_PER_ROW = 5e-6  # CPU seconds, roughly
+
+Choice = Callable[[Sequence[Run], float], list[Run]]
+"""`table_runs.full_tier` or `table_runs.all_runs`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CompactTablesStep:
+    """The files that a step merges, by table, and where it writes; paths are below the crawl directory."""
+
+    root: str
+    round: int
+    files: Mapping[str, Sequence[TableFile]]
+    report: str
+
+
+def build(pipeline: beam.Pipeline, step: CompactTablesStep) -> None:
+    """Split the rows of each table into ranges, and merge each range as one element."""
+    (
+        pipeline
+        | "Tables" >> beam.Create(list(step.files.items()))
+        | "Parts" >> beam.FlatMap(_parts, step.root)
+        | "Spread" >> beam.Reshuffle()
+        | "Merge" >> beam.FlatMap(merge, step.root, step.round)
+        | "Report" >> ReportFiles(step.report)
+    )
+
+
+def merge_tables(crawl: CrawlDir, settings_digest: str, engine: Engine, choose: Choice) -> Manifest | None:
+    """Merge the files that `choose` selects of each table, and commit; None if it selects none.
+
+    The merged files stay until they are dropped (`history.fold_history`): a reader may have opened them.
+    """
+    manifests = crawl.manifests()
+    runs = {t: choose(runs_of(manifests, t), _LARGEST_LOG_BYTES if t in LOGS else float("inf")) for t in _TABLES}
+    files = {table: [file for run in some for file in run] for table, some in runs.items() if some}
+    if not files:
+        return None
+    attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
+    plan = CompactTablesStep(crawl.root, attempt.step.round, files, attempt.report)
+    merged = [file for some in files.values() for file in some]
+    engine.run(partial(build, step=plan), sum(file.rows for file in merged) * _SECONDS_PER_ROW)
+    return attempt.commit(settings_digest, merged=merged, suffix=f"-{uuid.uuid4().hex[:8]}")
+
+
+_TABLES = (*LAYOUTS, *LOGS)
+
+
+def _parts(table: tuple[str, Sequence[TableFile]], root: str) -> list[Part]:
+    return parts_of(root, *table)

@@ -1,0 +1,75 @@
+"""Merging tables between rounds: what is known stays the same, and the crawl goes on as without it."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beamtrawl.pipeline.compact_tables import LOGS, merge_tables
+from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
+from beamtrawl.transforms.storage.layouts import LAYOUTS
+from beamtrawl.transforms.storage.sql import query
+from beamtrawl.transforms.storage.table_runs import all_runs, full_tier
+from tests.support.crawls import crawl
+from tests.support.web import Page, Web, html, redirect
+
+TEXT = " ".join(f"word{n}" for n in range(60))
+MEANWHILE = ("fetched_at", "elapsed_ms", "robots_at", "headers", "address", "last_fetched_at", "not_before")
+
+
+def shown(path: Path, table: str) -> list[Any]:
+    """The rows of a table that count, without columns that depend on time."""
+    names, found = query(CrawlDir(str(path)), f"SELECT * FROM {table}")
+    columns = [n for n, name in enumerate(names) if name not in MEANWHILE and not name.endswith(("_ms", "_at"))]
+    return sorted([row[n] for n in columns if names[n] != "latency"] for row in map(_printed, found))
+
+
+def _printed(row: tuple[Any, ...]) -> list[str]:
+    return [repr(value) for value in row]
+
+
+def merge(path: Path, choose: Any) -> Any:
+    return merge_tables(CrawlDir(str(path)), "", DirectEngine(1, []), choose)
+
+
+@pytest.fixture(scope="module")
+def web() -> Any:
+    site: dict[str, Page] = {
+        "/": html("Home", TEXT, links=["/1", "/copy", "/moved", "//b.test/"]),
+        "/copy": html("Home", TEXT, links=["/1"]),
+        "/moved": redirect("/1"),
+        "/robots.txt": html("", "User-agent: *"),
+        **{f"/{n}": html(f"Page {n}", f"{TEXT} {n} {TEXT[:-n]}", links=[f"/{n + 1}", "/gone"]) for n in range(1, 6)},
+    }
+    with Web({"a.test": site, "b.test": {"/": html("Other", f"other {TEXT}", links=["//a.test/3"])}}) as web:
+        yield web
+
+
+def test_a_crawl_goes_on_from_merged_tables_as_from_others(tmp_path, web):
+    one, other = tmp_path / "one", tmp_path / "other"
+    crawl(one, [web.url("a.test")], rounds=3, scope__mode="any")
+    shutil.copytree(one, other)
+    known = {table: shown(one, table) for table in (*LAYOUTS, *LOGS) if table != "trap_samples"}
+    assert merge(other, full_tier) is None  # three rounds are too few
+    merged = merge(other, all_runs)
+    assert {file.table for file in merged.files} >= {"urls", "hosts", "digests", "near", "traps", "visits", "links"}
+    assert merge(other, all_runs) is None
+    manifests = CrawlDir(str(other)).manifests()
+    assert all(len(files_of(manifests, table)) <= 1 for table in ("urls", "hosts", "digests", "near", "visits"))
+    assert {table: shown(other, table) for table in known} == known
+    for path in (one, other):
+        assert crawl(path, scope__mode="any").reason == "frontier_empty"
+    assert {table: shown(other, table) for table in known} == {table: shown(one, table) for table in known}
+    assert len(shown(one, "documents")) == 8
+
+
+def test_a_crawl_of_many_rounds_merges_its_tables(tmp_path, web):
+    pages: dict[str, Page] = {f"/{n}": html(f"Page {n}", f"{TEXT} {n}", links=[f"/{n + 1}"]) for n in range(12)}
+    with Web({"c.test": pages}) as long:
+        crawl(tmp_path, [long.url("c.test", "/0")])
+    manifests = CrawlDir(str(tmp_path)).manifests()
+    assert [len(files_of(manifests, table)) for table in ("urls", "visits")] == [5, 4]
+    assert len(shown(tmp_path, "documents")) == 12
+    assert len(shown(tmp_path, "urls")) == 13

@@ -1,0 +1,58 @@
+"""How merged files of a table are sorted, and which of their rows count.
+
+The files that a step writes are small and read whole. Merged files are sorted, in row groups of a fixed size: by the
+statistics in its footer, a reader skips the row groups that cannot hold what it looks for.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+class Layout(NamedTuple):
+    """The layout of the merged files of a table."""
+
+    order: tuple[str, ...]
+    """Columns that the rows are sorted by. Readers skip row groups by the first one."""
+
+    key: tuple[str, ...]
+    """Columns of which the newest `round` counts; empty: all rows count."""
+
+    group_rows: int
+    """Rows of a row group: a reader of one row reads so many."""
+
+    others: tuple[str, ...] = ()
+    """Further columns with statistics."""
+
+
+LAYOUTS: Mapping[str, Layout] = {
+    "urls": Layout(("host", "url_key"), ("url_key",), 1024, ("state", "last_fetched_at", "sitemap_lastmod")),
+    "hosts": Layout(("host",), ("host",), 1024, ("not_before", "last_fetched_at")),
+    "robots": Layout(("host", "fetched_at"), (), 256),
+    "digests": Layout(("digest", "site"), ("digest", "site"), 256),
+    "near": Layout(("host", "url_key"), ("url_key",), 256),
+    "traps": Layout(("host", "template", "kind"), ("host", "template", "kind"), 1024, ("state",)),
+    "trap_samples": Layout(("host", "round"), (), 256),
+    "aliases": Layout(("origin", "kind", "detail"), ("origin", "kind", "detail"), 1024),
+}
+"""The tables of which every step reads rows of all earlier rounds."""
+
+
+def arrange(rows: pa.Table, layout: Layout) -> pa.Table:
+    """The rows that count, in the order of a layout; of several rows of a key, the newest.
+
+    Of rows of one key and round, the last counts.
+    """
+    columns = {name: rows[name] for name in layout.order}
+    columns |= {"round": rows["round"], "position": pa.array(np.arange(rows.num_rows))}
+    order = [(name, "ascending") for name in (*layout.order, "round", "position")]
+    rows = rows.take(pc.sort_indices(pa.table(columns), sort_keys=order))
+    if not layout.key or rows.num_rows < 2:
+        return rows
+    is_last = np.ones(rows.num_rows, np.bool_)
+    same = [pc.fill_null(pc.equal(rows[name][:-1], rows[name][1:]), False) for name in layout.key]
+    is_last[:-1] = ~np.logical_and.reduce([column.to_numpy(zero_copy_only=False) for column in same])
+    return rows.filter(pa.array(is_last))
