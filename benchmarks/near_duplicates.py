@@ -28,7 +28,7 @@ SIMILARITY = Documents().similarity
 
 
 def document(number: int, signature: bytes | None) -> dict[str, Any]:
-    row = {"url_key": number.to_bytes(16, "big"), "url": f"{number:08}", "depth": 1, "round": 1}
+    row = {"url_key": number.to_bytes(16, "big"), "url": f"http://a.test/{number:08}", "depth": 1, "round": 1}
     return row | {"signature": signature, "stays": None, "shard": 0}
 
 

@@ -60,33 +60,6 @@ def test_under_another_title_texts_have_nothing_in_common(title):
     assert similarities(signed(text_of(1)), signed(text_of(1), title)[np.newaxis])[0] < 0.05
 
 
-# two lines of a text: whether they say the same names
-NAMES = {
-    "the same": ("gtk_widget_show()", "gtk_widget_show, gtk_widget_show", True),
-    "letter case": ("gtk_widget_show", "GTK_WIDGET_SHOW", True),
-    "another function": ("gtk_widget_show", "gtk_widget_hide", False),
-    "another class": ("QuadCurve2D", "QuadCurve3D", False),
-    "another method": ("std::vec::push", "std::vec::pop", False),
-    "an intrinsic": ("_mm256_maskz_add_epi16", "_mm256_maskz_mullo_epi16", False),
-    "a member": ("pandas.Series", "pandas.Index", False),
-    "one more": ("gtk_widget_show", "gtk_widget_show and gtk_widget_hide", False),
-    "beside a letter of many bytes": ("ÉTÉ QuadCurve2D", "ÉTÉ QuadCurve3D", False),
-    "beside a letter that is longer in lower case": ("\u0130 QuadCurve2D", "\u0130 QuadCurve3D", True),
-    "words": ("widget", "gadget", True),
-    "words after a colon": ("see:tides", "see:winds", True),
-    "numbers": ("41.17", "38.2", True),
-    "a token": ("id 4f9a02c711", "id 5f9a02c711", True),
-    "a name and a sentence": ("the end of Tides", "the end. Of tides", True),
-}
-
-
-@pytest.mark.parametrize(("one", "other", "is_same"), NAMES.values(), ids=NAMES)
-def test_texts_with_other_names_of_programs_have_nothing_in_common(one: str, other: str, is_same: bool) -> None:
-    text = " ".join(text_of(1))
-    similarity = similarities(signed(f"{one} {text}"), signed(f"{other} {text}")[np.newaxis])[0]
-    assert similarity > 0.9 if is_same else similarity < 0.05
-
-
 def test_characters_are_the_words_of_languages_without_spaces():
     text = "".join(chr(0x4E00 + number) for number in random.Random(1).choices(range(3_000), k=400))
     edited = text[:200] + "新" + text[201:]

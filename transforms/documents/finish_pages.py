@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from .. import urls
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import COPIES, DUPLICATES
-from ..duplicates.near_rows import mark_near_duplicates, near_rows
+from ..duplicates.near_rows import is_folded, mark_near_duplicates, near_rows, reduce_near_duplicates
 from ..indexing.tombstones import REMOVALS, REPLACED
 from ..indexing.write_segment import write_segment
 from ..outcomes import Outcome
@@ -192,7 +192,7 @@ class _FinishFn(beam.DoFn):
     def _index(self, pages: pa.Table, removals: pa.Table, number: int) -> list[TableFile]:
         indexed = removals.filter(pc.equal(removals["reason"], REPLACED))["url_key"]
         is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
-        documents = conform(pages.filter(is_indexed), DOCUMENTS)
+        documents = reduce_near_duplicates(conform(pages.filter(is_indexed), DOCUMENTS))
         if not documents.num_rows:
             return []
         folder = new_path("index", self._round, f"shard-{number:04d}", suffix="")
@@ -206,7 +206,7 @@ def removals_of_pages(pages: pa.Table) -> pa.Table:
     reason = pc.case_when(
         pc.make_struct(
             pc.is_valid(pages["duplicate_of"]),
-            pc.is_valid(pages["near_duplicate_of"]),
+            is_folded(pages),
             _has_reason(pages, SOFT_404),
             pc.fill_null(pages["noindex"], False),
         ),
@@ -245,7 +245,7 @@ class FinishPages(beam.PTransform):
 
     Takes {"pages": PAGES, "duplicates": DUPLICATES, "copies": COPIES, "stale": STALE, "near": VERDICTS} by shard, and
     the keys of URLs whose visit gave no page. Duplicates are written without text and not indexed; their
-    links are followed, because they may differ. Near duplicates are not indexed either.
+    links are followed, because they may differ. Near duplicates are indexed by their identifiers of programs only.
     """
 
     def __init__(

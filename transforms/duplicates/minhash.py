@@ -39,24 +39,18 @@ _IN_WORD[0x80:] = True
 # The first bytes of U+3000 to U+DFFF: in Han, Kana and Hangul each character counts as a word.
 _BEGINS_WORD = np.zeros(256, np.bool_)
 _BEGINS_WORD[0xE3:0xEE] = True
-_IS_CAPITAL = np.zeros(256, np.bool_)
-_IS_CAPITAL[ord("A") : ord("Z") + 1] = True
-_IS_LETTER = _IS_CAPITAL.copy()
-_IS_LETTER[ord("a") : ord("z") + 1] = True
 
 
 def signature(title: str, text: str) -> bytes | None:
     """The signature of a text; None if it has too few words.
 
     Texts with different titles have similarity 0, because users search for a page by its title. Whole
-    numbers and single characters in a title are ignored, as in "Page 2" and "Page 3". The same holds for texts that
-    use different identifiers of programs, such as gtk_widget_show: a page of a reference is searched for by these.
+    numbers and single characters in a title are ignored, as in "Page 2" and "Page 3".
     """
-    words, is_identifier = _words(text)
+    words = _words(text)
     if len(words) < FEWEST_WORDS:
         return None
-    identifiers = _mix(np.unique(words[is_identifier])).sum(dtype=np.uint64)
-    slots = _sketch(_mix(_mix(words[:-1]) + words[1:] ^ _title_hash(title) ^ identifiers))
+    slots = _sketch(_mix(_mix(words[:-1]) + words[1:] ^ _title_hash(title)))
     return (slots & np.uint64(0xFF)).astype(np.uint8).tobytes()
 
 
@@ -82,45 +76,23 @@ def _powers(base: np.uint64) -> Hashes:
 _POWERS, _INVERSE_POWERS = _powers(_ODD), _powers(_INVERSE)
 
 
-def _words(text: str) -> tuple[Hashes, npt.NDArray[np.bool_]]:
-    """The words of a text, and which of them are identifiers.
-
-    A word is a polynomial hash of its bytes with an odd base, independent of the word's position.
-    """
-    as_written, lowered = text[:MAX_BYTES].encode(), text[:MAX_BYTES].lower().encode()
-    data = np.frombuffer(lowered[:MAX_BYTES], np.uint8)
+def _words(text: str) -> Hashes:
+    """A polynomial hash of the bytes of each word, with an odd base; it is independent of the word's position."""
+    data = np.frombuffer(text[:MAX_BYTES].lower().encode()[:MAX_BYTES], np.uint8)
     in_word = _IN_WORD.take(data)
     begins = in_word.copy()
     begins[1:] &= ~in_word[:-1]
     begins |= _BEGINS_WORD.take(data)
     starts = np.flatnonzero(begins)
     if not len(starts):
-        return np.empty(0, np.uint64), np.empty(0, np.bool_)
+        return np.empty(0, np.uint64)
     digits = data * in_word * _POWERS[: len(data)]
-    hashes = _mix(np.add.reduceat(digits, starts) * _INVERSE_POWERS[starts])
-    has_capitals = len(as_written) == len(lowered)  # a few letters have another length in lower case
-    marks = _identifier_marks(np.frombuffer(as_written[: len(data)], np.uint8) if has_capitals else data)
-    return hashes, np.logical_or.reduceat(marks, starts)
-
-
-def _identifier_marks(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-    """Marks a byte in each identifier: gtk_show, QuadCurve2D, `push` in std::push, `iat` in Series.iat."""
-    is_letter, is_capital = _IS_LETTER.take(data), _IS_CAPITAL.take(data)
-    marks = np.zeros(len(data), np.bool_)
-    marks[1:] = is_capital[1:] & is_letter[:-1] & ~is_capital[:-1]
-    before, between, after = data[:-2], data[1:-1], is_letter[2:]
-    joins = ((between == ord("_")) | (between == ord("."))) & (_IN_WORD.take(before) | is_capital[:-2])
-    marks[2:] |= after & (joins | (between == ord(":")) & (before == ord(":")))
-    return marks
+    return _mix(np.add.reduceat(digits, starts) * _INVERSE_POWERS[starts])
 
 
 def _title_hash(title: str) -> np.uint64:
     words = [word for word in title.lower().split() if len(word) > 1 and not word.strip(".,:;()[]#").isdecimal()]
-    return _hash(" ".join(words))
-
-
-def _hash(text: str) -> np.uint64:
-    return np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little"))
+    return np.frombuffer(hashlib.blake2b(" ".join(words).encode(), digest_size=8).digest(), np.uint64)[0]
 
 
 def _sketch(pairs: Hashes) -> Hashes:

@@ -11,6 +11,7 @@ from ..storage.batches import Batch, from_ipc
 from ..storage.schemas import DOCUMENTS, KEY, NEAR
 from ..storage.table_files import conform
 from .exact import RELEASED
+from .identifiers import identifiers
 
 
 def mark_near_duplicates(pages: pa.Table, verdicts: pa.Table) -> pa.Table:
@@ -27,6 +28,30 @@ def mark_near_duplicates(pages: pa.Table, verdicts: pa.Table) -> pa.Table:
     for name, column in columns.items():
         pages = pages.set_column(pages.schema.get_field_index(name), DOCUMENTS.field(name), column)
     return pages
+
+
+def is_folded(pages: pa.Table) -> pa.Array:
+    """Whether each page is a near duplicate without identifiers of programs, which has nothing to be found by."""
+    texts = zip(pages["near_duplicate_of"].to_pylist(), pages["text"].to_pylist(), strict=True)
+    return pa.array([bool(owner) and not identifiers(text or "") for owner, text in texts], pa.bool_())
+
+
+def reduce_near_duplicates(documents: pa.Table) -> pa.Table:
+    """The documents (DOCUMENTS) as they are indexed: of a near duplicate only its title, headings and identifiers.
+
+    It shares its content with its representative, so that a search shows one of them.
+    """
+    is_near = documents["near_duplicate_of"].is_valid()
+    if not pc.any(is_near).as_py():
+        return documents
+    rows = zip(is_near.to_pylist(), documents["text"].to_pylist(), strict=True)
+    texts = [" ".join(identifiers(text or "")) if near else text for near, text in rows]
+    owners = pc.coalesce(documents["near_duplicate_of"], documents["same_content_as"])
+    columns = {"text": pa.array(texts, pa.string()), "same_content_as": owners}
+    for name, column in columns.items():
+        place = documents.schema.get_field_index(name)
+        documents = documents.set_column(place, DOCUMENTS.field(name), column)
+    return documents
 
 
 def near_key(url_key: bytes) -> int:
