@@ -17,7 +17,7 @@ class Fault(NamedTuple):
     """What happens at operation number `at`, counted from 1.
 
     - error: it fails once, with the number `errno`
-    - full: this and all later operations that need room fail, until `make_room`
+    - full: this and all later operations that need room fail with ENOSPC or `errno`, until `make_room`
     - kill: neither it nor any later operation reaches the disk
     - power: the same; `SimulatedDisk.restore` then drops what was not synced
     """
@@ -42,6 +42,7 @@ class SimulatedDisk(LocalDisk):
         self._random = None if seed is None else random.Random(seed)
         self._lock = threading.RLock()
         self._is_full = False
+        self._no_room = fault.errno if fault.kind == "full" and fault.errno != errno.EIO else errno.ENOSPC
         self._guards = 0
         self._synced: dict[str, int] = {}  # bytes of each file that was written and not renamed; by path
         self._undo: list[tuple[str, Callable[[], None]]] = []  # folder, how to undo a change of its names
@@ -57,14 +58,14 @@ class SimulatedDisk(LocalDisk):
                 raise OSError(errno.EIO, "the process has ended")
             self.operations.append(name)
             if self._is_full and needs_room:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                raise OSError(self._no_room, os.strerror(self._no_room))
             if len(self.operations) != self._fault.at:
                 return
             self.has_failed = True
             if self._fault.kind == "full":
                 self._is_full = True
                 if needs_room:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    raise OSError(self._no_room, os.strerror(self._no_room))
             elif self._fault.kind != "none":
                 raise OSError(self._fault.errno, os.strerror(self._fault.errno))
 

@@ -4,6 +4,7 @@ A step is committed when its manifest exists, which is created by one atomic mov
 manifests name, so files of failed attempts are invisible.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -166,19 +167,19 @@ class CrawlDir:
         """Writes a file atomically and durably: a reader sees the old text or the new one."""
         target = self.path(relative)
         with filesystem.naming(target):
-            filesystem.rename(_write_draft(target, text), target)
+            with _drafted(target, text) as draft:
+                filesystem.rename(draft, target)
             filesystem.sync_folder(filesystem.split(target)[0])
 
     def write_new(self, relative: str, text: str) -> bool:
         """`write_text` unless the file exists; on a local disk one of several concurrent writers succeeds."""
         target = self.path(relative)
         with filesystem.naming(target):
-            draft = _write_draft(target, text)
-            if not filesystem.rename_new(draft, target):
-                filesystem.delete([draft])
-                return False
-            filesystem.sync_folder(filesystem.split(target)[0])
-        return True
+            with _drafted(target, text) as draft:
+                is_new = filesystem.rename_new(draft, target)
+            if is_new:
+                filesystem.sync_folder(filesystem.split(target)[0])
+        return is_new
 
     def sync_folders(self, files: Iterable[TableFile]) -> None:
         """Makes the names of closed files durable."""
@@ -243,11 +244,17 @@ class CrawlDir:
             raise CrawlDirError(f"{relative} cannot be used: {error}; restore it from a copy") from error
 
 
-def _write_draft(target: str, text: str) -> str:
-    """Writes the text to a new file with a unique name next to the target, and returns its path."""
+@contextlib.contextmanager
+def _drafted(target: str, text: str) -> Iterator[str]:
+    """The path of a new file with the text and a unique name next to the target; removed unless the body renames it."""
     draft = f"{target}.{uuid.uuid4().hex[:8]}.tmp"
-    filesystem.write_bytes(draft, text.encode())
-    return draft
+    try:
+        filesystem.write_bytes(draft, text.encode())
+        yield draft
+    finally:
+        with contextlib.suppress(OSError):
+            if filesystem.exists(draft):
+                filesystem.delete([draft])
 
 
 def iso(moment: datetime) -> str:

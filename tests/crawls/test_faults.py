@@ -1,0 +1,206 @@
+"""Faults of the disk at every operation of every step: the crawl is as before or as after, and a rerun completes it.
+
+Four kinds: an operation fails; the disk is full from then on; the process is killed; the power fails, and what was not
+synced is lost. A short run samples the operations; `--all` takes each of them.
+"""
+
+import contextlib
+import random
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from beamtrawl.pipeline.compact import merge
+from beamtrawl.pipeline.rank import rank
+from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.errors import BeamtrawlError
+from beamtrawl.transforms.indexing.live_segments import live_index
+from beamtrawl.transforms.indexing.merge_policy import ALL
+from beamtrawl.transforms.indexing.verify import index_faults
+from beamtrawl.transforms.storage import filesystem
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
+from beamtrawl.transforms.storage.verify import file_faults, promised_files, row_faults
+from tests.support.crawls import Silent, crawl, without_times
+from tests.support.disks import Fault, SimulatedDisk
+from tests.support.web import Web, html, plain, redirect, status
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+SITES = {
+    "a.test": {
+        "/robots.txt": plain("User-agent: *\nDisallow: /private\nCrawl-delay: 0.01\n"),
+        "/": html("Home", "Fish and boats in the harbour.", ["/1", "/2", "/3", "http://b.test/"]),
+        "/1": html("One", "Herring is a fish of the first page.", ["/4", "/5"]),
+        "/2": html("Two", "The same words twice, about boats."),
+        "/3": html("Two", "The same words twice, about boats."),
+        "/4": redirect("/6", 301),
+        "/5": status(404),
+        "/6": html("Six", "Where the fish went, at last.", ["/7"]),
+        "/7": html("Seven", "A page that waits."),
+    },
+    "b.test": {"/": html("Other", "Another host with a fish.", ["/x"]), "/x": html("X", "Deep in it.")},
+}
+
+
+class Stopped(Exception):
+    """Raised after a fetch step was committed."""
+
+
+class StopAfterFetch(Silent):
+    def step_committed(self, manifest: Manifest) -> None:
+        if manifest.step == "fetch":
+            raise Stopped
+
+
+class Operation(NamedTuple):
+    """A step, the state of the crawl that it starts from, and how it is run again if it was not committed."""
+
+    state: str
+    step: str
+    run: Callable[[Path], object]
+    complete: Callable[[Path], object]  # what follows, with or without a fault
+    compared: frozenset[str] | None = None  # tables; None: all
+
+
+def fetch(path: Path) -> None:
+    with contextlib.suppress(Stopped):
+        crawl(path, rounds=1, observer=StopAfterFetch())
+
+
+def update(path: Path) -> None:
+    crawl(path, rounds=0)
+
+
+def nothing(path: Path) -> None:
+    """What follows most steps."""
+
+
+def compact(path: Path) -> None:
+    merge(CrawlDir(str(path)), "", DirectEngine(1, []), ALL)
+
+
+def ranked(path: Path) -> None:
+    rank(CrawlDir(str(path)), "", DirectEngine(1, []), 1_000_000, NOW)
+
+
+def seeds(path: Path) -> None:
+    add_seeds(CrawlDir(str(path)), [Seed("http://c.test/"), Seed("http://a.test/")], "", NOW)
+
+
+RESULTS = frozenset({"documents", "links", "urls", "frontier", "digests", "near", "rejections", "aliases"})
+"""Tables that are the same although pages of a killed attempt were visited again."""
+
+OPERATIONS = {
+    "fetch": Operation("updated", "000003-fetch", fetch, update, RESULTS),
+    "update": Operation("fetched", "000003-update", update, nothing),
+    "compact": Operation("updated", "000002-compact", compact, nothing),
+    "rank": Operation("updated", "000002-rank", ranked, nothing),
+    "seeds": Operation("updated", "000000-seeds", seeds, nothing),
+}
+
+
+class Prepared(NamedTuple):
+    """Crawls in the states from which operations start, and after each operation."""
+
+    states: Mapping[str, Path]
+    after: Mapping[str, Path]
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
+    folder = tmp_path_factory.mktemp("prepared")
+    with Web(SITES) as web:
+        states = {"updated": folder / "updated", "fetched": folder / "fetched"}
+        crawl(states["updated"], [web.url("a.test")], rounds=2)
+        shutil.copytree(states["updated"], states["fetched"])
+        fetch(states["fetched"])
+        after = {}
+        for name, operation in OPERATIONS.items():
+            after[name] = Path(shutil.copytree(states[operation.state], folder / f"after-{name}"))
+            operation.run(after[name])
+            operation.complete(after[name])
+        yield Prepared(states, after)
+
+
+def committed(path: Path) -> list[str]:
+    return sorted(manifest.name for manifest in CrawlDir(str(path)).manifests())
+
+
+def lies(path: Path) -> list[str]:
+    directory = CrawlDir(str(path))
+    manifests = directory.manifests()
+    files = [str(fault) for fault in file_faults(directory, promised_files(manifests))]
+    return files or [*map(str, row_faults(directory, manifests)), *index_faults(str(path), live_index(manifests))]
+
+
+def found(path: Path) -> list[str]:
+    return [hit.url for hit in Index.open(CrawlDir(str(path))).search("fish").hits]
+
+
+def contents(path: Path, operation: Operation) -> dict[str, list[str]]:
+    tables = without_times(path)
+    return {name: tables[name] for name in operation.compared or tables}
+
+
+def attempt(operation: Operation, path: Path, disk: SimulatedDisk) -> None:
+    """Run an operation on a disk; it may fail with a message for the user, or because the process has ended."""
+    with filesystem.mounted(str(path), disk), contextlib.suppress(BeamtrawlError, OSError, RuntimeError):
+        operation.run(path)
+
+
+def places(prepared: Prepared, name: str, kind: str, folder: Path) -> list[int]:
+    """The numbers of the operations at which a fault of this kind makes a difference."""
+    path = Path(shutil.copytree(prepared.states[OPERATIONS[name].state], folder / "counted"))
+    disk = SimulatedDisk(folder / "kept", Fault("none"))
+    attempt(OPERATIONS[name], path, disk)
+    assert len(committed(path)) == len(committed(prepared.states[OPERATIONS[name].state])) + 1
+    reading = set() if kind == "error" else {"exists", "open", "walk", "guard"}
+    return [number for number, operation in enumerate(disk.operations, 1) if operation not in reading]
+
+
+def survives(prepared: Prepared, name: str, fault: Fault, folder: Path, seed: int | None = None) -> None:
+    """Checks the crawl after a fault, and after the operation was run again."""
+    operation = OPERATIONS[name]
+    path = Path(shutil.copytree(prepared.states[operation.state], folder / "crawl"))
+    before = committed(path)
+    disk = SimulatedDisk(folder / "kept", fault, seed)
+    attempt(operation, path, disk)
+    if fault.kind == "power":
+        disk.restore()
+    context = f"{name}, {fault}: {disk.operations[-1]}"
+    steps = committed(path)
+    assert steps in (before, sorted([*before, operation.step])), context
+    assert lies(path) == [], context
+    if steps == before:
+        operation.run(path)
+    operation.complete(path)
+    assert lies(path) == [], context
+    assert committed(path) == committed(prepared.after[name]), context
+    assert contents(path, operation) == contents(prepared.after[name], operation), context
+    assert found(path) == found(prepared.after[name]), context
+    shutil.rmtree(folder)
+
+
+KINDS = ("error", "full", "kill", "power")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "samples"), [("seeds", 4), ("compact", 1)])
+def test_a_sample_of_faults(prepared: Prepared, tmp_path: Path, name: str, samples: int, kind: str) -> None:
+    for at in random.Random(f"{name} {kind}").sample(places(prepared, name, kind, tmp_path), samples):
+        survives(prepared, name, Fault(kind, at), tmp_path / str(at))  # type: ignore[arg-type]
+
+
+@pytest.mark.slow("faults")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_fault(prepared: Prepared, tmp_path: Path, name: str, kind: str) -> None:
+    for at in places(prepared, name, kind, tmp_path):
+        survives(prepared, name, Fault(kind, at), tmp_path / str(at))  # type: ignore[arg-type]
+        if kind == "power":
+            survives(prepared, name, Fault("power", at), tmp_path / f"{at} random", seed=at)

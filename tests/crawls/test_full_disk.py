@@ -1,0 +1,91 @@
+"""A disk that is full or read-only ends a command in one line; after room was made, the crawl goes on."""
+
+import errno
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from beamtrawl.runners.errors import Failure
+from beamtrawl.transforms.errors import CrawlDirError, DiskError
+from beamtrawl.transforms.storage import filesystem
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from tests.support.command_line import PROGRAM, beamtrawl
+from tests.support.crawls import crawl, rows
+from tests.support.disks import Fault, SimulatedDisk
+from tests.support.web import Web, html
+
+ERRORS = {
+    errno.ENOSPC: "No space left on device; make room there and run the command again; what is committed is safe",
+    errno.EDQUOT: "Disk quota exceeded; make room there and run the command again; what is committed is safe",
+    errno.EROFS: "Read-only file system; name a directory that you may write",
+    errno.EACCES: "Permission denied; name a directory that you may write",
+    errno.EIO: "Input/output error; check the disk and run the command again; what is committed is safe",
+}
+
+
+@pytest.mark.parametrize(("number", "line"), ERRORS.items(), ids=[errno.errorcode[number] for number in ERRORS])
+def test_the_message_has_the_path_the_reason_and_the_way_out(number: int, line: str) -> None:
+    cause = OSError(number, os.strerror(number), "elsewhere")
+    error = DiskError.of("DIR/x", cause)
+    assert str(error) == f"cannot write DIR/x: {line}"
+    error.__cause__ = cause
+    assert str(DiskError.of("DIR/y", error)) == f"cannot write DIR/y: {line}"  # the outer name counts
+
+
+PAGES = {"/": html("Home", "Start.", ["/1", "/2"])} | {
+    f"/{n}": html(f"Page {n}", " ".join(f"{random.Random(f'{n} {i}').random()}" for i in range(8_000))) for n in (1, 2)
+}
+
+
+def test_a_crawl_goes_on_after_room_was_made(tmp_path: Path) -> None:
+    """Files may not grow beyond 60 kB at first, which is too little for the pages of round 2."""
+    with Web({"a.test": PAGES}) as web:
+        words = [*PROGRAM, "crawl", str(tmp_path / "crawl"), "--seed", web.url("a.test"), "--delay", "0"]
+        words += ["--allow-address", "127.0.0.0/8", "--workers", "1"]
+        limited = ["bash", "-c", 'ulimit -f 60; exec "$@"', "bash", *words]
+        ran = subprocess.run(limited, capture_output=True, text=True, check=False)
+        last = ran.stderr.splitlines()[-1]
+        assert ran.returncode == 1
+        assert last.startswith(f"beamtrawl: cannot write {tmp_path}/crawl/visits/round=000002/"), last
+        assert last.endswith(": File too large; make room there and run the command again; what is committed is safe")
+        assert "Traceback" not in ran.stderr
+        assert beamtrawl("check", "crawl", tmp_path / "crawl").code == 0
+        assert subprocess.run(words, capture_output=True, check=False).returncode == 0
+        assert len(rows(tmp_path / "crawl", "documents")) == 3
+        undisturbed = tmp_path / "undisturbed"
+        crawl(undisturbed, [web.url("a.test")])
+        assert {row["digest"] for row in rows(tmp_path / "crawl", "documents")} == {
+            row["digest"] for row in rows(undisturbed, "documents")
+        }
+
+
+def test_a_read_only_disk_is_named(tmp_path: Path) -> None:
+    with Web({"a.test": PAGES}) as web:
+        crawl(tmp_path / "crawl", [web.url("a.test")], rounds=0)
+        disk = SimulatedDisk(tmp_path / "kept", Fault("full", 1, errno.EROFS))
+        with (
+            filesystem.mounted(str(tmp_path / "crawl"), disk),
+            pytest.raises(
+                (Failure, CrawlDirError), match=r"^cannot write \S+: Read-only file system; name a directory"
+            ),
+        ):
+            crawl(tmp_path / "crawl", rounds=1)
+        disk.make_room()
+        with filesystem.mounted(str(tmp_path / "crawl"), disk):
+            assert crawl(tmp_path / "crawl").rounds == 2
+    assert len(rows(tmp_path / "crawl", "documents")) == 3
+
+
+def test_a_draft_that_cannot_be_written_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    folder.mkdir()
+    disk = SimulatedDisk(tmp_path / "kept", Fault("full", 1))
+    with (
+        filesystem.mounted(str(folder), disk),
+        pytest.raises(DiskError, match=r"^cannot write .*/crawl/a\.txt: No space"),
+    ):
+        CrawlDir(str(folder)).write_text("a.txt", "text")
+    assert list(folder.iterdir()) == []
