@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
@@ -112,8 +112,9 @@ class Crawl:
         as_of: int | None = None,
         per_host: int | None = None,
         explain: bool = False,
+        sort: Literal["score", "date"] = "score",
     ) -> Hits:
-        """The best documents for a query, at most `limit`, after the first `offset`. Any text is a query.
+        """The best or newest documents for a query, at most `limit`, after the first `offset`. Any text is a query.
 
         `as_of` searches the index as it was after a round; with `per_host`, further hits of a host come after those of
         others; with `explain`, each hit says how its score is made. CrawlDirError if there is no index.
@@ -121,7 +122,9 @@ class Crawl:
         for name, value, least in (("limit", limit, 1), ("offset", offset, 0), ("per_host", per_host, 1)):
             if value is not None and value < least:
                 raise ValueError(f"{name} = {value}: must be at least {least}")
-        return Hits(self._index(as_of).search(query, limit, offset, per_host=per_host, explain=explain))
+        if sort not in ("score", "date"):
+            raise ValueError(f"sort = {sort!r}: must be score or date")
+        return Hits(self._index(as_of).search(query, limit, offset, per_host=per_host, explain=explain, order=sort))
 
     def status(self) -> Status:
         """Rounds, rows by table, outcomes, the frontier by reason, hosts, traps and alarms."""

@@ -29,12 +29,17 @@ from .results.snippets import WIDTH, Snippet, cut, snippet
 _LOG = logging.getLogger(__name__)
 
 
-class _Candidate(NamedTuple):
-    """A document that matches. Candidates sort in the order of hits: highest score first, then by URL."""
+ORDERS = ("score", "date")
+"""The orders of hits: best first, or newest first; by URL where that is equal."""
 
-    negated_score: float
+
+class _Candidate(NamedTuple):
+    """A document that matches. Candidates sort in the order of hits: highest score or date first, then by URL."""
+
+    negated_order: float
     url: str
     doc: int
+    score: float
 
 
 class Index:
@@ -76,9 +81,15 @@ class Index:
         return cls(segments, masks)
 
     def search(
-        self, query: str, limit: int = 10, offset: int = 0, per_host: int | None = None, explain: bool = False
+        self,
+        query: str,
+        limit: int = 10,
+        offset: int = 0,
+        per_host: int | None = None,
+        explain: bool = False,
+        order: str = "score",
     ) -> Results:
-        """The hits after the first `offset`, at most `limit`: by score, and by URL where scores are equal.
+        """The hits after the first `offset`, at most `limit`, in one of ORDERS.
 
         Any text is a query (`query.parse`). With `per_host`, further hits of a host come after those of other hosts
         (`host_grouping.by_host`).
@@ -86,7 +97,7 @@ class Index:
         parsed = parse(query, self._morphemes)
         scored = self._scored(parsed)
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        total, candidates = self._best(parsed, scored, most)
+        total, candidates = self._best(parsed, scored, most, order)
         if per_host is not None:
             places = [self._corpus.place(candidate.doc) for candidate in candidates]
             hosts = [segment.facts["host"][doc].as_py() for segment, doc in places]
@@ -94,7 +105,7 @@ class Index:
         candidates = candidates[offset : offset + limit]
         explanations = [self._explanation(c.doc, parsed, scored) if explain else None for c in candidates]
         suggestion = self._respelled(query, [word for word in parsed.words if not len(scored[word].scores)])
-        return Results(query, total, self._hits(candidates, explanations, parsed.words), suggestion)
+        return Results(query, total, self._hits(candidates, explanations, parsed.words), suggestion, parsed.notes)
 
     def parts(self) -> Iterator[tuple[Segment, Mask]]:
         """Each segment, with a mask of its documents that a search can find."""
@@ -151,8 +162,10 @@ class Index:
         """The words and phrases of the query, with their scored postings."""
         return self._corpus.scored([*dict.fromkeys((*parsed.scoring, *units(parsed.condition)))])
 
-    def _best(self, parsed: Query, scored: Mapping[Unit, Scored], most: int) -> tuple[int, list[_Candidate]]:
-        """The number of documents that match, and the `most` best of them."""
+    def _best(
+        self, parsed: Query, scored: Mapping[Unit, Scored], most: int, order: str
+    ) -> tuple[int, list[_Candidate]]:
+        """The number of documents that match, and the first `most` of them."""
         corpus = self._corpus
         found = matching(corpus, {unit: has.postings for unit, has in scored.items()}, parsed.condition)
         found &= corpus.found_at(self._now())
@@ -163,9 +176,10 @@ class Index:
         for unit, weight in scoring:
             scores[unit.postings.docs] += unit.scores if weight == 1 else weight * unit.scores
         found[corpus.copies.others(found, scores)] = False
-        docs = bm25f.best(scores, found, most, [unit.top for unit, _ in scoring])
+        keys = scores if order == "score" else corpus.days
+        docs = bm25f.best(keys, found, most, [unit.top for unit, _ in scoring] if order == "score" else [])
         urls = [segment.facts["url"][doc].as_py() for segment, doc in map(corpus.place, docs.tolist())]
-        candidates = sorted(map(_Candidate, (-scores[docs]).tolist(), urls, docs.tolist()))
+        candidates = sorted(map(_Candidate, (-keys[docs]).tolist(), urls, docs.tolist(), scores[docs].tolist()))
         return int(np.count_nonzero(found)), candidates[:most]
 
     def _explanation(self, doc: int, parsed: Query, scored: Mapping[Unit, Scored]) -> Explanation:
@@ -229,7 +243,7 @@ def _hit(
         url=candidate.url,
         title=" ".join((texts["title"] or "").split()),
         snippet=found if limit is None else cut(found, limit),
-        score=-candidate.negated_score,
+        score=candidate.score,
         host=facts["host"],
         language=facts["language"],
         media_type=facts["media_type"],

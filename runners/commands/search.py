@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 
 from ...search.results.hits import Explanation, as_json
-from ...search.searcher import Index
+from ...search.searcher import ORDERS, Index
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Usage
 
@@ -14,6 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
     parser.add_argument("query", metavar="QUERY", nargs="+")
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="hits to show (10)")
+    parser.add_argument("--offset", type=int, default=0, metavar="N", help="skip the first N hits (0)")
+    parser.add_argument("--sort", choices=ORDERS, default="score", help="best or newest first (score)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--as-of", type=_round, metavar="ROUND", help="the index as it was after this round")
     parser.add_argument("--per-host", type=int, metavar="N", help="after N hits of a host, those of others come first")
@@ -30,18 +32,29 @@ def run(arguments: argparse.Namespace) -> None:
     """Search the index of a crawl."""
     if arguments.limit < 1:
         raise Usage(f"--limit {arguments.limit}: must be at least 1")
+    if arguments.offset < 0:
+        raise Usage(f"--offset {arguments.offset}: must be at least 0")
     if arguments.per_host is not None and arguments.per_host < 1:
         raise Usage(f"--per-host {arguments.per_host}: must be at least 1")
     results = Index.open(CrawlDir(arguments.dir), arguments.as_of).search(
-        " ".join(arguments.query), arguments.limit, per_host=arguments.per_host, explain=arguments.explain
+        " ".join(arguments.query),
+        arguments.limit,
+        arguments.offset,
+        per_host=arguments.per_host,
+        explain=arguments.explain,
+        order=arguments.sort,
     )
     if arguments.json:
         print(json.dumps(as_json(results), indent=2, ensure_ascii=False))
         return
     print(f"{results.total} documents")
+    for note in results.notes:
+        print(note)
     if results.suggestion:
         print(f"did you mean: {results.suggestion}")
-    for number, (hit, shown) in enumerate(zip(results.hits, as_json(results)["hits"], strict=True), 1):
+    for number, (hit, shown) in enumerate(
+        zip(results.hits, as_json(results)["hits"], strict=True), arguments.offset + 1
+    ):
         print(f"\n{number}. {hit.title or hit.url}\n   {hit.url}")
         if hit.snippet:
             print(f"   {shown['snippet']}")

@@ -12,6 +12,7 @@ from ...transforms.storage.crawl_dir import CrawlDir
 from ..results.hits import Results, as_json
 from ..results.render import is_language, is_web_url, readable, shown
 from ..results.snippets import marked
+from ..searcher import ORDERS
 from .limits import guard, limit
 from .metrics import Metrics
 from .rate_limits import Rate
@@ -86,23 +87,26 @@ def create_app(
 def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock) -> None:
     """`/`, the search page, by GET or POST; `/api/search`; `/opensearch.xml`."""
 
-    def search(query: str, limit: int, offset: int, per_host: int | None, explain: bool = False) -> Results:
+    def search(
+        query: str, limit: int, offset: int, per_host: int | None, explain: bool = False, order: str = "score"
+    ) -> Results:
         with metrics.queries.time():
-            return latest.get().search(query, limit, offset, per_host, explain)
+            return latest.get().search(query, limit, offset, per_host, explain, order)
 
     @app.route("/", methods=["GET", "POST"])
     def page() -> ResponseReturnValue:
         query, number = _query(), _number("page", 1, 1, MAX_OFFSET // PAGE_HITS)
         if not query:
             return flask.render_template("home.html", documents=latest.get().documents)
-        begin, offset = clock(), (number - 1) * PAGE_HITS
-        results = search(query, PAGE_HITS, offset, PAGE_PER_HOST)
+        begin, offset, order = clock(), (number - 1) * PAGE_HITS, _order()
+        results = search(query, PAGE_HITS, offset, PAGE_PER_HOST if order == "score" else None, order=order)
         return flask.render_template(
             "results.html",
             query=query,
             results=results,
             hits=list(shown(results.hits, query, PAGE_PER_HOST)),
             first=offset + 1,
+            sort=None if order == "score" else order,
             page=number,
             pages=-(-min(results.total, MAX_OFFSET) // PAGE_HITS),
             seconds=clock() - begin,
@@ -113,7 +117,7 @@ def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, cl
         query = _query() or flask.abort(400, "q is missing: give a query, as in /api/search?q=robot")
         limit, offset = _number("limit", PAGE_HITS, 1, MAX_LIMIT), _number("offset", 0, 0, MAX_OFFSET)
         per_host, explain = _number("per_host", 0, 0, MAX_LIMIT), _number("explain", 0, 0, 1)
-        return as_json(search(query, limit, offset, per_host or None, bool(explain)))
+        return as_json(search(query, limit, offset, per_host or None, bool(explain), _order()))
 
     @app.get("/opensearch.xml")
     def opensearch() -> ResponseReturnValue:
@@ -189,6 +193,14 @@ def _query() -> str:
     if len(query) > MAX_QUERY:
         flask.abort(400, f"The query has {len(query)} characters; at most {MAX_QUERY} are allowed.")
     return query
+
+
+def _order() -> str:
+    """The order of hits from the request's parameters; 400 if it is unknown."""
+    order = flask.request.values.get("sort") or ORDERS[0]
+    if order not in ORDERS:
+        flask.abort(400, f"sort must be {' or '.join(ORDERS)}, not {order[:20]!r}.")
+    return order
 
 
 def _number(name: str, default: int, least: int, most: int) -> int:

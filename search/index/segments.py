@@ -1,5 +1,6 @@
 """The documents of all segments as one collection: the cost of a query does not depend on the number of segments."""
 
+import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
@@ -58,6 +59,11 @@ class Corpus:
         self._scored: Cache[Unit, Scored] = Cache(
             self._read, MAX_CACHED_POSTINGS, lambda found: len(found.scores) + _ENTRY
         )
+
+    @functools.cached_property
+    def days(self) -> npt.NDArray[np.float64]:
+        """The date of each document in days since 1970; 0 without a date."""
+        return np.nan_to_num((self.dates - np.datetime64(0, "us")) / np.timedelta64(1, "D"))
 
     def found_at(self, now: np.datetime64) -> Mask:
         """The documents that searches find at a time: the current ones, except those past `unavailable_after`."""

@@ -25,6 +25,16 @@ def units(condition: Condition) -> Iterator[Unit]:
                 yield from units(part)
 
 
+def is_of_site(host: str, site: str) -> bool:
+    """Whether a host is that of a site or a subdomain; without a port, a site has all ports.
+
+    >>> is_of_site("docs.a.org:8088", "a.org"), is_of_site("a.org:8088", "a.org:80"), is_of_site("ba.org", "a.org")
+    (True, False, False)
+    """
+    name = host if ":" in site else host.partition(":")[0]
+    return name == site or name.endswith(f".{site}")
+
+
 def matching(corpus: Corpus, postings: Mapping[Unit, Postings], condition: Condition) -> Mask:
     """Whether each document matches the condition."""
 
@@ -44,8 +54,8 @@ def matching(corpus: Corpus, postings: Mapping[Unit, Postings], condition: Condi
             return np.logical_and.reduce([containing((term,), "url") for term in terms])
         case Phrase(terms, field):
             return containing(terms, field)
-        case Filter("site", site):  # the host or a subdomain
-            return corpus.having("host", lambda host: host == site or host.endswith(f".{site}"))
+        case Filter("site", site):
+            return corpus.having("host", lambda host: is_of_site(host, site))
         case Filter("lang", language):
             return corpus.having("language", lambda found: found == language)
         case Filter("type", kind):  # html is text/html

@@ -81,6 +81,7 @@ class Query(NamedTuple):
     phrases: tuple[tuple[str, ...], ...]  # of two words or more, scored
     condition: Condition  # of the documents that match
     times: Mapping[str, int]  # how often each word occurs in the query
+    notes: tuple[str, ...] = ()  # a sentence on each filter whose value cannot be used, which is taken as words
 
     @property
     def scoring(self) -> tuple[Unit, ...]:
@@ -110,7 +111,8 @@ def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: ()
     times = Counter(parser.words)
     words = tuple(times)[:MAX_TERMS]
     words = tuple(word for word in words if word not in STOP_WORDS) or words
-    return Query(words, tuple(dict.fromkeys(parser.phrases)), condition, {word: times[word] for word in words})
+    phrases, times_of_words = tuple(dict.fromkeys(parser.phrases)), {word: times[word] for word in words}
+    return Query(words, phrases, condition, times_of_words, tuple(dict.fromkeys(parser.notes)))
 
 
 def day(text: str) -> datetime | None:
@@ -143,6 +145,8 @@ _FILTERS = {
     "after": lambda value: value if day(value) else "",
     "before": lambda value: value if day(value) else "",
 }
+_DATES = "a date is a year, a month or a day, such as 2024, 2024-05 or 2024-05-31"
+_VALUES = {"lang": "a language is a code of two or three letters, such as en", "after": _DATES, "before": _DATES}
 _PIECE = re.compile(
     rf"""(?P<minus>(?<![^\s(])-(?=\S))
     | (?P<name>(?<![^\s(-])(?:{"|".join([*_FIELDS, *_FILTERS])})):(?=[^\s"]|"[^"]*")
@@ -200,6 +204,7 @@ class _Parser:
         self._next = 0
         self.words: list[str] = []
         self.phrases: list[tuple[str, ...]] = []
+        self.notes: list[str] = []
 
     def query(self, scores: bool = True) -> Condition:
         """The parts up to the end of the group: all required ones, or if there are none, any of the optional ones."""
@@ -249,6 +254,8 @@ class _Parser:
             return self.query(scores)
         if lexeme.kind in _FILTERS and (value := _FILTERS[lexeme.kind](lexeme.text.casefold().strip())):
             return Filter(lexeme.kind, value)
+        if lexeme.kind in _VALUES:
+            self.notes.append(f"{lexeme.kind}:{lexeme.text} is taken as words: {_VALUES[lexeme.kind]}")
         is_word = lexeme.kind not in _FIELDS
         text = f"{lexeme.kind} {lexeme.text}" if lexeme.kind in _FILTERS else lexeme.text
         terms = tuple(tokens(text))[:MAX_TERMS]

@@ -54,6 +54,7 @@ class Results:
     total: int  # documents that match, on all pages
     hits: list[Hit]
     suggestion: str | None = None  # the query in another spelling, if no document contains a word
+    notes: tuple[str, ...] = ()  # on parts of the query that cannot be used as they were meant
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,8 +73,9 @@ class Stored:
 def as_json(results: Results) -> dict[str, Any]:
     """The results as JSON values, for `search --json` and the API of the gateway."""
     help_with_spelling = {"suggestion": results.suggestion} if results.suggestion else {}
+    notes = {"notes": list(results.notes)} if results.notes else {}
     hits = [_hit_as_json(hit) for hit in results.hits]
-    return {"query": results.query, "total": results.total} | help_with_spelling | {"hits": hits}
+    return {"query": results.query, "total": results.total} | help_with_spelling | notes | {"hits": hits}
 
 
 def _hit_as_json(hit: Hit) -> dict[str, Any]:

@@ -53,6 +53,8 @@ MISUSED = {
     "a bad value for Beam": (["crawl", "NEW", "--", "--direct_num_workers=many"], "'many'"),
     "options of Beam for a command without": (["search", "NEW", "fish", "--", "--streaming"], "--streaming"),
     "no query": (["search", "NEW"], "QUERY"),
+    "a negative offset": (["search", "NEW", "fish", "--offset", "-1"], "--offset -1"),
+    "an unknown order": (["search", "NEW", "fish", "--sort", "rank"], "rank"),
     "no hits wanted": (["search", "NEW", "fish", "--limit", "0"], "--limit 0"),
     "two forms at once": (["sql", "NEW", "SELECT 1", "--json", "--csv"], "--csv"),
     "seeds without an action": (["seeds"], "ACTION"),

@@ -88,6 +88,20 @@ def test_pages_follow_one_another(client):
     }
 
 
+def test_results_are_sorted_by_date_if_it_is_asked(client):
+    page = client.get("/?q=kinds&sort=date").text
+    assert '<a href="/?q=kinds">Best first</a> · <b>newest first</b>' in page
+    assert '<b>Best first</b> · <a href="/?q=kinds&amp;sort=date">newest first</a>' in client.get("/?q=kinds").text
+    assert 'href="/?q=common&amp;page=2&amp;sort=date"' in client.get("/?q=common&sort=date").text
+    dated = [hit["published_at"] for hit in client.get("/api/search?q=kind+kinds&sort=date").json["hits"]]
+    assert dated[-1].startswith("2024-05-06") and dated[:-1] == [None] * (len(dated) - 1)
+
+
+def test_a_date_that_is_none_is_said(client):
+    assert '<p dir="auto">after:soon is taken as words: a date is' in client.get("/?q=common+after:soon").text
+    assert client.get("/api/search?q=common+after:soon").json["notes"][0].startswith("after:soon is taken as words")
+
+
 def test_nothing_crawled_or_asked_can_become_markup(client):
     page = client.get("/", query_string={"q": f"odd {EVIL}"}).text
     assert "<script" not in page
@@ -139,6 +153,7 @@ REFUSED = [  # query string, what the message says
     ("q=a&limit=%D9%A3%D9%A3%D9%A3", "limit"),
     ("q=a&offset=-1", "offset must be a whole number from 0 to 10000, not '-1'"),
     ("q=a&offset=" + "9" * 5_000, "offset"),
+    ("q=a&sort=odd", "sort must be score or date, not 'odd'"),
     ("q=" + "a" * (MAX_QUERY + 1), f"{MAX_QUERY + 1} characters"),
 ]
 

@@ -81,6 +81,27 @@ def test_days(text, expected):
     assert (found and (found.year, found.month, found.day)) == expected
 
 
+DATES = "a date is a year, a month or a day, such as 2024, 2024-05 or 2024-05-31"
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("a1 after:2024 lang:en type:odd", []),
+        ("after:2024-13 a1 after:2024-13", [f"after:2024-13 is taken as words: {DATES}"]),
+        (
+            "lang:klingon before:soon",
+            [
+                "lang:klingon is taken as words: a language is a code of two or three letters, such as en",
+                f"before:soon is taken as words: {DATES}",
+            ],
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named(text, notes):
+    assert list(parse(text).notes) == notes
+
+
 @given(st.text() | st.text(alphabet='ab"- :.()ANDORtitle\n', max_size=200))
 def test_every_text_is_a_query(text):
     found = parse(text)

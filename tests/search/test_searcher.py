@@ -136,6 +136,34 @@ def test_a_page_past_its_last_day_is_not_found(tmp_path):
     assert index.stored("http://a.test/2500") and not index.stored("http://a.test/2020")
 
 
+def test_the_newest_first(tmp_path):
+    rows = [
+        {"url": f"http://a.test/{number}", "text": "word " * number, "published_at": date}
+        for number, date in enumerate([datetime(2020, 1, 1, tzinfo=UTC), datetime(2024, 5, 6, 7, tzinfo=UTC)] * 2, 1)
+    ]
+    index = Index.open(indexed(tmp_path, rows))
+    hits = index.search("word", order="date").hits
+    assert [hit.url[-1] for hit in hits] == ["2", "4", "1", "3"]
+    scores = {hit.url: hit.score for hit in index.search("word").hits}
+    assert {hit.url: hit.score for hit in hits} == scores
+    assert [hit.url[-1] for hit in index.search("word", 2, 1, order="date").hits] == ["4", "1"]
+
+
+@pytest.mark.parametrize(
+    ("site", "found"),
+    [
+        ("a.test", ["a.test:80", "a.test:8080", "b.a.test:80"]),
+        ("a.test:80", ["a.test:80", "b.a.test:80"]),
+        ("b.a.test", ["b.a.test:80"]),
+        ("test", ["a.test:80", "a.test:8080", "b.a.test:80", "ba.test:80"]),
+    ],
+)
+def test_a_site_has_all_ports_unless_one_is_named(tmp_path, site, found):
+    hosts = ["a.test:80", "a.test:8080", "b.a.test:80", "ba.test:80"]
+    index = Index.open(indexed(tmp_path, [{"url": f"http://{host}/", "host": host, "text": "word"} for host in hosts]))
+    assert sorted(hit.host for hit in index.search(f"word site:{site}").hits) == found
+
+
 def test_a_page_with_the_words_as_its_title_comes_first(tmp_path):
     rows = [{"url": f"http://a.test/{n}", "title": f"page {n}", "text": "create table " * 2} for n in range(9)]
     rows += [{"url": "http://z.test/", "title": "create table", "text": "how it is done"}]
