@@ -43,7 +43,7 @@ def read_owner(root: str, path: str) -> dict[str, Any] | None:
     """The contents of a claim; None if there is none, empty if it cannot be understood."""
     try:
         return dict(json.loads(filesystem.read_bytes(filesystem.join(root, path))))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, TypeError):  # of another program, or incomplete
         return {}
