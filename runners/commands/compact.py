@@ -1,10 +1,13 @@
 """`beamtrawl compact`: an index of few segments, for fast searches."""
 
 import argparse
+from datetime import UTC, datetime
 
 from ...pipeline.compact import drop_history, merge
 from ...pipeline.compact_tables import merge_tables
 from ...pipeline.crawl import settings_digest
+from ...pipeline.rank import rank
+from ...pipeline.rebuild_index import rebuild_index
 from ...transforms.indexing.merge_policy import ALL
 from ...transforms.settings import parse
 from ...transforms.storage.crawl_dir import CrawlDir
@@ -19,6 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drop-history", action="store_true", help="remove what only searches with --as-of of earlier rounds need"
     )
+    parser.add_argument(
+        "--rebuild-index",
+        action="store_true",
+        help="make the index anew from the documents: it has the format of another version, or is damaged",
+    )
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
     parser.add_argument("--workers", type=int, metavar="N", help="parallel workers; else one a core")
     parser.epilog = "What comes after -- goes to Beam."
@@ -29,8 +37,14 @@ def run(arguments: argparse.Namespace) -> None:
     directory = CrawlDir(arguments.dir)
     directory.require_manifests()
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
-    digest = settings_digest(parse(directory.read_text("crawl.toml")))
+    settings = parse(directory.read_text("crawl.toml"))
+    digest = settings_digest(settings)
     with Lock(directory) as claimed:
+        if arguments.rebuild_index:
+            print(describe_manifest(rebuild_index(claimed, digest, chosen, settings.documents.korean_morphemes)))
+            if any(manifest.step == "rank" for manifest in claimed.manifests()):
+                limit = settings.ranking.max_links
+                print(describe_manifest(rank(claimed, digest, chosen, limit, datetime.now(UTC))))
         merged = [merge(claimed, digest, chosen, ALL), merge_tables(claimed, digest, chosen, all_runs)]
         done = [describe_manifest(manifest) for manifest in merged if manifest]
         print("\n".join(done) if done else "nothing to merge")

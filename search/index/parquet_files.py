@@ -45,7 +45,7 @@ class Files:
             with self._open(DOCS) as source:
                 data = _bytes(source, 0, source.seek(0, os.SEEK_END))
             with pq.ParquetFile(pa.BufferReader(data)) as file:
-                require_version(f"{folder}/{DOCS}", file.metadata)
+                require_version(root, f"{folder}/{DOCS}", file.metadata)
                 self.docs = file.read()
                 self._footers = embedded_footers(file.metadata)
         self._ranges = {name: _key_ranges(footer) for name, footer in self._footers.items()}

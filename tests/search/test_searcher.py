@@ -226,8 +226,8 @@ def test_a_damaged_segment_is_named(tmp_path, damage):
     ("version", "reason"),
     [
         ("99", "it has index version 99, this program reads 2; update Beamtrawl"),
-        ("0", "it has index version 0, this program reads 2; crawl anew"),
-        (None, "it has no index version, this program reads 2; crawl anew"),
+        ("0", "it has index version 0, this program reads 2; rebuild it with: beamtrawl compact DIR --rebuild-index"),
+        (None, "it has no index version, this program reads 2; rebuild it with: beamtrawl compact DIR --rebuild-index"),
     ],
 )
 def test_a_segment_of_another_version_is_named(tmp_path, version, reason):
@@ -237,6 +237,7 @@ def test_a_segment_of_another_version_is_named(tmp_path, version, reason):
     pq.write_table(table, file)
     with pytest.raises(CrawlDirError) as told:
         Index.open(crawl)
+    reason = reason.replace("DIR", crawl.root)
     assert str(told.value) == f"index/round=000001/shard-0/docs.parquet cannot be used: {reason}"
 
 

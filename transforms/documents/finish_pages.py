@@ -192,12 +192,17 @@ class _FinishFn(beam.DoFn):
     def _index(self, pages: pa.Table, removals: pa.Table, number: int) -> list[TableFile]:
         indexed = removals.filter(pc.equal(removals["reason"], REPLACED))["url_key"]
         is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
-        documents = reduce_near_duplicates(conform(pages.filter(is_indexed), DOCUMENTS))
-        if not documents.num_rows:
-            return []
-        folder = new_path("index", self._round, f"shard-{number:04d}", suffix="")
-        files = write_segment(self._root, folder, documents, self._korean_morphemes)
-        return [TableFile("index", folder, documents.num_rows, 0, {}), *files]
+        documents = conform(pages.filter(is_indexed), DOCUMENTS)
+        return index_shard(self._root, self._round, number, documents, self._korean_morphemes)
+
+
+def index_shard(root: str, round_: int, number: int, documents: pa.Table, korean_morphemes: bool) -> list[TableFile]:
+    """Write the documents of a shard that searches may find as a segment; its folder and its files."""
+    if not documents.num_rows:
+        return []
+    folder = new_path("index", round_, f"shard-{number:04d}", suffix="")
+    files = write_segment(root, folder, reduce_near_duplicates(documents), korean_morphemes)
+    return [TableFile("index", folder, documents.num_rows, 0, {}), *files]
 
 
 def removals_of_pages(pages: pa.Table) -> pa.Table:

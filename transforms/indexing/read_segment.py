@@ -21,7 +21,7 @@ BLOCK = 65_536 // ROW_GROUP_POSTINGS
 def read_parts(root: str, path: str) -> Iterator[pa.Table]:
     """A file of the index, BLOCK row groups at a time: at least one table, maybe empty. Errors as in `read_file`."""
     with open_parquet(root, path) as file:
-        require_version(path, file.metadata)
+        require_version(root, path, file.metadata)
         groups = range(file.num_row_groups)
         for start in range(0, max(1, len(groups)), BLOCK):
             yield file.read_row_groups(groups[start : start + BLOCK]).combine_chunks()
@@ -49,14 +49,14 @@ def decode(postings: pa.Table, fields: Sequence[str]) -> Inverted:
 def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
     """A file of the index; CrawlDirError if it cannot be read or has another format version."""
     with open_parquet(root, path) as file:
-        require_version(path, file.metadata)
+        require_version(root, path, file.metadata)
         return file.read(columns).combine_chunks().replace_schema_metadata()
 
 
 def read_rows(root: str, path: str, rows: Longs) -> pa.Table:
     """Rows of a file by ascending numbers; only their row groups are decoded. Errors as in `read_file`."""
     with open_parquet(root, path) as file:
-        require_version(path, file.metadata)
+        require_version(root, path, file.metadata)
         sizes = np.array([file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)])
         starts = np.cumsum(sizes) - sizes
         group_of = np.searchsorted(starts, rows, "right") - 1
@@ -69,7 +69,7 @@ def read_rows(root: str, path: str, rows: Longs) -> pa.Table:
 def read_footer(root: str, path: str) -> pq.FileMetaData:
     """The footer of a file of the index; errors as in `read_file`."""
     with open_parquet(root, path) as file:
-        require_version(path, file.metadata)
+        require_version(root, path, file.metadata)
         return file.metadata
 
 
@@ -85,11 +85,12 @@ def lists(column: pa.ChunkedArray) -> tuple[Longs, npt.NDArray[Any]]:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), array.flatten().to_numpy()
 
 
-def require_version(path: str, footer: pq.FileMetaData) -> None:
+def require_version(root: str, path: str, footer: pq.FileMetaData) -> None:
     """CrawlDirError unless a file has the index version that this program reads."""
     found = (footer.metadata or {}).get(VERSION_KEY.encode(), b"").decode(errors="replace")
     if found == str(INDEX_VERSION):
         return
-    way_out = "update Beamtrawl" if found.isdecimal() and int(found) > INDEX_VERSION else "crawl anew"
+    is_newer = found.isdecimal() and int(found) > INDEX_VERSION
+    way_out = "update Beamtrawl" if is_newer else f"rebuild it with: beamtrawl compact {root} --rebuild-index"
     version = f"index version {found}" if found else "no index version"
     raise CrawlDirError(f"{path} cannot be used: it has {version}, this program reads {INDEX_VERSION}; {way_out}")

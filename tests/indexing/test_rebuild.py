@@ -1,0 +1,93 @@
+"""An index that is rebuilt from the documents has the same rows as the merged one that it replaces."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.live_segments import live_index
+from beamtrawl.transforms.indexing.segment_files import VERSION_KEY
+from beamtrawl.transforms.settings import render
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from tests.support.command_line import beamtrawl, failure
+from tests.support.crawls import crawl, settings
+from tests.support.web import Answer, Web, html, status
+
+AGAIN = {"rounds": 1, "recrawl__after": 0.0}
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages that stay, change, are copies, say NOINDEX, and vanish."""
+    path = tmp_path_factory.mktemp("crawled") / "crawl"
+    versions = {"/changes": html("Old", "The old words of a page."), "/gone": html("Gone", "Words that vanish.")}
+
+    def current(name: str) -> Callable[[object], Answer]:
+        return lambda headers: versions[name]
+
+    names = ["/stays", "/changes", "/gone", "/copy", "/copy2", "/noindex"]
+    pages = {
+        "/": html("Home", "Where it begins.", names),
+        "/stays": html("Stays", "Words that stay.", ["/"]),
+        "/changes": current("/changes"),
+        "/gone": current("/gone"),
+        "/copy": html("Copy", "Words that are there twice."),
+        "/copy2": html("Copy", "Words that are there twice."),
+        "/noindex": html("Secret", "Words for nobody.", head='<meta name="robots" content="noindex">'),
+    }
+    with Web({"a.test": pages}) as web:
+        crawl(path, [web.url("a.test")])
+        versions |= {"/changes": html("New", "The new words of a page."), "/gone": status(410)}
+        crawl(path, **AGAIN)
+    (path / "crawl.toml").write_text(render(settings()))
+    assert beamtrawl("rank", path).code == 0
+    return path
+
+
+def found(path: Path) -> list[tuple[str, str, float]]:
+    return [(hit.url, hit.title, hit.score) for hit in Index.open(CrawlDir(str(path))).search("words").hits]
+
+
+def tables(path: Path) -> dict[str, pa.Table]:
+    (segment,) = live_index(CrawlDir(str(path)).manifests()).segments
+    assert segment.links
+    folders = {"segment": segment.folder, "links": segment.links}
+    files = [(f"{name}/{file.name}", file) for name in folders for file in (path / folders[name]).iterdir()]
+    return {name: pq.read_table(file).replace_schema_metadata() for name, file in files}
+
+
+def test_a_rebuilt_index_is_the_merged_one(crawled: Path, tmp_path: Path) -> None:
+    merged, rebuilt = (Path(shutil.copytree(crawled, tmp_path / name)) for name in ("merged", "rebuilt"))
+    assert beamtrawl("compact", merged).code == beamtrawl("compact", rebuilt, "--rebuild-index").code == 0
+    assert {title for _, title, _ in found(crawled)} == {"Stays", "New", "Copy"}
+    assert found(rebuilt) == found(merged) == found(crawled)
+    assert tables(rebuilt) == tables(merged)
+    assert beamtrawl("check", "crawl", rebuilt).code == 0
+
+
+def test_an_index_of_another_version_is_rebuilt_by_the_command_that_the_message_names(
+    crawled: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(crawled, tmp_path / "copy"))
+    for file in copy.glob("index/**/*.parquet"):
+        pq.write_table(pq.read_table(file).replace_schema_metadata({VERSION_KEY: "1"}), file)
+    code, line = failure("search", copy, "words")
+    assert code == 1
+    assert line.endswith(
+        f"has index version 1, this program reads 2; rebuild it with: beamtrawl compact {copy} --rebuild-index"
+    )
+    assert beamtrawl("compact", copy, "--rebuild-index").code == 0
+    assert found(copy) == found(crawled)
+    assert beamtrawl("check", "index", copy).code == 0
+
+
+def test_a_damaged_index_is_rebuilt(crawled: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(crawled, tmp_path / "copy"))
+    for file in copy.glob("index/**/*.parquet"):
+        file.unlink()
+    assert beamtrawl("compact", copy, "--rebuild-index").code == 0
+    assert found(copy) == found(crawled)

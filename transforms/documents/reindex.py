@@ -1,0 +1,61 @@
+"""Indexes stored documents again, as when they were found, for an index in a new format."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..indexing.tombstones import REPLACED, read_tombstones
+from ..storage.batches import Batch, from_ipc, split_by, to_ipc
+from ..storage.bloom import shard
+from ..storage.schemas import DOCUMENTS
+from ..storage.table_files import TableFile, conform, open_parquet
+from .finish_pages import index_shard, removals_of_pages
+
+
+def findable(documents: pa.Table, tombstones: pa.Table) -> pa.Table:
+    """The documents that were indexed in their round, and that no tombstone of a later round masks."""
+    pages = documents.append_column("is_document", pa.array([True] * documents.num_rows, pa.bool_()))
+    is_indexed = pc.equal(removals_of_pages(pages)["reason"], REPLACED)
+    last = tombstones.group_by("url_key").aggregate([("round", "max")])
+    places = pc.index_in(documents["url_key"], value_set=last["url_key"])
+    masked_at = pc.fill_null(last["round_max"].take(places), -1)
+    return documents.filter(pc.and_(is_indexed, pc.less_equal(masked_at, documents["round"])))
+
+
+class Reindex(beam.PTransform):
+    """Writes index segments of the findable documents in files of table documents; emits the files of the index.
+
+    Each shard of hosts becomes one segment; its documents are in the memory of one worker.
+    """
+
+    def __init__(
+        self, root: str, round_: int, tombstones: Sequence[str], shards: int, korean_morphemes: bool = False
+    ) -> None:
+        super().__init__()
+        self._read = (root, tombstones, shards)
+        self._write = (root, round_, korean_morphemes)
+
+    def expand(self, paths: beam.PCollection[str]) -> beam.PCollection[TableFile]:
+        return (
+            paths
+            | "Spread" >> beam.Reshuffle()
+            | "ReadFindable" >> beam.FlatMap(_read, *self._read)
+            | "GroupByShard" >> beam.GroupByKey()
+            | "IndexShard" >> beam.FlatMap(_index, *self._write)
+        )
+
+
+def _read(path: str, root: str, tombstones: Sequence[str], shards: int) -> Iterator[Batch]:
+    masks = read_tombstones(root, tombstones)
+    with open_parquet(root, path) as file:
+        for group in range(file.num_row_groups):
+            found = findable(conform(file.read_row_group(group), DOCUMENTS), masks)
+            for number, rows in split_by(found, [shard(host, shards) for host in found["host"].to_pylist()]):
+                yield number, to_ipc(rows)
+
+
+def _index(element: tuple[int, Iterable[bytes]], root: str, round_: int, korean_morphemes: bool) -> list[TableFile]:
+    number, batches = element
+    return index_shard(root, round_, number, from_ipc(batches, DOCUMENTS), korean_morphemes)
