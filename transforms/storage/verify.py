@@ -8,17 +8,17 @@ import pyarrow.compute as pc
 
 from ..errors import CrawlDirError, reason
 from . import filesystem
-from .crawl_dir import CrawlDir, Manifest, files_of, frontier_files, visible_files
+from .crawl_dir import CrawlDir, Manifest, files_of, frontier_files, paths_of, visible_files
 from .schemas import KEY, TABLES
 from .table_files import TableFile, open_parquet, read_table
 
 UNIQUE: Mapping[str, Sequence[str]] = {
-    "documents": ["url_key"],
+    "documents": ["url_key", "round"],
     "urls": ["url_key"],
     "hosts": ["host"],
     "digests": ["digest", "site"],
     "near": ["url_key"],
-    "tombstones": ["url_key"],
+    "tombstones": ["url_key", "round"],
     "ranks": ["url_key"],
     "host_ranks": ["host"],
 }
@@ -69,13 +69,13 @@ def _problem(crawl: CrawlDir, file: TableFile) -> str | None:
 def row_faults(crawl: CrawlDir, manifests: Sequence[Manifest]) -> Iterator[Fault]:
     """Rows that contradict each other: keys that are not unique, documents without a visit, unknown frontier URLs.
 
-    Holds the keys of one step, and those of the frontier, in memory. CrawlDirError if a file cannot be read.
+    Holds the keys of one step, those of all visits and those of the frontier in memory. CrawlDirError if a file cannot
+    be read.
     """
     for manifest in manifests:
         for table, columns in UNIQUE.items():
             yield from _repeated(crawl, [file for file in manifest.files if file.table == table], table, columns)
-    for round_ in sorted({m.round for m in manifests if m.step == "fetch"}):
-        yield from _unvisited(crawl, [m for m in manifests if m.round == round_])
+    yield from _unvisited(crawl, manifests)
     yield from _unknown(crawl, manifests)
 
 
@@ -93,13 +93,15 @@ def _repeated(crawl: CrawlDir, files: Sequence[TableFile], table: str, columns: 
 
 
 def _unvisited(crawl: CrawlDir, manifests: Sequence[Manifest]) -> Iterator[Fault]:
-    visits = [file.path for file in files_of(manifests, "visits")]
-    documents = files_of([m for m in manifests if m.step == "update"], "documents")
-    if not visits or not documents:  # visits may have been dropped
-        return
-    visited = read_table(crawl.root, visits, TABLES["visits"], ["url_key"])["url_key"]
-    for file in documents:
-        yield from _missing(crawl, file, visited, "documents without a visit in their round")
+    visits = read_table(crawl.root, paths_of(manifests, "visits"), TABLES["visits"], ["url_key", "round"])
+    rounds = pc.unique(visits["round"]).to_pylist()  # the visits of others may have been dropped
+    visited = {round_: visits["url_key"].filter(pc.equal(visits["round"], round_)) for round_ in rounds}
+    for file in files_of(manifests, "documents"):
+        rows = read_table(crawl.root, [file.path], TABLES["documents"], ["url_key", "url", "round"])
+        for round_ in pc.unique(rows["round"]).to_pylist():
+            of_round = rows.filter(pc.equal(rows["round"], round_))
+            if round_ in visited:
+                yield from _missing(file, of_round, visited[round_], f"documents without a visit in round {round_}")
 
 
 def _unknown(crawl: CrawlDir, manifests: Sequence[Manifest]) -> Iterator[Fault]:
@@ -110,11 +112,11 @@ def _unknown(crawl: CrawlDir, manifests: Sequence[Manifest]) -> Iterator[Fault]:
         keys = read_table(crawl.root, [file.path], TABLES["urls"], ["url_key"])["url_key"]
         known = pa.chunked_array([*known.chunks, *keys.filter(pc.is_in(keys, waiting)).chunks], KEY)
     for file in frontier:
-        yield from _missing(crawl, file, known, "URLs that table urls does not have")
+        rows = read_table(crawl.root, [file.path], TABLES["frontier"], ["url_key", "url"])
+        yield from _missing(file, rows, known, "URLs that table urls does not have")
 
 
-def _missing(crawl: CrawlDir, file: TableFile, known: pa.ChunkedArray, what: str) -> Iterator[Fault]:
-    rows = read_table(crawl.root, [file.path], TABLES[file.table], ["url_key", "url"])
+def _missing(file: TableFile, rows: pa.Table, known: pa.ChunkedArray, what: str) -> Iterator[Fault]:
     missing = rows.filter(pc.invert(pc.is_in(rows["url_key"], known)))
     if missing.num_rows:
         yield Fault(file.path, f"it has {missing.num_rows} {what}, the first is {missing['url'][0]}")
