@@ -1,4 +1,4 @@
-"""Commands that look into something: check url (what would happen to it, without a crawl), check index."""
+"""Commands that look into something: a URL, a robots.txt, a page, the index or all of a crawl."""
 
 import argparse
 import dataclasses
@@ -21,6 +21,7 @@ from ...transforms.storage.verify import file_faults, promised_files, row_faults
 from ...transforms.urls.explain import explain
 from ...transforms.urls.filters import UrlFilter
 from ..errors import Usage
+from . import check_page, check_robots
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     index = kinds.add_parser("index", help="whether the index of a crawl holds together", allow_abbrev=False)
     index.add_argument("dir", metavar="DIR")
     index.set_defaults(check=check_index)
+    check_robots.add_arguments(kinds.add_parser("robots", help="how a robots.txt is understood", allow_abbrev=False))
+    check_page.add_arguments(kinds.add_parser("page", help="what a crawl would take from a page", allow_abbrev=False))
     crawl = kinds.add_parser("crawl", help="whether a crawl holds all that its manifests promise", allow_abbrev=False)
     crawl.add_argument("dir", metavar="DIR")
     crawl.set_defaults(check=check_crawl)
