@@ -93,7 +93,7 @@ def test_a_page_in_a_file(tmp_path: Path) -> None:
         "language: en",
         "title: Harbour",
         "directives: noarchive=True",
-        "text: 47 characters",
+        "text: 50 characters",
         "  Harbour",
         "  All about the harbour.",
         "  /b",
