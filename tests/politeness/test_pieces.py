@@ -1,10 +1,5 @@
 """What a fetch step has asked survives a kill and a bundle that fails: URLs, robots.txt, and promises to hosts."""
 
-import random
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -15,6 +10,7 @@ import pytest
 
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.politeness.adopted import state_rows
+from beamtrawl.transforms.politeness.keeper import Keeper
 from beamtrawl.transforms.politeness.visit_hosts import _VisitFn
 from beamtrawl.transforms.politeness.works import Work
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
@@ -29,12 +25,9 @@ from beamtrawl.transforms.storage.pieces import (
 from beamtrawl.transforms.storage.schemas import HostRow
 from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
 from tests.politeness.test_scheduler import due, pages
-from tests.support.access_log import ROBOTS, Manners, violations
+from tests.support import slow_store
 from tests.support.contexts import visit_context
-from tests.support.crawls import frontier, rows, states
 from tests.support.servers import Servers
-from tests.support.web import Page, html, plain, status
-from tests.support.web_process import WebProcess
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -90,9 +83,21 @@ def test_a_piece_counts_if_all_of_its_files_are_whole(tmp_path: Path) -> None:
     assert find_leftovers(crawl, "000001-fetch").files == files[:1]
 
 
-def bundle(root: Path, servers: Servers, piece_seconds: float = 60.0, **more: float) -> _VisitFn:
+def test_no_piece_is_closed_while_a_slow_store_closes_the_last(tmp_path: Path) -> None:
+    crawl = CrawlDir(f"{slow_store.PREFIX}{tmp_path}")
+    keeper = Keeper(crawl, "000001-fetch-ab", 1, piece_seconds=0.0)
+    for number in range(2):
+        keeper.add("robots", {"origin": f"http://{number}.test", "host": f"{number}.test"})
+        assert keeper.is_due == (number == 0)
+        if keeper.is_due:
+            keeper.cut([])
+    keeper.close([])
+    assert [file.rows for file in find_leftovers(crawl, "000001-fetch").files] == [1, 1]
+
+
+def bundle(root: Path, servers: Servers, **more: float) -> _VisitFn:
     """The work of a bundle, as an engine starts it."""
-    changes = {"politeness__delay": 0.0, "limits__piece_time": piece_seconds, **more}
+    changes = {"politeness__delay": 0.0, **more}
     context = visit_context(servers.open_client, changes, root=str(root), attempt="000001-fetch-ab")
     visit = _VisitFn(context)
     visit.setup()
@@ -143,15 +148,17 @@ def test_what_lay_in_a_piece_when_a_worker_was_killed_is_not_asked_again(tmp_pat
     elements = works(pages("a.test", 60), pages("busy.test", 3))
     answers = {"http://busy.test/0": Reply(503, [("Retry-After", "100")])}
     first = Servers(answers)
-    visit = bundle(tmp_path, first, piece_seconds=1e-6)
+    visit = bundle(tmp_path, first)
     for element in elements:
         list(visit.process(element, {}))
-    events = visit._scheduler.pump(wait=True)  # type: ignore[union-attr]
+    assert visit._scheduler
+    events = visit._scheduler.pump(wait=True)
     for event in events:
         visit._keeper.add(event.table, event.row)
         if len(first.urls) > 30 and "http://busy.test/0" in first.urls:
             break
-    durable = set()
+    visit._keeper.cut(visit._scheduler.turn_rows())
+    durable: set[str] = set()
     while not durable:  # the keeper writes in a thread of its own
         leftovers = find_leftovers(CrawlDir(str(tmp_path)), "000001-fetch")
         durable = {row["url"] for row in visits_in(tmp_path, leftovers)}
@@ -164,7 +171,7 @@ def test_what_lay_in_a_piece_when_a_worker_was_killed_is_not_asked_again(tmp_pat
     assert not durable & set(second.urls)
     assert [url for url in second.urls if url.startswith("http://busy")] == []
     events.close()
-    visit._scheduler.close()  # type: ignore[union-attr]
+    visit._scheduler.close()
 
 
 def test_a_pause_is_written_down_if_it_is_longer_than_that_of_a_resumed_step(tmp_path: Path) -> None:
@@ -181,91 +188,3 @@ def test_a_pause_is_written_down_if_it_is_longer_than_that_of_a_resumed_step(tmp
 
 def visits_in(root: Path, leftovers: Leftovers) -> list[dict]:
     return [row for path in leftovers.paths("visits") for row in pq.read_table(root / path).to_pylist()]
-
-
-DELAY, PIECE = 0.1, 1.0
-
-
-def pages_of(host: int, paths: list[str]) -> dict[str, Page]:
-    return {path: html(f"{path} of {host}", f"What {path} of {host} says. " * 9) for path in paths}
-
-
-def kill_sites() -> dict[str, Mapping[str, Page]]:
-    """Healthy hosts, and four to which promises are made."""
-    paths = [f"/{n}" for n in range(25)]
-    sites: dict[str, Mapping[str, Page]] = {
-        f"h{n}.test": {"/": html(f"Front {n}", f"The front of {n}. " * 9, paths)} | pages_of(n, paths) for n in range(4)
-    }
-    few = {"/": html("Few", "few", paths[:3])} | {path: html(path, f"{path} of few") for path in paths[:3]}
-    busy = {path: status(429, Retry_After="1000") for path in paths[:3]}
-    return sites | {
-        "busy.test": {"/": html("Busy", "busy", paths[:3]), **busy},
-        "delay.test": {ROBOTS: plain("User-agent: *\nCrawl-delay: 10000"), **few},
-        "robots.test": {ROBOTS: status(503), **few},
-        "error.test": {"/": html("Errors", "errors", paths[:3]), **{path: status(500) for path in paths[:3]}},
-    }
-
-
-def start(directory: Path, web: WebProcess, hosts: list[str], workers: int) -> subprocess.Popen:
-    command = [sys.executable, "-P", "-m", "beamtrawl", "crawl", str(directory), "--delay", str(DELAY), "--rounds", "2"]
-    command += ["--allow-address", "127.0.0.0/8", "--workers", str(workers)]
-    for host in hosts:
-        command += ["--seed", web.url(host)]
-    if not (directory / "crawl.toml").exists():
-        directory.mkdir(exist_ok=True)
-        (directory / "crawl.toml").write_text(
-            f"[limits]\npiece_time = {PIECE}\n[politeness]\nbackoff = 1000.0\nrobots_backoff = 1000.0\n"
-        )
-    return subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
-
-
-def durable_visits(directory: Path) -> set[str]:
-    crawl = CrawlDir(str(directory))
-    committed = {row["url"] for row in rows(directory, "visits")} if crawl.manifests() else set()
-    return committed | {row["url"] for row in visits_in(directory, find_leftovers(crawl, ""))}
-
-
-def page_requests(web: WebProcess) -> list[str]:
-    return [web.url(request.host, request.path) for request in web.requests if request.path != ROBOTS]
-
-
-@pytest.mark.slow("kills")
-@pytest.mark.parametrize(("workers", "kills"), [(1, 4), (2, 2)])
-def test_killed_fetch_steps_break_no_promise(tmp_path: Path, workers: int, kills: int) -> None:
-    """Killed at random moments, resumed at once: what was durable is not asked again, and every pause is kept.
-
-    A kill waits until the last answer is a third of a second old if that made a promise: what a killed process has not
-    read yet, nobody knows.
-    """
-    moments, sites = random.Random(14), kill_sites()
-    directory = tmp_path / "crawl"
-    with WebProcess(sites) as web:
-        for _ in range(kills):
-            before = len(web.requests)
-            process = start(directory, web, list(sites), workers)
-            while process.poll() is None and len(web.requests) < before + moments.randint(1, 40):
-                time.sleep(0.02)
-            time.sleep(moments.uniform(0, PIECE))
-            while any(r.status in (429, 500, 503) and time.time() - r.wall < 0.3 for r in web.requests):
-                time.sleep(0.05)
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            asked, durable = len(page_requests(web)), durable_visits(directory)
-            process = start(directory, web, list(sites), workers) if _ == kills - 1 else process
-            if _ == kills - 1:
-                assert process.wait(300) == 0
-            again = page_requests(web)[asked:]
-            assert not durable & set(again)
-        log = [request for request in web.requests if request.status]  # 0: it was killed meanwhile
-        delays = {"delay.test": 10_000.0}
-        manners = Manners(lambda host: delays.get(host, DELAY), rest_after=lambda n: 1000.0 if n else 0.0, required=())
-        assert violations(log, manners) == []
-        asked_often = Counter(page_requests(web))
-    documents = Counter(row["url"] for row in rows(directory, "documents"))
-    assert set(documents.values()) == {1}
-    assert len(documents) >= 4 * 26
-    assert {row["state"] for row in states(directory).values()} <= {"fetched", "due"}
-    waiting = Counter(row["host"] for row in frontier(directory))
-    assert set(waiting) == {web.authority(name) for name in ("busy.test", "delay.test", "robots.test", "error.test")}
-    # A piece is closed each second, so a kill repeats no more than a second of fetching, and what was under way.
-    assert sum(count - 1 for count in asked_often.values()) <= kills * len(sites) * (PIECE + 1.5) / DELAY

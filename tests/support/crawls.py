@@ -47,7 +47,7 @@ def settings(**changes: Any) -> Settings:
 
 
 def crawl(
-    path: Path,
+    path: Path | str,
     seeds: Iterable[str | Seed] = (),
     rounds: int | None = None,
     workers: int = 1,
@@ -64,7 +64,7 @@ def crawl(
     return run_crawl(directory, chosen, engine, observer or Silent(), stop or StopSignal(), rounds)
 
 
-def rows(path: Path, table: str) -> list[dict[str, Any]]:
+def rows(path: Path | str, table: str) -> list[dict[str, Any]]:
     """All committed rows of a table, oldest round first."""
     directory = CrawlDir(str(path))
     paths = [file.path for file in files_of(directory.manifests(), table)]

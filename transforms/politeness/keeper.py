@@ -38,6 +38,7 @@ class Keeper:
         self._others: dict[str, list[Mapping[str, Any]]] = {"robots": [], "host_turns": []}
         self._batch_bytes = self._piece_bytes = 0
         self._since = clock()
+        self._cut_pieces = self._closed_pieces = 0  # in the bundle's thread, and in the own one
         self._promises = PromiseLog(crawl, attempt)
         self._writers = self._new_writers()
         self._tasks: queue.Queue[Callable[[], None] | None] = queue.Queue(_MOST_WAITING)
@@ -63,8 +64,12 @@ class Keeper:
 
     @property
     def is_due(self) -> bool:
-        """Return whether the piece is to be closed: it is a minute old, or has 64 MB of bodies."""
-        return self._clock() - self._since >= self._piece_seconds or self._piece_bytes >= PIECE_BYTES
+        """Return whether the piece is to be closed: it is a minute old, or has 64 MB of bodies.
+
+        Not while the last one is still being closed: a slow store gets longer pieces, and holds up no request.
+        """
+        is_ripe = self._clock() - self._since >= self._piece_seconds or self._piece_bytes >= PIECE_BYTES
+        return is_ripe and self._cut_pieces == self._closed_pieces
 
     def cut(self, turns: Iterable[HostRow]) -> None:
         """Close the piece, with the states of all hosts requested since the last one."""
@@ -84,7 +89,9 @@ class Keeper:
             if files:
                 write_piece(self._crawl, self._attempt, files)
             promises.remove()
+            self._closed_pieces += 1
 
+        self._cut_pieces += 1
         self._put(close)
 
     def close(self, turns: Iterable[HostRow]) -> None:

@@ -1,0 +1,42 @@
+"""A crawl directory on a store that takes 300 ms for each call does not slow requests down."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.support import slow_store
+from tests.support.access_log import ROBOTS, Manners, violations
+from tests.support.crawls import Silent, crawl, rows
+from tests.support.web import Request, html, status
+from tests.support.web_process import WebProcess
+
+DELAY, PAGES, HOSTS = 0.5, 24, 20
+
+
+def seconds_of(log: list[Request]) -> float:
+    """From the first answer to the last request."""
+    return max(request.started for request in log) - min(request.ended for request in log)
+
+
+@pytest.mark.slow("real clock")
+def test_a_slow_store_costs_no_request_and_no_time(tmp_path: Path) -> None:
+    names = [f"h{n}.test" for n in range(HOSTS)]
+    sites = {name: {f"/{n}": html(f"{n}", f"{n} of {name} " * 99) for n in range(PAGES)} for name in names}
+    sites["busy.test"] = {"/": status(429, Retry_After="1000")}
+    with WebProcess(sites) as web:
+        seeds = [web.url(name, path) for name in sites for path in sites[name]]
+        logs = []
+        for root in (str(tmp_path / "local"), f"{slow_store.PREFIX}{tmp_path}/remote"):
+            before, observer = len(web.requests), Silent()
+            # Short pieces and timeouts: a store that held a request up would show.
+            limits = {"limits__piece_time": 2.0, "fetch__read_timeout": 1.0, "fetch__total_timeout": 1.5}
+            crawl(root, seeds, rounds=1, observer=observer, politeness__delay=DELAY, **limits)
+            logs.append(web.requests[before:])
+            ends = Counter(row["outcome"] for row in rows(root, "visits"))
+            assert ends == {"fetched": HOSTS * PAGES, "server_error": 1}
+    local, remote = (seconds_of(log) for log in logs)
+    print(f"local {local:.2f} s, at 300 ms a call {remote:.2f} s")
+    assert remote <= 1.05 * local
+    assert violations(logs[1], Manners(lambda host: DELAY, required=())) == []
+    assert Counter(request.path == ROBOTS for request in logs[1]) == {True: HOSTS + 1, False: HOSTS * PAGES + 1}
