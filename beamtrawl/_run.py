@@ -21,6 +21,7 @@ from beamtrawl.pipeline.crawl import End, StopSignal
 from beamtrawl.runners import session
 from beamtrawl.runners.background import Background
 from beamtrawl.runners.console import describe_end
+from beamtrawl.runners.crawl_status import release_hint
 from beamtrawl.runners.engines.choose import RUNNERS, engine
 from beamtrawl.transforms.settings import override
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, frontier_files
@@ -150,7 +151,7 @@ def crawl(
         waiting=waiting,
         due_at=end.due_at,
         elapsed_s=round(time.monotonic() - started, 3),
-        message=describe_end(end, waiting),
+        message=describe_end(end, waiting, release_hint(directory) if end.held else ""),
     )
 
 

@@ -33,7 +33,7 @@ from .attempt import Attempt, Engine
 from .compact import merge
 from .compact_tables import merge_tables
 from .held_hosts import Held, held_hosts
-from .release_traps import held_urls, release_allowed_urls, release_reopened_urls
+from .release_traps import held_urls, release_allowed_urls, release_reopened_urls, with_released
 
 LONGEST_WAIT = timedelta(seconds=60)
 """The longest wait of a crawl for URLs that become due; beyond it, the crawl ends and reports the due time."""
@@ -111,9 +111,11 @@ def run_crawl(
 
     An uncommitted step is repeated, from the committed state. `rounds` counts fetch steps from now on.
     """
+    chosen, settings = settings, with_released(crawl, settings)
     release_allowed_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
     done, idle, revisits_at = 0, False, datetime.min.replace(tzinfo=UTC)
     while True:
+        settings = with_released(crawl, chosen)
         manifests = crawl.manifests()
         step = next_step(manifests)
         if step.kind == "update":

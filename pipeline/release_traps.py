@@ -1,14 +1,18 @@
-"""Releases URLs held by traps: those that the settings allow, and those whose templates are open again."""
+"""Releases URLs held by traps: those that the settings or a command allow, and those whose templates are open again."""
 
+import dataclasses
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..transforms.frontier.files import write_frontier
-from ..transforms.settings import Traps
+from ..transforms.settings import Settings, Traps
+from ..transforms.storage import filesystem
+from ..transforms.storage.beside import registered
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, iso, next_step
 from ..transforms.storage.key_scan import Wanted, matching_rows
 from ..transforms.storage.schemas import FRONTIER, KEY, TRAP_SAMPLES, TRAPS, URLS
@@ -16,6 +20,56 @@ from ..transforms.storage.table_files import open_parquet, read_table
 from ..transforms.traps.holds import Holds, TrappedHost, newest_by_key
 from ..transforms.traps.judge import Row, State, compile_allow_list
 from ..transforms.traps.novelty import unpack
+
+RELEASED = "released.txt"
+"""A file of the crawl directory: the patterns that `release` was given, one a line."""
+
+
+class Released(NamedTuple):
+    """The number of URLs that match a pattern."""
+
+    held: int  # that a trap held: they are put into the frontier
+    waiting: int  # in the frontier: their number per round is not limited any more
+
+
+def with_released(crawl: CrawlDir, settings: Settings) -> Settings:
+    """Return the settings with the patterns of `release` added to `traps.allow`."""
+    patterns = released_patterns(crawl)
+    if not patterns:
+        return settings
+    traps = dataclasses.replace(settings.traps, allow=[*settings.traps.allow, *patterns])
+    return dataclasses.replace(settings, traps=traps)
+
+
+def released_patterns(crawl: CrawlDir) -> list[str]:
+    return crawl.read_text(RELEASED).splitlines() if crawl.exists(RELEASED) else []
+
+
+def count_matches(crawl: CrawlDir, pattern: str) -> Released:
+    """Return the number of held and of waiting URLs that a pattern matches."""
+    manifests = crawl.manifests()
+    matches = compile_allow_list([pattern])
+    waiting = set[bytes]()
+    for file in frontier_files(manifests):
+        table = read_table(crawl.root, [file.path], FRONTIER, ["url_key", "url"])
+        pairs = zip(table["url_key"].to_pylist(), table["url"].to_pylist(), strict=True)
+        waiting.update(key for key, url in pairs if matches(url))
+    held = _held(crawl, manifests, lambda row: matches(row["url"]) and row["url_key"] not in waiting)
+    return Released(len(held), len(waiting))
+
+
+def release(crawl: CrawlDir, patterns: Sequence[str], settings_digest: str, now: datetime) -> int:
+    """Keep some patterns for good, put the held URLs that match into the frontier, and return their number.
+
+    It may run concurrently with a crawl, which reads the patterns and the frontier at its next step.
+    """
+    with filesystem.guard(crawl.root):
+        known = released_patterns(crawl)
+        kept = list(dict.fromkeys([*known, *patterns]))
+        if kept != known:
+            crawl.write_text(RELEASED, "".join(f"{pattern}\n" for pattern in kept))
+    is_allowed = compile_allow_list(patterns)
+    return _release(crawl, settings_digest, now, lambda row: is_allowed(row["url"]), False)
 
 
 def release_allowed_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
@@ -49,11 +103,12 @@ def _release(
     if not rows:
         return 0
     step = next_step(manifests)
-    if file := write_frontier(crawl.root, step.round + (step.kind == "update"), rows):
-        ended = iso(datetime.now(UTC))
-        counters = {"released": len(rows)}
-        manifest = Manifest("seeds", 0, settings_digest, (file,), counters, (), iso(now), ended)
-        crawl.commit(manifest, f"-{uuid.uuid4().hex[:8]}")
+    with registered(crawl) as (claimed, stem):
+        if file := write_frontier(claimed.root, step.round + (step.kind == "update"), rows, stem):
+            ended = iso(datetime.now(UTC))
+            counters = {"released": len(rows)}
+            manifest = Manifest("seeds", 0, settings_digest, (file,), counters, (), iso(now), ended)
+            claimed.commit(manifest, f"-{uuid.uuid4().hex[:8]}")
     return len(rows)
 
 

@@ -76,11 +76,14 @@ def describe_added(added: Added) -> str:
     return f"{added.new} seeds added{again}{known}"
 
 
-def describe_end(end: End, waiting: int) -> str:
-    """Return one line on why a crawl ended, with the number of URLs in its frontier."""
+def describe_end(end: End, waiting: int, release: str = "") -> str:
+    """Return one line on why a crawl ended, with the number of URLs in its frontier.
+
+    `release` is the command that releases URLs held as traps.
+    """
     reasons = {
         "frontier_empty": "the frontier is empty"
-        + (f"; {end.held} URLs are held as traps: status names each with what releases it" if end.held else ""),
+        + (f"; {end.held} URLs are held as traps; to release them: {release}" if end.held else ""),
         "rounds": f"{end.rounds} rounds done, {waiting} URLs in the frontier",
         "max_pages": f"the limit of pages is reached, {waiting} URLs in the frontier",
         "stopped": f"stopped, {waiting} URLs in the frontier; the same command goes on",

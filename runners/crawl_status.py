@@ -1,6 +1,7 @@
 """The state of a crawl as a typed value, from its manifests and tables."""
 
 import dataclasses
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -14,7 +15,7 @@ from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontie
 from ..transforms.storage.schemas import TABLES
 from ..transforms.storage.table_files import read_table
 from ..transforms.traps.judge import State
-from ..transforms.traps.templates import trap_name
+from ..transforms.traps.names import group_templates, pattern_of
 
 
 class AliasRule(TypedDict):
@@ -40,8 +41,8 @@ class Trap(TypedDict):
     pages: int
     fresh: int  # pages with anything new
     samples: list[str]
-    name: str  # of the trap: its templates may differ in folders
-    pattern: str  # value of the setting traps.allow that releases it
+    name: str  # of the trap, as URL patterns: its templates may differ in folders
+    patterns: list[str]  # what releases it
     waiting: int  # URLs in the frontier
     held: int  # URLs in state trapped
 
@@ -123,7 +124,7 @@ def summarize(crawl: CrawlDir, now: datetime) -> Status:
             *_alarms(outcomes),
             *_failing(hosts.values()),
             *_unparsed(failed),
-            *map(_trap_line, traps),
+            *(_trap_line(trap, crawl.root) for trap in traps),
             *_too_long(crawl, manifests),
         ],
     )
@@ -193,40 +194,61 @@ def _traps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Trap]:
         read_table(crawl.root, paths, TABLES["traps"], columns).to_pylist(), key=lambda row: row["round"]
     ):
         newest[row["host"], row["template"], row["kind"]] = row
-    found: dict[tuple[str, str], list[Trap]] = {}
+    closed: dict[str, list[Trap]] = {}
     for row in newest.values():
         if row["state"] != State.OPEN:
-            found.setdefault((row["host"], trap_name(row["template"])), []).append(row)
-    named = {host for host, name in found if name != "*"}
-    found = {key: rows for key, rows in found.items() if key[1] != "*" or key[0] not in named}
+            closed.setdefault(row["host"], []).append(row)
+    names = {host: group_templates({row["template"] for row in rows}) for host, rows in closed.items()}
+    found: dict[tuple[str, tuple[str, ...]], list[Trap]] = {}
+    for host, rows in closed.items():
+        for row in rows:
+            if row["template"] in names[host]:
+                found.setdefault((host, names[host][row["template"]]), []).append(row)
     queues = [file.path for file in files_of(manifests, "trap_queues")]
     step = next_step(manifests)
-    waiting, held = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    waiting, held = Counter[tuple[str, tuple[str, ...]]](), Counter[tuple[str, tuple[str, ...]]]()
     for queue in read_table(crawl.root, queues, TABLES["trap_queues"]).to_pylist():
-        key = queue["host"], trap_name(queue["template"])
         row = newest.get((queue["host"], queue["template"], queue["kind"]))
-        if row and row["state"] != State.OPEN:
-            held[key] += queue["held"] if queue["round"] >= row["since"] else 0
-            waiting[key] += queue["waiting"] if queue["round"] >= step.round - 1 else 0
+        if row is None or row["state"] == State.OPEN:
+            continue
+        of_host = names[row["host"]]
+        only = next(iter(of_host.values())) if len({*of_host.values()}) == 1 else ()
+        key = row["host"], of_host.get(row["template"], only)  # the only trap of a host holds what shared rows hold
+        held[key] += queue["held"] if queue["round"] >= row["since"] else 0
+        if row["template"] in of_host and queue["round"] >= step.round - 1:
+            waiting[key] += queue["waiting"]
     traps = [_join(rows, key[1], waiting[key], held[key]) for key, rows in found.items()]
     return sorted(traps, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
 
 
-def _join(rows: list[Trap], name: str, waiting: int, held: int) -> Trap:
+def _join(rows: list[Trap], names: Sequence[str], waiting: int, held: int) -> Trap:
     """Return one row for the templates of a trap: that of the costliest, with the pages of all."""
     row = max(rows, key=lambda row: (row["state"] == State.TRAPPED, row["pages"], row["template"], row["kind"])).copy()
     row["pages"], row["fresh"] = sum(each["pages"] for each in rows), sum(each["fresh"] for each in rows)
-    row["name"], row["waiting"], row["held"] = name, waiting, held
-    row["pattern"] = row["host"] + (name.replace("**", "*") if name.startswith("/") else f"/{name}")
+    row["name"], row["waiting"], row["held"] = " and ".join(names), waiting, held
+    row["patterns"] = [pattern_of(row["host"], name) for name in names]
     return row
 
 
-def _trap_line(row: Trap) -> str:
+def release_hint(crawl: CrawlDir) -> str:
+    """Return the command that releases what the trap with the most URLs holds; empty if there is no trap."""
+    traps = _traps(crawl, crawl.manifests())
+    if not traps:
+        return ""
+    command = _release_command(max(traps, key=lambda trap: trap["held"]), crawl.root)
+    return command + (f"; status names {len(traps) - 1} further traps" if len(traps) > 1 else "")
+
+
+def _release_command(row: Trap, directory: str) -> str:
+    return f"beamtrawl release {' '.join(map(shlex.quote, [directory, *row['patterns']]))}"
+
+
+def _trap_line(row: Trap, directory: str) -> str:
     sample = f", such as {row['samples'][0]}" if row["samples"] else ""
     return (
         f"{row['host']}{row['name']} is {row['state']} since round {row['since']}: {row['fresh']} of {row['pages']}"
         f" pages had anything new, {row['waiting']} URLs wait and {row['held']} are held{sample}; to release them:"
-        f' traps.allow = ["{row["pattern"]}"] in crawl.toml'
+        f" {_release_command(row, directory)}"
     )
 
 

@@ -10,6 +10,7 @@ from ...transforms.settings import SettingsError, override
 from ...transforms.storage.crawl_dir import CrawlDir, frontier_files
 from .. import session
 from ..console import Console, describe_end, run_interruptibly
+from ..crawl_status import release_hint
 from ..engines.choose import RUNNERS, engine
 from ..errors import Usage
 
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, arguments.rounds)
     end = run_interruptibly(rounds, stop, console)
     waiting = sum(file.rows for file in frontier_files(directory.manifests()))
-    console.say(describe_end(end, waiting))
+    console.say(describe_end(end, waiting, release_hint(directory) if end.held else ""))
     return 0
 
 

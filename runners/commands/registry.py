@@ -29,6 +29,7 @@ COMMANDS = (
     Command("crawl", "Crawl: start in a new directory, or go on in one.", "crawl"),
     Command("seeds", "Add URLs to a crawl.", "seeds"),
     Command("status", "Show the state of a crawl.", "status"),
+    Command("release", "Release URLs that are held as traps.", "release"),
     Command("rank", "Rank pages and hosts by the links to them.", "rank"),
     Command("compact", "Merge the segments of the index.", "compact"),
     Command("search", "Search the index of a crawl.", "search"),

@@ -34,7 +34,8 @@ def reach(site: Mapping[str, Page], most: int = 100_000) -> dict[str, int]:
 
 def links_of(answer: Page) -> list[str]:
     assert isinstance(answer, Answer)
-    return [unescape(href.decode()) for href in _HREF.findall(answer.body)]
+    redirects = [value for name, value in answer.headers if name == "Location"]
+    return [*redirects, *(unescape(href.decode()) for href in _HREF.findall(answer.body))]
 
 
 def story(*seed: object) -> str:

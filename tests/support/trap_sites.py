@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from tests.support.web import Answer, Page, html
 
-ARTICLES = 400
+ARTICLES = 300
 SECTIONS = ("news", "guides", "people", "places")
 _SYLLABLES = [
     "ba",

@@ -152,7 +152,8 @@ JUDGED = {
     "nothing new, bit by bit": ([(2, 0, 0)] * 3, Kind.SERIES, "throttled", 8),
     "sampled less and less": ([(6, 0, 6)] + [(2, 0, 2)] * 3, Kind.WITHOUT_NEWS, "throttled", 1),
     "never to zero": ([(6, 0, 6)] + [(2, 0, 2)] * 9, Kind.WITHOUT_NEWS, "throttled", 1),
-    "one page contradicts": ([(60, 0, 0), (8, 1, 0)], Kind.WITHOUT_NEWS, "open", 64),
+    "one page contradicts": ([(60, 0, 0), (8, 1, 0)], Kind.WITHOUT_NEWS, "open", 16),
+    "several contradict": ([(60, 0, 0), (8, 4, 0)], Kind.WITHOUT_NEWS, "open", 32),
     "new no more": ([(100, 100, 0), (200, 10, 0)], Kind.WITHOUT_NEWS, "throttled", 8),
 }  # fmt: skip
 

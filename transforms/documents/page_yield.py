@@ -33,6 +33,7 @@ def yield_row(visit: VisitRow, page: Page | None) -> YieldRow | None:
         priority=visit["priority"],
         links_without_news=visit["links_without_news"],
         referrer=visit["referrer"],
+        redirects=visit["redirects"],
         outcome=visit["outcome"],
         title_words=None,
         words=None,

@@ -121,7 +121,7 @@ _PROXY = re.compile(r"http://([^\s:@/]+:[^\s@/]*@)?([^\s:@/\[\]]+|\[[0-9a-fA-F:]
 
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([ -~]+)", re.ASCII)
 
-_ALLOWED = re.compile(r"[^\s/]+/\S*")
+_ALLOWED = re.compile(r"(?!https?:)[^\s/]+/\S*")
 
 _CREDENTIALS = re.compile(r"(\S+)\s+([^\s:]+:.*)")
 

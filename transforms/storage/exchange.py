@@ -109,6 +109,7 @@ YIELDS = pa.schema(
         ("priority", pa.float64()),
         ("links_without_news", pa.bool_()),
         ("referrer", pa.string()),
+        ("redirects", pa.int32()),  # in a row that led to the URL
         ("outcome", pa.string()),
         ("title_words", pa.binary()),  # hashes of words that may be news; null: no page
         ("words", pa.binary()),  # the same for title and text
@@ -127,6 +128,7 @@ class YieldRow(TypedDict):
     priority: float
     links_without_news: bool | None
     referrer: str | None
+    redirects: int
     outcome: str
     title_words: bytes | None
     words: bytes | None

@@ -22,8 +22,9 @@ AllowList = Callable[[str], bool]
 ENOUGH = 6
 """Number of pages before a template is judged."""
 
-ALL_FAIL, ALL_REFUSED = 64, 16
-"""Number of requests without a page before a template, or a file extension of refused types, is throttled."""
+ALL_FAIL, ALL_REFUSED, ALL_CHAINED = 64, 16, 16
+"""Number of requests without a page, of refused types, and of redirects after two others of the same template, before
+a template or a file extension is throttled."""
 
 SPARED = 32
 """One in this many URLs of a held template is not held while its host has other pages to visit."""
@@ -68,6 +69,8 @@ class Counts(NamedTuple):
     different: int = 0  # pages that are not copies
     failed: int = 0  # no page: an error, a refused type
     redirected: int = 0
+    chained: int = 0  # redirects after two others, all of them of the template
+    reached: int = 0  # pages that count, and other templates, to which its redirects led
 
 
 class Queue(NamedTuple):
@@ -85,6 +88,8 @@ def new_row(host: str, name: Name) -> Row:
         "different": 0,
         "failed": 0,
         "redirected": 0,
+        "chained": 0,
+        "reached": 0,
         "recent_pages": 0.0,
         "recent_fresh": 0.0,
     }
@@ -121,7 +126,7 @@ def judge(row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str],
     if row["state"] == State.OPEN:
         state, budget = _of_open(after)
     elif counts.fresh:  # a single page with news reopens it and restarts the judgement
-        state, budget = State.OPEN, max(_REOPENED, _GROWTH * counts.pages)
+        state, budget = State.OPEN, max(_REOPENED, _GROWTH * counts.fresh)
         after |= {"recent_pages": float(counts.pages), "recent_fresh": float(counts.fresh)}
     elif drains(row, after, queue):
         state, budget = State.THROTTLED, max(_DRAINED, _CAUTIOUS * row["budget"])
@@ -137,12 +142,14 @@ def _of_open(row: Row) -> tuple[State, int]:
         is_refused = row["failed"] >= ALL_REFUSED and not row["pages"]
         return (State.THROTTLED, 1) if is_refused else (State.OPEN, max(_FIRST[Kind.TYPE], _GROWTH * requests_of(row)))
     share = row["recent_fresh"] / row["recent_pages"] if row["recent_pages"] >= ENOUGH else 1.0
-    if share <= _SELDOM or (row["failed"] >= ALL_FAIL and not row["pages"]):
+    is_dead = not row["pages"] and not row["reached"] and (row["failed"] >= ALL_FAIL or row["chained"] >= ALL_CHAINED)
+    if share <= _SELDOM or is_dead:
         return State.THROTTLED, _SAMPLED
     fast = _SLOWER if row["kind"] == Kind.SERIES else _GROWTH
     growth = _CAUTIOUS if share < _OFTEN else fast * _SURE if is_sure(row) else fast
-    first = _FIRST[Kind(row["kind"])]
-    return State.OPEN, max(first, growth * requests_of(row)) if requests_of(row) >= ENOUGH else first
+    first, requests = _FIRST[Kind(row["kind"])], requests_of(row)
+    leads_nowhere = row["redirected"] == requests and not row["reached"]
+    return State.OPEN, first if requests < ENOUGH or leads_nowhere else max(first, growth * requests)
 
 
 def drains(row: Row, after: Row, queue: Queue | None) -> bool:
@@ -203,16 +210,20 @@ class UrlShape(NamedTuple):
     extension: str
     referrer: str | None  # the template of the linking page; None: on another host
     is_same_path: bool  # same path as the referrer
+    is_nested: bool  # the path of the referrer below another folder
 
 
 def shape_of(url: str, referrer: str | None = None) -> UrlShape:
     scheme, _, host, rest = url.split("/", 3)
-    target, from_template, is_same_path = "/" + rest, None, False
+    target, from_template, is_same_path, is_nested = "/" + rest, None, False, False
     if referrer and referrer.startswith(f"{scheme}//{host}/"):
         origin = "/" + referrer.split("/", 3)[3]
-        from_template, is_same_path = _template(origin), origin.partition("?")[0] == target.partition("?")[0]
+        path, from_path = target.partition("?")[0], origin.partition("?")[0]
+        from_template, is_same_path = _template(origin), path == from_path
+        is_nested = not is_same_path and from_path != "/" and path.endswith(from_path)
     bare = form(target)
-    return UrlShape(template(target), form_hash(bare) if bare else None, extension(target), from_template, is_same_path)
+    code = form_hash(bare) if bare else None
+    return UrlShape(template(target), code, extension(target), from_template, is_same_path, is_nested)
 
 
 _template = functools.lru_cache(1 << 12)(template)
@@ -258,7 +269,9 @@ def kind_of(shape: UrlShape, is_without_news: bool, forms: Collection[int], know
     if shape.referrer is None:
         return Kind.PLAIN
     is_one = shape.referrer.partition("?")[0] == path and (shape.is_same_path or not has_query)
-    return Kind.SERIES if is_one or known.leads_back(shape.referrer, shape.template) else Kind.PLAIN
+    if is_one or shape.is_nested or known.leads_back(shape.referrer, shape.template):
+        return Kind.SERIES
+    return Kind.PLAIN
 
 
 def has_proved(row: Row | None) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -55,15 +55,16 @@ class Family:
     """The known words of the pages of a family."""
 
     def __init__(self, seen: Iterable[bytes] = ()) -> None:
-        self._seen = set[int]().union(*map(unpack, seen))
+        self.seen = set[int]().union(*map(unpack, seen))
         self.added: list[int] = []
 
-    def take(self, words: PageWords) -> "Novelty":
-        """Adds the words of a page and returns their novelty."""
-        title, text = unpack(words.title) - self._seen, unpack(words.text) - self._seen
-        if len(self._seen) < _MOST:
-            self._seen |= text
+    def take(self, words: PageWords, elsewhere: Set[int] = frozenset()) -> "Novelty":
+        """Adds the words of a page and returns their novelty. Words `elsewhere` are known, too."""
+        title, text = unpack(words.title) - self.seen, unpack(words.text) - self.seen
+        if len(self.seen) < _MOST:
+            self.seen |= text
             self.added += sorted(text)
+        title, text = title - elsewhere, text - elsewhere
         return Novelty(bool(title), bool(title) or len(text) >= _ENOUGH, len(text) >= _TELLING)
 
 

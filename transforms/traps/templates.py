@@ -75,16 +75,6 @@ def family(template_: str) -> str:
     return f"{first}/**" + ("/" if name == "" else name.lstrip("*#~"))
 
 
-def trap_name(template_: str) -> str:
-    """A pattern common to the templates of one trap: the names of their parameters, or their family.
-
-    >>> trap_name("/news/*.html?replytocom"), trap_name("/guides/*.html?replytocom"), trap_name("/maze/*/*/")
-    ('/*?replytocom*', '/*?replytocom*', '/maze/**/')
-    """
-    path, mark, query = template_.partition("?")
-    return f"/*?{query.replace('&', '*')}*" if mark else path if path.startswith("*") else family(template_)
-
-
 def form(target: str) -> str | None:
     """A path and query with opaque tokens, such as session ids, replaced; None if it has none.
 

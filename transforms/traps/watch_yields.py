@@ -29,6 +29,8 @@ _VARIED, _LARGE = 5, 1_000
 """Minimum pages of a host with many new words, or minimum pages, before pages count as without news: on a host where
 all pages are similar or have few words, that is no evidence of a trap."""
 
+_CHAIN = 2  # redirects in a row within a template; a renamed page takes one, its old address without a slash another
+
 
 class Watched(NamedTuple):
     """The result for a host in a round."""
@@ -56,10 +58,12 @@ def watch(
         words.setdefault(row["template"], []).extend(row["words"])
     families = {group: Family(seen) for group, seen in words.items()}
     forms = {form for row in trap_samples for form in unpack(row["forms"])}
+    all_words = set[int]().union(*(family_.seen for family_ in families.values()))
     telling = sum(row["telling"] or 0 for row in trap_samples)
     seen = earlier.pages
     stale: list[bytes] = []
     counts: dict[Name, Counter[str]] = {}
+    redirects: dict[str, Counter[str]] = {}  # by template
     samples, new_forms, new_telling = dict[Name, list[str]](), dict[str, list[int]](), Counter[str]()
     is_idle = True
     for request in sorted(requests, key=_order):
@@ -70,12 +74,13 @@ def watch(
         if shape.form is not None and shape.form not in forms:
             forms.add(shape.form)
             new_forms.setdefault(group, []).append(shape.form)
-        came = Counter({"redirected" if request["outcome"] == Outcome.REDIRECTED else "failed": 1})
+        is_redirect, is_inside = request["outcome"] == Outcome.REDIRECTED, shape.referrer == shape.template
+        came = Counter({"redirected" if is_redirect else "failed": 1})
         if request["words"] is not None:
             seen += 1
-            added = families.setdefault(group, Family()).take(
-                PageWords(request["title_words"] or b"", request["words"])
-            )
+            found = PageWords(request["title_words"] or b"", request["words"])
+            added = families.setdefault(group, Family()).take(found, frozenset() if kind is Kind.PLAIN else all_words)
+            all_words |= unpack(request["words"])
             new_telling[group] += added.is_telling
             telling += added.is_telling
             is_copy = request["url_key"] in copies
@@ -86,6 +91,10 @@ def watch(
             came = Counter({"pages": 1, "fresh": int(is_fresh), "news": int(is_news), "different": int(not is_copy)})
             if not is_fresh and not is_allowed(request["url"]):
                 stale.append(request["url_key"])
+        if shape.referrer and request["redirects"]:
+            is_chained = is_redirect and is_inside and request["redirects"] >= _CHAIN
+            is_reached = came["fresh"] or (is_redirect and not is_inside)
+            redirects.setdefault(shape.referrer, Counter()).update(chained=is_chained, reached=bool(is_reached))
         if request["outcome"] == Outcome.UNWANTED_TYPE and shape.extension:
             names = list(dict.fromkeys([*names, judge.type_name(shape)]))
         is_idle = is_idle and any(name in known and known[name]["state"] != State.OPEN for name in names)
@@ -95,6 +104,9 @@ def watch(
             counts.setdefault(name, Counter()).update(came)
             if not came["fresh"]:
                 samples.setdefault(name, []).append(request["url"])
+    for name in {*known, *counts}:
+        if name[0] in redirects:
+            counts.setdefault(name, Counter()).update(redirects[name[0]])
     changed = {
         name: judge.judge(
             known.get(name) or judge.new_row(host, name),

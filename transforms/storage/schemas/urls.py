@@ -80,6 +80,8 @@ TRAPS = pa.schema(
         ("different", pa.int64()),  # pages that are not copies
         ("failed", pa.int64()),  # requests that gave no page: errors, refused types
         ("redirected", pa.int64()),  # requests that gave a redirect
+        ("chained", pa.int64()),  # redirects after two others, all of them of the template
+        ("reached", pa.int64()),  # pages with news, and other templates, to which its redirects led
         ("budget", pa.int64()),  # pages that the next round may visit
         ("waiting", pa.int64()),  # URLs of the host in the frontier before the round
     ]

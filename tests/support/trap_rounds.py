@@ -1,0 +1,176 @@
+"""Rounds of a crawl of one site as trap detection sees them: the real judgement, without HTTP, Beam, files and time.
+
+    crawled = crawl_rounds(site, rounds=7)
+    crawled.visited[1]  # the paths of the second round
+
+Pages are parsed, compared with earlier pages, judged, held and released by the functions that the update step calls,
+and chosen by those of the fetch step. Aliases are not learned.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from beamtrawl.pipeline.release_traps import _frontier_row
+from beamtrawl.transforms import urls
+from beamtrawl.transforms.documents.page_yield import yield_row
+from beamtrawl.transforms.documents.parse_visits import fact_row, judged, link_rows, parse_batch
+from beamtrawl.transforms.duplicates import minhash
+from beamtrawl.transforms.frontier.selection import Due, choose
+from beamtrawl.transforms.frontier.trap_budgets import Budgets
+from beamtrawl.transforms.frontier.url_states import advance
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.parsing.html_page import FOLLOWED_KINDS
+from beamtrawl.transforms.parsing.registry import kinds_of
+from beamtrawl.transforms.settings import Settings
+from beamtrawl.transforms.storage.exchange import LINK
+from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
+from beamtrawl.transforms.traps.holds import Holds, count_waiting, hold
+from beamtrawl.transforms.traps.judge import Queue, State, compile_allow_list, newest_by_template
+from beamtrawl.transforms.traps.novelty import unpack
+from beamtrawl.transforms.traps.watch_yields import Watched, watch
+from beamtrawl.transforms.urls.filters import UrlFilter
+from tests.support.web import OTHERWISE, Page, answer_of, status
+
+Row = dict[str, Any]
+
+HOST = "a.test"
+_NOW = datetime(2026, 11, 20, tzinfo=UTC)
+_SETTINGS = Settings()
+_KIND_NAMES = tuple(_SETTINGS.documents.kinds)
+_KINDS = kinds_of(_KIND_NAMES)
+_ALLOWED = compile_allow_list(())
+
+
+class Crawled(NamedTuple):
+    visited: list[list[str]]  # paths, by round
+    closed: set[str]  # templates that are throttled or trapped
+    held: set[str]  # paths
+    waiting: set[str]  # paths in the frontier
+
+
+@dataclasses.dataclass
+class _Contents:
+    """The contents of all pages so far, as exact and near duplicates know them."""
+
+    digests: set[bytes] = dataclasses.field(default_factory=set)
+    signatures: list[np.ndarray] = dataclasses.field(default_factory=list)
+
+    def is_copy(self, digest: bytes) -> bool:
+        is_known = digest in self.digests
+        self.digests.add(digest)
+        return is_known
+
+    def is_near(self, signature: bytes | None) -> bool:
+        if signature is None:
+            return False
+        mine = np.frombuffer(signature, np.uint8)
+        known = self.signatures
+        if known and (minhash.similarities(mine, np.array(known)) >= _SETTINGS.documents.similarity).any():
+            return True
+        known.append(mine)
+        return False
+
+
+def crawl_rounds(site: Mapping[str, Page], rounds: int) -> Crawled:
+    """Rounds of a crawl from the home page of a site, until its frontier is empty or `rounds` is reached."""
+    url_filter = UrlFilter(_SETTINGS.scope, frozenset([HOST]), _KINDS.extensions)
+    home = {"url_key": urls.url_key(f"http://{HOST}/"), "url": f"http://{HOST}/", "host": HOST, "depth": 0}
+    counts = {"fetches": 0, "failures": 0, "changes": 0}
+    known = {home["url_key"]: dict.fromkeys(URLS.names) | home | counts | {"state": "due", "score": 1.0, "round": 0}}
+    seed = {"priority": 1.0, "reason": "seed", "redirects": 0, "failures": 0, "discovered_round": 1}
+    frontier = [dict.fromkeys(FRONTIER.names) | home | seed]
+    traps, samples, contents = list[Row](), list[Row](), _Contents()
+    queue: Queue | None = None
+    visited: list[list[str]] = []
+    for round_ in range(1, rounds + 1):
+        forms = {form for row in samples for form in unpack(row["forms"])}
+        due = [Due(*(row.get(name) for name in Due._fields)) for row in frontier]
+        chosen = choose(due, _SETTINGS.limits.max_pages_per_host, Budgets(traps, forms, _ALLOWED).admit)
+        if not chosen:
+            break
+        visits = [_visit(one, site, round_) for one in chosen]
+        visited.append([_path(one.url) for one in chosen])
+        watched, facts, candidates = _judge(visits, url_filter, contents, traps, samples, queue, round_)
+        traps += watched.traps
+        samples += watched.trap_samples
+        earlier = list(known.values())
+        changed, waiting = advance(candidates, facts, earlier, frontier, round_=round_, limits=_SETTINGS.limits)
+        holds = Holds([tuple(watched.trapped)] if watched.trapped else [], _ALLOWED)
+        changed, frontier = hold(changed, waiting, earlier, holds, round_)
+        last = [row for row in count_waiting(waiting, frontier, holds) if not row["kind"]]
+        queue = Queue(last[0]["waiting"], last[0]["held"]) if last else None
+        known |= {row["url_key"]: dict.fromkeys(URLS.names) | row for row in changed}
+        if watched.reopened:
+            keys = {row["url_key"] for row in frontier}
+            held = [row for row in known.values() if row["state"] == State.TRAPPED and row["url_key"] not in keys]
+            frontier += [row for row in (_frontier_row(one, True) for one in held) if not holds(row)]
+    closed = {row["template"] for row in newest_by_template(traps).values() if row["state"] != State.OPEN}
+    trapped = {_path(row["url"]) for row in known.values() if row["state"] == State.TRAPPED}
+    return Crawled(visited, closed, trapped, {_path(row["url"]) for row in frontier})
+
+
+def _judge(
+    visits: list[Row], url_filter: UrlFilter, contents: _Contents, traps: Sequence[Row], samples: Sequence[Row],
+    queue: Queue | None, round_: int,
+) -> tuple[Watched, list[Row], list[Row]]:  # fmt: skip
+    """(what `watch` finds, facts, candidates) of a round's visits."""
+    copies, near = set[bytes](), set[bytes]()
+    yields, facts, found = [], [], []
+    for visit, page, links in parse_batch(visits, "robot", _KIND_NAMES):
+        rows = link_rows(links, page, visit, url_filter, FOLLOWED_KINDS | _KINDS.link_kinds)
+        found.append((visit, page, [dict(zip(LINK.names, row, strict=True)) for row in rows]))
+        facts.append(fact_row(visit, page) | {"respelled": None})
+        if row := yield_row(visit, page):
+            yields.append(row)
+        if page is not None and contents.is_copy(page.digest):
+            copies.add(visit["url_key"])
+        elif page is not None and contents.is_near(judged(visit["url"], page, True).get("signature")):
+            near.add(visit["url_key"])
+    watched = watch(HOST, yields, copies, near, traps, samples, queue, _ALLOWED, round_)
+    stale = set(watched.stale)
+    candidates = [
+        {"url_key": link["target_key"], "url": link["target_url"], "host": urls.host(link["target_url"])}
+        | {name: link[name] for name in ("depth", "redirects")}
+        | {"score": 0.001, "referrer": visit["url"], "kind": None, "sitemap": None, "sitemap_lastmod": None}
+        | {"links_without_news": visit["url_key"] in stale if page else bool(visit["links_without_news"])}
+        for visit, page, links in found
+        for link in links
+        if link["rejected"] is None
+    ]
+    return watched, facts, candidates
+
+
+def _visit(due: Due, site: Mapping[str, Page], round_: int) -> Row:
+    """A row of table visits: a URL of the frontier, requested."""
+    answer = answer_of(site.get(_path(due.url), site.get(OTHERWISE, status(404))), {})
+    headers = {name.lower(): value for name, value in answer.headers}
+    media_type = headers.get("content-type", "").partition(";")[0]
+    outcome = Outcome.GONE if answer.status in (404, 410) else Outcome.FETCHED
+    if "location" in headers:
+        outcome = Outcome.REDIRECTED
+    elif outcome == Outcome.FETCHED and media_type not in _KINDS.media_types:
+        outcome = Outcome.UNWANTED_TYPE
+    kept = ("url_key", "url", "host", "depth", "referrer", "priority", "redirects", "discovered_round", "kind")
+    return {name: getattr(due, name) for name in (*kept, "links_without_news")} | {
+        "round": round_,
+        "fetched_at": _NOW,
+        "outcome": outcome,
+        "status": answer.status,
+        "redirect_to": urls.canonicalize(headers["location"], due.url) if "location" in headers else None,
+        "media_type": media_type,
+        "headers": [{"name": name, "value": value} for name, value in answer.headers],
+        "body": answer.body,
+        "truncated": False,
+        "host_failures": 0,
+        "attempt": 1,
+        "digest_before": None,
+        "sitemap": None,
+    }
+
+
+def _path(url: str) -> str:
+    return "/" + url.split("/", 3)[3]

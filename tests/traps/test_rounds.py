@@ -1,0 +1,53 @@
+"""Traps and honest look-alikes by round, judged without HTTP and Beam: what each trap costs, and what no site loses."""
+
+import pytest
+
+from beamtrawl.transforms.traps.names import group_templates
+from tests.support import honest_variants
+from tests.support.honest_sites import HONEST, reach
+from tests.support.trap_growth import GROWTH
+from tests.support.trap_rounds import crawl_rounds
+from tests.support.trap_sites import TRAPS
+from tests.support.trap_variants import VARIANTS
+
+pytestmark = pytest.mark.slow("traps")
+
+ROUNDS, MOST = 7, 300
+SAMPLED = 48  # useless fetches of a round that need not become fewer
+LAST = 12  # rounds after which a crawl of a trap has ended
+SHARE = 3  # of the size of each honest site
+LATER = 3  # rounds, at most, that a crawl of an honest site needs more than a walk
+
+SITES = {**TRAPS, **VARIANTS, **GROWTH}
+HONEST_SITES = {**HONEST, **honest_variants.VARIANTS}
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_a_trap_costs_little_and_less_in_each_round(name: str) -> None:
+    site = SITES[name]()
+    crawled = crawl_rounds(site, rounds=LAST)
+    seen, useless = set[str](), list[int]()
+    for paths in crawled.visited:
+        useful = [site.useful(path) for path in paths]
+        new = set(filter(None, useful)) - seen
+        useless.append(len(paths) - len(new))
+        seen |= new
+    assert len(seen) == site.count
+    assert 0 < sum(useless[:ROUNDS]) <= MOST
+    worst = useless.index(max(useless))
+    after = list(zip(useless[worst:], useless[worst + 1 :], strict=False))
+    assert [pair for pair in after if pair[1] > max(pair[0], SAMPLED)] == [], useless
+    assert crawled.waiting == set(), "the crawl has not ended"
+    assert crawled.held
+    assert len(set(group_templates(crawled.closed).values())) == 1
+
+
+@pytest.mark.parametrize("name", HONEST_SITES)
+def test_an_honest_site_loses_no_page(name: str) -> None:
+    make, count = HONEST_SITES[name]
+    site = make(max(50, count // SHARE))
+    crawled = crawl_rounds(site, rounds=40)
+    first = {path: number for number, paths in reversed([*enumerate(crawled.visited, 1)]) for path in paths}
+    late = {path: first.get(path, 999) - number for path, number in reach(site).items()}
+    assert max(late.values()) <= LATER
+    assert crawled.held == set()
