@@ -32,6 +32,7 @@ from . import fetch, revisits, update
 from .attempt import Attempt, Engine
 from .compact import merge
 from .compact_tables import merge_tables
+from .fold_history import fold_history
 from .held_hosts import Held, held_hosts
 from .release_traps import held_urls, release_allowed_urls, release_reopened_urls, with_released
 
@@ -164,6 +165,7 @@ def _compact(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Obse
     for merged in (merge(crawl, digest, engine, BY_TIERS), merge_tables(crawl, digest, engine, full_tier)):
         if merged:
             observer.step_committed(merged)
+    fold_history(crawl, datetime.now(UTC))
 
 
 def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from ...pipeline.compact import drop_history, merge
 from ...pipeline.compact_tables import merge_tables
 from ...pipeline.crawl import settings_digest
+from ...pipeline.fold_history import fold_history
 from ...pipeline.rank import rank
 from ...pipeline.rebuild_index import rebuild_index
 from ...transforms.indexing.merge_policy import ALL
@@ -48,5 +49,6 @@ def run(arguments: argparse.Namespace) -> None:
         merged = [merge(claimed, digest, chosen, ALL), merge_tables(claimed, digest, chosen, all_runs)]
         done = [describe_manifest(manifest) for manifest in merged if manifest]
         print("\n".join(done) if done else "nothing to merge")
+        fold_history(claimed, datetime.now(UTC))
         if arguments.drop_history:
             print(f"{drop_history(claimed, digest)} folders of earlier rounds removed")

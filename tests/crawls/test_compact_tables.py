@@ -12,6 +12,7 @@ from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.storage.layouts import LAYOUTS
 from beamtrawl.transforms.storage.sql import query
 from beamtrawl.transforms.storage.table_runs import all_runs, full_tier
+from beamtrawl.transforms.storage.verify import row_faults
 from tests.support.crawls import crawl
 from tests.support.web import Page, Web, html, redirect
 
@@ -59,6 +60,7 @@ def test_a_crawl_goes_on_from_merged_tables_as_from_others(tmp_path, web):
     manifests = CrawlDir(str(other)).manifests()
     assert all(len(files_of(manifests, table)) <= 1 for table in ("urls", "hosts", "digests", "near", "visits"))
     assert {table: shown(other, table) for table in known} == known
+    assert list(row_faults(CrawlDir(str(other)), manifests)) == []
     for path in (one, other):
         assert crawl(path, scope__mode="any").reason == "frontier_empty"
     assert {table: shown(other, table) for table in known} == {table: shown(one, table) for table in known}

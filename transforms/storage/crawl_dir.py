@@ -6,47 +6,36 @@ manifests name, so files of failed attempts are invisible.
 
 import contextlib
 import dataclasses
-import json
 import os
-import re
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
-from importlib import metadata
 
 from ..errors import CrawlDirError
 from . import filesystem
+from .checkpoints import is_checkpoint, parse_checkpoint
 from .claims import Claim, read_owner
-from .migrations import SCHEMA_VERSION, upgraded
+from .manifests import FORMAT, Manifest, iso, parse_manifest, program, render_manifest
 from .table_files import TableFile
 
-FORMAT = "beamtrawl-crawl"
+__all__ = [
+    "FORMAT",
+    "CrawlDir",
+    "CrawlDirError",
+    "Manifest",
+    "Step",
+    "files_of",
+    "frontier_files",
+    "iso",
+    "next_step",
+    "parse_manifest",
+    "paths_of",
+    "program",
+    "render_manifest",
+    "visible_files",
+    "without_replaced",
+]
 
-
-@dataclasses.dataclass(frozen=True)
-class Manifest:
-    """A committed step: the files that it read and wrote."""
-
-    step: str  # seeds, revisits, fetch, update, rank, compact
-    round: int
-    settings_digest: str
-    files: tuple[TableFile, ...]
-    counters: dict[str, int]
-    consumed: tuple[str, ...]  # frontier files that later rounds need not read again
-    started_at: str  # ISO 8601, UTC
-    ended_at: str
-    index: tuple[str, ...] = ()  # folders of index segments
-    index_links: dict[str, str] = dataclasses.field(default_factory=dict)  # folders with the links to their documents
-    index_replaced: tuple[str, ...] = ()  # segments replaced by those of `index`, from this round on
-    index_dropped: tuple[str, ...] = ()  # folders that may be deleted
-    program: str = ""
-    schema_version: int = SCHEMA_VERSION
-    index_files: tuple[TableFile, ...] = ()  # the files in the folders of `index` and `index_links`
-    replaced: tuple[str, ...] = ()  # files of tables whose rows are in `files`
-
-    @property
-    def name(self) -> str:
-        return f"{self.round:06d}-{self.step}"
+_TRIES = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,42 +44,6 @@ class Step:
 
     kind: str
     round: int
-
-
-def program() -> str:
-    return f"beamtrawl {metadata.version('beamtrawl')}"
-
-
-def parse_manifest(file_name: str, text: str) -> Manifest:
-    """The manifest in a JSON text; CrawlDirError if it is corrupt, foreign or too new."""
-    try:
-        data = json.loads(text)
-        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
-            raise ValueError("it is not a manifest of Beamtrawl")
-        data = upgraded(data)
-        for name in ("files", "index_files"):
-            data[name] = tuple(TableFile(**file) for file in data[name])
-        lists = ("consumed", "index", "index_replaced", "index_dropped", "replaced")
-        for field, kind in (*((name, list) for name in lists), ("counters", dict), ("index_links", dict)):
-            if not isinstance(data[field], kind):
-                raise ValueError(f"its {field} is no {kind.__name__}")
-        data |= {name: tuple(data[name]) for name in lists}
-        manifest = Manifest(**data)
-        if not re.fullmatch(re.escape(manifest.name) + r"(-\w+)?\.json", file_name):
-            raise ValueError(f"it says it is {manifest.name}")
-        return manifest
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise CrawlDirError(
-            f"manifests/{file_name} cannot be used: {reason}; restore it from a copy, or start a crawl in another"
-            " directory"
-        ) from error
-
-
-def render_manifest(manifest: Manifest) -> str:
-    files = {name: [file._asdict() for file in getattr(manifest, name)] for name in ("files", "index_files")}
-    fields = dataclasses.asdict(manifest) | files
-    return json.dumps({"format": FORMAT} | fields, indent=1, ensure_ascii=False) + "\n"
 
 
 def next_step(manifests: Iterable[Manifest]) -> Step:
@@ -146,6 +99,7 @@ class CrawlDir:
         if filesystem.is_local(self.root):
             self.root = os.path.abspath(self.root)
         self.claim = claim
+        self._read: dict[str, dict[str, Manifest]] = {}  # by the name of the file
 
     def claimed(self, claim: Claim) -> "CrawlDir":
         """The same directory, for commits under a claim."""
@@ -201,9 +155,29 @@ class CrawlDir:
         Their `files` are without those that a later step has replaced.
         """
         order = {"seeds": 0, "revisits": 1, "fetch": 2, "update": 3}
-        names = self.names("manifests", "*.json")
-        parsed = [parse_manifest(name, self._text(f"manifests/{name}")) for name in names]
+        parsed = list(self.committed().values())
         return sorted(without_replaced(parsed), key=lambda m: (m.round, order.get(m.step, 5), m.ended_at))
+
+    def committed(self) -> dict[str, Manifest]:
+        """The manifests as they were written, by file name. Files that were read before are not read again."""
+        for left in reversed(range(_TRIES)):
+            names = self.names("manifests", "*.json")
+            newest = max(filter(is_checkpoint, names), default=None)  # it holds what earlier ones hold
+            wanted = (name for name in names if name == newest or not is_checkpoint(name))
+            try:
+                self._read = {name: self._read.get(name) or self._manifests_in(name) for name in wanted}
+                break
+            except OSError:  # another process has just folded some of them
+                if not left or names == self.names("manifests", "*.json"):
+                    raise
+        folded: dict[str, Manifest] = {}
+        for name in sorted(self._read, key=is_checkpoint):
+            folded |= self._read[name]
+        return folded
+
+    def _manifests_in(self, name: str) -> dict[str, Manifest]:
+        text = self._text(f"manifests/{name}")
+        return parse_checkpoint(name, text) if is_checkpoint(name) else {name: parse_manifest(name, text)}
 
     def require_manifests(self) -> list[Manifest]:
         """The committed steps; CrawlDirError if this is not a crawl directory."""
@@ -219,9 +193,10 @@ class CrawlDir:
         name = f"manifests/{manifest.name}{suffix}.json"
         self.sync_folders((*manifest.files, *manifest.index_files))
         text = render_manifest(dataclasses.replace(manifest, program=program()))
+        is_folded = f"{manifest.name}{suffix}.json" in self.committed()
         with filesystem.naming(self.path(name)), filesystem.guard(self.root):
             self.require_claim()
-            is_new = self.write_new(name, text)
+            is_new = not is_folded and self.write_new(name, text)
         if not is_new:
             raise CrawlDirError(f"{name} exists already: another program has committed this step; start again to go on")
 
@@ -255,10 +230,6 @@ def _drafted(target: str, text: str) -> Iterator[str]:
         with contextlib.suppress(OSError):
             if filesystem.exists(draft):
                 filesystem.delete([draft])
-
-
-def iso(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds")
 
 
 def visible_files(manifests: Iterable[Manifest]) -> Iterator[str]:

@@ -1,0 +1,130 @@
+"""Checkpoints: many manifests in one file, without files that nobody needs any more."""
+
+import dataclasses
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from beamtrawl.pipeline.fold_history import fold_history
+from beamtrawl.transforms.storage.checkpoints import fold, new_name, render_checkpoint
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest, Step, iso, next_step
+from beamtrawl.transforms.storage.table_files import TableFile
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def file(path: str, table: str = "urls") -> TableFile:
+    return TableFile(table, path, 1, 1, {"fetched": 1})
+
+
+def manifest(step: str, round_: int, *files: TableFile, **fields: object) -> Manifest:
+    ended = iso(START + round_ * HOUR)
+    known = Manifest(step, round_, "", files, {"visits_rows": round_}, (), ended, ended, program="beamtrawl 0")
+    return dataclasses.replace(known, **fields)  # type: ignore[arg-type]
+
+
+def test_files_that_were_replaced_or_consumed_long_ago_are_dropped():
+    known = {
+        "one": manifest("update", 1, file("a"), file("b"), file("f", "frontier")),
+        "two": manifest("update", 2, file("c"), consumed=("f",)),
+        "three": manifest("compact", 3, file("ab"), replaced=("a", "b")),
+        "four": manifest("compact", 4, file("abc"), replaced=("ab", "c")),
+    }
+    folded = fold(known, START + 3.5 * HOUR)
+    assert folded.dead == ["a", "b", "f"]
+    assert {name: [file.path for file in m.files] for name, m in folded.manifests.items()} == {
+        "one": [],
+        "two": ["c"],
+        "three": ["ab"],
+        "four": ["abc"],
+    }
+    assert [(m.consumed, m.replaced) for m in folded.manifests.values()] == [((), ())] * 3 + [((), ("ab", "c"))]
+    assert fold(folded.manifests, START).manifests == folded.manifests
+
+
+@pytest.fixture
+def crawl(tmp_path):
+    """A crawl of ten rounds; round 9 has replaced the files of rounds 1 to 5."""
+    crawl = CrawlDir(str(tmp_path))
+    for round_ in range(1, 11):
+        files = [file(f"urls/round={round_:06d}/part.parquet")]
+        (tmp_path / files[0].path).parent.mkdir(parents=True)
+        (tmp_path / files[0].path).write_text("rows")
+        crawl.commit(manifest("fetch", round_))
+        crawl.commit(manifest("update", round_, *files))
+    paths = [f"urls/round={round_:06d}/part.parquet" for round_ in range(1, 6)]
+    crawl.commit(manifest("compact", 9, file("urls/merged"), replaced=tuple(paths)), "-0a1b2c3d")
+    return crawl
+
+
+def test_a_folded_crawl_is_the_same_crawl_in_one_file(crawl):
+    before = crawl.manifests()
+    assert fold_history(crawl, START + 9.5 * HOUR, most=21) == 0
+    assert fold_history(crawl, START + 9.5 * HOUR, most=20) == 21
+    (name,) = crawl.names("manifests")
+    assert name.startswith("checkpoint-000000021-")
+    again = CrawlDir(crawl.root)
+    assert again.manifests() == crawl.manifests() == before
+    assert len(crawl.paths("urls")) == 10  # a reader may have opened them
+    assert next_step(again.manifests()) == Step("fetch", 11)
+    assert sum(m.counters["visits_rows"] for m in again.manifests() if m.step == "fetch") == 55
+
+
+def test_replaced_files_are_removed_after_their_time(crawl):
+    assert fold_history(crawl, START + 11 * HOUR, most=1) == 21
+    assert crawl.paths("urls") == [f"urls/round={round_:06d}/part.parquet" for round_ in range(6, 11)]
+    assert CrawlDir(crawl.root).manifests()[0].files == ()
+
+
+def test_later_steps_are_folded_into_the_next_checkpoint(crawl):
+    fold_history(crawl, START, most=1)
+    first = crawl.names("manifests")
+    crawl.commit(manifest("fetch", 11))
+    assert [m.name for m in CrawlDir(crawl.root).manifests()][-1] == "000011-fetch"
+    assert fold_history(crawl, START, most=0) == 1
+    assert len(crawl.names("manifests")) == 1 != first
+    assert len(CrawlDir(crawl.root).manifests()) == 22
+
+
+def test_what_a_killed_fold_left_counts_once(crawl):
+    before = crawl.manifests()
+    folded = fold(crawl.committed(), START + 20 * HOUR).manifests
+    crawl.write_text("manifests/" + new_name(3), render_checkpoint(dict(list(folded.items())[:3])))
+    crawl.write_text("manifests/" + new_name(21), render_checkpoint(folded))
+    again = CrawlDir(crawl.root)
+    assert [m.name for m in again.manifests()] == [m.name for m in before]
+    assert fold_history(again, START, most=0) == 21
+    assert len(crawl.names("manifests")) == 1
+
+
+def test_a_folded_step_cannot_be_committed_again(crawl):
+    fold_history(crawl, START, most=1)
+    with pytest.raises(CrawlDirError, match=r"000003-fetch\.json exists already"):
+        CrawlDir(crawl.root).commit(manifest("fetch", 3))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "beamtrawl-crawl-checkpoint"}', '{"format": "other"}'])
+def test_an_unusable_checkpoint_is_named_in_one_line(crawl, text):
+    crawl.write_text("manifests/" + new_name(99), text)
+    with pytest.raises(CrawlDirError, match=r"manifests/checkpoint-000000099-\w+.json cannot be used"):
+        CrawlDir(crawl.root).manifests()
+
+
+def test_a_reader_beside_a_fold_sees_all_steps(crawl):
+    stop, seen = threading.Event(), set()
+
+    def read() -> None:
+        while not stop.is_set():
+            seen.add(len(CrawlDir(crawl.root).manifests()))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for round_ in range(11, 60):
+        crawl.commit(manifest("fetch", round_))
+        fold_history(crawl, START, most=0)
+    stop.set()
+    reader.join()
+    assert seen <= set(range(21, 71))
+    assert len(CrawlDir(crawl.root).manifests()) == 70
