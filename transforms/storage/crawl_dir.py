@@ -35,8 +35,6 @@ __all__ = [
     "without_replaced",
 ]
 
-_TRIES = 5
-
 
 @dataclasses.dataclass(frozen=True)
 class Step:
@@ -160,16 +158,17 @@ class CrawlDir:
 
     def committed(self) -> dict[str, Manifest]:
         """The manifests as they were written, by file name. Files that were read before are not read again."""
-        for left in reversed(range(_TRIES)):
+        while True:
             names = self.names("manifests", "*.json")
             newest = max(filter(is_checkpoint, names), default=None)  # it holds what earlier ones hold
             wanted = (name for name in names if name == newest or not is_checkpoint(name))
             try:
                 self._read = {name: self._read.get(name) or self._manifests_in(name) for name in wanted}
                 break
-            except OSError:  # another process has just folded some of them
-                if not left or names == self.names("manifests", "*.json"):
+            except OSError:
+                if names == self.names("manifests", "*.json"):
                     raise
+                # Another process has just folded some of them.
         folded: dict[str, Manifest] = {}
         for name in sorted(self._read, key=is_checkpoint):
             folded |= self._read[name]
