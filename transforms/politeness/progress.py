@@ -8,7 +8,6 @@ from typing import Any
 
 from apache_beam.metrics import Metrics
 
-from ..errors import DiskError
 from ..http.reply import Reply
 from ..outcomes import Outcome
 from ..storage import filesystem
@@ -62,10 +61,10 @@ class Watch:
         is_closing = False
         while not is_closing:
             is_closing = self._closing.wait(self._interval_s if written is not None or self.is_stopped else 0.0)
-            if self._stop_file and not self.is_stopped:
-                self.is_stopped = filesystem.exists(self._stop_file)
             snapshot = self.snapshot
-            if self._progress and snapshot is not None and snapshot != written:
-                with contextlib.suppress(DiskError):  # a full disk stops the crawl elsewhere
+            with contextlib.suppress(OSError):  # a disk that fails ends the crawl elsewhere
+                if self._stop_file and not self.is_stopped:
+                    self.is_stopped = filesystem.exists(self._stop_file)
+                if self._progress and snapshot is not None and snapshot != written:
                     filesystem.write_bytes(self._progress, json.dumps(snapshot).encode(), durable=False)
             written = snapshot or {}
