@@ -48,13 +48,18 @@ setup(
     python_requires=">=3.11",
     packages=["beamtrawl", *(f"beamtrawl.{name}" for name in PACKAGES)],
     package_dir={"beamtrawl": "beamtrawl", **{f"beamtrawl.{folder}": folder for folder in FOLDERS}},
-    package_data={"beamtrawl": ["py.typed"], "beamtrawl.search.gateway": ["templates/*", "static/*"]},
+    package_data={
+        "beamtrawl": ["py.typed"],
+        "beamtrawl.search.gateway": ["templates/*", "static/*"],
+        "beamtrawl.runners.policy": ["templates/*"],
+    },
     install_requires=[
         "ada-url>=1.15",  # the WHATWG URL parser, in C++
         "apache-beam>=2.77,<2.80",
         "chardet>=7",  # the last resort for a charset
         "duckdb>=1.1",  # the engine behind `beamtrawl sql`
         "flask>=3.0",  # the search gateway
+        "jinja2>=3.1",  # templates of pages; part of flask
         "lxml>=5.3",
         "numpy>=2",
         "prometheus-client>=0.21",  # the metrics of the gateway

@@ -39,5 +39,6 @@ COMMANDS = (
     Command("check", "Check a URL, without a crawl, or an index.", "check"),
     Command("export", "Write the index for other engines.", "export"),
     Command("clean", "Remove files that failed attempts left behind.", "clean"),
+    Command("policy", "Write the robot's information page for webmasters.", "policy"),
     Command("demo", "Crawl and search a small bundled web.", "demo"),
 )
