@@ -19,6 +19,7 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--operations", type=int, default=200, help="commands beside a running crawl (test_beside.py)")
     parser.addoption("--short", action="store_true", help="leave out tests marked slow, and say at the end which")
 
 
