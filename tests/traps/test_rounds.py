@@ -13,6 +13,7 @@ from tests.support.trap_variants import VARIANTS
 pytestmark = pytest.mark.slow("traps")
 
 ROUNDS, MOST = 7, 300
+MOST_OF_A_TYPE = 30  # useless fetches for 2,440 links to files of one refused type
 SAMPLED = 48  # useless fetches of a round that need not become fewer
 LAST = 12  # rounds after which a crawl of a trap has ended
 SHARE = 3  # of the size of each honest site
@@ -33,7 +34,7 @@ def test_a_trap_costs_little_and_less_in_each_round(name: str) -> None:
         useless.append(len(paths) - len(new))
         seen |= new
     assert len(seen) == site.count
-    assert 0 < sum(useless[:ROUNDS]) <= MOST
+    assert 0 < sum(useless[:ROUNDS]) <= (MOST_OF_A_TYPE if name == "files.test" else MOST)
     worst = useless.index(max(useless))
     after = list(zip(useless[worst:], useless[worst + 1 :], strict=False))
     assert [pair for pair in after if pair[1] > max(pair[0], SAMPLED)] == [], useless

@@ -37,6 +37,7 @@ class Holds:
         hosts = map(TrappedHost._make, trapped)
         self._hosts = {one.host: (Known(one.rows), frozenset(one.forms)) for one in hosts}
         self._is_allowed = is_allowed
+        self._found: dict[bytes, list[Row]] = {}  # by key of the URL: each is looked up for several purposes
 
     def __bool__(self) -> bool:
         return bool(self._hosts)
@@ -48,6 +49,11 @@ class Holds:
         """The rows of throttled or trapped templates that apply to a row of the frontier."""
         if row["host"] not in self._hosts or is_exempt(row["depth"], row["kind"], row.get("digest")):
             return []
+        if row["url_key"] not in self._found:
+            self._found[row["url_key"]] = self._find(row)
+        return self._found[row["url_key"]]
+
+    def _find(self, row: Row) -> list[Row]:
         known, forms = self._hosts[row["host"]]
         shape = shape_of(row["url"], row["referrer"])
         names = names_of(shape, kind_of(shape, bool(row["links_without_news"]), forms, known), known.rows)

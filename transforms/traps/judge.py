@@ -139,8 +139,9 @@ def judge(row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str],
 def _of_open(row: Row) -> tuple[State, int]:
     """(state, budget) of a template that was open."""
     if row["kind"] == Kind.TYPE:
-        is_refused = row["failed"] >= ALL_REFUSED and not row["pages"]
-        return (State.THROTTLED, 1) if is_refused else (State.OPEN, max(_FIRST[Kind.TYPE], _GROWTH * requests_of(row)))
+        if row["pages"]:
+            return State.OPEN, max(_FIRST[Kind.TYPE], _GROWTH * requests_of(row))
+        return (State.THROTTLED, 1) if row["failed"] >= ALL_REFUSED else (State.OPEN, ALL_REFUSED)
     share = row["recent_fresh"] / row["recent_pages"] if row["recent_pages"] >= ENOUGH else 1.0
     is_dead = not row["pages"] and not row["reached"] and (row["failed"] >= ALL_FAIL or row["chained"] >= ALL_CHAINED)
     if share <= _SELDOM or is_dead:

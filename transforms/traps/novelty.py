@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-_WORD = re.compile(r"\w(?:[\w.:'-]*\w)?")  # names such as Gtk.Label.get_text, times and dates are one word each
+_WORD = re.compile(r"\w+(?:[.:'-]+\w+)*")  # names such as Gtk.Label.get_text, times and dates are one word each
 _PART = re.compile(r"[^\W_]+")
 _DIGITS = re.compile(r"[0-9]+")
 _ENOUGH = 2  # minimum new words of a text; of a title one suffices
@@ -40,7 +40,7 @@ def page_words(title: str, text: str, url: str, links: Iterable[str]) -> PageWor
     numbers = {part for part in own if part.isdecimal()}
     titled = {word for word in _WORD.findall(title.lower()) if not numbers.issuperset(_PART.findall(word))}
     said = {word for word in _WORD.findall(text.lower()) if word not in own}
-    told = {word for word in said.difference(titled) if not own.issuperset(_PART.findall(word))}
+    told = {word for word in said.difference(titled) if word.isalnum() or not own.issuperset(_PART.findall(word))}
     return PageWords(_hashes(titled), _hashes(titled | told))
 
 
@@ -48,7 +48,7 @@ _SHARED = 12  # characters; a fast test that precedes a slow one
 
 
 def _hashes(words: Iterable[str]) -> bytes:
-    return pack(zlib.crc32(word.encode()) for word in words)
+    return pack(map(zlib.crc32, map(str.encode, words)))
 
 
 class Family:
@@ -81,7 +81,9 @@ def form_hash(form: str) -> int:
 
 
 def pack(hashes: Iterable[int]) -> bytes:
-    return np.array(sorted(hashes), np.uint32).tobytes()
+    array = np.fromiter(hashes, np.uint32)
+    array.sort()
+    return array.tobytes()
 
 
 def unpack(data: bytes | None) -> set[int]:
