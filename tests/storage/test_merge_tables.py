@@ -128,6 +128,15 @@ def test_of_rows_of_one_round_the_last_counts():
     assert arrange(twice, LAYOUTS["urls"])["depth"].to_pylist() == [2]
 
 
+def test_a_row_without_a_host_gets_that_of_its_url(tmp_path):
+    url = "https://a.test:8080/x/y"
+    old = [{"url_key": b"k" * 16, "url": url, "round": 1}, {"url_key": b"m" * 16, "url": url, "round": 1, "host": "b"}]
+    assert arrange(pa.Table.from_pylist(old, schema=TABLES["near"]), LAYOUTS["near"])["host"].to_pylist() == [
+        "a.test:8080",
+        "b",
+    ]
+
+
 def test_only_row_groups_with_a_wanted_value_are_read(tmp_path):
     root = str(tmp_path)
     groups = [rows(*((host, page, 1) for page in range(3))) for host in ("a.test", "c.test", "e.test")]

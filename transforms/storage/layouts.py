@@ -44,8 +44,11 @@ LAYOUTS: Mapping[str, Layout] = {
 def arrange(rows: pa.Table, layout: Layout) -> pa.Table:
     """The rows that count, in the order of a layout; of several rows of a key, the newest.
 
-    Of rows of one key and round, the last counts.
+    Of rows of one key and round, the last counts. A row without a host, of an earlier version, gets that of its URL.
     """
+    if "host" in layout.order and "url" in rows.column_names and rows["host"].null_count:
+        of_url = pc.list_element(pc.split_pattern(rows["url"], "/", max_splits=3), 2)
+        rows = rows.set_column(rows.schema.get_field_index("host"), "host", pc.coalesce(rows["host"], of_url))
     columns = {name: rows[name] for name in layout.order}
     columns |= {"round": rows["round"], "position": pa.array(np.arange(rows.num_rows))}
     order = [(name, "ascending") for name in (*layout.order, "round", "position")]
