@@ -1,5 +1,6 @@
 """What a fetch step has asked survives a kill and a bundle that fails: URLs, robots.txt, and promises to hosts."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from beamtrawl.transforms.politeness.adopted import state_rows
 from beamtrawl.transforms.politeness.keeper import Keeper
 from beamtrawl.transforms.politeness.visit_hosts import _VisitFn
 from beamtrawl.transforms.politeness.works import Work
+from beamtrawl.transforms.storage import filesystem
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from beamtrawl.transforms.storage.pieces import (
     NOTHING_LEFT,
@@ -27,6 +29,7 @@ from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
 from tests.politeness.test_scheduler import due, pages
 from tests.support import slow_store
 from tests.support.contexts import visit_context
+from tests.support.disks import Fault, SimulatedDisk
 from tests.support.servers import Servers
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -48,6 +51,22 @@ def test_promises_are_there_at_once_and_a_line_that_was_cut_is_skipped(tmp_path:
     assert list(read_promises(crawl.root, path)) == [promise("a.test", 120), promise("b.test", 5)]
     log.remove()
     assert find_leftovers(crawl, "000001-fetch") == NOTHING_LEFT
+
+
+def test_promises_survive_a_power_cut_once_they_are_synced(tmp_path: Path) -> None:
+    folder, kept = tmp_path / "crawl", tmp_path / "kept"
+    (folder / "attempts").mkdir(parents=True)
+    crawl, disk = CrawlDir(str(folder)), SimulatedDisk(kept, Fault("none"))
+    with filesystem.mounted(str(folder), disk):
+        log = PromiseLog(crawl, "000001-fetch-ab", sync_interval=0.01)
+        log.write(promise("a.test", 120))
+        patience = time.monotonic() + 30
+        while "sync_folder" not in disk.operations:
+            assert time.monotonic() < patience
+        disk.restore()
+        (path,) = find_leftovers(crawl, "000001-fetch").promises
+        assert list(read_promises(crawl.root, path)) == [promise("a.test", 120)]
+        log.remove()
 
 
 def test_a_promise_that_has_become_a_piece_since_it_was_listed_holds(tmp_path: Path) -> None:

@@ -79,8 +79,9 @@ class PromiseLog:
     On a local disk they survive a kill at once, and a power cut within a second.
     """
 
-    def __init__(self, crawl: CrawlDir, attempt: str) -> None:
+    def __init__(self, crawl: CrawlDir, attempt: str, sync_interval: float = _SYNC_INTERVAL) -> None:
         self._crawl = crawl
+        self._sync_interval = sync_interval
         self._prefix = f"attempts/{attempt}-promises-"
         self._paths: list[str] = []
         self._file: filesystem.Sink | None = None
@@ -118,7 +119,7 @@ class PromiseLog:
         if not self._file:
             return
         synced = 0
-        while not self._failure and not self._is_closed.wait(_SYNC_INTERVAL):
+        while not self._failure and not self._is_closed.wait(self._sync_interval):
             if (size := self._file.size) > synced:
                 try:
                     self._file.sync()
