@@ -16,6 +16,7 @@ from ..transforms.storage.schemas import TABLES
 from ..transforms.storage.table_files import read_table
 from ..transforms.traps.judge import State
 from ..transforms.traps.names import group_templates, pattern_of
+from .copies import CopyCount, count_copies
 
 
 class AliasRule(TypedDict):
@@ -71,6 +72,7 @@ class Status:
     hosts: int
     held: dict[str, int]  # hosts that are not fetched now, by reason
     aliases: list[AliasRule]  # most support first
+    copies: list[CopyCount]  # most copies first
     traps: list[Trap]
     alarms: list[str]  # one line each
 
@@ -80,7 +82,7 @@ class Status:
 
 
 def summarize(crawl: CrawlDir, now: datetime) -> Status:
-    """Return the state of a crawl from its manifests and its tables of hosts, aliases, traps and rejections."""
+    """Return the state of a crawl from its manifests and tables."""
     manifests = crawl.require_manifests()
     step = next_step(manifests)
     outcomes: dict[str, int] = {}
@@ -119,6 +121,7 @@ def summarize(crawl: CrawlDir, now: datetime) -> Status:
         hosts=len(hosts),
         held=held,
         aliases=_aliases(crawl, manifests),
+        copies=count_copies(crawl, manifests),
         traps=traps,
         alarms=[
             *_alarms(outcomes),

@@ -20,6 +20,7 @@ from ...transforms.storage.table_files import read_table
 from ...transforms.storage.verify import file_faults, promised_files, row_faults
 from ...transforms.urls.explain import explain
 from ...transforms.urls.filters import UrlFilter
+from ..copies import copy_of
 from ..errors import Usage
 from . import check_page, check_robots
 
@@ -72,7 +73,9 @@ def check_url(arguments: argparse.Namespace) -> None:
     if url_filter := _url_filter(arguments):
         found["rejected"] = url_filter.reject(url, depth=0, redirects=0)
     if arguments.dir is not None:
-        found["aliases"] = _aliases(CrawlDir(arguments.dir), url)
+        crawl = CrawlDir(arguments.dir)
+        found["aliases"] = _aliases(crawl, url)
+        found["copy_of"] = copy_of(crawl, crawl.require_manifests(), urls.url_key(url))
     print(json.dumps(found, indent=2, ensure_ascii=False) if arguments.json else _render(found))
 
 
@@ -157,4 +160,6 @@ def _render(found: dict[str, Any]) -> str:
     if "rejected" in found:
         lines.append(f"scope: rejected by {found['rejected']}" if found["rejected"] else "scope: not rejected")
     lines += [f"alias by {step['rule']}: {step['url']}" for step in found.get("aliases", ())]
+    if copy := found.get("copy_of"):
+        lines.append(f"copy of: {copy['url']} ({copy['reason']})")
     return "\n".join(lines)

@@ -5,9 +5,11 @@ import json
 from datetime import UTC, datetime
 
 from ...transforms.storage.crawl_dir import CrawlDir
+from ..copies import copy_line, total
 from ..crawl_status import Status, summarize
 
 _RULES_NAMED = 10
+_MANY = 10  # copies of a pair of hosts that are named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +25,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def render(found: Status) -> str:
     """The state of a crawl in lines for people."""
-    step = found.next_step
+    step, many = found.next_step, [row for row in found.copies if total(row) >= _MANY]
     lines = [
         f"{found.directory}: {found.rounds} rounds; next: {step.step} of round {step.round}",
         _line("tables", found.tables),
@@ -38,6 +40,8 @@ def render(found: Status) -> str:
             + (f", {row['contradictions']} differ)" if row["contradictions"] else ")")
             for row in found.aliases[:_RULES_NAMED]
         ),
+        *map(copy_line, many[:_RULES_NAMED]),
+        *([f"{more} more pairs of hosts with copies"] if (more := len(many) - _RULES_NAMED) > 0 else []),
         *([f"{more} more alias rules in use"] if (more := len(found.aliases) - _RULES_NAMED) > 0 else []),
     ]
     return "\n".join(lines + [f"alarm: {alarm}" for alarm in found.alarms])

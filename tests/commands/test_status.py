@@ -71,6 +71,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "hosts": 2,
         "held": {},
         "aliases": [],
+        "copies": [],
         "traps": [],
         "alarms": [],
     }

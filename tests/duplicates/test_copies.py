@@ -1,14 +1,20 @@
 """No host takes a page of another from a crawl or its index; pages with the same text lead on to their own links."""
 
+import json
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from beamtrawl.runners.commands.status import render
+from beamtrawl.runners.crawl_status import summarize
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.settings import render as toml
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from beamtrawl.transforms.urls import url_key
-from tests.support.crawls import crawl, rows
+from tests.support.command_line import beamtrawl
+from tests.support.crawls import crawl, rows, settings, states
 from tests.support.web import Web
 
 SECTIONS, PAGES = 10, 4
@@ -86,3 +92,37 @@ def test_links_of_pages_with_the_same_text_are_followed(tmp_path: Path) -> None:
     copies = [row for row in found.values() if row["duplicate_of"]]
     assert len(copies) == 49 + 19
     assert {row["text"] for row in copies} == {None}
+
+
+def partial_mirror(name: str) -> dict:
+    """100 pages in ten sections, of which sixty are those of every other such site."""
+    sections = [f"/section/{n}" for n in range(10)]
+    site = {"/": page(f"Docs of {name}", f"All that is new in {name}.", sections)}
+    for n, section in enumerate(sections):
+        links = [f"{section}/{m}" for m in range(10)]
+        site[section] = page(f"Section {n}", words(f"{name}section", n), links)
+        for m, link in enumerate(links):
+            site[link] = page(f"Page {n} {m}", words(f"page{n}x" if m < 6 else f"{name}page{n}x", m))
+    return site
+
+
+def test_partial_mirrors_lose_nothing_and_their_copies_are_counted(tmp_path: Path) -> None:
+    now = datetime(2026, 11, 22, tzinfo=UTC)
+    with Web({"a.test": partial_mirror("alpha"), "b.test": partial_mirror("beta")}) as web:
+        crawl(tmp_path, [web.url("a.test"), web.url("b.test")])
+        hosts, copied = [web.authority("a.test"), web.authority("b.test")], web.url("b.test", "/section/3/1")
+    assert {row["state"] for row in states(tmp_path).values()} == {"fetched"}
+    assert len(states(tmp_path)) == 2 * (1 + 10 + 100)
+    index = Index.open(CrawlDir(str(tmp_path)))
+    for n in range(10):
+        assert [len(index.search(f"{word}{n}x{m}word7").hits) for m, word in ((1, "page"), (7, "alphapage"))] == [1, 1]
+        assert len(index.search(f"betapage{n}x9word7").hits) == 1
+    found = summarize(CrawlDir(str(tmp_path)), now)
+    both = {"host": hosts[1], "of_host": hosts[0], "duplicates": 0, "near_duplicates": 0, "same_content": 60}
+    assert found.copies == [both]
+    assert f"copies on {hosts[1]} of pages of {hosts[0]}: same content on another site 60" in render(found)
+    (tmp_path / "crawl.toml").write_text(toml(settings()))
+    said = json.loads(beamtrawl("check", "url", copied, "--dir", tmp_path, "--json").out)["copy_of"]
+    assert (said["relation"], said["url"]) == ("same_content_as", copied.replace(hosts[1], hosts[0]))
+    last = beamtrawl("check", "url", copied, "--dir", tmp_path).out.splitlines()[-1]
+    assert last == f"copy of: {said['url']} ({said['reason']})"

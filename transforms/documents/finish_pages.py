@@ -232,6 +232,7 @@ def _counts(documents: pa.Table) -> dict[str, int]:
         "duplicates": pc.sum(pc.is_valid(documents["duplicate_of"])).as_py(),
         SOFT_404: pc.sum(_has_reason(documents, SOFT_404)).as_py(),
         "near_duplicates": pc.sum(pc.is_valid(documents["near_duplicate_of"])).as_py(),
+        "copies": pc.sum(pc.is_valid(documents["same_content_as"])).as_py(),
         "denied_meta": pc.sum(pc.fill_null(documents["noindex"], False)).as_py(),
     }
 
