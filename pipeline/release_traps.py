@@ -17,8 +17,9 @@ from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontie
 from ..transforms.storage.key_scan import Wanted, matching_rows
 from ..transforms.storage.schemas import FRONTIER, KEY, TRAP_SAMPLES, TRAPS, URLS
 from ..transforms.storage.table_files import open_parquet, read_table
+from ..transforms.traps.allow_list import compile_allow_list
 from ..transforms.traps.holds import Holds, TrappedHost, newest_by_key
-from ..transforms.traps.judge import Row, State, compile_allow_list
+from ..transforms.traps.judge import Row, State
 from ..transforms.traps.novelty import unpack
 
 RELEASED = "released.txt"

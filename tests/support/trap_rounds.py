@@ -28,8 +28,9 @@ from beamtrawl.transforms.parsing.registry import kinds_of
 from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.storage.exchange import LINK
 from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
+from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.holds import Holds, count_waiting, hold
-from beamtrawl.transforms.traps.judge import Queue, State, compile_allow_list, newest_by_template
+from beamtrawl.transforms.traps.judge import Queue, State, newest_by_template
 from beamtrawl.transforms.traps.novelty import unpack
 from beamtrawl.transforms.traps.watch_yields import Watched, watch
 from beamtrawl.transforms.urls.filters import UrlFilter

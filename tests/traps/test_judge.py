@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps import judge as judge_module
 from beamtrawl.transforms.traps import templates
+from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.holds import Holds, TrappedHost, count_waiting, hold
 from beamtrawl.transforms.traps.judge import (
     Counts,
@@ -16,7 +17,6 @@ from beamtrawl.transforms.traps.judge import (
     Known,
     Queue,
     State,
-    compile_allow_list,
     end,
     judge,
     kind_of,

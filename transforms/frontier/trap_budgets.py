@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ..traps.allow_list import AllowList
 from ..traps.judge import (
-    AllowList,
     Known,
     Name,
     Row,

@@ -19,8 +19,9 @@ from ..storage.exchange import CANDIDATES, FACTS
 from ..storage.schemas import FRONTIER, URLS
 from ..storage.sitemap_terms import unite, with_news
 from ..storage.table_files import TableFile, TableWriter, conform, open_parquet
+from ..traps.allow_list import compile_allow_list
 from ..traps.holds import Holds, count_waiting, hold
-from ..traps.judge import State, compile_allow_list
+from ..traps.judge import State
 from ..urls.canonical import neatness, url_key
 from .files import write_frontier
 

@@ -4,19 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .judge import (
-    SPARED,
-    AllowList,
-    Known,
-    Name,
-    Row,
-    State,
-    is_exempt,
-    is_shared,
-    kind_of,
-    names_of,
-    shape_of,
-)
+from .allow_list import AllowList
+from .judge import SPARED, Known, Name, Row, State, is_exempt, is_shared, kind_of, names_of, shape_of
 
 TRAP = "trap"
 """The reason of a URL in state `trapped`."""

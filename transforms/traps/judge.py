@@ -4,10 +4,8 @@ A row of table traps is for a template and a `Kind` of discovery. All functions 
 docs/traps.md states the rules.
 """
 
-import fnmatch
 import functools
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -17,7 +15,6 @@ from .templates import extension, family, form, query_template, template
 
 Row = dict[str, Any]
 Name = tuple[str, str]  # template and kind
-AllowList = Callable[[str], bool]
 
 ENOUGH = 6
 """Number of pages before a template is judged."""
@@ -188,19 +185,6 @@ def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
         name: new_row(row["host"], name) | {column: value for column, value in row.items() if value is not None}
         for name, row in found.items()
     }
-
-
-def compile_allow_list(patterns: Iterable[str]) -> AllowList:
-    """A function that returns whether a URL is exempt from holding by the patterns of the setting traps.allow.
-
-    >>> compile_allow_list(["a.org/calendar/*"])("http://a.org/calendar/2099/1")
-    True
-    """
-    expressions = [fnmatch.translate(pattern) for pattern in patterns]
-    if not expressions:
-        return lambda url: False
-    matches = re.compile("|".join(expressions)).match
-    return lambda url: bool(matches(url.partition("://")[2]))
 
 
 class UrlShape(NamedTuple):

@@ -20,8 +20,9 @@ from ..storage.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS
 from ..storage.semi_join import Batch
 from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
 from . import judge
+from .allow_list import AllowList, compile_allow_list
 from .holds import TrappedHost
-from .judge import AllowList, Counts, Kind, Name, Queue, Row, State, compile_allow_list, names_of, shape_of
+from .judge import Counts, Kind, Name, Queue, Row, State, names_of, shape_of
 from .novelty import Family, PageWords, pack, unpack
 from .templates import family
 
