@@ -294,6 +294,15 @@ def test_a_host_that_waits_for_a_thread_is_not_cut_for_it() -> None:
     assert sum(client.aborts for client in servers.clients) == 0
 
 
+def test_a_host_waits_for_a_thread_no_longer_than_slow_servers_count_in_full() -> None:
+    """Two hosts that take long have all threads: they count a quarter after 50 ms."""
+    servers = Servers({"http://h0.test/0": Wait(20), "http://h1.test/0": Wait(20)})
+    robots = {f"http://h{n}.test": Robots(Verdict.ALLOW_ALL) for n in range(4)}
+    Round(servers, *(pages(f"h{n}.test", 1) for n in range(4)), robots=robots, fetch__connections=2).run()
+    starts = {request.host: request.started for request in servers.requests}
+    assert starts == pytest.approx({"h0.test": 0.0, "h1.test": 0.0, "h2.test": 0.05, "h3.test": 0.05}, abs=0.01)
+
+
 def test_a_look_without_waiting_gives_what_has_happened() -> None:
     answer = threading.Event()
 

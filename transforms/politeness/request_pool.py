@@ -16,7 +16,7 @@ Request = Visit | RobotsSearch | DelegatedRobotsFetch
 
 _IDLE_CONNECTIONS = 256  # with more hosts, connections are not kept alive between requests
 _KEEP_ALIVE_WAIT = 5.0  # seconds; servers close idle connections soon after
-_LONG_ANSWER_S = 0.2  # a longer request mostly waits for its server: it occupies a thread, but no CPU
+_LONG_ANSWER_S = 0.05  # a longer request mostly waits for its server: it occupies a thread, but no CPU
 _WAITING_SHARE = 4
 
 
@@ -78,6 +78,14 @@ class RequestPool:
         late = self._clock.monotonic() - _LONG_ANSWER_S
         waiting = sum(running.since < late for running in self._running.values())
         return len(self._running) - waiting + waiting / _WAITING_SHARE < self._fetch.connections
+
+    def room_at(self) -> float:
+        """Return when a thread becomes free if no request ends before: when the next one counts as long-running."""
+        if self.has_room():
+            return 0.0
+        late = self._clock.monotonic() - _LONG_ANSWER_S
+        starts = (running.since for running in self._running.values() if running.since >= late)
+        return min(starts, default=float("inf")) + _LONG_ANSWER_S
 
     def start(
         self, shared: SharedQueue, turn: HostTurn, request: Request, ask: Callable[[Client, Request], Reply], now: float

@@ -191,8 +191,8 @@ class HostScheduler:
     def _pause(self, now: float) -> float:
         """Return the seconds until the next action that does not depend on a response."""
         until = self._next_check
-        if (at := self._queues.next_at()) is not None and self._requests.has_room():
-            until = min(until, at)
+        if (at := self._queues.next_at()) is not None:
+            until = min(until, max(at, self._requests.room_at()))
         return max(0.0005, until - now)
 
     def _check(self, now: float) -> None:
