@@ -14,7 +14,7 @@ from ..transforms.settings import Settings, Traps
 from ..transforms.storage import filesystem
 from ..transforms.storage.beside import registered
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, iso, next_step
-from ..transforms.storage.key_scan import Wanted, matching_rows
+from ..transforms.storage.key_scan import Wanted, groups_with, matching_rows
 from ..transforms.storage.schemas import FRONTIER, KEY, TRAP_SAMPLES, TRAPS, URLS
 from ..transforms.storage.table_files import open_parquet, read_table
 from ..transforms.traps.allow_list import compile_allow_list
@@ -134,7 +134,7 @@ def _held(crawl: CrawlDir, manifests: Sequence[Manifest], is_wanted: Callable[[R
 
 def _trapped_rows(root: str, path: str) -> Iterator[Row]:
     with open_parquet(root, path) as file:
-        for group in range(file.num_row_groups):
+        for group in groups_with(file, "state", [State.TRAPPED.value]):
             rows = file.read_row_group(group, [*_KEPT, "score", "discovered_from", "state"])
             yield from rows.filter(pc.equal(rows["state"], State.TRAPPED.value)).to_pylist()
 
