@@ -3,9 +3,12 @@
 import argparse
 import contextlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
+from ...pipeline.fold_history import KEPT_FOR
 from ...transforms.storage import filesystem
 from ...transforms.storage.beside import REGISTRATION, live_stems
+from ...transforms.storage.checkpoints import fold
 from ...transforms.storage.crawl_dir import CrawlDir, next_step, visible_files
 from ...transforms.storage.pieces import attempts_prefix, find_leftovers
 from ...transforms.storage.schemas import TABLES
@@ -19,8 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Remove every file of a table or index that no committed step names, and no piece of the step under way.
 
-    Files of a `seeds add` that runs beside it stay. The order matters: whoever wrote a file before the files were
-    listed was registered then, or had committed.
+    Files of a `seeds add` that runs beside it stay, and files that were replaced so lately that a reader may be about
+    to open them. The order matters: whoever wrote a file before the files were listed was registered then, or had
+    committed.
     """
     directory = CrawlDir(arguments.dir)
     directory.require_manifests()  # before anything is written into a directory that is no crawl
@@ -28,8 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
         files = list(_data_files(directory))
         stems = live_stems(directory)
         manifests = directory.manifests()
+        lately = fold(directory.committed(), datetime.now(UTC) - KEPT_FOR).manifests.values()
         kept = find_leftovers(directory, attempts_prefix(next_step(manifests)))  # the next crawl adopts them
-        visible = {*visible_files(manifests), *kept.records, *kept.promises, *(file.path for file in kept.files)}
+        visible = {*visible_files(lately), *kept.records, *kept.promises, *(file.path for file in kept.files)}
         garbage = [path for path in files if not (_is_visible(path, visible) or any(stem in path for stem in stems))]
         claimed.require_claim()
         with contextlib.suppress(FileNotFoundError):  # a writer removed its own

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.pipeline.compact_tables import merge_tables
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands import clean
+from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.lock import Lock
 from beamtrawl.transforms.storage import filesystem
 from beamtrawl.transforms.storage.beside import live_stems, registered
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest, visible_files
-from tests.support.crawls import frontier
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest, files_of, visible_files
+from beamtrawl.transforms.storage.table_runs import all_runs
+from tests.support.crawls import frontier, rows
 from tests.support.disks import CallingDisk
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -60,6 +63,24 @@ def test_seeds_that_are_added_meanwhile_stay(planned: Path, tmp_path: Path) -> N
         assert files(copy) == {*visible_files(crawl.manifests()), *manifests, *left}, at
         assert {row["url"] for row in frontier(copy)} == {"http://a.test/", "http://b.test/"}
     assert at > 30
+
+
+def test_files_that_were_replaced_lately_stay_for_their_readers(planned: Path) -> None:
+    crawl = CrawlDir(str(planned))
+    add(planned, "http://b.test/")
+    before = {str(file.path) for file in files_of(crawl.manifests(), "urls")}
+    merged = merge_tables(crawl, "", DirectEngine(1, []), all_runs)
+    assert merged
+    assert before <= set(merged.replaced)
+    cleaned(planned)
+    assert before <= files(planned)
+    assert {row["url"] for row in rows(planned, "urls")} == {"http://a.test/", "http://b.test/"}
+
+    (manifest,) = planned.glob("manifests/*-compact-*.json")
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"ended_at": "2026-01-01T00:00:00.000+00:00"}))
+    cleaned(planned)
+    assert before & files(planned) == set()
+    assert {row["url"] for row in rows(planned, "urls")} == {"http://a.test/", "http://b.test/"}
 
 
 def test_what_a_writer_that_has_ended_left_is_removed(planned: Path) -> None:
