@@ -24,7 +24,8 @@ from beamtrawl.runners.console import describe_end
 from beamtrawl.runners.crawl_status import release_hint
 from beamtrawl.runners.engines.choose import RUNNERS, engine
 from beamtrawl.transforms.settings import override
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, frontier_files
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.storage.waiting import count_waiting
 
 Reason: TypeAlias = Literal["frontier_empty", "rounds", "max_pages", "not_due", "stopped"]
 
@@ -140,7 +141,7 @@ def crawl(
     for line in recorder.warnings:
         warnings.warn(line, BeamtrawlWarning, stacklevel=2)
     outcomes = visits_by_outcome(recorder.committed)
-    waiting = sum(file.rows for file in frontier_files(directory.manifests()))
+    waiting = count_waiting(directory)
     return Report(
         directory=directory.root,
         reason=cast(Reason, end.reason),

@@ -24,31 +24,42 @@ import pyarrow as pa
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from beamtrawl.transforms.frontier.files import write_frontier
+from beamtrawl.transforms.frontier.merge import merge_frontier
 from beamtrawl.transforms.frontier.read_due import Bounds, ReadDue, spare
 from beamtrawl.transforms.frontier.selection import Due, choose
 from beamtrawl.transforms.storage.schemas import FRONTIER, KEY
 from beamtrawl.transforms.storage.table_files import conform
+from beamtrawl.transforms.storage.waiting import Waiting
 
 _CHUNK = 1_000_000
 _SHARES = (0.9, 0.07, 0.02, 0.01)  # of the rows, in files of decreasing age
 
 
-def generate(root: Path, rows: int, hosts: int) -> list[str]:
-    """Paths of the files of a frontier of `rows` URLs."""
-    random, paths, start = np.random.default_rng(1), [], 0
+def generate(root: Path, rows: int, hosts: int) -> tuple[list[str], float]:
+    """Paths of the files of a frontier of `rows` URLs, and CPU seconds per million rows for merging the largest."""
+    random, paths, start, seconds = np.random.default_rng(1), list[str](), 0, 0.0
     for share in _SHARES:
         end = min(rows, start + int(rows * share))
+        parts = []
         for first in range(start, end, _CHUNK):
-            file = write_frontier(str(root), 1, _table(random, first, min(end, first + _CHUNK), rows, hosts))
-            paths += [file.path] if file else []
+            file = write_frontier(str(root), 1, _table(random, first, min(end, first + _CHUNK), hosts))
+            parts += [file.path] if file else []
+        if len(parts) > 1:
+            begun = time.process_time()
+            merged = list(merge_frontier(parts, str(root), 1, Waiting(tuple(parts), (), 0)))
+            seconds = (time.process_time() - begun) / (end - start) * 1e6
+            for path in parts:
+                (root / path).unlink()
+            parts = [file.path for file in merged]
+        paths += parts
         start = end
-    return paths
+    return paths, seconds
 
 
-def _table(random: np.random.Generator, first: int, last: int, rows: int, hosts: int) -> pa.Table:
-    """Rows first to last; the hosts of a chunk are a range, as in the files of a compacted frontier."""
+def _table(random: np.random.Generator, first: int, last: int, hosts: int) -> pa.Table:
+    """Rows first to last, each of any host."""
     numbers = np.arange(first, last)
-    own = (numbers * hosts // max(1, rows)).tolist()
+    own = random.integers(0, hosts, last - first).tolist()
     urls = [
         f"http://host{h}.test/section/{n % 97}/article-{n:x}.html" for h, n in zip(own, numbers.tolist(), strict=True)
     ]
@@ -75,7 +86,7 @@ def select(root: str, paths: list[str], bounds: Bounds, per_host: int) -> None:
         return len(choose((Due._make(row) for rows in pair[1] for row in rows), per_host))
 
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        host_to_due = pipeline | beam.Create(paths) | ReadDue(root, bounds) | "ByHost" >> beam.GroupByKey()
+        host_to_due = pipeline | beam.Create(paths) | ReadDue(root, [], bounds) | "ByHost" >> beam.GroupByKey()
         counts = host_to_due | "Choose" >> beam.Map(chosen)
         counts | "Sum" >> beam.CombineGlobally(sum) | "Print" >> beam.Map(lambda count: print(f"urls {count}"))
 
@@ -112,7 +123,9 @@ def main() -> None:
     print(f"| {' | '.join(names)} |\n{'|---' * len(names)}|")
     for hosts in (100_000, 1):
         with tempfile.TemporaryDirectory() as folder:
-            paths = generate(Path(folder), arguments.rows, hosts)
+            paths, seconds = generate(Path(folder), arguments.rows, hosts)
+            if seconds:
+                print(f"merging: {seconds:.1f} CPU s per million rows", file=sys.stderr)
             size = sum((Path(folder) / path).stat().st_size for path in paths) / 1e6
             for count in (1_000, 100_000):
                 # Many hosts: the first of all. One host: its budget.

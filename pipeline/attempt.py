@@ -1,7 +1,7 @@
 """One attempt at a step: its temporary files, and its commit."""
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -67,13 +67,15 @@ class Attempt:
         suffix: str = "",
         files: Sequence[TableFile] | None = None,
         merged: Sequence[TableFile] = (),
+        counters: Mapping[str, int] | None = None,
     ) -> Manifest:
         """Commit the written files in one atomic write: `files` if given, else those of the report.
 
         They replace the inputs: the `consumed` files of the frontier, the `replaced` segments, the `merged` files.
+        `counters` are added to those of the files.
         """
         files = self.files() if files is None else files
-        counters: dict[str, int] = {}
+        counters = dict(counters or {})
         for file in (file for file in files if file.table != INDEX_FILE):
             for name, count in file.counts.items():
                 counters[name] = counters.get(name, 0) + count

@@ -9,6 +9,7 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from ..transforms.aliases.learned_rules import known_rules
+from ..transforms.frontier.priority import Quota, shares_of
 from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.frontier.recrawl import DueCriteria, count_due
 from ..transforms.frontier.selection import first_due
@@ -23,14 +24,15 @@ from ..transforms.politeness.downloaders import client_opener
 from ..transforms.settings import Settings, render, without_secrets
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.storage import filesystem
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, frontier_files, next_step, paths_of
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, next_step, paths_of
 from ..transforms.storage.pieces import Leftovers, attempts_prefix, find_leftovers
-from ..transforms.storage.table_files import open_parquet
 from ..transforms.storage.table_runs import full_tier
+from ..transforms.storage.waiting import Waiting, read_waiting, settle, waiting_by_reason
 from ..transforms.traps.watch_yields import REOPENED
 from . import fetch, revisits, update
 from .attempt import Attempt, Engine
 from .compact import merge
+from .compact_frontier import compact_frontier
 from .compact_tables import merge_tables
 from .fold_history import fold_history
 from .held_hosts import Held, held_hosts
@@ -162,6 +164,7 @@ def run_crawl(
 def _compact(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
     """Merge what the steps so far have left in many files, if there are enough of them."""
     digest = settings_digest(settings)
+    compact_frontier(crawl, digest, engine)
     for merged in (merge(crawl, digest, engine, BY_TIERS), merge_tables(crawl, digest, engine, full_tier)):
         if merged:
             observer.step_committed(merged)
@@ -180,17 +183,13 @@ def _when_due(
     crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], leftovers: Leftovers, now: datetime
 ) -> tuple[int, datetime | None]:
     """Return (URLs in the frontier, when the first of them may be fetched); None for an empty frontier."""
-    files = frontier_files(manifests)
     held = _held_hosts(crawl, settings, manifests, leftovers, now).until
-    first: datetime | None = None
-    for file in files:
-        with open_parquet(crawl.root, file.path) as parquet:
-            for group in range(parquet.num_row_groups):
-                batch = parquet.read_row_group(group, ["host", "due_at"])
-                first = min(filter(None, (first, first_due(batch, held, now))))
-                if first <= now:
-                    return sum(file.rows for file in files), first
-    return sum(file.rows for file in files), first
+    count, first = sum(waiting_by_reason(crawl.root, manifests).values()), None
+    for batch in read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at"]):
+        first = min(filter(None, (first, first_due(batch, held, now))))
+        if first <= now:
+            break
+    return count, first
 
 
 def _held_hosts(
@@ -216,9 +215,10 @@ def _fetch(
     kinds = kinds_of(tuple(settings.documents.kinds))
     identity = Identity.of(settings.robot, kinds.accept)
     now = datetime.now(UTC)
-    frontier = frontier_files(manifests)
-    rows = sum(file.rows for file in frontier)
+    rows = sum(waiting_by_reason(crawl.root, manifests).values())
     held = _held_hosts(crawl, settings, manifests, leftovers, now)
+    quota = Quota(shares_of(settings.priority), step.round)
+    at_most = min((n for n in (at_most, settings.limits.max_pages_per_round or None) if n is not None), default=None)
     plan = fetch.FetchStep(
         root=crawl.root,
         context=VisitContext(
@@ -231,13 +231,14 @@ def _fetch(
             # Running workers of an earlier attempt start no request after their next check of the stop file.
             requests_before=now + CHECK_INTERVAL if attempt.is_another else None,
             deadline=None,
+            quota=quota,
             opener=partial(client_opener, settings, identity.complete, kinds.media_types),
             root=crawl.root,
             attempt=attempt.name,
             progress=attempt.progress,
             stop_file=attempt.stop_file,
         ),
-        frontier=[file.path for file in frontier],
+        waiting=Waiting.of(manifests),
         robots=paths_of(manifests, "robots"),
         hosts=paths_of(manifests, "hosts"),
         traps=[path for table in _TRAPS for path in paths_of(manifests, table)] if settings.traps.detect else [],
@@ -247,12 +248,15 @@ def _fetch(
             spare(budget(settings.limits, HostState(), settings.politeness, settings.limits.round_time)),
             at_most if at_most is not None and at_most < rows else None,
             held.not_due,
+            held.failing,
+            settings.priority,
+            quota,
         ),
         leftovers=leftovers,
     )
     observer.step_started(step, attempt.progress, rows)
     stop.watch(attempt.stop_file)
-    engine.run(partial(fetch.build, step=plan), rows * _FETCH_SECONDS)
+    engine.run(partial(fetch.build, step=plan), min(rows, at_most or rows) * _FETCH_SECONDS)
     promises = write_promises(crawl.root, step.round, find_leftovers(crawl, attempts_prefix(step)))
     manifest = attempt.commit(settings_digest(settings), files=[*leftovers.files, *attempt.pieces(), *promises])
     observer.step_committed(manifest)
@@ -268,8 +272,8 @@ def _add_revisits(
     if not (expected := count_due(crawl.root, urls, criteria)):
         return False
     attempt = Attempt(crawl, Step("revisits", round_))
-    frontier = [file.path for file in frontier_files(manifests)]
-    plan = revisits.RevisitStep(crawl.root, round_, criteria, expected, urls, frontier, attempt.report)
+    waiting = Waiting.of(manifests)
+    plan = revisits.RevisitStep(crawl.root, round_, criteria, expected, urls, waiting, attempt.report)
     engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
     if attempt.files():
         attempt.commit(settings_digest(settings), suffix=f"-{uuid.uuid4().hex[:8]}")
@@ -290,7 +294,6 @@ def _update(
     fetched = [file for m in manifests if (m.step, m.round) == ("fetch", step.round) for file in m.files]
     visits = [file for file in fetched if file.table == "visits"]
     rows = sum(file.rows for file in visits)
-    frontier = [file.path for file in frontier_files(manifests)]
     paths = {t: paths_of(manifests, t) for t in ("urls", "digests", "near", "hosts", "seeds")}
     known = {t: paths_of(manifests, t) if settings.traps.detect else [] for t in _TRAPS}
     of_last_round = [m for m in manifests if m.round == step.round - 1]
@@ -309,12 +312,14 @@ def _update(
         turns=[file.path for file in fetched if file.table == "host_turns"],
         robots=[file.path for file in fetched if file.table == "robots"],
         workers=engine.workers,
-        frontier=frontier,
+        waiting=Waiting.of(manifests),
         report=attempt.report,
         **paths,
     )
     observer.step_started(step, attempt.progress, rows)
     engine.run(partial(update.build, step=plan), rows * _UPDATE_SECONDS)
-    manifest = attempt.commit(settings_digest(settings), consumed=frontier)
+    settled = settle(crawl.root, manifests, attempt.files())
+    counters = {"frontier_waiting": settled.waiting}
+    manifest = attempt.commit(settings_digest(settings), consumed=settled.consumed, counters=counters)
     observer.step_committed(manifest)
     return manifest

@@ -23,6 +23,7 @@ from ..transforms.storage.pieces import Leftovers
 from ..transforms.storage.schemas import HOSTS, ROBOTS, TIME, TRAP_SAMPLES, TRAPS, HostRow
 from ..transforms.storage.semi_join import CollectHosts
 from ..transforms.storage.table_files import read_table
+from ..transforms.storage.waiting import Waiting
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +32,7 @@ class FetchStep:
 
     root: str
     context: VisitContext
-    frontier: Sequence[str]  # paths of frontier files
+    waiting: Waiting
     robots: Sequence[str]  # paths of robots files of earlier rounds
     hosts: Sequence[str]  # and of hosts files
     traps: Sequence[str]  # and of traps and trap_samples files
@@ -98,7 +99,11 @@ def _by_domain(host: str, row: Any) -> tuple[str, tuple[str, Any]]:
 def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
     """Read, group by domain, fetch from each host, write; bodies are written in the bundle that fetched them."""
     now = step.bounds.now
-    due = pipeline | "FrontierFiles" >> beam.Create(step.frontier) | "ReadFrontier" >> ReadDue(step.root, step.bounds)
+    due = (
+        pipeline
+        | "FrontierFiles" >> beam.Create(step.waiting.frontier)
+        | "ReadFrontier" >> ReadDue(step.root, step.waiting.left, step.bounds)
+    )
     due_hosts = beam.pvalue.AsSingleton(due | "DueHosts" >> beam.Keys() | "CollectDueHosts" >> CollectHosts())
     robots = (
         pipeline

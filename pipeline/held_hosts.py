@@ -20,6 +20,7 @@ class Held(NamedTuple):
 
     until: dict[str, datetime]
     not_due: frozenset[str]  # those that a round does not wait for
+    failing: frozenset[str]  # those whose last request failed
 
 
 def held_hosts(
@@ -38,6 +39,7 @@ def held_hosts(
     return Held(
         until,
         frozenset(h for h, t in until.items() if (t - now).total_seconds() > patience(rows[h]["held_by"], politeness)),
+        frozenset(host for host in until if rows[host]["failures_in_row"]),
     )
 
 

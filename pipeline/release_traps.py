@@ -13,10 +13,11 @@ from ..transforms.frontier.files import write_frontier
 from ..transforms.settings import Settings, Traps
 from ..transforms.storage import filesystem
 from ..transforms.storage.beside import registered
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, iso, next_step
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
 from ..transforms.storage.key_scan import Wanted, groups_with, matching_rows
-from ..transforms.storage.schemas import FRONTIER, KEY, TRAP_SAMPLES, TRAPS, URLS
+from ..transforms.storage.schemas import KEY, TRAP_SAMPLES, TRAPS, URLS
 from ..transforms.storage.table_files import open_parquet, read_table
+from ..transforms.storage.waiting import Left, Waiting, matching, read_waiting
 from ..transforms.traps.allow_list import compile_allow_list
 from ..transforms.traps.holds import Holds, TrappedHost, newest_by_key
 from ..transforms.traps.judge import Row, State
@@ -51,8 +52,7 @@ def count_matches(crawl: CrawlDir, pattern: str) -> Released:
     manifests = crawl.manifests()
     matches = compile_allow_list([pattern])
     waiting = set[bytes]()
-    for file in frontier_files(manifests):
-        table = read_table(crawl.root, [file.path], FRONTIER, ["url_key", "url"])
+    for table in read_waiting(crawl.root, Waiting.of(manifests), ["url_key", "url"]):
         pairs = zip(table["url_key"].to_pylist(), table["url"].to_pylist(), strict=True)
         waiting.update(key for key, url in pairs if matches(url))
     held = _held(crawl, manifests, lambda row: matches(row["url"]) and row["url_key"] not in waiting)
@@ -98,8 +98,7 @@ def _release(
     """Commit a frontier of the released URLs. They stay in state `trapped` until they have been visited."""
     manifests = crawl.manifests()
     free = _held(crawl, manifests, is_free)
-    waiting = [file.path for file in frontier_files(manifests)]
-    in_frontier = set(read_table(crawl.root, waiting, FRONTIER, ["url_key"])["url_key"].to_pylist()) if free else set()
+    in_frontier = _waiting_keys(crawl, manifests, free)
     rows = [_frontier_row(row, is_without_news) for row in free if row["url_key"] not in in_frontier]
     if not rows:
         return 0
@@ -111,6 +110,21 @@ def _release(
             manifest = Manifest("seeds", 0, settings_digest, (file,), counters, (), iso(now), ended)
             claimed.commit(manifest, f"-{uuid.uuid4().hex[:8]}")
     return len(rows)
+
+
+def _waiting_keys(crawl: CrawlDir, manifests: Sequence[Manifest], rows: Sequence[Row]) -> set[bytes]:
+    """Return the keys of waiting URLs among some rows of urls; further ones are possible."""
+    if not rows:
+        return set()
+    keys = {"url_key": pa.array([row["url_key"] for row in rows], KEY), "host": [row["host"] for row in rows]}
+    wanted, found = Wanted.of(pa.table(keys), "url_key", "host"), set[bytes]()
+    waiting = Waiting.of(manifests)
+    left = Left(crawl.root, waiting.left)
+    for path in waiting.frontier:
+        with open_parquet(crawl.root, path) as file:
+            for table in matching(file, path, left.of(path), [wanted]):
+                found.update(table["url_key"].to_pylist())
+    return found
 
 
 def _held(crawl: CrawlDir, manifests: Sequence[Manifest], is_wanted: Callable[[Row], bool]) -> list[Row]:

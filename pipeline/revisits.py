@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 import apache_beam as beam
 
+from ..transforms.frontier.advance_urls import ReadMatchingWaiting
 from ..transforms.frontier.recrawl import DueCriteria, WriteRevisits, read_due_keys
-from ..transforms.frontier.url_states import read_frontier
 from ..transforms.storage.schemas import URLS
 from ..transforms.storage.semi_join import CollectKeys, ReadMatching
+from ..transforms.storage.waiting import Waiting
 from ..transforms.storage.writers import ReportFiles
 
 _ROWS_PER_PARTITION = 100_000
@@ -23,7 +24,7 @@ class RevisitStep:
     criteria: DueCriteria
     expected: int  # upper estimate of due pages
     urls: Sequence[str]
-    frontier: Sequence[str]
+    waiting: Waiting
     report: str
 
 
@@ -37,10 +38,6 @@ def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
         | "Keys" >> CollectKeys(step.expected, "url_key", "host")
     )
     states = urls | "States" >> ReadMatching(step.root, URLS, "url_key", count, keys)
-    frontier = (
-        pipeline
-        | "FrontierFiles" >> beam.Create(step.frontier)
-        | "ReadFrontier" >> beam.FlatMap(read_frontier, step.root, count)
-    )
+    frontier = pipeline | "ReadFrontier" >> ReadMatchingWaiting(step.root, step.waiting, count, keys)
     files = {"states": states, "frontier": frontier} | "Revisits" >> WriteRevisits(step.root, step.round, step.criteria)
     files | "Report" >> ReportFiles(step.report)

@@ -9,14 +9,14 @@ from typing import Any
 
 import apache_beam as beam
 
-from ..transforms.aliases.learn import LearnAliases, ReadHeldAliases, with_forms
+from ..transforms.aliases.learn import LearnAliases, ReadHeldAliases, joined_keys, with_forms
 from ..transforms.aliases.learned_rules import KnownRules
 from ..transforms.documents.finish_pages import FinishPages, add_rejections, dead_keys
 from ..transforms.documents.parse_visits import ParseVisits
 from ..transforms.duplicates.exact import JudgeContents, released_by_digest
 from ..transforms.duplicates.near import FindNearDuplicates
 from ..transforms.duplicates.near_rows import gone_rows
-from ..transforms.frontier.url_states import AdvanceUrls, read_frontier, read_held
+from ..transforms.frontier.advance_urls import AdvanceUrls, ReadMatchingWaiting, ScanTrapped
 from ..transforms.indexing.write_tombstones import WriteTombstones
 from ..transforms.politeness.host_stats import add_turn, answered_at, newest_row
 from ..transforms.settings import Settings
@@ -25,6 +25,7 @@ from ..transforms.storage.key_scan import Wanted, matching_rows
 from ..transforms.storage.schemas import DIGESTS, HOSTS, SEEDS, URLS, HostRow
 from ..transforms.storage.semi_join import CollectHosts, CollectKeys, ReadMatching
 from ..transforms.storage.table_files import read_table
+from ..transforms.storage.waiting import Waiting
 from ..transforms.storage.writers import ReportFiles, WriteRows
 from ..transforms.traps.watch_yields import (
     WatchedYields,
@@ -38,6 +39,7 @@ from ..transforms.traps.watch_yields import (
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
+_ROWS_PER_FRONTIER_FILE = 500_000
 _PAGES_PER_SHARD = 5_000  # inverting needs about 50 bytes of memory per word
 _SMALL = 200  # visits
 
@@ -57,7 +59,7 @@ class UpdateStep:
     turns: Sequence[str]
     robots: Sequence[str]  # of this round
     workers: int
-    frontier: Sequence[str]
+    waiting: Waiting
     urls: Sequence[str]
     digests: Sequence[str]
     near: Sequence[str]
@@ -82,6 +84,11 @@ class UpdateStep:
     def shards(self) -> int:
         """Shards of the hosts: one index segment each."""
         return _share(self.visit_rows, _PAGES_PER_SHARD, self._least)
+
+    @property
+    def frontier_shards(self) -> int:
+        """Files of the frontier that the step writes."""
+        return _share(self.links, _ROWS_PER_FRONTIER_FILE, 1)
 
     @property
     def _least(self) -> int:
@@ -152,11 +159,11 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     } | "FinishPages" >> FinishPages(root, round_, step.settings.documents.korean_morphemes, partitions, dead)
 
     candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
-    trapped = _files(pipeline, "Waiting", step.frontier) | "Trapped" >> beam.FlatMap(
-        read_held, beam.pvalue.AsList(watched.trapped), root, partitions, step.settings.traps
+    trapped = pipeline | "ScanTrapped" >> ScanTrapped(
+        root, step.waiting, partitions, step.settings.traps, watched.trapped
     )
     keys = (
-        (candidates, parsed.facts, trapped)
+        (candidates, parsed.facts, trapped.held)
         | "FoundAndVisited" >> beam.Flatten()
         | "WithForms" >> beam.FlatMap(with_forms, aliases)
         | "Keys" >> CollectKeys(step.links, "url_key", "host")
@@ -174,20 +181,30 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         "contents": parsed.contents,
         "earlier": earlier_urls,
     } | "LearnAliases" >> LearnAliases(root, round_, partitions, aliases)
+    due_keys = [keys]
     if aliases.used:
+        joined = earlier_urls | "JoinedTo" >> beam.Map(joined_keys)
+        due_keys.append(joined | "JoinedKeys" >> CollectKeys(step.links, "url_key", "host"))
         held = pipeline | "ReadHeld" >> ReadHeldAliases(root, step.urls, partitions, step.links, learned.in_force)
         candidates = (candidates, held.candidates) | "FoundAndHeld" >> beam.Flatten()
         earlier_urls = (earlier_urls, held.earlier) | "EarlierAndHeld" >> beam.Flatten()
-    frontier = _files(pipeline, "Frontier", step.frontier) | "ReadFrontier" >> beam.FlatMap(
-        read_frontier, root, partitions
-    )
+    frontier = pipeline | "ReadFrontier" >> ReadMatchingWaiting(root, step.waiting, partitions, *due_keys)
     states = {
         "candidates": candidates,
         "facts": parsed.facts,
         "earlier": earlier_urls,
         "frontier": frontier,
         "near": near.by_url,
-    } | "AdvanceUrls" >> AdvanceUrls(root, round_, step.settings, partitions, learned.in_force, watched.trapped)
+    } | "AdvanceUrls" >> AdvanceUrls(
+        root,
+        round_,
+        step.settings,
+        partitions,
+        step.frontier_shards,
+        learned.in_force,
+        watched.trapped,
+        trapped.queues,
+    )
 
     turns = _files(pipeline, "Turns", step.turns) | "ReadTurns" >> beam.FlatMap(_turns_by_host, root)
     asked = beam.pvalue.AsSingleton(turns | "Asked" >> beam.Keys() | "AskedHosts" >> CollectHosts())

@@ -66,7 +66,7 @@ def describe_manifest(manifest: Manifest) -> str:
     return (
         f"round {manifest.round} update: {counters.get('documents_rows', 0)} documents"
         f" ({counters.get('duplicates', 0)} duplicates), {counters.get('links_rows', 0)} links,"
-        f" {counters.get('frontier_rows', 0)} URLs in the next frontier, {took}"
+        f" {counters.get('frontier_waiting', 0)} URLs in the next frontier, {took}"
     )
 
 

@@ -11,9 +11,10 @@ from ..transforms.aliases.learned_rules import known_rules
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.outcomes import Outcome
 from ..transforms.parsing.registry import PARSE_ERRORS
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files, next_step
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, next_step
 from ..transforms.storage.schemas import TABLES
 from ..transforms.storage.table_files import read_table
+from ..transforms.storage.waiting import waiting_by_reason
 from ..transforms.traps.judge import State
 from ..transforms.traps.names import group_templates, pattern_of
 from .copies import CopyCount, count_copies
@@ -86,7 +87,6 @@ def summarize(crawl: CrawlDir, now: datetime) -> Status:
     manifests = crawl.require_manifests()
     step = next_step(manifests)
     outcomes: dict[str, int] = {}
-    frontier: dict[str, int] = {}
     rejections: dict[str, int] = {}
     alerts: dict[str, int] = {}
     failed = 0
@@ -101,8 +101,6 @@ def summarize(crawl: CrawlDir, now: datetime) -> Status:
             if file.table == "alerts":
                 _add(alerts, file.counts)
             failed += file.counts.get(PARSE_ERRORS, 0)
-    for file in frontier_files(manifests):
-        _add(frontier, file.counts)
     hosts, traps = _hosts(crawl, manifests), _traps(crawl, manifests)
     held: dict[str, int] = {}
     for row in hosts.values():
@@ -115,7 +113,7 @@ def summarize(crawl: CrawlDir, now: datetime) -> Status:
         tables={name: sum(file.rows for file in files_of(manifests, name)) for name in TABLES},
         index_segments=len(live_index(manifests).segments),
         outcomes=outcomes,
-        frontier=frontier,
+        frontier=waiting_by_reason(crawl.root, manifests),
         rejections=rejections,
         alerts=alerts,
         hosts=len(hosts),

@@ -7,7 +7,8 @@ from functools import partial
 from ...pipeline.crawl import StopSignal
 from ...transforms.plugins import PluginError
 from ...transforms.settings import SettingsError, override
-from ...transforms.storage.crawl_dir import CrawlDir, frontier_files
+from ...transforms.storage.crawl_dir import CrawlDir
+from ...transforms.storage.waiting import count_waiting
 from .. import session
 from ..console import Console, describe_end, run_interruptibly
 from ..crawl_status import release_hint
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     stop = StopSignal()
     rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, arguments.rounds)
     end = run_interruptibly(rounds, stop, console)
-    waiting = sum(file.rows for file in frontier_files(directory.manifests()))
+    waiting = count_waiting(directory)
     console.say(describe_end(end, waiting, release_hint(directory) if end.held else ""))
     return 0
 

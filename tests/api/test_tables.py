@@ -75,7 +75,7 @@ def test_a_single_column_and_a_condition_that_is_none(crawl: beamtrawl.Crawl) ->
 def test_a_column_that_is_not_there(crawl: beamtrawl.Crawl) -> None:
     with pytest.raises(KeyError, match="table seeds has no column 'colour'; it has url_key, url, "):
         crawl.seeds.select(["url", "colour"])
-    with pytest.raises(KeyError, match="there is no table 'pages'; there are frontier, visits, "):
+    with pytest.raises(KeyError, match="there is no table 'pages'; there are frontier, frontier_left, "):
         crawl.table("pages")
 
 

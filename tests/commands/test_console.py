@@ -105,7 +105,7 @@ COMMITTED = {
     ),
     "in no time": (manifest("fetch", 0, visits_rows=1, gone=1), "round 3 fetch: 1 visits in 0.0 s (gone 1)"),
     "an update step": (
-        manifest("update", 2, documents_rows=8, duplicates=3, links_rows=99, frontier_rows=40),
+        manifest("update", 2, documents_rows=8, duplicates=3, links_rows=99, frontier_waiting=40),
         "round 3 update: 8 documents (3 duplicates), 99 links, 40 URLs in the next frontier, in 2.0 s",
     ),
     "an update of nothing": (

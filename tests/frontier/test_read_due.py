@@ -1,8 +1,10 @@
 """Reading of the due rows of frontier files: the best of each host, and the first of all hosts."""
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import apache_beam as beam
+import numpy as np
 import pyarrow as pa
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from beamtrawl.transforms.frontier import read_due
 from beamtrawl.transforms.frontier.files import GROUP_ROWS, ORDER, frontier_writer, is_sorted, write_frontier
+from beamtrawl.transforms.frontier.priority import Quota
 from beamtrawl.transforms.frontier.read_due import Bounds, ReadDue, candidates
 from beamtrawl.transforms.frontier.selection import Due, order
 from beamtrawl.transforms.storage.schemas import FRONTIER
@@ -20,9 +23,10 @@ from beamtrawl.transforms.urls.canonical import url_key
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 ALL = Bounds(NOW, 100)
+NONE = np.empty(0, np.int64)
 
 
-def row(url, due_at=None, host="a.test", depth=0, priority=1.0, **fields):
+def row(url, due_at=None, host="a.test", depth=1, priority=1.0, **fields):
     """A row of table frontier."""
     due = Due(url_key(host + url), url, host, depth, priority, None, None, None, 0, 0, 0)
     return dict.fromkeys(FRONTIER.names) | due._asdict() | {"reason": "new", "due_at": due_at} | fields
@@ -45,14 +49,15 @@ def unsorted_file(root, rows, schema=FRONTIER):
     return writer.close().path
 
 
-def read(root, paths, bounds):
-    """The rows read from files, as (host, URL)."""
+def read(root, paths, bounds, left=()):
+    """The rows read from files."""
     if bounds.at_most is None:
-        found = [pair for path in paths for pair in read_due._ReadDueFn(root, bounds).process(path)]
+        found = [pair for path in paths for pair in read_due._ReadDueFn(root, left, bounds).process(path)]
     else:
-        first = read_due._FirstOfAllFn(bounds.at_most)
-        tables = [t for path in paths for t in read_due._ReadFirstFn(root, bounds, bounds.at_most).process(path)]
-        found = read_due._by_host(first.merge_accumulators([first.create_accumulator(), *tables]))
+        first = read_due._FirstOfAllFn(bounds.at_most, bounds.quota)
+        tables = [t for path in paths for t in read_due._ReadFirstFn(root, left, bounds, bounds.at_most).process(path)]
+        merged = first.merge_accumulators([first.create_accumulator(), *tables])
+        found = read_due._by_host(first.extract_output(merged))
     return [Due._make(each) for _, rows in found for each in rows]
 
 
@@ -75,7 +80,7 @@ def test_a_url_is_read_when_its_time_has_come(tmp_path, due_at, is_due):
 
 def test_rows_of_an_older_file_lack_columns_and_order(tmp_path):
     older = pa.schema([field for field in FRONTIER if field.name not in ("due_at", "digest")])
-    path = unsorted_file(str(tmp_path), [row("/c"), row("/b", depth=1), row("/a", host="b.test")], older)
+    path = unsorted_file(str(tmp_path), [row("/c"), row("/b", depth=2), row("/a", host="b.test")], older)
     with open_parquet(str(tmp_path), path) as file:
         assert not is_sorted(file)
     assert [due.url for due in read(str(tmp_path), [path], ALL)] == ["/c", "/b", "/a"]
@@ -88,7 +93,7 @@ ROWS = st.builds(
     st.sampled_from([f"/{n}" for n in range(40)]),
     st.sampled_from([None, None, NOW - timedelta(1), NOW + timedelta(1)]),
     st.sampled_from(["a.test", "b.test", "c.test"]),
-    st.integers(0, 2),
+    st.integers(1, 3),
     st.sampled_from([0.5, 1.0, 2.0]),
 )
 FILES = st.lists(st.lists(ROWS, min_size=1, max_size=25, unique_by=lambda row: row["url_key"]), max_size=3)
@@ -102,7 +107,7 @@ def test_the_best_rows_of_each_host_and_file_are_read(tmp_path_factory, files, p
     for rows in files:
         due = [row for row in rows if row["host"] not in not_due and (row["due_at"] or NOW) <= NOW]
         for host in {row["host"] for row in due}:
-            own = [Due._make(row[name] for name in Due._fields) for row in due if row["host"] == host]
+            own = [Due(*(row[name] for name in Due._fields[:-1])) for row in due if row["host"] == host]
             expected += sorted(own, key=order)[:per_host]
     expected.sort(key=order)
     found = sorted(read(root, paths, Bounds(NOW, per_host, at_most, frozenset(not_due))), key=order)
@@ -110,13 +115,35 @@ def test_the_best_rows_of_each_host_and_file_are_read(tmp_path_factory, files, p
     assert set(found) <= set(expected)
 
 
+def test_classes_share_the_rows_of_a_round(tmp_path):
+    """A limit over all hosts and files; what one class does not need is for the others."""
+    kinds = [{"depth": 0}, {}, {"reason": "recrawl"}, {"reason": "retry"}]
+    rows = [row(f"/{c}-{n}", host=f"{n % 3}.test", **kind) for c, kind in enumerate(kinds) for n in range(200)]
+    paths = [sorted_file(str(tmp_path), rows[part::2], 50) for part in range(2)]
+    for count, failing, expected in (
+        (100, (), [(40, 1), (40, 1), (10, 1), (10, 1)]),
+        (750, (), [(200, 0), (200, 0), (175, 2), (175, 2)]),
+        (790, (), [(200, 0), (200, 0), (195, 2), (195, 2)]),
+        (100, ("0.test", "1.test", "2.test"), [(0, 0), (0, 0), (50, 1), (50, 1)]),
+    ):
+        bounds = Bounds(NOW, 999, count, failing=frozenset(failing), quota=Quota((0.4, 0.4, 0.1, 0.1), 5))
+        found = read(str(tmp_path), paths, bounds)
+        counts = Counter(due.class_ for due in found)
+        assert len(found) == len(set(found)) == count
+        assert all(abs(counts[kind] - n) <= near for kind, (n, near) in enumerate(expected))
+        assert not failing or {due.url[1] for due in found if due.class_ == 3} == {"0"}
+
+
 def test_row_groups_of_a_host_that_has_enough_are_not_read(tmp_path):
     rows = [row(f"/{n:06}", depth=n // 9, host="a.test" if n < 30 else "b.test") for n in range(60)]
     path = sorted_file(str(tmp_path), rows)
     with open_parquet(str(tmp_path), path) as file:
-        read_groups = [group for group, _ in candidates(file, Bounds(NOW, 4))]
+        read_groups = [group for group, _ in candidates(file, NONE, Bounds(NOW, 4))]
         assert read_groups == [0, 1, 10, 11]
-        assert [group for group, _ in candidates(file, Bounds(NOW, 4, hosts_not_due=frozenset({"a.test"})))] == [10, 11]
+        assert [group for group, _ in candidates(file, NONE, Bounds(NOW, 4, hosts_not_due=frozenset({"a.test"})))] == [
+            10,
+            11,
+        ]
 
 
 def test_a_file_is_sorted_and_counts_its_rows_by_reason(tmp_path):
@@ -153,4 +180,4 @@ def test_due_urls_are_read_by_host(tmp_path, at_most, expected):
         assert {host: sorted(names) for host, names in found.items()} == {h: sorted(n) for h, n in expected.items()}
 
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        assert_that(pipeline | beam.Create(paths) | ReadDue(str(tmp_path), Bounds(NOW, 100, at_most)), check)
+        assert_that(pipeline | beam.Create(paths) | ReadDue(str(tmp_path), [], Bounds(NOW, 100, at_most)), check)

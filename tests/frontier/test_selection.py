@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.frontier.priority import Quota, UrlClass
 from beamtrawl.transforms.frontier.selection import Due, choose, first_due, group_by_host, order
 from beamtrawl.transforms.storage.schemas import FRONTIER
 from beamtrawl.transforms.urls.canonical import url_key
@@ -60,6 +61,15 @@ def test_the_first_are_chosen_each_once_whatever_order_they_came_in(queue, count
     assert choose(data.draw(st.permutations(queue)), count) == chosen
     rest = [one for one in queue if one.url not in urls(chosen)]
     assert not chosen or all(order(chosen[-1]) <= order(one) for one in rest)
+
+
+def test_classes_share_the_budget_of_a_host():
+    queue = [due(f"/{n:02}", n)._replace(class_=UrlClass.LOW if n > 9 else UrlClass.NORMAL) for n in range(20)]
+    quota = Quota((0.4, 0.4, 0.1, 0.1))
+    chosen = choose(queue, 10, None, quota)
+    assert urls(chosen) == [f"/{n:02}" for n in (*range(8), 10, 11)]
+    assert choose(queue, 10, reversed, quota) == [queue[n] for n in (*range(2, 10), 18, 19)]
+    assert choose(queue, 20, None, quota) == queue
 
 
 def test_of_a_url_that_is_due_twice_the_first_in_order_is_chosen():

@@ -2,30 +2,20 @@
 
 from datetime import UTC, datetime, timedelta
 
-import apache_beam as beam
-import pyarrow as pa
 import pytest
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.aliases.learned_rules import InForce, KnownRules
-from beamtrawl.transforms.duplicates.clusters import VERDICTS
 from beamtrawl.transforms.frontier.url_states import (
-    AdvanceUrls,
     advance,
     after_visit,
     merge_candidates,
-    read_frontier,
     retry_at,
 )
 from beamtrawl.transforms.outcomes import REQUESTED, Outcome
-from beamtrawl.transforms.settings import Limits, Settings
-from beamtrawl.transforms.storage.batches import split
+from beamtrawl.transforms.settings import Limits
 from beamtrawl.transforms.storage.exchange import CANDIDATES, FACTS
 from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
-from beamtrawl.transforms.storage.table_files import read_table
 from beamtrawl.transforms.urls.canonical import url_key
 
 LIMITS = Limits(max_tries=3, max_host_tries=5)
@@ -231,14 +221,10 @@ def test_only_a_shorter_way_to_a_waiting_url_lowers_its_depth(tried, depth, expe
     assert all(row["depth"] == expected for row in urls.values())
 
 
-# the reason it was due for, the reason in the next frontier
-REASONS = {"seed": "deferred", "new": "deferred", "deferred": "deferred", "retry": "retry", "recrawl": "recrawl"}
-
-
-@pytest.mark.parametrize(("before", "after"), REASONS.items())
-def test_a_due_url_without_a_visit_stays_in_the_frontier(before, after):
-    row = due("/a", reason=before, due_at=NOW, failures=1)
-    assert advanced(frontier=[row]) == ({}, {"/a": row | {"reason": after}})
+def test_a_due_url_without_a_visit_stays_in_the_frontier_as_the_same_row():
+    row = due("/a", reason="retry", due_at=NOW, failures=1)
+    (kept,) = advance([], [], [], [row], round_=2, limits=LIMITS)[1]
+    assert kept is row
 
 
 def test_a_url_that_is_due_twice_stays_once_with_the_shorter_way():
@@ -279,37 +265,3 @@ def test_nothing_is_lost_and_nothing_comes_twice(waiting, finished, candidates, 
     assert set(next_) - visits == (waiting - visits) | new  # due and not visited, or new
     assert {name for name, state in states.items() if state == "due"} <= set(next_)
     assert {name for name in visits if states[name] != "due"}.isdisjoint(next_)
-
-
-def test_a_round_writes_the_changed_urls_and_the_frontier_of_the_next(tmp_path):
-    root = str(tmp_path)
-    sides = {
-        "candidates": (CANDIDATES, [found("/new", 2)]),
-        "facts": (FACTS, [visited("/a")]),
-        "earlier": (URLS, [known("/a"), known("/b")]),
-        "frontier": (FRONTIER, [due("/a"), due("/b", reason="seed")]),
-        "near": (VERDICTS, [{"url_key": url_key("/a"), "near_duplicate_of": url_key("/b"), "host": "a.test"}]),
-    }
-
-    def check(files):
-        by_table = {name: [f for f in files if f.table == name] for name in ("urls", "frontier")}
-        assert all(f.path.startswith("frontier/round=000006/") for f in by_table["frontier"])
-        urls = read_table(root, [f.path for f in by_table["urls"]], URLS).to_pylist()
-        assert {(r["url"], r["state"], r["round"]) for r in urls} == {("/a", "fetched", 5), ("/new", "due", 5)}
-        assert {r["url"]: r["near_duplicate_of"] for r in urls} == {"/a": url_key("/b"), "/new": None}
-        following = read_table(root, [f.path for f in by_table["frontier"]], FRONTIER).to_pylist()
-        assert {(r["url"], r["reason"]) for r in following} == {("/b", "deferred"), ("/new", "new")}
-        counted = [(reason, n) for f in by_table["frontier"] for reason, n in f.counts.items()]
-        assert sorted(counted) == [("deferred", 1), ("new", 1)]
-        for file in by_table["frontier"]:
-            again = read_frontier(file.path, root, 4)
-            assert sum(pa.ipc.open_stream(data).read_all().num_rows for _, data in again) == file.rows
-
-    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        collections = {
-            name: pipeline | name >> beam.Create(list(split(pa.Table.from_pylist(rows, schema=schema), "url_key", 4)))
-            for name, (schema, rows) in sides.items()
-        }
-        in_force = pipeline | "Rules" >> beam.Create([InForce.of(KnownRules.of([]), [])])
-        held = pipeline | "Held" >> beam.Create([])
-        assert_that(collections | AdvanceUrls(root, 5, Settings(), 4, in_force, held), check)

@@ -12,6 +12,7 @@ from beamtrawl.transforms.settings import (
     Fetch,
     Limits,
     Politeness,
+    Priority,
     Recrawl,
     Robot,
     Scope,
@@ -82,6 +83,7 @@ SETTINGS = st.builds(
         headers=st.lists(st.from_regex(r"X-[A-Za-z]+: [ -~]+", fullmatch=True), max_size=2),
         credentials=st.lists(st.from_regex(r"[a-z.:0-9]+ [a-z]+:[ -~]*", fullmatch=True), max_size=2),
     ),
+    priority=st.builds(Priority, high=SECONDS.filter(bool), high_depth=COUNTS, low_depth=st.none() | COUNTS),
     documents=st.builds(Documents, kinds=st.lists(st.text(), min_size=1, max_size=2), observers=TEXTS),
     watch=st.builds(Watch, phrases=TEXTS, texts=TEXTS, images=TEXTS),
     recrawl=st.builds(Recrawl, after=st.none() | SECONDS),
@@ -99,7 +101,8 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
     assert {name: len(keys) for name, keys in tables.items()} == {
         "robot": 3,
         "scope": 8,  # depth is shown in a comment alone
-        "limits": 7,
+        "limits": 8,
+        "priority": 5,
         "politeness": 8,  # shared_delay as well
         "fetch": 17,
         "documents": 5,
@@ -173,7 +176,8 @@ BAD = {
         "[robot]\n[colours]\nred = 1",
         2,
         "unknown table or key colours; known: "
-        "[robot], [scope], [limits], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps], [aliases], "
+        "[robot], [scope], [limits], [priority], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps],"
+        " [aliases], "
         "[traps], [ranking]",
     ),
     "no kinds": ("[documents]\nkinds = []", 2, 'documents.kinds = []: must name a kind, such as "html"'),

@@ -12,9 +12,10 @@ from beamtrawl.pipeline.crawl import End, StopSignal, run_crawl, settings_digest
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms.settings import Settings, override
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of
 from beamtrawl.transforms.storage.schemas import TABLES
 from beamtrawl.transforms.storage.table_files import read_table
+from beamtrawl.transforms.storage.waiting import Waiting, read_waiting
 
 LOOPBACK = {
     "fetch.allow_addresses": ["127.0.0.0/8"],
@@ -74,8 +75,8 @@ def rows(path: Path | str, table: str) -> list[dict[str, Any]]:
 def frontier(path: Path) -> list[dict[str, Any]]:
     """The rows that wait for the next round."""
     directory = CrawlDir(str(path))
-    paths = [file.path for file in frontier_files(directory.manifests())]
-    return list(read_table(directory.root, paths, TABLES["frontier"]).to_pylist())
+    waiting = read_waiting(directory.root, Waiting.of(directory.manifests()))
+    return [row for rows in waiting for row in rows.to_pylist()]
 
 
 def states(path: Path) -> dict[str, dict[str, Any]]:
@@ -84,9 +85,9 @@ def states(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def without_times(path: Path) -> dict[str, list[str]]:
-    """All committed tables, each as sorted texts of its rows, without what differs between two runs: times."""
+    """All committed tables, each as sorted texts of its rows, without what differs between two runs: times, paths."""
     schemas = {name: [field.name for field in TABLES[name] if not pa.types.is_timestamp(field.type)] for name in TABLES}
-    measured = {"elapsed_ms", "last_elapsed_ms", "latency", "latency_p50_ms", "latency_p95_ms", "held_by"}
+    measured = {"elapsed_ms", "last_elapsed_ms", "latency", "latency_p50_ms", "latency_p95_ms", "held_by", "path"}
     return {
         name: sorted(repr({key: row[key] for key in columns if key not in measured}) for row in rows(path, name))
         for name, columns in schemas.items()

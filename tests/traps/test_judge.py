@@ -10,7 +10,7 @@ from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps import judge as judge_module
 from beamtrawl.transforms.traps import templates
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
-from beamtrawl.transforms.traps.holds import Holds, TrappedHost, count_waiting, hold
+from beamtrawl.transforms.traps.holds import Holds, TrappedHost, count_held, count_waiting, hold
 from beamtrawl.transforms.traps.judge import (
     Counts,
     Kind,
@@ -371,13 +371,15 @@ def test_what_is_allowed_is_not_held() -> None:
     assert not Holds(TRAPPED, compile_allow_list(["a.test/a/*"]))(DUE)
 
 
+NAME = ("a.test", "/a/*", "links_without_news")
+
+
 def test_what_waits_and_what_was_held_is_counted() -> None:
     holds = Holds(TRAPPED, compile_allow_list([]))
     other = DUE | {"url_key": b"o" * 16, "url": "http://a.test/b/x"}
-    assert count_waiting([DUE, other], [other], holds) == [
-        {"host": "a.test", "template": "", "kind": "", "waiting": 1, "held": 1},
-        {"host": "a.test", "template": "/a/*", "kind": "links_without_news", "waiting": 0, "held": 1},
-    ]
+    elsewhere = other | {"host": "b.test"}
+    assert count_waiting([DUE, other, elsewhere], holds) == {("a.test", "", ""): 2, NAME: 1}
+    assert count_held([DUE], holds) == {("a.test", "", ""): 1, NAME: 1}
 
 
 def test_examples_in_docstrings() -> None:

@@ -107,6 +107,14 @@ def with_forms(batch: Batch, known: KnownRules) -> Iterator[Batch]:
         yield batch[0], to_ipc(pa.table({"url_key": keys, "host": hosts}))
 
 
+def joined_keys(batch: Batch) -> Batch:
+    """The keys and hosts of the URLs that represent the aliases in a batch of URLS."""
+    table = pa.ipc.open_stream(batch[1]).read_all()
+    joined = table.filter(pc.and_(pc.equal(table["state"], ALIAS), pc.is_valid(table["joined_to"])))
+    hosts = [host(stands_for(reason)) for reason in joined["reason"].to_pylist()]
+    return batch[0], to_ipc(pa.table({"url_key": joined["joined_to"], "host": pa.array(hosts, pa.string())}))
+
+
 def suggest(batch: bytes, known: KnownRules) -> Iterator[tuple[Rule, bytes]]:
     """The rules that explain pairs of URLs with the same content, with its digest."""
     for row in from_ipc([batch], PAIRS).to_pylist():

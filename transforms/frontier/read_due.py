@@ -3,7 +3,7 @@
 Rows are chosen in columns; only chosen rows become Python objects.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -15,15 +15,22 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ..settings import Priority
 from ..storage.batches import from_ipc, to_ipc
 from ..storage.schemas import FRONTIER, TIME
-from ..storage.table_files import conform, open_parquet, statistics
+from ..storage.table_files import open_parquet, statistics
+from ..storage.waiting import Left, Positions, groups, read_group
 from .files import ORDER, PRECEDENCE, is_sorted
+from .priority import EQUAL, Quota, UrlClass, allocate, classes
 from .selection import Due, group_by_host
 
-_DUE = pa.schema([FRONTIER.field(name) for name in Due._fields])
-_DECIDING = pa.schema([FRONTIER.field(name) for name in ("host", "due_at", "depth", "priority")])
-_RANKED = pa.schema([*(FRONTIER.field(name) for name, _ in PRECEDENCE), ("group", pa.int32()), ("number", pa.int64())])
+_STORED = [name for name in Due._fields if name != "class_"]
+_CLASS = ("class_", pa.int8())
+_DUE = pa.schema([*(FRONTIER.field(name) for name in _STORED), _CLASS])
+_DECIDING = ["host", "due_at", "depth", "priority", "reason", "kind"]
+_RANKED = pa.schema(
+    [*(FRONTIER.field(name) for name, _ in PRECEDENCE), _CLASS, ("group", pa.int32()), ("number", pa.int64())]
+)
 
 
 def spare(budget: int) -> int:
@@ -42,6 +49,9 @@ class Bounds(NamedTuple):
     per_host: int  # rows of a host and a file
     at_most: int | None = None  # rows over all hosts
     hosts_not_due: AbstractSet[str] = frozenset()  # none of their rows are read
+    failing: AbstractSet[str] = frozenset()  # hosts whose last request failed
+    priority: Priority = Priority()
+    quota: Quota = EQUAL  # of the classes in `at_most`
 
 
 def is_due(rows: pa.Table, bounds: Bounds) -> pa.ChunkedArray:
@@ -90,19 +100,20 @@ def _has_none(file: pq.ParquetFile, group: int, taken: _Taken, bounds: Bounds) -
     return is_full or hosts.min in bounds.hosts_not_due
 
 
-def candidates(file: pq.ParquetFile, bounds: Bounds) -> Iterator[tuple[int, pa.Table]]:
-    """(row group, its due rows, at most `bounds.per_host` of each host): columns of `_DECIDING`, and `number` of a row.
+def candidates(file: pq.ParquetFile, left: Positions, bounds: Bounds) -> Iterator[tuple[int, pa.Table]]:
+    """(row group, its waiting and due rows, at most `bounds.per_host` of each host).
 
-    In files that are not sorted the limit holds for each row group.
+    Columns are host, depth, priority, `class_` and `number`, of the row in its group. In files that are not sorted the
+    limit holds for each row group.
     """
     taken, is_ordered = _Taken(), is_sorted(file)
-    for group in range(file.num_row_groups):
+    columns = _DECIDING if is_ordered else [*_DECIDING, "url"]
+    for group, _, waits in groups(file, left):
         if _has_none(file, group, taken, bounds):
             continue
-        columns = _DECIDING.names if is_ordered else [*_DECIDING.names, "url"]
-        rows = _read(file, group, columns)
+        rows = read_group(file, group, columns)
         rows = rows.append_column("number", pa.array(np.arange(rows.num_rows)))
-        rows = rows.filter(is_due(rows, bounds))
+        rows = rows.filter(pc.and_(is_due(rows, bounds), pa.array(waits)))
         if not rows.num_rows:
             continue
         if not is_ordered:
@@ -110,19 +121,13 @@ def candidates(file: pq.ParquetFile, bounds: Bounds) -> Iterator[tuple[int, pa.T
         rows = rows.filter(pa.array(best_of_each_host(rows["host"], bounds.per_host, taken.last)))
         if rows.num_rows:
             taken.add(rows["host"])
-            yield group, rows
+            kinds = pa.array(classes(rows, bounds.priority, bounds.failing))
+            yield group, rows.select(["host", "depth", "priority", "number"]).append_column("class_", kinds)
 
 
-def _read(file: pq.ParquetFile, group: int, columns: Iterable[str]) -> pa.Table:
-    """Columns of a row group; null if the file, of an earlier version, lacks them."""
-    schema = pa.schema([FRONTIER.field(name) for name in columns])
-    present = [name for name in schema.names if name in file.schema_arrow.names]
-    return conform(file.read_row_group(group, present), schema)
-
-
-def _take(file: pq.ParquetFile, group: int, numbers: pa.ChunkedArray) -> pa.Table:
-    """Rows of a row group as `_DUE`."""
-    return _read(file, group, _DUE.names).take(numbers)
+def _take(file: pq.ParquetFile, group: int, rows: pa.Table) -> pa.Table:
+    """Rows of a row group as `_DUE`; `rows` has columns number and class_."""
+    return read_group(file, group, _STORED).take(rows["number"]).append_column("class_", rows["class_"])
 
 
 def first_rows(rows: pa.Table, count: int) -> pa.Table:
@@ -138,30 +143,61 @@ def _may_precede(rows: pa.Table, depth: int, priority: float) -> pa.ChunkedArray
     return pc.invert(pc.or_(pc.greater(rows["depth"], depth), is_lower))
 
 
-def _first_of_file(file: pq.ParquetFile, bounds: Bounds, count: int) -> pa.Table:
-    """The first `count` rows of a file over all hosts, as `_DUE`; holds about 2 `count` small rows at a time."""
-    best = _RANKED.empty_table()
-    waiting: list[pa.Table] = []
-    worst: tuple[int, float] | None = None  # of `best`, once it is full
-    for group, found in candidates(file, bounds):
-        rows = found if worst is None else found.filter(_may_precede(found, *worst))
-        if not rows.num_rows:
-            continue
-        urls = _read(file, group, ["url"])["url"].take(rows["number"])
-        ranked = rows.append_column("url", urls).append_column("group", pa.array([group] * rows.num_rows, pa.int32()))
-        waiting.append(ranked.select(_RANKED.names).cast(_RANKED))
-        if sum(table.num_rows for table in waiting) >= count:
-            best, waiting = first_rows(pa.concat_tables([best, *waiting]), count), []
-            if best.num_rows == count:
+class _First:
+    """The first rows of a class: collects `_RANKED`; holds about 2 `count` rows."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._best, self._waiting = _RANKED.empty_table(), list[pa.Table]()
+        self._worst: tuple[int, float] | None = None  # of the best, once there are enough
+
+    def may_be(self, rows: pa.Table) -> pa.Table:
+        """The rows that are not surely preceded by `count` others."""
+        return rows if self._worst is None else rows.filter(_may_precede(rows, *self._worst))
+
+    def add(self, rows: pa.Table) -> None:
+        self._waiting.append(rows)
+        if sum(table.num_rows for table in self._waiting) >= self._count:
+            best = self.rows()
+            self._best, self._waiting = best, []
+            if best.num_rows == self._count:
                 depth = pc.max(best["depth"]).as_py()
                 deepest = best.filter(pc.equal(best["depth"], depth))
-                worst = (depth, pc.min(deepest["priority"]).as_py())
-    best = first_rows(pa.concat_tables([best, *waiting]), count)
+                self._worst = (depth, pc.min(deepest["priority"]).as_py())
+
+    def rows(self) -> pa.Table:
+        return first_rows(pa.concat_tables([self._best, *self._waiting]), self._count)
+
+
+def _of_class(rows: pa.Table, kind: int) -> pa.Table:
+    return rows.filter(pc.equal(rows["class_"], kind))
+
+
+def _first_of_file(file: pq.ParquetFile, left: Positions, bounds: Bounds, count: int) -> pa.Table:
+    """The first `count` rows of each class in a file over all hosts, as `_DUE`."""
+    firsts = {kind: _First(count) for kind in UrlClass}
+    for group, found in candidates(file, left, bounds):
+        rows = pa.concat_tables(first.may_be(_of_class(found, kind)) for kind, first in firsts.items())
+        if not rows.num_rows:
+            continue
+        urls = read_group(file, group, ["url"])["url"].take(rows["number"])
+        ranked = rows.append_column("url", urls).append_column("group", pa.array([group] * rows.num_rows, pa.int32()))
+        ranked = ranked.select(_RANKED.names).cast(_RANKED)
+        for kind, first in firsts.items():
+            first.add(_of_class(ranked, kind))
+    best = pa.concat_tables(first.rows() for first in firsts.values())
     tables = [
-        _take(file, group, best.filter(pc.equal(best["group"], group))["number"])
+        _take(file, group, best.filter(pc.equal(best["group"], group)))
         for group in sorted(pc.unique(best["group"]).to_pylist())
     ]
     return pa.concat_tables([_DUE.empty_table(), *tables])
+
+
+def share_out(rows: pa.Table, count: int, quota: Quota) -> pa.Table:
+    """The `count` rows that a round takes: the first ones of each class, according to its share."""
+    by_class = [_of_class(rows, kind) for kind in UrlClass]
+    counts = allocate([some.num_rows for some in by_class], count, quota)
+    return pa.concat_tables(first_rows(some, n) for some, n in zip(by_class, counts, strict=True))
 
 
 def _tuples(rows: pa.Table) -> Iterator[Due]:
@@ -169,29 +205,31 @@ def _tuples(rows: pa.Table) -> Iterator[Due]:
 
 
 class _ReadDueFn(beam.DoFn):
-    def __init__(self, root: str, bounds: Bounds) -> None:
+    def __init__(self, root: str, left: Sequence[str], bounds: Bounds) -> None:
         self._root, self._bounds = root, bounds
+        self._left = Left(root, left)
 
     def process(self, path: str) -> Iterator[tuple[str, list[tuple]]]:
         with open_parquet(self._root, path) as file:
-            for group, rows in candidates(file, self._bounds):
-                yield from group_by_host(_tuples(_take(file, group, rows["number"]))).items()
+            for group, rows in candidates(file, self._left.of(path), self._bounds):
+                yield from group_by_host(_tuples(_take(file, group, rows))).items()
 
 
 class _ReadFirstFn(beam.DoFn):
-    def __init__(self, root: str, bounds: Bounds, count: int) -> None:
+    def __init__(self, root: str, left: Sequence[str], bounds: Bounds, count: int) -> None:
         self._root, self._bounds, self._count = root, bounds, count
+        self._left = Left(root, left)
 
     def process(self, path: str) -> Iterator[bytes]:
         with open_parquet(self._root, path) as file:
-            yield to_ipc(_first_of_file(file, self._bounds, self._count))
+            yield to_ipc(_first_of_file(file, self._left.of(path), self._bounds, self._count))
 
 
 class _FirstOfAllFn(beam.CombineFn):
-    """The first rows of several tables; an accumulator is a table of at most `count` rows."""
+    """The rows of a round; an accumulator is a table of at most `count` rows of each class."""
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, count: int, quota: Quota) -> None:
+        self._count, self._quota = count, quota
 
     def create_accumulator(self) -> bytes:
         return to_ipc(_DUE.empty_table())
@@ -200,10 +238,11 @@ class _FirstOfAllFn(beam.CombineFn):
         return self.merge_accumulators([first, rows])
 
     def merge_accumulators(self, tables: Iterable[bytes]) -> bytes:
-        return to_ipc(first_rows(from_ipc(tables, _DUE), self._count))
+        rows = from_ipc(tables, _DUE)
+        return to_ipc(pa.concat_tables(first_rows(_of_class(rows, kind), self._count) for kind in UrlClass))
 
     def extract_output(self, first: bytes) -> bytes:
-        return first
+        return to_ipc(share_out(from_ipc([first], _DUE), self._count, self._quota))
 
 
 def _by_host(rows: bytes) -> Iterator[tuple[str, list[tuple]]]:
@@ -211,18 +250,22 @@ def _by_host(rows: bytes) -> Iterator[tuple[str, list[tuple]]]:
 
 
 class ReadDue(beam.PTransform):
-    """The due URLs in frontier files whose hosts are due, within bounds, as (host, rows of Due as tuples)."""
+    """The due URLs in frontier files whose hosts are due, within bounds, as (host, rows of Due as tuples).
 
-    def __init__(self, root: str, bounds: Bounds) -> None:
+    `left` are the paths of the files of frontier_left.
+    """
+
+    def __init__(self, root: str, left: Sequence[str], bounds: Bounds) -> None:
         super().__init__()
-        self._root, self._bounds = root, bounds
+        self._root, self._left, self._bounds = root, left, bounds
 
     def expand(self, paths: beam.PCollection[str]) -> beam.PCollection[tuple[str, list[tuple]]]:
-        if self._bounds.at_most is None:
-            return paths | "ReadDue" >> beam.ParDo(_ReadDueFn(self._root, self._bounds))
+        count = self._bounds.at_most
+        if count is None:
+            return paths | "ReadDue" >> beam.ParDo(_ReadDueFn(self._root, self._left, self._bounds))
         return (
             paths
-            | "ReadFirst" >> beam.ParDo(_ReadFirstFn(self._root, self._bounds, self._bounds.at_most))
-            | "FirstOfAll" >> beam.CombineGlobally(_FirstOfAllFn(self._bounds.at_most))
+            | "ReadFirst" >> beam.ParDo(_ReadFirstFn(self._root, self._left, self._bounds, count))
+            | "FirstOfAll" >> beam.CombineGlobally(_FirstOfAllFn(count, self._bounds.quota))
             | "ByHost" >> beam.FlatMap(_by_host)
         )

@@ -10,9 +10,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..storage.batches import Batch, from_ipc, split
-from ..storage.schemas import FRONTIER, TIME, URLS
+from ..storage.schemas import TIME, URLS
 from ..storage.sitemap_terms import SITEMAP
 from ..storage.table_files import TableFile, conform, open_parquet, statistics
+from ..storage.waiting import MATCHED
 from .files import write_frontier
 from .url_states import remembered
 
@@ -119,7 +120,7 @@ class _WriteRevisitsFn(beam.DoFn):
 
     def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[TableFile]:
         _, sides = partition
-        states, waiting = from_ipc(sides["states"], URLS), from_ipc(sides["frontier"], FRONTIER)
+        states, waiting = from_ipc(sides["states"], URLS), from_ipc(sides["frontier"], MATCHED)
         rows = list(revisits(states.to_pylist(), waiting.to_pylist(), self._ripe))
         if file := write_frontier(self._root, self._round, rows):
             yield file
@@ -128,7 +129,7 @@ class _WriteRevisitsFn(beam.DoFn):
 class WriteRevisits(beam.PTransform):
     """Writes rows of the frontier for the pages that are due again.
 
-    Takes {"states": URLS, "frontier": FRONTIER} by partition of url_key.
+    Takes {"states": URLS, "frontier": MATCHED} by partition of url_key.
     """
 
     def __init__(self, root: str, round_: int, criteria: DueCriteria) -> None:

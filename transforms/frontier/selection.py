@@ -1,14 +1,13 @@
 """Selects the URLs of a host that a round fetches."""
 
-import itertools
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from heapq import nsmallest
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from ..urls.canonical import neatness
+from .priority import EQUAL, Quota, UrlClass, pick
 
 
 class Due(NamedTuple):
@@ -29,6 +28,7 @@ class Due(NamedTuple):
     kind: str | None = None
     sitemap: dict[str, Any] | None = None
     links_without_news: bool | None = None
+    class_: int = UrlClass.NORMAL
 
 
 def order(due: Due) -> tuple[int, float, str]:
@@ -36,18 +36,26 @@ def order(due: Due) -> tuple[int, float, str]:
     return (due.depth, -due.priority, due.url)
 
 
-def choose(queue: Iterable[Due], count: int, admit: Callable[[list[Due]], Iterable[Due]] | None = None) -> list[Due]:
-    """The first `count` URLs of a host, sorted by `order`, each once, in its neatest spelling at the least depth.
+def choose(
+    queue: Iterable[Due],
+    count: int,
+    admit: Callable[[list[Due]], Iterable[Due]] | None = None,
+    quota: Quota = EQUAL,
+) -> list[Due]:
+    """The URLs of a host that a round visits, sorted by `order`, each once, in its neatest spelling at the least depth.
 
-    `admit` takes all URLs in that order and returns those that may be visited, in any order.
+    `admit` takes all URLs in that order and returns those that may be visited, in any order. If these are more than
+    `count`, the first ones of each class are chosen, according to its share.
     """
     unique: dict[bytes, Due] = {}
     for due in queue:
         if due.url_key not in unique or _precedence(due) < _precedence(unique[due.url_key]):
             unique[due.url_key] = due
-    if admit is None:
-        return nsmallest(count, unique.values(), key=order)
-    return sorted(itertools.islice(admit(sorted(unique.values(), key=order)), count), key=order)
+    rows = sorted(unique.values(), key=order)
+    admitted = rows if admit is None else list(admit(rows))
+    if len(admitted) > count:
+        admitted = [admitted[position] for position in pick((due.class_ for due in admitted), count, quota)]
+    return sorted(admitted, key=order)
 
 
 def _precedence(due: Due) -> tuple[int, tuple[int, str], float]:

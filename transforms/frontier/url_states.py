@@ -1,29 +1,16 @@
 """Updates the state of each URL from a round's visits and links, and writes the next frontier."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-import apache_beam as beam
-import pyarrow as pa
-
 from ..aliases.apply import ALIAS, Classes, stand_ins
-from ..aliases.learn import by_class
-from ..aliases.learned_rules import InForce
 from ..aliases.rules import NO_RULES, Rules
-from ..duplicates.clusters import VERDICTS
 from ..outcomes import REQUESTED, RETRIED, Outcome
-from ..settings import Limits, Settings, Traps
-from ..storage.batches import Batch, from_ipc, split
-from ..storage.exchange import CANDIDATES, FACTS
-from ..storage.schemas import FRONTIER, URLS
+from ..settings import Limits
 from ..storage.sitemap_terms import unite, with_news
-from ..storage.table_files import TableFile, TableWriter, conform, open_parquet
-from ..traps.allow_list import compile_allow_list
-from ..traps.holds import Holds, count_waiting, hold
 from ..traps.judge import State
 from ..urls.canonical import neatness, url_key
-from .files import write_frontier
 
 Row = dict[str, Any]
 
@@ -191,9 +178,9 @@ def advance(
     """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
 
     `earlier` contains the rows of urls of the candidates and of the visited URLs (others are ignored; the newest row of
-    a key counts), `frontier` the due rows, `near` the verdicts on visited URLs. A due URL without a visit stays in the
-    frontier (SPEC B5). URLs that are aliases by `rules` get state `alias`; all rows of such URLs must be in one
-    partition.
+    a key counts), `frontier` their rows of the frontier, `near` the verdicts on visited URLs. A row of the frontier
+    that does not change is in the result as the same object: a URL without a visit stays in the frontier (SPEC B5).
+    URLs that are aliases by `rules` get state `alias`; all rows of such URLs must be in one partition.
     """
     known: dict[bytes, Row] = {}
     for row in earlier:
@@ -214,7 +201,7 @@ def advance(
     for row in frontier:
         key = row["url_key"]
         if key not in visited and (key not in due or _precedence(row) < _precedence(due[key])):
-            due[key] = row | {"reason": "deferred"} if row["reason"] in ("new", "seed") else row
+            due[key] = row
     found = merge_candidates([*candidates, *stand_ins(changed.values())])
     classes = Classes(rules, known, changed, due, round_)
     for key, candidate in found.items():
@@ -233,97 +220,3 @@ def advance(
             changed[key], due[key] = again_found
     rows = [changed[key] | {"round": round_} for key in sorted(changed)]
     return rows, [due[key] for key in sorted(due)]
-
-
-class _AdvanceFn(beam.DoFn):
-    def __init__(self, root: str, round_: int, limits: Limits, traps: Traps) -> None:
-        self._root, self._round, self._limits, self._traps = root, round_, limits, traps
-
-    def process(
-        self, partition: tuple[int, Iterable[tuple[str, bytes]]], in_force: InForce, trapped: list[tuple]
-    ) -> Iterator[TableFile]:
-        sides: dict[str, list[bytes]] = {}
-        for side, batch in partition[1]:
-            sides.setdefault(side, []).append(batch)
-        schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS}
-        rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
-        urls, frontier = advance(**rows, round_=self._round, limits=self._limits, rules=in_force.rules)
-        holds = Holds(trapped, compile_allow_list(self._traps.allow))
-        urls, kept = hold(urls, frontier, rows["earlier"], holds, self._round)
-        queues = [row | {"round": self._round} for row in count_waiting(frontier, kept, holds)]
-        if file := write_frontier(self._root, self._round + 1, kept):
-            yield file
-        for table, part, column in (("urls", urls, "state"), ("trap_queues", queues, None)):
-            writer = TableWriter(self._root, table, self._round)
-            writer.write_rows(part, _count(part, column) if column else None)
-            if file := writer.close():
-                yield file
-
-
-def _count(rows: list[Row], column: str) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row[column]] = counts.get(row[column], 0) + 1
-    return counts
-
-
-class AdvanceUrls(beam.PTransform):
-    """Joins the URLs found and visited with those of all earlier rounds; writes urls and the next frontier.
-
-    Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": FRONTIER, "near": VERDICTS} by
-    partition of url_key, the alias rules, and the state of the hosts with throttled or trapped templates
-    (`TrappedHost`), which determines the frontier rows that are held.
-    """
-
-    def __init__(
-        self,
-        root: str,
-        round_: int,
-        settings: Settings,
-        partitions: int,
-        in_force: "beam.PCollection[InForce]",
-        trapped: "beam.PCollection[tuple]",
-    ) -> None:
-        super().__init__()
-        self._fn = _AdvanceFn(root, round_, settings.limits, settings.traps)
-        self._partitions = partitions
-        self._in_force, self._trapped = beam.pvalue.AsSingleton(in_force), beam.pvalue.AsList(trapped)
-
-    def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[TableFile]:
-        tagged = tuple(side | f"Tag{name.title()}" >> beam.Map(_tag, name) for name, side in sides.items())
-        return (
-            tagged
-            | "Sides" >> beam.Flatten()
-            | "ByClass" >> beam.FlatMap(_by_class, self._in_force, self._partitions)
-            | "GroupByClass" >> beam.GroupByKey()
-            | "Advance" >> beam.ParDo(self._fn, self._in_force, self._trapped)
-        )
-
-
-def _tag(batch: Batch, side: str) -> tuple[str, Batch]:
-    return side, batch
-
-
-def _by_class(tagged: tuple[str, Batch], in_force: InForce, count: int) -> Iterator[tuple[int, tuple[str, bytes]]]:
-    side, batch = tagged
-    yield from ((number, (side, data)) for number, data in by_class(batch, in_force, count))
-
-
-def read_frontier(path: str, root: str, count: int) -> Iterator[Batch]:
-    """The rows of a frontier file, by partition."""
-    with open_parquet(root, path) as file:
-        for group in range(file.num_row_groups):
-            yield from split(conform(file.read_row_group(group), FRONTIER), "url_key", count)
-
-
-def read_held(path: str, trapped: list[tuple], root: str, count: int, traps: Traps) -> Iterator[Batch]:
-    """The rows of a frontier file that are to be held as trapped, by partition."""
-    holds = Holds(trapped, compile_allow_list(traps.allow))
-    if not holds:
-        return
-    with open_parquet(root, path) as file:
-        for group in range(file.num_row_groups):
-            rows = conform(file.read_row_group(group), FRONTIER)
-            yield from split(
-                rows.filter(pa.array([holds(row) for row in rows.to_pylist()], pa.bool_())), "url_key", count
-            )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from ..frontier.priority import EQUAL, Quota
 from ..http.client import Client
 from ..http.dns import Names
 from ..http.request_headers import Identity
@@ -38,6 +39,7 @@ class VisitContext:
     opener: Callable[
         [Names], Callable[[BrowserRules], Client]
     ]  # called once per bundle; the result opens a client for a host
+    quota: Quota = EQUAL  # of the priority classes in the budget of a host
     emits_moved: bool = False  # emit hosts whose robots.txt redirects to another domain as `Moved`
     root: str = ""  # of the crawl directory
     attempt: str = ""  # the name of its durable pieces

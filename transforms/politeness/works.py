@@ -43,7 +43,7 @@ def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext
         count = backoff.budget(context.limits, backoff.host_state(row), politeness, left)
         count = min(count + len(visited), context.limits.max_pages_per_host)
         admit = _budgets(sides["traps"], context.traps).admit if context.traps.detect else None
-        chosen = choose((Due._make(row) for rows in sides["due"] for row in rows), count, admit)
+        chosen = choose((Due._make(row) for rows in sides["due"] for row in rows), count, admit, context.quota)
         due = [each for each in chosen if each.url_key not in visited]
     if not due and (row is None or politeness.scope == "host"):
         return None

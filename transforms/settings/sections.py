@@ -48,6 +48,7 @@ class Limits:
     """Bounds on the crawl, on a round, on a host and on retries."""
 
     max_pages: int = _setting(0, "Maximum number of visits in the whole crawl. 0: no limit.")
+    max_pages_per_round: int = _setting(0, "Maximum number of visits per round. 0: no limit. The rest waits.")
     max_pages_per_host: int = _setting(10_000, "Maximum number of visits to a host per round. The rest waits.")
     max_seconds_per_host: float = _setting(0.0, "Maximum time for a host per round, in seconds. 0: the whole round.")
     round_time: float = _setting(3600.0, "Maximum time for fetching per round, in seconds. The rest waits.")
@@ -56,6 +57,19 @@ class Limits:
     max_host_tries: int = _setting(
         10, "Number of consecutive failures of a host after which its waiting URLs are marked as failed."
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class Priority:
+    """Classes of waiting URLs and their shares of a round that has no room for all. No class is ever left out."""
+
+    high: float = _setting(4.0, "Share of seeds, sitemaps, and URLs within high_depth or high_score.")
+    normal: float = _setting(4.0, "Share of all other URLs. Shares are weights: 4, 4, 1, 1 are 40, 40, 10 and 10 %.")
+    revisit: float = _setting(1.0, "Share of pages that are visited again.")
+    low: float = _setting(1.0, "Share of retries, of URLs from low_depth on, and of hosts that fail.")
+    high_depth: int = _setting(0, "Maximum depth of a URL of the high class.")
+    high_score: float | None = _setting(None, "Link score from which on a URL is of the high class. Unset: none is.")
+    low_depth: int | None = _setting(None, "Depth from which on a URL is of the low class. Unset: none is.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,6 +216,7 @@ class Settings:
     robot: Robot = Robot()
     scope: Scope = Scope()
     limits: Limits = Limits()
+    priority: Priority = Priority()
     politeness: Politeness = Politeness()
     fetch: Fetch = Fetch()
     documents: Documents = Documents()

@@ -15,8 +15,10 @@ from .datasets import open_dataset
 from .schemas import TABLES
 from .table_files import TableFile
 from .verify import file_faults
+from .waiting import Waiting, read_waiting
 
 SNAPSHOTS = {
+    "frontier": "url_key",
     "urls": "url_key",
     "hosts": "host",
     "robots": "origin",
@@ -27,7 +29,10 @@ SNAPSHOTS = {
     "ranks": "url_key",
     "host_ranks": "host",
 }
-"""Snapshot tables with their keys: the newest row of a key counts; `NAME_history` has all rows that were not merged."""
+"""Snapshot tables with their keys: the newest row of a key counts; `NAME_history` has all rows that were not merged.
+
+Of the frontier, the rows that have not left count.
+"""
 
 
 _OF_FILES = (duckdb.IOException, duckdb.InvalidInputException, duckdb.SerializationException, duckdb.InternalException)
@@ -60,6 +65,7 @@ def _asked(crawl: CrawlDir, text: str) -> Iterator[duckdb.DuckDBPyConnection]:
     manifests = crawl.require_manifests()
     words = set(re.findall(r"\w+", text.lower()))
     named = {name for name in TABLES if words & {name, f"{name}_history"}}
+    named |= {"frontier_left"} if "frontier" in named else set()
     try:
         with connect(crawl, manifests, named=named) as connection:
             yield connection
@@ -92,7 +98,13 @@ def connect(
         if not filesystem.is_local(crawl.root):  # DuckDB would require an extension and its own credentials
             connection.register(f"files_{name}", open_dataset(crawl, files, TABLES[name]))
         connection.execute(view(crawl, files, name))
-        if name in SNAPSHOTS:
+        if name == "frontier":
+            waiting = Waiting.of(manifests if name in named else [])
+            if not filesystem.is_local(crawl.root):
+                rows = read_waiting(crawl.root, waiting)
+                connection.register("waiting", pa.concat_tables([TABLES[name].empty_table(), *rows]))
+            connection.execute(waiting_view(crawl, waiting))
+        elif name in SNAPSHOTS:
             connection.execute(newest(name))
     return connection
 
@@ -118,6 +130,35 @@ def newest(name: str) -> str:
         f"CREATE VIEW {name} AS SELECT * FROM {name}_history"
         f" QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {order}) = 1"
     )
+
+
+def waiting_view(crawl: CrawlDir, waiting: Waiting) -> str:
+    """SQL that creates the view `frontier` of the waiting URLs, each once, with the reason of now."""
+    columns = ", ".join(f'"{name}"' for name in TABLES["frontier"].names)
+    source = "SELECT * FROM empty_frontier"
+    if not filesystem.is_local(crawl.root):
+        source = "SELECT * FROM waiting"
+    elif waiting.frontier:
+        is_late = f"regexp_extract(filename, '/round=([0-9]+)/[^/]*$', 1)::int <= {waiting.last_updated}"
+        reason = f"CASE WHEN reason IN ('new', 'seed') AND {is_late} THEN 'deferred' ELSE reason END AS reason"
+        source = (
+            f"SELECT {columns} FROM (SELECT * REPLACE ({reason}) FROM (SELECT *, NULL AS filename, NULL AS"
+            f" file_row_number FROM empty_frontier UNION ALL BY NAME SELECT * FROM {_read(crawl, waiting.frontier)}))"
+        )
+        if waiting.left:
+            folder = crawl.path("").replace("'", "''")
+            source += (
+                f" WHERE (filename, file_row_number) NOT IN (SELECT ('{folder}' || path, number)"
+                f" FROM {_read(crawl, waiting.left)})"
+            )
+    return f"CREATE VIEW frontier AS {source} QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY depth, url) = 1"
+
+
+def _read(crawl: CrawlDir, paths: Iterable[str]) -> str:
+    """SQL that reads files with their names and row numbers; columns missing in files are null."""
+    listed = ", ".join("'" + _literal(crawl.path(path)).replace("'", "''") + "'" for path in paths)
+    options = "union_by_name = true, hive_partitioning = false, filename = true, file_row_number = true"
+    return f"read_parquet([{listed}], {options})"
 
 
 def _literal(path: str) -> str:

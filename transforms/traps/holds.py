@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .allow_list import AllowList
-from .judge import SPARED, Known, Name, Row, State, is_exempt, is_shared, kind_of, names_of, shape_of
+from .judge import SPARED, Known, Row, State, is_exempt, is_shared, kind_of, names_of, shape_of
 
 TRAP = "trap"
 """The reason of a URL in state `trapped`."""
@@ -33,6 +33,10 @@ class Holds:
 
     def __contains__(self, host: str) -> bool:
         return host in self._hosts
+
+    @property
+    def hosts(self) -> list[str]:
+        return sorted(self._hosts)
 
     def throttled(self, row: Row) -> list[Row]:
         """The rows of throttled or trapped templates that apply to a row of the frontier."""
@@ -72,31 +76,29 @@ def hold(
     return [rows[key] for key in sorted(kept)], [row for row in due if row["url_key"] not in held]
 
 
-def count_waiting(due: Iterable[Row], frontier: Iterable[Row], holds: Holds) -> list[Row]:
-    """Rows of TRAP_QUEUES, without the round, from a part of the frontier before (`due`) and after URLs were held.
+QueueName = tuple[str, str, str]
+"""(host, template, kind); without template and kind: all URLs of the host."""
 
-    A URL with several applicable templates counts for the first of them if held, and for each if it waits. A row
-    without template and kind counts all URLs of a host.
-    """
-    if not holds:
-        return []
-    waiting, held = Counter[tuple[str, Name]](), Counter[tuple[str, Name]]()
-    kept = set()
-    for row in frontier:
-        kept.add(row["url_key"])
+
+def count_waiting(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
+    """The number of waiting URLs among rows of the frontier; one with several applicable templates counts for each."""
+    counts = Counter[QueueName]()
+    for row in rows:
         if row["host"] in holds:
-            waiting[row["host"], ("", "")] += 1
-        for one in holds.throttled(row):
-            waiting[row["host"], (one["template"], one["kind"])] += 1
-    for row in due:
-        if row["url_key"] not in kept and (found := holds.throttled(row)):
+            counts[row["host"], "", ""] += 1
+            counts.update((row["host"], one["template"], str(one["kind"])) for one in holds.throttled(row))
+    return counts
+
+
+def count_held(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
+    """The number of held URLs; one with several applicable templates counts for the first of them."""
+    counts = Counter[QueueName]()
+    for row in rows:
+        if found := holds.throttled(row):
             own = min(found, key=lambda one: is_shared(one["template"]))
-            held[row["host"], (own["template"], own["kind"])] += 1
-            held[row["host"], ("", "")] += 1
-    return [
-        {"host": key[0], "template": key[1][0], "kind": key[1][1], "waiting": waiting[key], "held": held[key]}
-        for key in sorted({*waiting, *held})
-    ]
+            counts[row["host"], own["template"], str(own["kind"])] += 1
+            counts[row["host"], "", ""] += 1
+    return counts
 
 
 def newest_by_key(rows: Iterable[Row]) -> dict[bytes, Row]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from .columns import KEY, SITEMAP, TIME
 from .documents import ALERTS, DOCUMENTS, LINKS, AlertRow, DocumentRow
 from .duplicates import DIGESTS, NEAR
-from .fetching import FRONTIER, HOSTS, ROBOTS, SEEDS, VISITS, HostRow, RobotsRow, VisitRow
+from .fetching import FRONTIER, FRONTIER_LEFT, HOSTS, ROBOTS, SEEDS, VISITS, HostRow, RobotsRow, VisitRow
 from .index import HOST_RANKS, RANKS, TOMBSTONES, TombstoneRow
 from .urls import ALIASES, REJECTIONS, TRAP_QUEUES, TRAP_SAMPLES, TRAPS, URLS
 
@@ -21,6 +21,7 @@ __all__ = [
     "DIGESTS",
     "DOCUMENTS",
     "FRONTIER",
+    "FRONTIER_LEFT",
     "HOSTS",
     "HOST_RANKS",
     "KEY",
@@ -49,6 +50,7 @@ __all__ = [
 
 TABLES: Mapping[str, pa.Schema] = {
     "frontier": FRONTIER,
+    "frontier_left": FRONTIER_LEFT,
     "visits": VISITS,
     "robots": ROBOTS,
     "documents": DOCUMENTS,

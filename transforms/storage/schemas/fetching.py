@@ -29,6 +29,16 @@ FRONTIER = pa.schema(
     ]
 )
 
+FRONTIER_LEFT = pa.schema(
+    [
+        ("path", pa.string()),  # of a file of the frontier, below the crawl directory
+        ("number", pa.int64()),  # of the row in that file, from 0
+        ("url_key", KEY),
+        ("reason", pa.string()),  # of that row
+        ("round", pa.int32()),  # whose update step took it out
+    ]
+)
+
 VISITS = pa.schema(
     [
         ("url_key", KEY),

@@ -1,0 +1,107 @@
+"""Priority classes: each has a share of a round in which not all due URLs have room (SPEC B2).
+
+These are the front queues of Mercator (Heydon and Najork, 1999). Within a class, URLs keep their order.
+"""
+
+import enum
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..settings import Priority
+from ..storage.sitemap_terms import SITEMAP
+
+_STEP = (5**0.5 - 1) / 2  # of a sequence that is spread evenly over 0 to 1, whatever part of it is taken
+
+
+class UrlClass(enum.IntEnum):
+    """The classes, in the order of the shares."""
+
+    HIGH = 0
+    NORMAL = 1
+    REVISIT = 2
+    LOW = 3
+
+
+class Quota(NamedTuple):
+    """How the rooms of a round are shared: the weights of the classes, and the number of the round."""
+
+    shares: tuple[float, ...] = (1.0,) * len(UrlClass)
+    round: int = 0
+
+
+EQUAL = Quota()
+"""Equal shares, as in round 0."""
+
+
+def shares_of(settings: Priority) -> tuple[float, ...]:
+    """The shares of the classes, in their order; they sum to 1."""
+    weights = [getattr(settings, name.name.lower()) for name in UrlClass]
+    return tuple(weight / sum(weights) for weight in weights)
+
+
+def classes(rows: pa.Table, settings: Priority, failing: AbstractSet[str] = frozenset()) -> NDArray[np.int8]:
+    """The class of each row of the frontier (columns host, depth, priority, reason, kind).
+
+    Pages to be revisited are a class of their own. Seeds, sitemaps, and URLs of little depth or with a high score are
+    of the highest class; URLs that failed, those of great depth, and those of hosts in backoff (`failing`) of the
+    lowest.
+    """
+    is_high = pc.or_(
+        pc.less_equal(rows["depth"], settings.high_depth), pc.fill_null(pc.equal(rows["kind"], SITEMAP), False)
+    )
+    if settings.high_score is not None:
+        is_high = pc.or_(is_high, pc.greater_equal(rows["priority"], settings.high_score))
+    is_low = pc.equal(rows["reason"], "retry")
+    if settings.low_depth is not None:
+        is_low = pc.or_(is_low, pc.greater_equal(rows["depth"], settings.low_depth))
+    if failing:
+        is_low = pc.or_(is_low, pc.is_in(rows["host"], pa.array(sorted(failing), pa.string())))
+    is_revisit = pc.equal(rows["reason"], "recrawl")
+    masks = [np.asarray(pc.fill_null(mask, False)) for mask in (is_revisit, is_low, is_high)]
+    return np.select(masks, [UrlClass.REVISIT, UrlClass.LOW, UrlClass.HIGH], UrlClass.NORMAL).astype(np.int8)
+
+
+def _slots(weights: Sequence[float], first: int, count: int) -> list[int]:
+    """How many of `count` consecutive slots, from number `first` on, belong to each of some classes.
+
+    Slot n belongs to the class whose part of 0 to 1 contains the fraction of n times the golden ratio: any run of slots
+    is shared in proportion, within about the logarithm of its length, so that many rounds with few slots are fair too.
+    """
+    bounds = np.cumsum(weights) / sum(weights)
+    places = (np.arange(first, first + count) * _STEP) % 1.0
+    return np.bincount(np.searchsorted(bounds[:-1], places, "right"), minlength=len(weights)).tolist()
+
+
+def allocate(waiting: Sequence[int], count: int, quota: Quota) -> list[int]:
+    """How many URLs of each class a round takes, of `waiting` of each, if there is room for `count`.
+
+    No room stays empty while a URL waits: what a class does not need is shared by the others.
+
+    >>> allocate([100, 100, 0, 2], 50, Quota((0.4, 0.4, 0.1, 0.1), 7))
+    [24, 24, 0, 2]
+    """
+    taken = [0] * len(waiting)
+    left = min(count, sum(waiting))
+    while left:
+        open_ = [n for n, known in enumerate(waiting) if taken[n] < known]
+        slots = _slots([quota.shares[n] for n in open_], quota.round * count, left)
+        for n, slot in zip(open_, slots, strict=True):
+            given = min(slot, waiting[n] - taken[n])
+            taken[n] += given
+            left -= given
+    return taken
+
+
+def pick(kinds: Iterable[int], count: int, quota: Quota) -> list[int]:
+    """The positions of the URLs that a round takes, ascending: the first of each class; `kinds` are the classes."""
+    positions: list[list[int]] = [[] for _ in UrlClass]
+    for position, kind in enumerate(kinds):
+        positions[kind].append(position)
+    counts = allocate([len(some) for some in positions], count, quota)
+    return sorted(p for some, n in zip(positions, counts, strict=True) for p in some[:n])
