@@ -58,7 +58,7 @@ class Crawl:
     visits = _TableProperty("One row per attempt to fetch a URL, with the body.")
     hosts = _TableProperty("Politeness, failures and traffic of each host.")
     host_turns = _TableProperty("The same for each host in each round.")
-    frontier = _TableProperty("The URLs that wait for a visit; its history has what each round added.")
+    frontier = _TableProperty("The URLs that wait for a visit.")
     frontier_left = _TableProperty("The rows of the frontier that wait no more.")
     seeds = _TableProperty("The URLs that the crawl started from.")
     robots = _TableProperty("What each origin's robots.txt said.")
