@@ -8,13 +8,15 @@ import contextlib
 import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from beamtrawl.pipeline.compact import merge
+from beamtrawl.pipeline.compact_tables import merge_tables
+from beamtrawl.pipeline.fold_history import fold_history
 from beamtrawl.pipeline.rank import rank
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.engines.direct import DirectEngine
@@ -25,6 +27,7 @@ from beamtrawl.transforms.indexing.merge_policy import ALL
 from beamtrawl.transforms.indexing.verify import index_faults
 from beamtrawl.transforms.storage import filesystem
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
+from beamtrawl.transforms.storage.table_runs import all_runs
 from beamtrawl.transforms.storage.verify import file_faults, promised_files, row_faults
 from tests.support.crawls import Silent, crawl, rows, states, without_times
 from tests.support.disks import Fault, SimulatedDisk
@@ -61,7 +64,7 @@ class Operation(NamedTuple):
     """A step, the state of the crawl that it starts from, and how it is run again if it was not committed."""
 
     state: str
-    step: str
+    step: str  # the name of its manifest; empty: it commits no step
     run: Callable[[Path], object]
     complete: Callable[[Path], object]  # what follows, with or without a fault
     contents: Callable[[Path], object]  # what is the same afterwards, with or without a fault
@@ -82,6 +85,15 @@ def nothing(path: Path) -> None:
 
 def compact(path: Path) -> None:
     merge(CrawlDir(str(path)), "", DirectEngine(1, []), ALL)
+
+
+def compact_tables(path: Path) -> None:
+    merge_tables(CrawlDir(str(path)), "", DirectEngine(1, []), all_runs)
+
+
+def fold(path: Path) -> None:
+    """Removes the files of consumed frontiers too, as if an hour had passed."""
+    fold_history(CrawlDir(str(path)), datetime.now(UTC) + timedelta(hours=2), most=0)
 
 
 def ranked(path: Path) -> None:
@@ -114,6 +126,8 @@ OPERATIONS = {
     "fetch": Operation("updated", "000003-fetch", fetch, finish, results),
     "update": Operation("fetched", "000003-update", update, nothing, everything),
     "compact": Operation("updated", "000002-compact", compact, nothing, everything),
+    "compact tables": Operation("updated", "000002-compact", compact_tables, nothing, everything),
+    "fold": Operation("updated", "", fold, fold, everything),
     "rank": Operation("updated", "000002-rank", ranked, nothing, everything),
     "seeds": Operation("updated", "000000-seeds", seeds, nothing, everything),
 }
@@ -165,7 +179,6 @@ def places(prepared: Prepared, name: str, kind: str, folder: Path) -> list[int]:
     path = Path(shutil.copytree(prepared.states[OPERATIONS[name].state], folder / "counted"))
     disk = SimulatedDisk(folder / "kept", Fault("none"))
     attempt(OPERATIONS[name], path, disk)
-    assert len(committed(path)) == len(committed(prepared.states[OPERATIONS[name].state])) + 1
     reading = set() if kind == "error" else {"exists", "open", "walk", "guard"}
     return [number for number, operation in enumerate(disk.operations, 1) if operation not in reading]
 
@@ -181,7 +194,7 @@ def survives(prepared: Prepared, name: str, fault: Fault, folder: Path, seed: in
         disk.restore()
     context = f"{name}, {fault}: {disk.operations[-1]}"
     steps = committed(path)
-    assert steps in (before, sorted([*before, operation.step])), context
+    assert steps in (before, sorted(filter(None, [*before, operation.step]))), context
     assert lies(path) == [], context
     if steps == before:
         operation.run(path)
