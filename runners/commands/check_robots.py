@@ -7,9 +7,8 @@ from typing import Any
 
 from ...transforms import urls
 from ...transforms.http.request_headers import Identity
-from ...transforms.robots.rules import Rules, Verdict, parse
+from ...transforms.robots.rules import Rules, Verdict, line_of, parse
 from ..errors import Usage
-from ..explain.url_record import line_of
 from ..single_fetch import add_arguments as add_options
 from ..single_fetch import fetch_robots, read_source, settings_of
 

@@ -195,14 +195,7 @@ def _robots(sources: Sources, url: str, visits: Sequence[Row]) -> Row | None:
         allows, rule = robots_rules.parse(body, sources.settings.robot.name, origin).allows(url)
     elif row["verdict"] != robots_rules.Verdict.ALLOW_ALL:
         allows = False
-    return row | {"allows": allows, "rule": rule, "line": line_of(rule, body.decode("utf-8", "replace"))}
-
-
-def line_of(rule: str, text: str) -> int | None:
-    """The number of the first line of a robots.txt with a rule."""
-    wanted = "".join(rule.split()).lower()
-    lines = ("".join(line.partition("#")[0].split()).lower() for line in text.splitlines())
-    return next((number for number, line in enumerate(lines, 1) if wanted and line == wanted), None)
+    return row | {"allows": allows, "rule": rule, "line": robots_rules.line_of(rule, body.decode("utf-8", "replace"))}
 
 
 def _traps(sources: Sources, url: str, host: str) -> Iterator[Row]:

@@ -194,6 +194,13 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
     )
 
 
+def line_of(rule: str, text: str) -> int | None:
+    """The number of the first line of a robots.txt that is a rule, as `Rules.allows` names it; None without a rule."""
+    wanted = "".join(rule.split()).lower()
+    lines = ("".join(line.partition("#")[0].split()).lower() for line in text.splitlines())
+    return next((number for number, line in enumerate(lines, 1) if wanted and line == wanted), None)
+
+
 def _records(body: bytes) -> Iterator[tuple[str, bytes]]:
     """The known directives, as field and value."""
     if len(body) > MAX_BYTES:
