@@ -22,7 +22,7 @@ from tests.support.web import Page, html, plain, status
 from tests.support.web_process import WebProcess
 
 DELAY, PIECE, PAUSE = 0.1, 1.0, 1000.0  # seconds
-SLACK = 2.5  # seconds from a response to the end of its piece, beyond PIECE, on a busy machine
+SLACK = 10.0  # seconds from a response to the end of its piece, beyond PIECE, on a machine that is overloaded
 HEALTHY = [f"h{n}.test" for n in range(5)]
 LONG_DELAY = 10_000.0
 WORDS = [f"{start}{end}" for start in "bdfgklmnprstv" for end in ("a", "ela", "ino", "or", "uma", "yde", "est", "ix")]
