@@ -1,7 +1,7 @@
 """Faults of the disk at every operation of every step: the crawl is as before or as after, and a rerun completes it.
 
 Four kinds: an operation fails; the disk is full from then on; the process is killed; the power fails, and what was not
-synced is lost. A short run samples the operations; `--all` takes each of them.
+synced is lost. The tests take a sample of the operations; `--faults 0` takes each of them, for hours.
 """
 
 import contextlib
@@ -217,8 +217,11 @@ def test_a_sample_of_faults(prepared: Prepared, tmp_path: Path, name: str, sampl
 @pytest.mark.slow("faults")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_every_fault(prepared: Prepared, tmp_path: Path, name: str, kind: str) -> None:
-    for at in places(prepared, name, kind, tmp_path):
+def test_faults_of_each_kind(
+    prepared: Prepared, tmp_path: Path, name: str, kind: str, pytestconfig: pytest.Config
+) -> None:
+    every = places(prepared, name, kind, tmp_path)
+    for at in random.Random(f"{kind} {name}").sample(every, pytestconfig.getoption("--faults") or len(every)):
         survives(prepared, name, Fault(kind, at), tmp_path / str(at))  # type: ignore[arg-type]
         if kind == "power":
             survives(prepared, name, Fault("power", at), tmp_path / f"{at} random", seed=at)
