@@ -106,11 +106,11 @@ def test_a_keyboard_is_enough(window):
     assert window.evaluate("location.search") == "?q=common"
     assert window.evaluate("document.querySelectorAll('.hits > li').length") == 10
     stops = []
-    for _ in range(5):
+    for _ in range(6):
         window.press("Tab")
         stops.append(window.evaluate("document.activeElement.textContent.trim() || document.activeElement.id"))
         assert window.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
-    assert stops == ["Skip to the content", "Beamtrawl", "q", "Search", "Page 0"]
+    assert stops == ["Skip to the content", "Beamtrawl", "q", "Search", "newest first", "Page 0"]
     window.open("/?q=common")
     window.press("Tab")
     assert window.evaluate("document.activeElement.getBoundingClientRect().top") >= 0

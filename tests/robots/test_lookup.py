@@ -6,6 +6,7 @@ from pathlib import Path
 from beamtrawl.pipeline.fetch import known_robots_rows
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.robots.lookup import next_hop, start_search
+from beamtrawl.transforms.storage.key_scan import Wanted
 from beamtrawl.transforms.storage.table_files import TableWriter
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -24,4 +25,5 @@ def test_a_copy_of_robots_txt_counts_for_24_hours(tmp_path: Path):
     writer.write_rows([{"host": host, "fetched_at": NOW - age, "verdict": "rules"} for host, age in ages.items()])
     file = writer.close()
     assert file
-    assert [host for host, _ in known_robots_rows(file.path, str(tmp_path), NOW)] == ["good"]
+    hosts = Wanted("host", sorted(ages))
+    assert [host for host, _ in known_robots_rows(file.path, str(tmp_path), hosts, NOW)] == ["good"]

@@ -29,7 +29,7 @@ from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.storage.exchange import LINK
 from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
-from beamtrawl.transforms.traps.holds import Holds, count_waiting, hold
+from beamtrawl.transforms.traps.holds import Holds, count_held, count_waiting, hold
 from beamtrawl.transforms.traps.judge import Queue, State, newest_by_template
 from beamtrawl.transforms.traps.novelty import unpack
 from beamtrawl.transforms.traps.watch_yields import Watched, watch
@@ -102,8 +102,11 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int) -> Crawled:
         changed, waiting = advance(candidates, facts, earlier, frontier, round_=round_, limits=_SETTINGS.limits)
         holds = Holds([tuple(watched.trapped)] if watched.trapped else [], _ALLOWED)
         changed, frontier = hold(changed, waiting, earlier, holds, round_)
-        last = [row for row in count_waiting(waiting, frontier, holds) if not row["kind"]]
-        queue = Queue(last[0]["waiting"], last[0]["held"]) if last else None
+        kept = {row["url_key"] for row in frontier}
+        counts = count_waiting(frontier, holds)
+        held_now = count_held([row for row in waiting if row["url_key"] not in kept], holds)
+        whole = next((name for name in (*counts, *held_now) if not name[1]), None)  # all URLs of the host
+        queue = Queue(counts[whole], held_now[whole]) if whole else None
         known |= {row["url_key"]: dict.fromkeys(URLS.names) | row for row in changed}
         if watched.reopened:
             keys = {row["url_key"] for row in frontier}
