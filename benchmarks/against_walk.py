@@ -1,8 +1,8 @@
 """Compares a crawl with an independent breadth-first walk of the same site: lost contents, rounds, requests.
 
-    python benchmarks/against_walk.py walk http://127.0.1.13:8088/ /tmp/gtk4.jsonl
-    beamtrawl crawl /tmp/gtk4 --seed http://127.0.1.13:8088/ --allow-address 127.0.0.0/8 --delay 0
-    python benchmarks/against_walk.py compare /tmp/gtk4.jsonl /tmp/gtk4
+    python benchmarks/against_walk.py walk http://127.0.1.13:8088/ gtk4.jsonl
+    beamtrawl crawl gtk4 --seed http://127.0.1.13:8088/ --allow-address 127.0.0.0/8 --delay 0
+    python benchmarks/against_walk.py compare gtk4.jsonl gtk4
 
 The walk shares no code with the crawler, and obeys nothing but the scope: the host of the seed, HTML and plain text.
 It ignores robots.txt, robots directives, rel=nofollow and every judgement. README.md has the method and the results.

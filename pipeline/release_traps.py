@@ -84,7 +84,7 @@ def release_allowed_urls(crawl: CrawlDir, settings: Traps, settings_digest: str,
 def release_reopened_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
     """Put the held URLs that match no trapped template any more into the frontier, and return their number."""
     holds = _current_holds(crawl, settings)
-    return _release(crawl, settings_digest, now, lambda row: not holds(_frontier_row(row, True)), True)
+    return _release(crawl, settings_digest, now, lambda row: not holds(frontier_row(row, True)), True)
 
 
 def held_urls(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]:
@@ -99,7 +99,7 @@ def _release(
     manifests = crawl.manifests()
     free = _held(crawl, manifests, is_free)
     in_frontier = _waiting_keys(crawl, manifests, free)
-    rows = [_frontier_row(row, is_without_news) for row in free if row["url_key"] not in in_frontier]
+    rows = [frontier_row(row, is_without_news) for row in free if row["url_key"] not in in_frontier]
     if not rows:
         return 0
     step = next_step(manifests)
@@ -170,7 +170,7 @@ def _current_holds(crawl: CrawlDir, settings: Traps) -> Holds:
 _KEPT = ("url_key", "url", "host", "depth", "discovered_round", "failures", "kind", "sitemap")
 
 
-def _frontier_row(row: Row, is_without_news: bool) -> Row:
+def frontier_row(row: Row, is_without_news: bool) -> Row:
     return {name: row[name] for name in _KEPT} | {
         "priority": row["score"],
         "reason": "new",

@@ -12,7 +12,6 @@ from ...transforms.http.reply import content_type, outcome
 from ...transforms.http.request_headers import Identity
 from ...transforms.outcomes import Outcome
 from ...transforms.parsing.html_page import Page, followed, parse_page
-from ...transforms.robots.rules import Verdict
 from ..errors import Failure, Usage
 from ..single_fetch import add_arguments as add_options
 from ..single_fetch import fetch_robots, read_source, requests_to, settings_of
@@ -37,7 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     if body is None:
         url = urls.canonicalize(arguments.source) or ""
         robots = fetch_robots(url, settings, token).effect
-        allows, rule = robots.rules.allows(url) if robots.rules else (robots.verdict is Verdict.ALLOW_ALL, "")
+        allows, rule = robots.allows(url)
         if not allows:
             raise Failure(f"{url}: robots.txt denies it{f' by {rule}' if rule else f' ({robots.verdict.value})'}")
         with requests_to(url, settings) as get:

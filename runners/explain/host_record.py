@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from ...transforms.http.request_headers import Identity
 from ...transforms.robots import rules
 from ...transforms.traps.judge import State
 from .url_record import MOST, Row, Sources
@@ -24,7 +25,7 @@ def host_record(sources: Sources, host: str) -> Row | None:
                 "SELECT outcome, count(*) AS visits FROM visits WHERE host = ? GROUP BY 1 ORDER BY 2 DESC", host
             )
         },
-        "robots": [_robots(row, sources.settings.robot.name) for row in _rows(sources, "robots", host)],
+        "robots": [_robots(row, Identity.of(sources.settings.robot).token) for row in _rows(sources, "robots", host)],
         "waiting": sources.rows(
             "SELECT reason, count(*) AS urls, min(due_at) AS first_due_at FROM frontier WHERE host = ? GROUP BY 1", host
         ),

@@ -31,7 +31,9 @@ def conclusion(record: UrlRecord, now: datetime) -> str:
         return _waiting(record, now)
     if state == State.TRAPPED:
         names = ", ".join(row["template"] for row in record.traps)
-        return f"held: its template looks like a trap ({names or reason}); traps.allow in crawl.toml releases it"
+        return (
+            f"held: its template looks like a trap ({names or reason}); beamtrawl release DIR HOST/PATTERN releases it"
+        )
     if state == "alias":
         return f"not fetched: an alias of {record.copies.get('joined_to') or _last(record.aliases)}"
     if state == "redirected":

@@ -13,10 +13,12 @@ import pyarrow.compute as pc
 
 from ...transforms import urls
 from ...transforms.aliases.learned_rules import known_rules
+from ...transforms.http.request_headers import Identity
 from ...transforms.indexing.live_segments import LiveIndex, live_index
 from ...transforms.indexing.read_segment import read_file
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.robots import rules as robots_rules
+from ...transforms.robots.lookup import Robots
 from ...transforms.settings import Settings
 from ...transforms.storage.crawl_dir import CrawlDir, Manifest
 from ...transforms.storage.schemas import TABLES
@@ -190,11 +192,10 @@ def _robots(sources: Sources, url: str, visits: Sequence[Row]) -> Row | None:
     if row is None:
         return None
     body = row.pop("body") or b""
-    allows, rule = True, ""
-    if row["verdict"] == robots_rules.Verdict.RULES:
-        allows, rule = robots_rules.parse(body, sources.settings.robot.name, origin).allows(url)
-    elif row["verdict"] != robots_rules.Verdict.ALLOW_ALL:
-        allows = False
+    verdict = robots_rules.Verdict(row["verdict"])
+    token = Identity.of(sources.settings.robot).token
+    rules = robots_rules.parse(body, token, origin) if verdict is robots_rules.Verdict.RULES else None
+    allows, rule = Robots(verdict, rules).allows(url)
     return row | {"allows": allows, "rule": rule, "line": robots_rules.line_of(rule, body.decode("utf-8", "replace"))}
 
 

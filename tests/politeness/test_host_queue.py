@@ -4,7 +4,7 @@ import pytest
 
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.politeness.host_queue import Answer, Done, FetchRobots, Visit, Wait, is_allowed, next_action
+from beamtrawl.transforms.politeness.host_queue import Answer, Done, FetchRobots, Visit, Wait, next_action
 from beamtrawl.transforms.robots.lookup import Robots
 from beamtrawl.transforms.robots.rules import Verdict, parse
 
@@ -78,6 +78,6 @@ def test_a_host_that_is_not_ready_before_the_deadline_is_not_waited_for(robots):
 
 
 def test_a_url_is_allowed_by_the_rules_or_by_the_verdict():
-    assert is_allowed(READ, PRIVATE.url) == (False, "Disallow: /private/")
-    assert is_allowed(ABSENT, PRIVATE.url) == (True, "")
-    assert is_allowed(CLOSED, OPEN.url) == (False, "")
+    assert READ.allows(PRIVATE.url) == (False, "Disallow: /private/")
+    assert ABSENT.allows(PRIVATE.url) == (True, "")
+    assert CLOSED.allows(OPEN.url) == (False, "")

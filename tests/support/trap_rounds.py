@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from beamtrawl.pipeline.release_traps import _frontier_row
+from beamtrawl.pipeline.release_traps import frontier_row
 from beamtrawl.transforms import urls
 from beamtrawl.transforms.documents.page_yield import yield_row
 from beamtrawl.transforms.documents.parse_visits import fact_row, judged, link_rows, parse_batch
@@ -111,7 +111,7 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int) -> Crawled:
         if watched.reopened:
             keys = {row["url_key"] for row in frontier}
             held = [row for row in known.values() if row["state"] == State.TRAPPED and row["url_key"] not in keys]
-            frontier += [row for row in (_frontier_row(one, True) for one in held) if not holds(row)]
+            frontier += [row for row in (frontier_row(one, True) for one in held) if not holds(row)]
     closed = {row["template"] for row in newest_by_template(traps).values() if row["state"] != State.OPEN}
     trapped = {_path(row["url"]) for row in known.values() if row["state"] == State.TRAPPED}
     return Crawled(visited, closed, trapped, {_path(row["url"]) for row in frontier})

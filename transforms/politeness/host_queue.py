@@ -91,7 +91,7 @@ def browser_rules(turn: HostTurn, politeness: Politeness) -> BrowserRules:
 
     def allowed(url: str) -> bool:
         robots = turn.robots.get(origin(url))
-        return robots is not None and robots.verdict is not Verdict.UNREACHABLE and is_allowed(robots, url)[0]
+        return robots is not None and robots.verdict is not Verdict.UNREACHABLE and robots.allows(url)[0]
 
     def rest(elapsed_s: float) -> float:
         return usual_rest(dataclasses.replace(turn.state, elapsed_s=elapsed_s), politeness).seconds
@@ -123,7 +123,7 @@ def next_action(
             # DNS errors and blocked addresses concern the host; other failures may concern robots.txt alone.
             is_reported = robots.failure in (Outcome.DNS_ERROR, Outcome.BLOCKED_ADDRESS)
             return Answer(head, robots.failure if robots.failure and is_reported else Outcome.UNREACHABLE_ROBOTS)
-        allowed, rule = is_allowed(robots, head.url)
+        allowed, rule = robots.allows(head.url)
         if not allowed:
             return Answer(head, Outcome.DENIED_ROBOTS, rule)
     if ready_at >= deadline:
@@ -131,10 +131,3 @@ def next_action(
     if ready_at > now:
         return Wait(ready_at)
     return FetchRobots(origin, head.depth) if robots is None else Visit(head, rule)
-
-
-def is_allowed(robots: Robots, url: str) -> tuple[bool, str]:
-    """Return whether a URL may be fetched, and the matching rule; not for an unreachable robots.txt."""
-    if robots.rules is not None:
-        return robots.rules.allows(url)
-    return robots.verdict is Verdict.ALLOW_ALL, ""

@@ -29,6 +29,10 @@ class Robots:
     fetched_at: datetime | None = None
     error: str | None = None  # error message
 
+    def allows(self, url: str) -> tuple[bool, str]:
+        """Whether a canonical URL may be fetched, and the deciding rule, as `Rules.allows`."""
+        return self.rules.allows(url) if self.rules is not None else (self.verdict is Verdict.ALLOW_ALL, "")
+
     @property
     def crawl_delay(self) -> float:
         return (self.rules.crawl_delay if self.rules else None) or 0.0
