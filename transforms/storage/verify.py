@@ -36,8 +36,8 @@ class Fault(NamedTuple):
 
 
 def promised_files(manifests: Sequence[Manifest]) -> list[TableFile]:
-    """The files that committed steps wrote and no later one dropped, of tables and of the index."""
-    visible = set(visible_files(manifests))
+    """The files that committed steps wrote and no later one consumed or dropped, of tables and of the index."""
+    visible = set(visible_files(manifests)) - {path for m in manifests for path in m.consumed}
     files = [file for m in manifests for file in m.files if file.path in visible]
     return files + [file for m in manifests for file in m.index_files if file.path.rpartition("/")[0] in visible]
 
