@@ -32,7 +32,7 @@ from tests.support.crawls import Silent, crawl, rows
 LARGE = [2 << 20] * 64 + [5 << 20] * 20 + [10 << 20] * 64
 SMALL_HOSTS, SMALL_PAGES, RATE, DELAY = 200, 10, 300_000, 1.0
 TICK = 0.1  # seconds
-LINE = b"<p>What a large page says, line by line, until it is as long as it is meant to be.\n"
+TEXT = b"<p>What a large page says, line by line, until it is as long as it is meant to be.\n" * (max(LARGE) // 80)
 
 
 class Fetched(Exception):
@@ -63,13 +63,14 @@ async def answer(
                 writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
                 times.append((started, time.monotonic()))
                 continue
-            body = (head.split()[1] + LINE * (size // len(LINE) + 1))[:size]
+            name = head.split()[1]
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % size)
             step = size if size < 100_000 else int(RATE * TICK)
             for start in range(0, size, step):
                 if start:
                     await asyncio.sleep(TICK)
-                writer.write(body[start : start + step])
+                lines = TEXT[start : min(start + step, size)]
+                writer.write(lines if start else name + lines[len(name) :])
                 await writer.drain()
             times.append((started, time.monotonic()))
     except (ConnectionError, asyncio.IncompleteReadError):
