@@ -80,10 +80,12 @@ setup(
         "polars": ["polars>=1.0"],
         "images": ["pillow>=11"],  # watch.images looks at pixels
         "korean": ["kiwipiepy>=0.23"],  # morphemes; its model, which it brings, has 100 MB
+        "warc": ["warcio>=1.7.5"],  # writes web archives
         "flink": ["apache-flink-libraries>=1.20,<1.21"],  # a cluster to try it on; docs/flink.md says why this version
         "benchmark": ["ir-measures>=0.3", "tantivy>=0.25"],  # judges of search, and an engine to compare with
         "test": [
             "axe-core-python>=0.1",  # a judge of accessibility, in JavaScript
+            "fastwarc>=0.15",  # a judge of archives
             "hypothesis>=6.100",
             "ipykernel>=6.29",  # runs docs/notebook.ipynb, with nbclient
             "kiwipiepy>=0.23",
@@ -96,6 +98,7 @@ setup(
             "pytest-xdist>=3.7",
             "ruff>=0.11",
             "setuptools>=71",
+            "warcio>=1.7.5",
         ],
     },
     entry_points={

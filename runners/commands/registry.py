@@ -37,7 +37,7 @@ COMMANDS = (
     Command("sql", "Query the tables of a crawl in SQL.", "sql"),
     Command("explain", "Explain a URL or a host of a crawl.", "explain"),
     Command("check", "Check a URL, without a crawl, or an index.", "check"),
-    Command("export", "Write the index for other engines.", "export"),
+    Command("export", "Write a web archive, or the index for other engines.", "export"),
     Command("clean", "Remove files that failed attempts left behind.", "clean"),
     Command("policy", "Write the robot's information page for webmasters.", "policy"),
     Command("demo", "Crawl and search a small bundled web.", "demo"),

@@ -1,0 +1,1 @@
+"""What a crawl holds, in the formats of other programs."""

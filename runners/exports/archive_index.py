@@ -1,0 +1,88 @@
+"""The captures that are in an archive: their index lines, and the payloads to which later ones refer.
+
+Both lie in a temporary database on disk, so memory does not grow with the archive.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+
+from ...transforms.http.media_types import parse
+from ...transforms.http.reply import header
+from ...transforms.outcomes import Outcome
+from .captures import Capture
+from .cdxj import line
+from .warc_records import Original, payload_digest, safe_url, warc_date
+
+_TABLES = """
+CREATE TABLE payloads (digest TEXT PRIMARY KEY, url TEXT, date TEXT) WITHOUT ROWID;
+CREATE TABLE pages (url TEXT PRIMARY KEY, of_url TEXT, date TEXT, digest TEXT) WITHOUT ROWID;
+CREATE TABLE lines (line BLOB);
+"""
+
+
+class ArchiveIndex:
+    """Lines and payloads, in the order in which captures are added."""
+
+    def __init__(self) -> None:
+        self._tables = sqlite3.connect("", isolation_level=None)  # a temporary file
+        self._tables.executescript(_TABLES)
+        self._tables.execute("BEGIN")
+
+    def original(self, capture: Capture) -> Original | None:
+        """The earlier response whose payload the capture repeats; None: it has its own."""
+        visit = capture.visit
+        if visit["outcome"] == Outcome.NOT_MODIFIED:
+            return self._one("SELECT of_url, date, digest FROM pages WHERE url = ?", visit["url"])
+        if not visit["body"] or visit["truncated"]:
+            return None
+        return self._one("SELECT url, date, digest FROM payloads WHERE digest = ?", payload_digest(visit["body"]))
+
+    def add(self, capture: Capture, original: Original | None, text: str) -> None:
+        """Put in a capture with its index line."""
+        visit, body = capture.visit, capture.visit["body"] or b""
+        self._tables.execute("INSERT INTO lines VALUES (?)", (text.encode() + b"\n",))
+        if original is None:
+            original = Original(visit["url"], warc_date(visit["fetched_at"]), payload_digest(body))
+            if body and not visit["truncated"]:
+                values = (original.digest, original.url, original.date)
+                self._tables.execute("INSERT OR IGNORE INTO payloads VALUES (?, ?, ?)", values)
+        if visit["outcome"] != Outcome.NOT_MODIFIED:
+            row = (visit["url"], original.url, original.date, original.digest)
+            self._tables.execute("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", row)
+
+    def leave_out(self, capture: Capture) -> None:
+        """Note that the present content of a page is not in the archive."""
+        self._tables.execute("DELETE FROM pages WHERE url = ?", (capture.visit["url"],))
+
+    def lines(self) -> Iterator[bytes]:
+        """All index lines, sorted by their bytes."""
+        for (text,) in self._tables.execute("SELECT line FROM lines ORDER BY line"):
+            yield text
+
+    def _one(self, query: str, value: str) -> Original | None:
+        row = self._tables.execute(query, (value,)).fetchone()
+        return Original(*row) if row else None
+
+
+def chosen(found: Iterator[Capture], index: ArchiveIndex, noarchive: bool) -> Iterator[Capture]:
+    """The captures that may be in the archive; with `noarchive` all."""
+    for capture in found:
+        if capture.noarchive and not noarchive:
+            index.leave_out(capture)
+        else:
+            yield capture
+
+
+def index_line(capture: Capture, original: Original | None, file: str = "", offset: int = 0, length: int = 0) -> str:
+    """The CDXJ line of a capture; without a file, where it lies is left out."""
+    visit = capture.visit
+    headers = [(h["name"], h["value"]) for h in visit["headers"] or ()]
+    declared = parse(header(headers, "content-type"))[0]
+    fields = {
+        "mime": "warc/revisit" if original else declared or "unk",
+        "status": str(visit["status"]),
+        "digest": original.digest if original else payload_digest(visit["body"] or b""),
+    }
+    if file:
+        fields |= {"length": str(length), "offset": str(offset), "filename": file}
+    return line(safe_url(visit["url"]), visit["fetched_at"], fields)

@@ -1,0 +1,96 @@
+"""Streams the answers that a crawl received, with what it found in them."""
+
+import dataclasses
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from ...transforms.parsing import robots_meta
+from ...transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
+from ...transforms.storage.schemas import VISITS
+from ...transforms.storage.sql import connect
+from ...transforms.storage.table_files import TableFile, conform, open_parquet
+
+_BATCH = 64  # visits in memory, with their bodies
+_GROUP = 500_000  # visits whose documents are looked up together, by key
+
+
+@dataclasses.dataclass(frozen=True)
+class Capture:
+    """An answer of a server: a visit with a status."""
+
+    visit: dict[str, Any]  # row of visits
+    noarchive: bool  # whether its page asks not to be shown from a copy
+    text: str | None  # main text; None if it gave no new document
+    outlinks: tuple[tuple[str, str], ...]  # URL and kind
+
+
+def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iterator[Capture]:
+    """All answers, oldest round first. In memory are a few bodies, and the keys of a group of visits."""
+    with tempfile.TemporaryDirectory() as scratch, connect(crawl, manifests, ("documents", "links")) as tables:
+        tables.execute(f"SET temp_directory = '{scratch}'; SET memory_limit = '1GB'")
+        for files in _groups(files_of(manifests, "visits")):
+            found = _lookup(tables, _keys(crawl, files))
+            for row in _rows(crawl, files):
+                noarchive, text, links = next(found)
+                if row["status"] is not None:
+                    asked = [(h["name"], h["value"]) for h in row["headers"] or ()]
+                    noarchive = bool(noarchive) or robots_meta.from_headers(asked, robot).noarchive
+                    yield Capture(row, noarchive, text, tuple((link["url"], link["kind"]) for link in links or ()))
+
+
+def _groups(files: Iterable[TableFile]) -> Iterator[list[TableFile]]:
+    group: list[TableFile] = []
+    for file in files:
+        if group and sum(each.rows for each in group) + file.rows > _GROUP:
+            yield group
+            group = []
+        group.append(file)
+    if group:
+        yield group
+
+
+def _keys(crawl: CrawlDir, files: Iterable[TableFile]) -> pa.Table:
+    """URL, round and number of the visits of files, in order."""
+    columns = ["url", "round"]
+    tables = []
+    for each in files:
+        with open_parquet(crawl.root, each.path) as file:
+            tables.append(conform(file.read(columns), pa.schema([VISITS.field(name) for name in columns])))
+    keys = pa.concat_tables(tables)
+    return keys.append_column("number", pa.array(range(keys.num_rows), pa.int64()))
+
+
+def _rows(crawl: CrawlDir, files: Iterable[TableFile]) -> Iterator[dict[str, Any]]:
+    for each in files:
+        with open_parquet(crawl.root, each.path) as file:
+            for batch in file.iter_batches(_BATCH):
+                yield from conform(pa.Table.from_batches([batch]), VISITS).to_pylist()
+
+
+def _lookup(tables: duckdb.DuckDBPyConnection, keys: pa.Table) -> Iterator[tuple[bool | None, str | None, Any]]:
+    """For each key in order: `noarchive` of its page at that time, its new text, its links."""
+    tables.register("keys", keys)
+    for batch in tables.sql(_LOOKUP).to_arrow_reader(_BATCH):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+_LOOKUP = """
+WITH state AS (
+    SELECT number, d.noarchive
+    FROM keys ASOF LEFT JOIN (SELECT url, round, noarchive FROM documents) d
+    ON keys.url = d.url AND keys.round >= d.round
+), found AS (
+    SELECT number, first(text) AS text
+    FROM keys JOIN documents USING (url, round) GROUP BY number
+), outlinks AS (
+    SELECT number, list({'url': target_url, 'kind': kind} ORDER BY target_url, kind) AS links
+    FROM keys JOIN links ON source_url = url AND links.round = keys.round GROUP BY number
+)
+SELECT state.noarchive, found.text, outlinks.links
+FROM keys LEFT JOIN state USING (number) LEFT JOIN found USING (number) LEFT JOIN outlinks USING (number)
+ORDER BY number
+"""

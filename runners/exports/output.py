@@ -1,0 +1,95 @@
+"""Output that is complete or absent: a file, the files of a folder, or standard output."""
+
+import contextlib
+import errno
+import gzip
+import sys
+import uuid
+from collections.abc import Iterator
+from typing import IO, cast
+
+from ...transforms.errors import reason
+from ...transforms.storage import filesystem
+from ..errors import Failure, Usage
+
+STDOUT = "-"
+
+
+@contextlib.contextmanager
+def whole_file(path: str) -> Iterator[IO[bytes]]:
+    """A file for writing, on any file system, compressed if its name ends in .gz; `-` is standard output.
+
+    The file gets its name once it is complete. Failure, and no file, if it cannot be written.
+    """
+    if path == STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    folder, name = filesystem.split(path)
+    with _complaining(path), Drafts(folder) as drafts:
+        sink = drafts.create(name)
+        with sink, _compressed(sink, name) as file:
+            yield file
+
+
+@contextlib.contextmanager
+def whole_folder(path: str) -> Iterator["Drafts"]:
+    """A folder for new files; none of them has its name before all are complete. Usage if it has files already."""
+    if filesystem.match(path, "*"):
+        raise Usage(f"{path} has files already; name a new or empty folder")
+    with _complaining(path), Drafts(path.rstrip("/") or "/") as drafts:
+        yield drafts
+
+
+class Drafts:
+    """Files under provisional names, which are renamed together at the end, in order, or removed on an error."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder, self._prefix = folder, f"draft-{uuid.uuid4().hex[:8]}-"
+        self._names: list[str] = []
+
+    def create(self, name: str) -> filesystem.Sink:
+        """A new file; the caller closes it."""
+        sink = filesystem.create(self._draft(name))
+        self._names.append(name)
+        return sink
+
+    def __enter__(self) -> "Drafts":
+        return self
+
+    def __exit__(self, kind: type | None, *_: object) -> None:
+        done = 0
+        try:
+            if kind is None:
+                for name in self._names:
+                    filesystem.rename(self._draft(name), filesystem.join(self._folder, name))
+                    done += 1
+                filesystem.sync_folder(self._folder)
+        finally:
+            with contextlib.suppress(OSError):
+                filesystem.delete([self._draft(name) for name in self._names[done:]])
+
+    def _draft(self, name: str) -> str:
+        return filesystem.join(self._folder, self._prefix + name)
+
+
+@contextlib.contextmanager
+def _complaining(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+        is_full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = (
+            "make room there and run the command again" if is_full else "name a file in a folder that you may write"
+        )
+        raise Failure(f"cannot write {path}: {reason(cause)}; {remedy}") from error
+
+
+def _compressed(sink: filesystem.Sink, name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+    """The file, compressed if the name says so."""
+    return (
+        cast(IO[bytes], gzip.open(cast(IO[bytes], sink), "wb"))
+        if name.endswith(".gz")
+        else contextlib.nullcontext(cast(IO[bytes], sink))
+    )

@@ -1,0 +1,147 @@
+"""Writes an archive: WARC files of limited size, and their index. The only module that needs warcio."""
+
+import dataclasses
+import io
+import itertools
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from warcio.recordloader import ArcWarcRecord
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from ...transforms.http.request_headers import Identity
+from ...transforms.parsing.registry import kinds_of
+from ...transforms.settings import Settings, render, without_secrets
+from ...transforms.storage.crawl_dir import program
+from .archive_index import ArchiveIndex, index_line
+from .captures import Capture
+from .output import Drafts
+from .warc_records import Record, named_fields, record_id, records, warc_date
+
+INDEX = "index.cdxj"
+
+
+@dataclasses.dataclass
+class Counts:
+    """What an archive holds."""
+
+    responses: int = 0
+    revisits: int = 0
+    parts: int = 0
+    bytes: int = 0
+
+
+def write_archive(
+    found: Iterator[Capture], index: ArchiveIndex, out: Drafts, settings: Settings, max_bytes: int, now: datetime
+) -> Counts:
+    """Write the captures to files `part-00000.warc.gz` …, their texts to `part-00000.warc.wet.gz` …, and the index.
+
+    A file ends after the capture that reaches `max_bytes`. Each record is compressed on its own. The texts have files
+    of their own because replay tools take any record with a URL for an answer.
+    """
+    counts, identity = Counts(), Identity.of(settings.robot, kinds_of(tuple(settings.documents.kinds)).accept)
+    info = warcinfo(settings, identity)
+    first = next(found, None)
+    while first is not None:
+        with _Part(out, counts.parts, info, now) as part:
+            for capture in itertools.chain([first], found):
+                original = index.original(capture)
+                for record in records(capture, original, identity):
+                    at = part.write(record)
+                    if record.type in ("response", "revisit"):
+                        index.add(capture, original, index_line(capture, original, *at))
+                counts.responses += original is None
+                counts.revisits += original is not None
+                if part.answers.size >= max_bytes:
+                    break
+        counts.parts += 1
+        counts.bytes += part.answers.size + part.texts.size
+        first = next(found, None)
+    with out.create(INDEX) as sink:
+        for line in index.lines():
+            sink.write(line)
+    return counts
+
+
+def warcinfo(settings: Settings, identity: Identity) -> bytes:
+    """Program, standards and settings of the crawl, without secrets."""
+    plain = [row for row in render(without_secrets(settings)).splitlines() if row and not row.startswith("#")]
+    table, fields = "", []
+    for row in plain:
+        if row.startswith("["):
+            table = row.strip("[]")
+        else:
+            fields.append(("setting", f"{table}.{row}"))
+    about = [
+        ("software", program()),
+        ("format", "WARC File Format 1.1"),
+        ("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"),
+        ("robots", "RFC 9309"),
+        ("http-header-user-agent", identity.user_agent),
+        *([("http-header-from", identity.contact)] if identity.contact else ()),
+    ]
+    return named_fields([*about, *fields])
+
+
+class _Block(StatusAndHeaders):
+    """The head of a record's block, written as it is."""
+
+    def __init__(self, head: bytes) -> None:
+        super().__init__("", [])
+        self.headers_buff = head
+
+    def __bool__(self) -> bool:
+        return True
+
+    def compute_headers_buffer(self, header_filter: object = None) -> None:
+        pass
+
+
+class _Part:
+    """The two files of a part: answers, and their texts."""
+
+    def __init__(self, out: Drafts, number: int, info: bytes, now: datetime) -> None:
+        self.answers = _File(out, f"part-{number:05d}.warc.gz", info, now)
+        self.texts = _File(out, f"part-{number:05d}.warc.wet.gz", info, now)
+
+    def write(self, record: Record) -> tuple[str, int, int]:
+        """Write a record; returns its file, offset and length."""
+        return (self.texts if record.type == "conversion" else self.answers).write(record)
+
+    def __enter__(self) -> "_Part":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        with self.answers.sink, self.texts.sink:
+            pass
+
+
+class _File:
+    """A WARC file, which starts with a warcinfo record."""
+
+    def __init__(self, out: Drafts, name: str, info: bytes, now: datetime) -> None:
+        self.name = name
+        self.sink = out.create(name)
+        self._writer = WARCWriter(self.sink, gzip=True, warc_version="1.1")
+        self._info_id = record_id(name, now, "warcinfo")
+        fields = (("WARC-Filename", name), ("WARC-Date", warc_date(now)))
+        self.write(Record("warcinfo", self._info_id, fields, "application/warc-fields", body=info))
+
+    @property
+    def size(self) -> int:
+        return self.sink.size
+
+    def write(self, record: Record) -> tuple[str, int, int]:
+        """Write a record; returns file, offset and length."""
+        start, length = self.sink.size, len(record.body)
+        fields = [("WARC-Type", record.type), ("WARC-Record-ID", record.id), *record.fields]
+        if record.type != "warcinfo":
+            fields.append(("WARC-Warcinfo-ID", self._info_id))
+        head = StatusAndHeaders("", fields, protocol="WARC/1.1")
+        block = _Block(record.head) if record.head else None
+        made = ArcWarcRecord("warc", record.type, head, io.BytesIO(record.body), block, record.content_type, length)
+        made.payload_length = length
+        self._writer.write_record(made)
+        return self.name, start, self.sink.size - start
