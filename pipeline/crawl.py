@@ -8,7 +8,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import NamedTuple, Protocol
 
+import pyarrow.compute as pc
+
 from ..transforms.aliases.learned_rules import known_rules
+from ..transforms.blocks.files import read_blocks
+from ..transforms.blocks.rules import Blocks
 from ..transforms.frontier.priority import Quota, shares_of
 from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.frontier.recrawl import DueCriteria, count_due
@@ -71,6 +75,7 @@ class End(NamedTuple):
     rounds: int  # run now
     due_at: datetime | None = None  # for not_due: when the next URL is due, if that is known
     held: int = 0  # URLs that traps hold, for frontier_empty
+    blocked: int = 0  # URLs that wait and are blocked, for frontier_empty
 
 
 class StopSignal:
@@ -139,7 +144,8 @@ def run_crawl(
             return End("max_pages", done)
         now = datetime.now(UTC)
         leftovers = find_leftovers(crawl, attempts_prefix(step))
-        waiting, due_at = _when_due(crawl, settings, manifests, leftovers, now)
+        blocks = read_blocks(crawl)
+        waiting, due_at = _when_due(crawl, settings, manifests, leftovers, blocks, now)
         if leftovers.files:  # they are committed even if no host is due
             due_at = now
         if settings.recrawl.after is not None and now >= revisits_at:
@@ -147,18 +153,19 @@ def run_crawl(
             if _add_revisits(crawl, settings, engine, manifests, step.round, now):
                 continue
         if due_at is None:
-            return End("frontier_empty", done, held=len(held_urls(crawl, manifests)))
+            return End("frontier_empty", done, held=len(held_urls(crawl, manifests)), blocked=waiting)
         if due_at > now + LONGEST_WAIT:
             return End("not_due", done, due_at)
         if due_at > now:
             observer.waiting(due_at, waiting)
             stop.wait((due_at - now).total_seconds())
             continue
-        fetched = _fetch(crawl, settings, engine, observer, stop, manifests, step, leftovers, at_most)
+        fetched = _fetch(crawl, settings, engine, observer, stop, manifests, step, leftovers, blocks, at_most)
         done += 1
-        # The round ended before any request could start; the next would be no longer.
+        # The round ended before any request could start; the next would be no longer, unless a block ended it.
         visits = fetched.counters.get("visits_rows", 0)
         idle = visits == fetched.counters.get(Outcome.DEFERRED, 0) and not fetched.counters.get("robots_rows")
+        idle = idle and read_blocks(crawl) == blocks
 
 
 def _compact(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
@@ -180,12 +187,20 @@ def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None
 
 
 def _when_due(
-    crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], leftovers: Leftovers, now: datetime
+    crawl: CrawlDir,
+    settings: Settings,
+    manifests: Sequence[Manifest],
+    leftovers: Leftovers,
+    blocks: Blocks,
+    now: datetime,
 ) -> tuple[int, datetime | None]:
-    """Return (URLs in the frontier, when the first of them may be fetched); None for an empty frontier."""
+    """Return (URLs in the frontier, when the first of them may be fetched); None if all are blocked, or none waits."""
     held = _held_hosts(crawl, settings, manifests, leftovers, now).until
     count, first = sum(waiting_by_reason(crawl.root, manifests).values()), None
-    for batch in read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at"]):
+    for rows in read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *(["url"] if blocks else [])]):
+        batch = rows.filter(pc.invert(blocks.mask(rows["url"]))) if blocks else rows
+        if not batch.num_rows:
+            continue
         first = min(filter(None, (first, first_due(batch, held, now))))
         if first <= now:
             break
@@ -208,6 +223,7 @@ def _fetch(
     manifests: Sequence[Manifest],
     step: Step,
     leftovers: Leftovers,
+    blocks: Blocks,
     at_most: int | None,
 ) -> Manifest:
     attempt = Attempt(crawl, step)
@@ -251,6 +267,7 @@ def _fetch(
             held.failing,
             settings.priority,
             quota,
+            blocks,
         ),
         leftovers=leftovers,
     )

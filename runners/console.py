@@ -83,6 +83,7 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
     """
     reasons = {
         "frontier_empty": "the frontier is empty"
+        + (f" but for {end.blocked} URLs that are blocked" if end.blocked else "")
         + (f"; {end.held} URLs are held as traps; to release them: {release}" if end.held else ""),
         "rounds": f"{end.rounds} rounds done, {waiting} URLs in the frontier",
         "max_pages": f"the limit of pages is reached, {waiting} URLs in the frontier",

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from ..transforms.aliases.learned_rules import known_rules
+from ..transforms.blocks.files import read_blocks
+from ..transforms.blocks.rules import Block
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.outcomes import Outcome
 from ..transforms.parsing.registry import PARSE_ERRORS
@@ -17,6 +19,7 @@ from ..transforms.storage.table_files import read_table
 from ..transforms.storage.waiting import waiting_by_reason
 from ..transforms.traps.judge import State
 from ..transforms.traps.names import group_templates, pattern_of
+from .blocked import count_waiting
 from .copies import CopyCount, count_copies
 
 
@@ -76,6 +79,8 @@ class Status:
     copies: list[CopyCount]  # most copies first
     traps: list[Trap]
     alarms: list[str]  # one line each
+    blocks: list[Block]  # oldest first
+    blocked: int  # URLs in the frontier that a block matches
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values by name."""
@@ -101,6 +106,7 @@ def summarize(crawl: CrawlDir, now: datetime) -> Status:
             if file.table == "alerts":
                 _add(alerts, file.counts)
             failed += file.counts.get(PARSE_ERRORS, 0)
+    blocks = read_blocks(crawl)
     hosts, traps = _hosts(crawl, manifests), _traps(crawl, manifests)
     held: dict[str, int] = {}
     for row in hosts.values():
@@ -128,6 +134,8 @@ def summarize(crawl: CrawlDir, now: datetime) -> Status:
             *(_trap_line(trap, crawl.root) for trap in traps),
             *_too_long(crawl, manifests),
         ],
+        blocks=list(blocks),
+        blocked=count_waiting(crawl, blocks),
     )
 
 

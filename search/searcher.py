@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
+from ..transforms.blocks.files import read_blocks
 from ..transforms.indexing.korean import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.tombstones import alive, read_tombstones
@@ -60,7 +61,7 @@ class Index:
 
     @classmethod
     def open(cls, crawl: CrawlDir, as_of: int | None = None) -> "Index":
-        """The index as of a round, or as of now.
+        """The index as of a round, or as of now, without the pages that are blocked now.
 
         CrawlDirError if there is no crawl, no index yet, or no index as of that round.
         """
@@ -78,6 +79,8 @@ class Index:
         with ThreadPoolExecutor(16) as pool:  # the latency of a store is that of one request
             segments = list(pool.map(lambda part: Segment(crawl.root, part.folder, part.links), live.segments))
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
+        if blocks := read_blocks(crawl):
+            masks = [m & ~np.asarray(blocks.mask(s.facts["url"])) for m, s in zip(masks, segments, strict=True)]
         return cls(segments, masks)
 
     def search(

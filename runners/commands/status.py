@@ -35,6 +35,7 @@ def render(found: Status) -> str:
         *([_line("alerts of observers", found.alerts)] if found.alerts else []),
         f"hosts: {found.hosts}; index segments: {found.index_segments}",
         *([_line("hosts not to be asked now, by reason", found.held)] if found.held else []),
+        *([_blocks(found)] if found.blocks else []),
         *(
             f"alias rule: {row['origin']} {row['rule']} ({row['support']} pages agree"
             + (f", {row['contradictions']} differ)" if row["contradictions"] else ")")
@@ -45,6 +46,12 @@ def render(found: Status) -> str:
         *([f"{more} more alias rules in use"] if (more := len(found.aliases) - _RULES_NAMED) > 0 else []),
     ]
     return "\n".join(lines + [f"alarm: {alarm}" for alarm in found.alarms])
+
+
+def _blocks(found: Status) -> str:
+    names = ", ".join(block.pattern for block in found.blocks[:_RULES_NAMED])
+    more = f" and {left} more" if (left := len(found.blocks) - _RULES_NAMED) > 0 else ""
+    return f"blocked: {names}{more}; {found.blocked} URLs of the frontier wait for that"
 
 
 def _line(name: str, counts: dict[str, int]) -> str:

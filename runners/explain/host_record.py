@@ -1,8 +1,11 @@
 """Collects what the tables of a crawl hold on one host."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import datetime
 
+from ...transforms.blocks.files import read_blocks
+from ...transforms.blocks.rules import Blocks
 from ...transforms.http.request_headers import Identity
 from ...transforms.robots import rules
 from ...transforms.traps.judge import State
@@ -32,6 +35,7 @@ def host_record(sources: Sources, host: str) -> Row | None:
         "traps": sources.rows(
             "SELECT template, kind, state, since, pages, fresh, samples FROM traps WHERE host = ? ORDER BY 1, 2", host
         ),
+        "blocks": _blocks(sources, host),
         "copies_of": sources.rows(
             "SELECT o.host, count(*) AS documents FROM documents d JOIN urls o ON o.url_key ="
             " coalesce(d.duplicate_of, d.near_duplicate_of) WHERE d.host = ? GROUP BY 1 ORDER BY 2 DESC LIMIT ?",
@@ -43,6 +47,16 @@ def host_record(sources: Sources, host: str) -> Row | None:
 
 def _rows(sources: Sources, table: str, host: str) -> list[Row]:
     return sources.rows(f"SELECT * FROM {table} WHERE host = ? ORDER BY 1", host)
+
+
+def _blocks(sources: Sources, host: str) -> list[Row]:
+    """The blocks of a host, or of some of its URLs if they name the host."""
+    blocks = read_blocks(sources.crawl)
+    return [
+        asdict(block)
+        for block in blocks
+        if block.pattern.partition("/")[0] == host or Blocks([block]).match(f"http://{host}/")
+    ]
 
 
 def _robots(row: Row, robot: str) -> Row:
@@ -62,6 +76,8 @@ def host_lines(record: Row, now: datetime) -> Iterator[str]:
         )
         if state["not_before"] and state["not_before"] > now:
             yield f"not asked before {state['not_before']:%Y-%m-%d %H:%M:%S} UTC ({state['held_by']})"
+    for row in record["blocks"]:
+        yield f"{row['pattern']} is blocked since {row['since']}" + (f" ({row['reason']})" if row["reason"] else "")
     yield f"visits: {_counts(record['outcomes']) or 'none'}"
     for row in record["robots"]:
         yield f"{row['origin']}/robots.txt of {row['fetched_at']:%Y-%m-%d %H:%M:%S} UTC: {row['verdict']}"

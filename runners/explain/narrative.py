@@ -24,6 +24,8 @@ _FAILED = {
 
 def conclusion(record: UrlRecord, now: datetime) -> str:
     """One line: where the URL is now, and why."""
+    if record.block:
+        return f"blocked by {record.block['pattern']} since {record.block['since']}: not requested, and not found"
     if record.state is None:
         return _unknown(record)
     state, reason = record.state["state"], record.state["reason"]

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from ...transforms import urls
 from ...transforms.aliases.learned_rules import known_rules
+from ...transforms.blocks.files import read_blocks
 from ...transforms.http.request_headers import Identity
 from ...transforms.indexing.live_segments import LiveIndex, live_index
 from ...transforms.indexing.read_segment import read_file
@@ -70,6 +71,7 @@ class UrlRecord:
     indexed: Row | None  # segment and round
     rank: Row | None
     tombstone: Row | None
+    block: Row | None  # the block that matches it
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values by name, but for times."""
@@ -117,6 +119,7 @@ def url_record(sources: Sources, reference: str) -> UrlRecord:
         "SELECT * EXCLUDE (text, headings, url_key) FROM documents WHERE url_key = ? ORDER BY round DESC LIMIT 1", key
     )
     depth = state["depth"] if state else _depth_of(sources, links)
+    block = read_blocks(sources.crawl).match(url)
     return UrlRecord(
         url=url,
         dedup_form=urls.dedup_form(url),
@@ -149,6 +152,7 @@ def url_record(sources: Sources, reference: str) -> UrlRecord:
         tombstone=sources.row(
             "SELECT round, reason FROM tombstones WHERE url_key = ? ORDER BY round DESC LIMIT 1", key
         ),
+        block=dataclasses.asdict(block) if block else None,
     )
 
 

@@ -4,11 +4,12 @@ import logging
 import threading
 from collections.abc import Callable
 
+from ...transforms.blocks.files import FOLDER as BLOCKS
 from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from ..searcher import Index
 
 RELOAD_INTERVAL_S = 1.0
-"""The time between two checks for new manifests."""
+"""The time between two checks for new manifests and blocks."""
 
 _WITHOUT_INDEX = ("-seeds", "-revisits", "-fetch")  # steps that do not change the index
 
@@ -20,7 +21,7 @@ class NoIndexError(Exception):
 
 
 class LatestIndex:
-    """The index of a crawl, reopened when a step has changed it. Thread-safe.
+    """The index of a crawl, reopened when a step has changed it, or the blocks have. Thread-safe.
 
     While one thread opens the new index, the others use the old one. If the new one cannot be read, all keep the old
     one, and the log has the reason.
@@ -30,7 +31,7 @@ class LatestIndex:
         self._crawl, self._clock = crawl, clock
         self._lock = threading.Lock()
         self._index: Index | None = None
-        self._manifests: list[str] = []
+        self._files: list[str] = []
         self._checked_at_s = float("-inf")
 
     def get(self) -> Index:
@@ -49,9 +50,10 @@ class LatestIndex:
             return
         self._checked_at_s = now
         found = [name for name in self._crawl.names("manifests", "*.json") if not _has_no_index(name)]
-        if self._index and found == self._manifests:
+        found += self._crawl.names(BLOCKS, "*.json")
+        if self._index and found == self._files:
             return
-        self._manifests = found
+        self._files = found
         try:
             self._index = Index.open(self._crawl)
         except CrawlDirError as error:

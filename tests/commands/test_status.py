@@ -74,6 +74,8 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "copies": [],
         "traps": [],
         "alarms": [],
+        "blocks": [],
+        "blocked": 0,
     }
     assert json.loads(json.dumps(found)) == found
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from beamtrawl.transforms.blocks.rules import Block, Blocks
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.politeness.host_queue import Answer, Done, FetchRobots, Visit, Wait, next_action
@@ -69,6 +70,23 @@ SITUATIONS = {
 @pytest.mark.parametrize(("head", "robots", "now", "action"), SITUATIONS.values(), ids=SITUATIONS)
 def test_what_a_host_wants_now(head, robots, now, action):
     assert next_action(head, ORIGIN, robots, READY, now, LATE) == action
+
+
+# name: (pattern, the first URL, what is known of its robots.txt, what the host wants)
+BLOCKED = {
+    "a blocked URL": (OPEN.url[7:], OPEN, READ, Outcome.DEFERRED),
+    "before robots.txt": (OPEN.host, OPEN, None, Outcome.DEFERRED),
+    "robots.txt, which is needed": (f"{OPEN.host}/robots.txt", OPEN, None, Outcome.DEFERRED),
+    "robots.txt, which is known": (f"{OPEN.host}/robots.txt", OPEN, READ, None),
+    "another URL": (PRIVATE.url[7:], OPEN, READ, None),
+}
+
+
+@pytest.mark.parametrize(("pattern", "head", "robots", "end"), BLOCKED.values(), ids=BLOCKED)
+def test_what_is_blocked_is_deferred_at_once(pattern, head, robots, end):
+    block = Block(pattern, "2026-05-03T00:00:00Z")
+    action = next_action(head, ORIGIN, robots, READY, EARLY, LATE, Blocks([block]))
+    assert action == (Answer(head, end, error=block.error) if end else Wait(READY))
 
 
 @pytest.mark.parametrize("robots", [None, READ, ABSENT], ids=["unknown", "rules", "absent"])

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ..blocks.rules import NO_BLOCKS, Blocks
 from ..settings import Priority
 from ..storage.batches import from_ipc, to_ipc
 from ..storage.schemas import FRONTIER, TIME
@@ -52,15 +53,18 @@ class Bounds(NamedTuple):
     failing: AbstractSet[str] = frozenset()  # hosts whose last request failed
     priority: Priority = Priority()
     quota: Quota = EQUAL  # of the classes in `at_most`
+    blocks: Blocks = NO_BLOCKS  # rows that one matches are not read
 
 
 def is_due(rows: pa.Table, bounds: Bounds) -> pa.ChunkedArray:
-    """Whether each row (columns host and due_at) may be visited now."""
+    """Whether each row (columns host and due_at, and url if there are blocks) may be visited now."""
     now = pa.scalar(bounds.now.astimezone(UTC), TIME)
     mask = pc.fill_null(pc.less_equal(rows["due_at"], now), True)
     if bounds.hosts_not_due:
         hosts = pa.array(sorted(bounds.hosts_not_due), pa.string())
         mask = pc.and_(mask, pc.invert(pc.is_in(rows["host"], hosts)))
+    if bounds.blocks:
+        mask = pc.and_(mask, pc.invert(bounds.blocks.mask(rows["url"])))
     return mask
 
 
@@ -107,7 +111,7 @@ def candidates(file: pq.ParquetFile, left: Positions, bounds: Bounds) -> Iterato
     limit holds for each row group.
     """
     taken, is_ordered = _Taken(), is_sorted(file)
-    columns = _DECIDING if is_ordered else [*_DECIDING, "url"]
+    columns = _DECIDING if is_ordered and not bounds.blocks else [*_DECIDING, "url"]
     for group, _, waits in groups(file, left):
         if _has_none(file, group, taken, bounds):
             continue
@@ -117,7 +121,7 @@ def candidates(file: pq.ParquetFile, left: Positions, bounds: Bounds) -> Iterato
         if not rows.num_rows:
             continue
         if not is_ordered:
-            rows, taken = rows.sort_by(list(ORDER)).drop_columns("url"), _Taken()
+            rows, taken = rows.sort_by(list(ORDER)), _Taken()
         rows = rows.filter(pa.array(best_of_each_host(rows["host"], bounds.per_host, taken.last)))
         if rows.num_rows:
             taken.add(rows["host"])

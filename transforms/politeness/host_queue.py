@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ..blocks.rules import NO_BLOCKS, Blocks
 from ..frontier.selection import Due
 from ..outcomes import Outcome
 from ..robots.lookup import Robots, RobotsSearch
@@ -36,6 +37,7 @@ class Answer(NamedTuple):
     due: Due
     outcome: Outcome
     rule: str = ""
+    error: str | None = None
 
 
 class Wait(NamedTuple):
@@ -86,10 +88,14 @@ class BrowserRules(NamedTuple):
     rest: Callable[[float], float]  # seconds to wait after a response that took so many
 
 
-def browser_rules(turn: HostTurn, politeness: Politeness) -> BrowserRules:
-    """Return the browser rules for a host; they use its state at the time of each call."""
+def browser_rules(
+    turn: HostTurn, politeness: Politeness, blocks: Callable[[], Blocks] = lambda: NO_BLOCKS
+) -> BrowserRules:
+    """Return the browser rules for a host; they use its state and the blocks at the time of each call."""
 
     def allowed(url: str) -> bool:
+        if blocks().match(url):
+            return False
         robots = turn.robots.get(origin(url))
         return robots is not None and robots.verdict is not Verdict.UNREACHABLE and robots.allows(url)[0]
 
@@ -107,15 +113,24 @@ def shared_queue_name(host: str, scope: str, addresses: Sequence[str] = ()) -> s
 
 
 def next_action(
-    head: Due | None, origin: str, robots: Robots | None, ready_at: float, now: float, deadline: float
+    head: Due | None,
+    origin: str,
+    robots: Robots | None,
+    ready_at: float,
+    now: float,
+    deadline: float,
+    blocks: Blocks = NO_BLOCKS,
 ) -> FetchRobots | Visit | Answer | Wait | Done:
     """Return the next action of a host's queue.
 
     `robots` is the known robots.txt of the first URL's origin. robots.txt comes before anything else on an origin
-    (RFC 9309), every request waits for `ready_at`, and after the deadline no request starts.
+    (RFC 9309), every request waits for `ready_at`, and after the deadline no request starts. A URL that is blocked,
+    or whose robots.txt is needed and blocked, is deferred.
     """
     if head is None:
         return Done()
+    if block := blocks.match(head.url) or (blocks.match(f"{origin}/robots.txt") if robots is None else None):
+        return Answer(head, Outcome.DEFERRED, error=block.error)
     if now >= deadline:
         return Answer(head, Outcome.DEFERRED)
     if robots is not None:

@@ -1,4 +1,4 @@
-"""Reports the progress of a bundle and watches for the stop file, outside the thread that schedules requests."""
+"""Reports the progress of a bundle and watches for the stop file and blocks, outside the thread that schedules."""
 
 import contextlib
 import json
@@ -8,9 +8,16 @@ from typing import Any
 
 from apache_beam.metrics import Metrics
 
+from ..blocks.files import BlockFiles
+from ..blocks.rules import Blocks
+from ..errors import CrawlDirError
 from ..http.reply import Reply
 from ..outcomes import Outcome
 from ..storage import filesystem
+from ..storage.crawl_dir import CrawlDir
+
+STORE_INTERVAL_S = 2.0
+"""The interval between two listings of the blocks on an object store, each of which is a request."""
 
 
 class Report:
@@ -34,19 +41,24 @@ class Report:
 
 
 class Watch:
-    """Polls for the stop file, and writes the newest snapshot to `PREFIX-….json`, in its own thread.
+    """Polls for the stop file and blocks, and writes the newest snapshot to `PREFIX-….json`, in its own thread.
 
-    Calls to a slow store block only `close`.
+    Calls to a slow store block only `close`, and the constructor, which reads the blocks of the crawl directory `root`
+    so that none is missed. On a store, blocks are read at most every `STORE_INTERVAL_S`.
     """
 
-    def __init__(self, stop_file: str | None, progress: str | None, interval_s: float) -> None:
+    def __init__(self, stop_file: str | None, progress: str | None, interval_s: float, root: str = "") -> None:
         self.is_stopped = False  # the stop file exists
+        self._block_files = BlockFiles(CrawlDir(root)) if root else None
+        self.blocks = self._block_files.read() if self._block_files else Blocks()
+        self._blocks_interval_s = 0.0 if filesystem.is_local(root) else STORE_INTERVAL_S
+        self._blocks_at_s = 0.0
         self.snapshot: dict[str, Any] | None = None
         self._stop_file, self._interval_s = stop_file, interval_s
         self._progress = f"{progress}-{time.time_ns():x}.json" if progress else None
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
-        if stop_file or progress:
+        if stop_file or progress or root:
             self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
             self._thread.start()
 
@@ -65,6 +77,13 @@ class Watch:
             with contextlib.suppress(OSError):  # a disk that fails ends the crawl elsewhere
                 if self._stop_file and not self.is_stopped:
                     self.is_stopped = filesystem.exists(self._stop_file)
+                self._read_blocks()
                 if self._progress and snapshot is not None and snapshot != written:
                     filesystem.write_bytes(self._progress, json.dumps(snapshot).encode(), durable=False)
             written = snapshot or {}
+
+    def _read_blocks(self) -> None:
+        if self._block_files and time.monotonic() >= self._blocks_at_s:
+            with contextlib.suppress(CrawlDirError):  # a file that holds no block: the others stay as they were
+                self.blocks = self._block_files.read()
+            self._blocks_at_s = time.monotonic() + self._blocks_interval_s

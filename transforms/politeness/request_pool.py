@@ -20,6 +20,13 @@ _LONG_ANSWER_S = 0.05  # a longer request mostly waits for its server: it occupi
 _WAITING_SHARE = 4
 
 
+def url_of(request: Request) -> str:
+    """Return the URL that is requested."""
+    if isinstance(request, Visit):
+        return request.due.url
+    return (request.search if isinstance(request, DelegatedRobotsFetch) else request).url
+
+
 class Answered(NamedTuple):
     """A request that has ended, at `ended` of the monotonic clock."""
 
@@ -42,6 +49,7 @@ class Ended(NamedTuple):
 
 class _Running(NamedTuple):
     since: float
+    request: Request
     client: Client
 
 
@@ -93,7 +101,7 @@ class RequestPool:
         client = self._clients.get(turn.host)
         if client is None:
             client = self._clients[turn.host] = self._open_client(turn)
-        self._running[shared.name] = _Running(now, client)
+        self._running[shared.name] = _Running(now, request, client)
         self._calls.start(partial(self._act, shared, turn, request, ask, client))
 
     def take(self, timeout: float) -> Answered | None:
@@ -110,6 +118,12 @@ class RequestPool:
         """Abort the requests that exceed the time limit of a whole request."""
         for running in self._running.values():
             if now > running.since + self._fetch.total_timeout:
+                running.client.abort()
+
+    def cut(self, is_cut: Callable[[str], bool]) -> None:
+        """Abort the requests for the URLs that a predicate holds for."""
+        for running in self._running.values():
+            if is_cut(url_of(running.request)):
                 running.client.abort()
 
     def forget(self, host: str) -> None:

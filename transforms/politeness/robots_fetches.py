@@ -2,10 +2,11 @@
 
 import dataclasses
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from ..blocks.rules import Blocks
 from ..frontier.selection import Due
 from ..http.dns import Names
 from ..http.reply import Reply, outcome
@@ -39,13 +40,20 @@ class RobotsFetches:
     """
 
     def __init__(
-        self, context: VisitContext, turns: Turns, names: Names, held: Mapping[str, datetime], clock: Clock
+        self,
+        context: VisitContext,
+        turns: Turns,
+        names: Names,
+        held: Mapping[str, datetime],
+        clock: Clock,
+        blocks: Callable[[], Blocks],
     ) -> None:
         self._context = context
         self._turns = turns
         self._names = names
         self._held = held
         self._clock = clock
+        self._blocks = blocks
         self._unsent: list[HostTurn] = []  # their robots.txt fetch continues at another host
         self.answers = RobotsAnswers()
         self.moved: list[Moved] = []  # removed by the caller
@@ -66,14 +74,16 @@ class RobotsFetches:
     ) -> Generator[Event, None, DelegatedRobotsFetch | Wait | None]:
         """Return a host's next fetch on behalf of others, or the wait before it.
 
-        Fetches that cannot start in this round end.
+        Fetches that cannot start in this round, and those of blocked URLs, end.
         """
         while turn.delegated:
-            if now < self._turns.deadline and ready_at < self._turns.deadline:
+            block = self._blocks().match(turn.delegated[0].search.url)
+            if not block and now < self._turns.deadline and ready_at < self._turns.deadline:
                 return turn.delegated[0] if ready_at <= now else Wait(ready_at)
             search, sender = turn.delegated.popleft()
             if now < self._turns.deadline:
                 error = f"robots.txt redirects to {turn.host}, which may not be requested in this round"
+                error = f"robots.txt redirects to {search.url}: {block.error}" if block else error
                 yield from self._arrive(sender, search, Reply(failure=Outcome.TIMEOUT, error=error), now)
             else:
                 sender.search = None
@@ -102,8 +112,15 @@ class RobotsFetches:
         return end
 
     def _arrive(self, turn: HostTurn, search: RobotsSearch, reply: Reply, ended: float) -> Iterator[Event]:
-        """Process a response to a robots.txt fetch: follow its redirect, or use it as the result."""
+        """Process a response to a robots.txt fetch: follow its redirect, or use it as the result.
+
+        A redirect to a blocked URL is no answer.
+        """
         context = self._context
+        hop = lookup.next_hop(search, reply)
+        if hop and (block := self._blocks().match(hop.url)):
+            error = f"robots.txt redirects to {hop.url}: {block.error}"
+            search, reply = hop, Reply(failure=Outcome.TIMEOUT, error=error, elapsed_s=reply.elapsed_s)
         end = outcome(search.url, reply, conditional=False)
         turn.search = lookup.next_hop(search, reply)
         lasts = FOR_EVER

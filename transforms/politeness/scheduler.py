@@ -17,7 +17,7 @@ from .clock import SYSTEM_CLOCK, Calls, Clock
 from .context import CHECK_INTERVAL, Event, VisitContext
 from .keeper import Keeper
 from .progress import Watch
-from .request_pool import Answered, Ended, Request, RequestPool
+from .request_pool import Answered, Ended, Request, RequestPool, url_of
 from .robots_fetches import RobotsFetches
 from .shared_queues import SharedQueue
 from .turns import Turns
@@ -46,14 +46,13 @@ class HostScheduler:
         self._politeness = context.politeness
         self.names = Names(context.fetch)
         open_client = context.opener(self.names)
-        self._requests = RequestPool(
-            context.fetch, lambda turn: open_client(host_queue.browser_rules(turn, self._politeness)), clock, calls
-        )
+        self._requests = RequestPool(context.fetch, lambda turn: open_client(self._browser_rules(turn)), clock, calls)
+        self._watch = Watch(context.stop_file, context.progress, CHECK_INTERVAL.total_seconds(), context.root)
+        self._blocks = self._watch.blocks
         self._turns = Turns(context, clock, keeper)
         self._queues = self._turns.queues
-        self.robots = RobotsFetches(context, self._turns, self.names, held, clock)
+        self.robots = RobotsFetches(context, self._turns, self.names, held, clock, lambda: self._watch.blocks)
         self._next_check = 0.0
-        self._watch = Watch(context.stop_file, context.progress, CHECK_INTERVAL.total_seconds())
 
     def add(self, name: str, turns: Iterable[host_queue.HostTurn], ready_at: float = 0.0) -> None:
         """Add a shared queue with its hosts; no request to them starts before `ready_at` (monotonic clock)."""
@@ -136,17 +135,22 @@ class HostScheduler:
             if turn.has_answered:
                 deadline -= turn.state.elapsed_s  # its response would arrive too late
             robots = turn.robots.get(origin)
-            action = host_queue.next_action(head, origin, robots, ready_at, now, deadline)
+            blocks = self._watch.blocks
+            action = host_queue.next_action(head, origin, robots, ready_at, now, deadline, blocks)
             if isinstance(action, host_queue.FetchRobots):
+                if turn.search and blocks.match(turn.search.url):
+                    turn.search = None
                 turn.search = turn.search or lookup.start_search(origin, action.depth)
                 return turn.search
             if not isinstance(action, host_queue.Answer):
                 return action
             turn.queue.popleft()
-            yield self._turns.visit(
-                turn, action.due, action.outcome, Reply(error=robots.error if robots else None), action.rule
-            )
+            error = action.error or (robots.error if robots else None)
+            yield self._turns.visit(turn, action.due, action.outcome, Reply(error=error), action.rule)
         return host_queue.Done()
+
+    def _browser_rules(self, turn: host_queue.HostTurn) -> host_queue.BrowserRules:
+        return host_queue.browser_rules(turn, self._politeness, lambda: self._watch.blocks)
 
     def _start(self, shared: SharedQueue, turn: host_queue.HostTurn, request: Request, now: float) -> None:
         """Pass a request to the pool."""
@@ -156,19 +160,23 @@ class HostScheduler:
         self._requests.start(shared, turn, request, self._ask, now)
 
     def _ask(self, client: Client, request: Request) -> Reply:
-        identity = self._context.identity
+        identity, url = self._context.identity, url_of(request)
         if isinstance(request, host_queue.Visit):
             due = request.due
-            headers = identity.headers(due.url, due.referrer, due.etag, due.last_modified)
-            return client.get(due.url, headers, any_type=due.kind == SITEMAP)
-        url = (request.search if isinstance(request, host_queue.DelegatedRobotsFetch) else request).url
+            headers = identity.headers(url, due.referrer, due.etag, due.last_modified)
+            return client.get(url, headers, any_type=due.kind == SITEMAP)
         return client.get(url, identity.headers(url), any_type=True)
 
     def _take(self, answered: Answered) -> Iterator[Event]:
         """Process a response: yield its events, and schedule the host's next request."""
         shared, turn, request, reply, ended = answered
         self._queues.stop(shared, turn)
-        if isinstance(request, host_queue.Visit):
+        if block := self._watch.blocks.match(url_of(request)):  # its URLs are deferred when the host is scheduled
+            end = Outcome.DEFERRED
+            reply = Reply(failure=end, error=block.error, elapsed_s=reply.elapsed_s)
+            turn.ready_at = max(turn.ready_at, ended + backoff.usual_rest(turn.state, self._politeness).seconds)
+            self._turns.schedule(turn, look=True)
+        elif isinstance(request, host_queue.Visit):
             due = turn.queue.popleft()
             end = outcome(due.url, reply, bool(due.etag or due.last_modified))
             if end is Outcome.REDIRECTED and due.redirects and redirect_target(due.url, reply) == due.referrer:
@@ -196,11 +204,14 @@ class HostScheduler:
         return max(0.0005, until - now)
 
     def _check(self, now: float) -> None:
-        """Every CHECK_INTERVAL: abort requests that take too long, publish the progress, check for a stop."""
+        """Every CHECK_INTERVAL: abort late requests, publish the progress; always: check for a stop and for blocks."""
         if self._keeper and self._keeper.is_due:
             self._keeper.cut(self.turn_rows())
         if self._watch.is_stopped:
             self._turns.deadline = min(self._turns.deadline, now)
+        if self._watch.blocks is not self._blocks:
+            self._blocks = self._watch.blocks
+            self._requests.cut(lambda url: self._blocks.match(url) is not None)
         if now < self._next_check:
             return
         self._next_check = now + CHECK_INTERVAL.total_seconds()

@@ -1,0 +1,34 @@
+"""`beamtrawl block`: request nothing of a host any more, and show nothing of it in searches."""
+
+import argparse
+from datetime import UTC, datetime
+
+from ...transforms.blocks.files import add_block
+from ...transforms.blocks.rules import Block, Blocks, check_pattern
+from ...transforms.storage.crawl_dir import CrawlDir, iso
+from ..blocked import count_blocked
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument(
+        "pattern", metavar="HOST|PATTERN", help="a host, or HOST/PATTERN of URLs, without http://; * is anything"
+    )
+    parser.add_argument("--reason", default="", metavar="TEXT", help="who asked for it, and why; for `blocks`")
+    parser.epilog = "Example: beamtrawl block ./mycrawl '*.example.org' --reason 'mail of 3 May'"
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Add a block to a crawl that may be running, and say what it affects."""
+    crawl = CrawlDir(arguments.dir)
+    crawl.require_manifests()
+    block = Block(check_pattern(arguments.pattern), iso(datetime.now(UTC)), reason=arguments.reason)
+    add_block(crawl, block)
+    found = count_blocked(crawl, Blocks([block]))
+    if not any(found):
+        print(f"{block.pattern} is blocked from now on; so far no URL of the crawl matches it")
+        return
+    print(
+        f"{block.pattern} is blocked: no request to it starts from now on, {found.waiting} of its {found.urls} URLs"
+        " wait in the frontier until it is unblocked and searches find none of its pages"
+    )

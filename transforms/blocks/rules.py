@@ -1,0 +1,123 @@
+"""Which block matches a URL: pure functions of URLs and patterns."""
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import BeamtrawlError
+
+
+class PatternError(BeamtrawlError):
+    """A pattern that is not valid; the message says how it must look."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A block of a crawl."""
+
+    pattern: str
+    since: str  # ISO 8601
+    forget: bool = False  # the next compaction removes what is stored of the URLs
+    reason: str = ""
+
+    @property
+    def error(self) -> str:
+        """Why a URL that it matches is not requested: column `error` of its visit."""
+        return f"blocked by {self.pattern} since {self.since}"
+
+
+class Blocks:
+    """Some blocks as one predicate on canonical URLs. Equal if the patterns are."""
+
+    def __init__(self, blocks: Iterable[Block] = ()) -> None:
+        self._blocks = tuple(sorted(blocks, key=lambda block: (block.since, block.pattern)))
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._blocks)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Blocks) and self._patterns == other._patterns
+
+    def __hash__(self) -> int:
+        return hash(self._patterns)
+
+    @functools.cached_property
+    def _patterns(self) -> frozenset[str]:
+        return frozenset(block.pattern for block in self._blocks)
+
+    @functools.cached_property
+    def _any(self) -> re.Pattern[str]:
+        return re.compile(self._expression)
+
+    @functools.cached_property
+    def _expression(self) -> str:
+        return f"^[a-z]+://(?:{'|'.join(expression(block.pattern) for block in self._blocks)})$"
+
+    def match(self, url: str) -> Block | None:
+        """The first block that matches a canonical URL, if any."""
+        if not self._blocks or not self._any.match(url):
+            return None
+        return next(block for block in self._blocks if Blocks([block])._any.match(url))
+
+    def mask(self, urls: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Whether a block matches each URL, for many canonical URLs at once."""
+        if not self._blocks:
+            return pa.chunked_array([pa.repeat(False, len(urls))])
+        return pc.match_substring_regex(urls, self._expression)
+
+
+NO_BLOCKS = Blocks()
+
+
+def check_pattern(text: str) -> str:
+    """The pattern with its host in lower case; PatternError if it is neither HOST nor HOST/PATTERN.
+
+    >>> check_pattern("Example.org"), check_pattern("example.org/Private/*")
+    ('example.org', 'example.org/Private/*')
+    """
+    if not _PATTERN.fullmatch(text):
+        raise PatternError(f"{text!r} is no pattern: it must be HOST or HOST/PATTERN, without http://; * is anything")
+    host, slash, path = text.partition("/")
+    return host.lower() + slash + path
+
+
+def expression(pattern: str) -> str:
+    """A regular expression, for `re` and RE2, of what follows `://` in the URLs that a pattern matches.
+
+    The syntax is that of `release` and traps.allow (`fnmatch`). A host alone matches all its URLs, at any port unless
+    it names one.
+    """
+    if "/" in pattern:
+        return _translate(pattern)
+    port = "" if _PORT.search(pattern) else "(?::[0-9]+)?"
+    return f"{_translate(pattern)}{port}/.*"
+
+
+def _translate(pattern: str) -> str:
+    """The regular expression of an `fnmatch` pattern; an IPv6 address in brackets is literal."""
+    return "".join(_part(part) for part in _PARTS.split(pattern))
+
+
+def _part(part: str) -> str:
+    if part == "*":
+        return ".*"
+    if part == "?":
+        return "."
+    if _CLASS.fullmatch(part) and not _IPV6.fullmatch(part):
+        inside = part[1:-1].replace("\\", r"\\").replace("[", r"\[")
+        return f"[^{inside[1:]}]" if inside.startswith("!") else f"[{inside}]" if inside[0] != "^" else f"[\\{inside}]"
+    return re.escape(part)
+
+
+_PATTERN = re.compile(r"(?!\w+:/)[^\s/]+(?:/\S*)?", re.ASCII)
+_PORT = re.compile(r":[0-9]+$")
+_CLASS = re.compile(r"\[!?[^\]]+\]")
+_IPV6 = re.compile(r"\[[0-9a-f]*:[0-9a-f:.]*\]")
+_PARTS = re.compile(rf"(\*|\?|{_CLASS.pattern})")
