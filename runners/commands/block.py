@@ -15,6 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "pattern", metavar="HOST|PATTERN", help="a host, or HOST/PATTERN of URLs, without http://; * is anything"
     )
     parser.add_argument("--reason", default="", metavar="TEXT", help="who asked for it, and why; for `blocks`")
+    parser.add_argument("--forget", action="store_true", help="the next `compact` removes what is stored of its pages")
     parser.epilog = "Example: beamtrawl block ./mycrawl '*.example.org' --reason 'mail of 3 May'"
 
 
@@ -22,13 +23,14 @@ def run(arguments: argparse.Namespace) -> None:
     """Add a block to a crawl that may be running, and say what it affects."""
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
-    block = Block(check_pattern(arguments.pattern), iso(datetime.now(UTC)), reason=arguments.reason)
+    block = Block(check_pattern(arguments.pattern), iso(datetime.now(UTC)), arguments.forget, arguments.reason)
     add_block(crawl, block)
     found = count_blocked(crawl, Blocks([block]))
+    then = f"; its pages are removed by: beamtrawl compact {crawl.root}" if block.forget else ""
     if not any(found):
-        print(f"{block.pattern} is blocked from now on; so far no URL of the crawl matches it")
+        print(f"{block.pattern} is blocked from now on; so far no URL of the crawl matches it{then}")
         return
     print(
         f"{block.pattern} is blocked: no request to it starts from now on, {found.waiting} of its {found.urls} URLs"
-        " wait in the frontier until it is unblocked and searches find none of its pages"
+        f" wait in the frontier until it is unblocked and searches find none of its pages{then}"
     )

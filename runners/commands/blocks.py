@@ -26,4 +26,5 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _line(block: Block) -> str:
-    return f"{block.pattern}  since {block.since}" + (f"  {block.reason}" if block.reason else "")
+    then = "  forget" if block.forget else ""
+    return f"{block.pattern}  since {block.since}{then}" + (f"  {block.reason}" if block.reason else "")

@@ -7,8 +7,11 @@ from ...pipeline.compact import drop_history, merge
 from ...pipeline.compact_tables import merge_tables
 from ...pipeline.crawl import settings_digest
 from ...pipeline.fold_history import fold_history
+from ...pipeline.forget import Forgotten, forget
 from ...pipeline.rank import rank
 from ...pipeline.rebuild_index import rebuild_index
+from ...transforms.blocks.files import read_blocks
+from ...transforms.blocks.rules import Blocks
 from ...transforms.indexing.merge_policy import ALL
 from ...transforms.settings import parse
 from ...transforms.storage.crawl_dir import CrawlDir
@@ -41,6 +44,11 @@ def run(arguments: argparse.Namespace) -> None:
     settings = parse(directory.read_text("crawl.toml"))
     digest = settings_digest(settings)
     with Lock(directory) as claimed:
+        if blocks := Blocks(block for block in read_blocks(claimed) if block.forget):
+            removed = forget(
+                claimed, blocks, digest, chosen, settings.documents.korean_morphemes, settings.ranking.max_links
+            )
+            print(_describe(removed))
         if arguments.rebuild_index:
             print(describe_manifest(rebuild_index(claimed, digest, chosen, settings.documents.korean_morphemes)))
             if any(manifest.step == "rank" for manifest in claimed.manifests()):
@@ -52,3 +60,10 @@ def run(arguments: argparse.Namespace) -> None:
         fold_history(claimed, datetime.now(UTC))
         if arguments.drop_history:
             print(f"{drop_history(claimed, digest)} folders of earlier rounds removed")
+
+
+def _describe(removed: Forgotten) -> str:
+    rows = ", ".join(f"{count} rows of {table}" for table, count in removed.rows.items()) or "nothing left"
+    return f"blocks with --forget: {rows}" + (
+        "; the index is made anew without their pages" if removed.is_reindexed else ""
+    )
