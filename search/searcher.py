@@ -124,6 +124,13 @@ class Index:
         """The newest round of any document; 0 for an empty index."""
         return max((pc.max(segment.facts["round"]).as_py() or 0 for segment in self._segments), default=0)
 
+    def title(self, number: int) -> str:
+        """The title of one of the documents, by any number from 0; empty for an empty index."""
+        if not self.documents:
+            return ""
+        ((_, _, texts),) = self._corpus.texts([number % len(self._corpus.current)])
+        return texts["title"] or ""
+
     def stored(self, url: str, query: str = "") -> Stored | None:
         """The stored text of the document at a URL, with the forms of a query's words; None if there is none."""
         for segment, found in self.parts():

@@ -13,12 +13,12 @@ from ...pipeline.rebuild_index import rebuild_index
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.indexing.merge_policy import ALL
-from ...transforms.settings import parse
 from ...transforms.storage.crawl_dir import CrawlDir
 from ...transforms.storage.table_runs import all_runs
 from ..console import describe_manifest
 from ..engines.choose import RUNNERS, engine
 from ..lock import Lock
+from ..session import stored_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     directory = CrawlDir(arguments.dir)
     directory.require_manifests()
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
-    settings = parse(directory.read_text("crawl.toml"))
+    settings = stored_settings(directory)
     digest = settings_digest(settings)
     with Lock(directory) as claimed:
         if blocks := Blocks(block for block in read_blocks(claimed) if block.forget):

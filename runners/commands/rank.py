@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 from ...pipeline.crawl import settings_digest
 from ...pipeline.rank import rank
-from ...transforms.settings import parse
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..console import describe_manifest
 from ..engines.choose import RUNNERS, engine
 from ..errors import Failure
 from ..lock import Lock
+from ..session import stored_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not any(manifest.step == "update" for manifest in manifests):
         raise Failure(f"{directory.root} has no links yet; go on with: beamtrawl crawl {directory.root}")
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
-    settings = parse(directory.read_text("crawl.toml"))
+    settings = stored_settings(directory)
     with Lock(directory) as claimed:
         digest = settings_digest(settings)
         manifest = rank(claimed, digest, chosen, settings.ranking.max_links, datetime.now(UTC))

@@ -1,23 +1,20 @@
 """`beamtrawl serve`: the search gateway on a port of its own."""
 
 import argparse
+import contextlib
+import ipaddress
 import logging
+from pathlib import Path
 
 from ...search.searcher import Index
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Failure, Usage
 
-THREADS = 4
-"""Requests that are answered at the same time. More do not help: what they compute, Python computes in turns."""
+LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
+"""The names of a gateway that listens on this machine only."""
 
-MAX_CONNECTIONS = 500
-"""Clients that are connected at the same time; others wait until one has left."""
-
-MAX_HEADER = 16 << 10
-"""Bytes of the head of a request."""
-
-IDLE = 60
-"""Seconds after which a connection without a request is closed."""
+LOGOS = (".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
+"""The extensions of a logo."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,14 +28,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust-proxy", metavar="ADDRESS", help="believe the proxy at this address who its clients are"
     )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="answer requests for this name only, or .NAME with its subdomains (repeatable; without --trust-proxy, a"
+        " gateway at a loopback address answers requests for that address only)",
+    )
+    parser.add_argument("--title", default="Beamtrawl", help="the name on the pages (Beamtrawl)")
+    parser.add_argument("--logo", type=Path, metavar="FILE", help="an image beside the name")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Serve a search page at / and JSON, until Ctrl-C."""
-    import waitress  # only a server pays for importing these
-
-    from ...search.gateway.app import create_app
+    from ...search.gateway.app import create_app  # only a server pays for importing these
     from ...search.gateway.rate_limits import Rate
+    from ...search.gateway.server import ServerLimits, create_server
     from .submissions import open_submissions
 
     if not 0 <= arguments.rate < float("inf"):
@@ -46,21 +52,12 @@ def run(arguments: argparse.Namespace) -> None:
     directory = CrawlDir(arguments.dir)
     Index.open(directory)  # says now, and in one line, what would otherwise be said on every page
     rate = Rate(arguments.rate, max(1, int(2 * arguments.rate))) if arguments.rate else None
-    app = create_app(directory, rate, open_submissions(directory) if arguments.submissions else None)
+    submit = open_submissions(directory) if arguments.submissions else None
+    hosts, title, logo = _names(arguments), arguments.title, _logo(arguments.logo)
+    app = create_app(directory, rate, submit, hosts=hosts, title=title, logo=logo)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else a line for each request that waits
     try:
-        server = waitress.create_server(
-            app,
-            host=arguments.host,
-            port=arguments.port,
-            ident=None,
-            threads=THREADS,
-            connection_limit=MAX_CONNECTIONS,
-            channel_timeout=IDLE,
-            max_request_header_size=MAX_HEADER,
-            max_request_body_size=1 << 20,  # the application refuses much less, and says so in its own way
-            **_proxy(arguments.trust_proxy),
-        )
+        server = create_server(app, arguments.host, arguments.port, ServerLimits(), arguments.trust_proxy)
     except (OSError, ValueError, OverflowError) as error:
         raise Failure(f"cannot listen at {arguments.host}:{arguments.port}: {error}; choose another --port") from error
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
@@ -69,8 +66,21 @@ def run(arguments: argparse.Namespace) -> None:
     server.run()
 
 
-def _proxy(address: str | None) -> dict[str, object]:
-    if address is None:
-        return {}
-    headers = {"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"}
-    return {"trusted_proxy": address, "trusted_proxy_headers": headers}
+def _names(arguments: argparse.Namespace) -> list[str]:
+    """The names by which the gateway may be requested; all if there are none."""
+    if arguments.allow_host:
+        return [*arguments.allow_host, *LOCAL_NAMES]
+    is_local = arguments.host == "localhost"
+    with contextlib.suppress(ValueError):
+        is_local = is_local or ipaddress.ip_address(arguments.host).is_loopback
+    if not is_local or arguments.trust_proxy is not None:
+        return []
+    return [*LOCAL_NAMES, arguments.host]
+
+
+def _logo(path: Path | None) -> Path | None:
+    if path is not None and path.suffix.lower() not in LOGOS:
+        raise Usage(f"--logo {path}: must be an image: {', '.join(LOGOS)}")
+    if path is not None and not path.is_file():
+        raise Usage(f"--logo {path}: there is no such file")
+    return path

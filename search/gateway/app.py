@@ -1,7 +1,9 @@
 """The search gateway: a search page and a JSON API over the index of a crawl, as a WSGI application."""
 
+import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import flask
@@ -12,7 +14,7 @@ from ...transforms.storage.crawl_dir import CrawlDir
 from ..results.hits import Results, as_json
 from ..results.render import is_language, is_web_url, readable, shown
 from ..results.snippets import marked
-from ..searcher import ORDERS
+from ..searcher import ORDERS, Index
 from .limits import guard, limit
 from .metrics import Metrics
 from .rate_limits import Rate
@@ -60,13 +62,21 @@ Submit = Callable[[str], Answer]
 
 
 def create_app(
-    crawl: CrawlDir, rate: Rate | None = None, submit: Submit | None = None, clock: Clock = time.monotonic
+    crawl: CrawlDir,
+    rate: Rate | None = None,
+    submit: Submit | None = None,
+    clock: Clock = time.monotonic,
+    hosts: Sequence[str] = (),
+    title: str = "Beamtrawl",
+    logo: Path | None = None,
 ) -> flask.Flask:
     """The WSGI application; docs/gateway.md lists its endpoints.
 
     It reloads the index when the crawl has committed another step. `rate` bounds the requests of a client; `submit`
-    enables the form for submissions. Errors are one sentence, as a page or, for programs, as `{"error": …}`: 4xx for a
-    request that the client must change, 503 while there is no index, 500 for failures, whose reason is in the log.
+    enables the form for submissions; `hosts` are the names by which it may be requested (all if none are given);
+    `title` and `logo`, an image file, are shown on each page. Errors are one sentence, as a page or, for programs, as
+    `{"error": …}`: 4xx for a request that the client must change, 503 while there is no index, 500 for failures, whose
+    reason is in the log.
     """
     app = flask.Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = _STATIC_MAX_AGE_S
@@ -74,8 +84,11 @@ def create_app(
     app.jinja_env.tests |= {"web_url": is_web_url, "language": is_language}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.globals |= {"max_query": MAX_QUERY, "max_url": MAX_URL, "takes_submissions": submit is not None}
+    app.jinja_env.globals |= {"name": title, "has_logo": logo is not None}
     latest, metrics = LatestIndex(crawl, clock), Metrics()
-    guard(app, metrics, rate, clock)
+    guard(app, metrics, rate, clock, hosts)
+    if logo:
+        _show_logo(app, logo)
     _answer_searches(app, latest, metrics, clock)
     _show_texts(app, latest)
     _report(app, latest, metrics, clock)
@@ -85,13 +98,13 @@ def create_app(
 
 
 def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock) -> None:
-    """`/`, the search page, by GET or POST; `/api/search`; `/opensearch.xml`."""
+    """`/`, the search page, by GET or POST; `/help`; `/api/search`; `/opensearch.xml`."""
 
     def search(
         query: str, limit: int, offset: int, per_host: int | None, explain: bool = False, order: str = "score"
     ) -> Results:
         with metrics.queries.time():
-            return latest.get().search(query, limit, offset, per_host, explain, order)
+            return latest.ask(lambda index: index.search(query, limit, offset, per_host, explain, order))
 
     @app.route("/", methods=["GET", "POST"])
     def page() -> ResponseReturnValue:
@@ -119,6 +132,10 @@ def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, cl
         per_host, explain = _number("per_host", 0, 0, MAX_LIMIT), _number("explain", 0, 0, 1)
         return as_json(search(query, limit, offset, per_host or None, bool(explain), _order()))
 
+    @app.get("/help", endpoint="help")
+    def syntax() -> ResponseReturnValue:
+        return flask.render_template("help.html")
+
     @app.get("/opensearch.xml")
     def opensearch() -> ResponseReturnValue:
         return app.response_class(
@@ -132,7 +149,7 @@ def _show_texts(app: flask.Flask, latest: LatestIndex) -> None:
     @app.get("/cached")
     def cached() -> ResponseReturnValue:
         url, query = flask.request.args.get("url", ""), _query()
-        found = latest.get().stored(url, query)
+        found = latest.ask(lambda index: index.stored(url, query))
         if found is None:
             flask.abort(404, f"No text is stored for {url[:MAX_URL]!r}.")
         if found.noarchive:
@@ -147,13 +164,30 @@ def _show_texts(app: flask.Flask, latest: LatestIndex) -> None:
         )
 
 
+def _show_logo(app: flask.Flask, logo: Path) -> None:
+    """`/logo`: the operator's image."""
+
+    @app.get("/logo", endpoint="logo")
+    def image() -> ResponseReturnValue:
+        return flask.send_file(logo.absolute())
+
+
 def _report(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock) -> None:
     """`/healthz` and `/metrics` for monitoring; `/robots.txt`."""
     started = clock()
+    searched: list[tuple[float, Index]] = []  # the last one that succeeded
+    numbers = itertools.count()
+
+    def probe(index: Index) -> int:
+        if not searched or searched[0][1] is not index or clock() - searched[0][0] >= 1:
+            index.search(index.title(next(numbers))[:MAX_QUERY], 1)
+            searched[:] = [(clock(), index)]
+        return index.documents
 
     @app.get("/healthz")
     def healthz() -> ResponseReturnValue:
-        return {"status": "ok", "documents": latest.get().documents}
+        """200 if a search for the title of one document after another succeeds; at most one search a second."""
+        return {"status": "ok", "documents": latest.ask(probe)}
 
     @app.get("/metrics", endpoint="metrics")
     def counts() -> ResponseReturnValue:
@@ -178,8 +212,6 @@ def _take_submissions(app: flask.Flask, submit: Submit, clock: Clock) -> None:
 
     @app.post("/submit")
     def submitted() -> ResponseReturnValue:
-        if flask.request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-            flask.abort(403, "Submissions from a form of another site are refused.")
         check_rate()
         url = flask.request.form.get("url", "").strip()
         if len(url) > MAX_URL:

@@ -1,6 +1,7 @@
 """Request limits, response headers and error pages of the gateway."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 import flask
 from werkzeug.exceptions import HTTPException, TooManyRequests
@@ -19,24 +20,42 @@ HEADERS = {
     "base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",  # do not send queries to the sites of results
+    "Referrer-Policy": "same-origin",  # do not send queries to the sites of results; own forms have an Origin
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
-_UNLIMITED = ("static", "healthz", "metrics")  # cheap, or requested by monitoring
+_CACHE_S = 60  # for which a browser may show a page again: going back costs no search
+
+_APART = ("static", "logo", "healthz", "metrics")  # parts of a page, or requested by monitoring: limited by themselves
 
 
-def guard(app: flask.Flask, metrics: Metrics, rate: Rate | None, clock: Callable[[], float]) -> None:
-    """Add limits, headers, counters and error handlers to an application."""
+def guard(
+    app: flask.Flask, metrics: Metrics, rate: Rate | None, clock: Callable[[], float], hosts: Sequence[str]
+) -> None:
+    """Add limits, headers, counters and error handlers to an application.
+
+    `hosts` are the names by which it may be requested; any if there are none. A page of another site whose name
+    resolves to this gateway's address (DNS rebinding) has another name.
+    """
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
     if rate:
-        check = limit(rate, clock)
-        app.before_request(lambda: None if flask.request.endpoint in _UNLIMITED else check())
+        check, check_apart = limit(rate, clock), limit(rate, clock)
+        app.before_request(lambda: check_apart() if flask.request.endpoint in _APART else check())
+
+    @app.before_request
+    def check_origin() -> None:
+        if hosts and not is_named(flask.request.host, hosts):
+            flask.abort(400, f"This gateway is not {flask.request.host[:100]!r}; see serve --allow-host.")
+        if flask.request.method == "POST" and not _is_from_here():
+            flask.abort(403, "Forms of another site are refused.")
 
     @app.after_request
     def finish(response: flask.Response) -> flask.Response:
         response.headers.update(HEADERS)
+        if response.cache_control.max_age is None:
+            is_page = response.status_code == 200 and flask.request.endpoint in ("page", "api", "cached", "help")
+            response.headers["Cache-Control"] = f"private, max-age={_CACHE_S}" if is_page else "no-store"
         metrics.requests.labels(flask.request.endpoint or "other", response.status_code).inc()
         return response
 
@@ -57,6 +76,30 @@ def guard(app: flask.Flask, metrics: Metrics, rate: Rate | None, clock: Callable
         is_expected = isinstance(error, CrawlDirError)  # a file that cannot be read; the message has its name
         app.logger.error("%r failed: %s", flask.request.full_path, error, exc_info=not is_expected)
         return _error_response(500, "The request failed. The reason is in the log of the gateway.")
+
+
+def is_named(host: str, names: Sequence[str]) -> bool:
+    """Whether a Host header has one of the names, with any port; a name that begins with a dot has subdomains, too.
+
+    >>> is_named("Search.test:8000", ["search.test"]), is_named("my.search.test", [".search.test"])
+    (True, True)
+    >>> is_named("other.test", ["search.test"]), is_named("[::1]:8000", ["[::1]"])
+    (False, True)
+    """
+    name = re.sub(r":\d*$", "", host.lower()).rstrip(".")
+    own = [known.lower() for known in names]
+    return name in own or any(known.startswith(".") and f".{name}".endswith(known) for known in own)
+
+
+def _is_from_here() -> bool:
+    """Whether a browser sent the request from a page of this gateway, or it is no browser's.
+
+    Browsers state the origin of each POST (Fetch standard, 3.2), and newer ones how it relates to the target.
+    """
+    origin = flask.request.headers.get("Origin")
+    if origin is not None and origin != flask.request.host_url.rstrip("/"):
+        return False
+    return flask.request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
 
 
 def limit(rate: Rate, clock: Callable[[], float]) -> Callable[[], None]:

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable
+from typing import TypeVar
 
 from ...transforms.blocks.files import FOLDER as BLOCKS
 from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError
@@ -16,6 +17,9 @@ _WITHOUT_INDEX = ("-seeds", "-revisits", "-fetch")  # steps that do not change t
 _log = logging.getLogger(__name__)
 
 
+Answer = TypeVar("Answer")
+
+
 class NoIndexError(Exception):
     """There is no index; the message has the reason."""
 
@@ -24,7 +28,7 @@ class LatestIndex:
     """The index of a crawl, reopened when a step has changed it, or the blocks have. Thread-safe.
 
     While one thread opens the new index, the others use the old one. If the new one cannot be read, all keep the old
-    one, and the log has the reason.
+    one, the log has the reason, and the next check tries again.
     """
 
     def __init__(self, crawl: CrawlDir, clock: Callable[[], float]) -> None:
@@ -33,6 +37,7 @@ class LatestIndex:
         self._index: Index | None = None
         self._files: list[str] = []
         self._checked_at_s = float("-inf")
+        self._problem = ""
 
     def get(self) -> Index:
         """The index; NoIndexError while there is none that can be read."""
@@ -44,6 +49,20 @@ class LatestIndex:
         assert self._index
         return self._index
 
+    def ask(self, question: Callable[[Index], Answer]) -> Answer:
+        """The answer of the index to a question; of a newly opened index if a file of this one cannot be read.
+
+        A merge of segments with `--drop-history` removes files that an open index has not read yet.
+        """
+        index = self.get()
+        try:
+            return question(index)
+        except CrawlDirError:
+            with self._lock:
+                if self._index is index:
+                    self._index = Index.open(self._crawl)
+            return question(self.get())
+
     def _reload_if_changed(self) -> None:
         now = self._clock()
         if self._index and now - self._checked_at_s < RELOAD_INTERVAL_S:
@@ -53,13 +72,14 @@ class LatestIndex:
         found += self._crawl.names(BLOCKS, "*.json")
         if self._index and found == self._files:
             return
-        self._files = found
         try:
-            self._index = Index.open(self._crawl)
+            self._index, self._files = Index.open(self._crawl), found
         except CrawlDirError as error:
             if not self._index:
                 raise NoIndexError(str(error)) from error
-            _log.error("the new index cannot be opened, searches use the previous one: %s", error)
+            if str(error) != self._problem:  # once, though each check tries again
+                _log.error("the new index cannot be opened, searches use the previous one: %s", error)
+            self._problem = str(error)
 
 
 def _has_no_index(manifest: str) -> bool:

@@ -1,6 +1,7 @@
 """Prepares hits for display on a page of results."""
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -14,6 +15,9 @@ KINDS = {
     "text/plain": "Text",
 }
 """Display names of media types; HTML is not named."""
+
+MAX_TITLE = 150
+"""The most characters of a title that are displayed."""
 
 _HTML = ("text/html", "application/xhtml+xml")
 _BEYOND_ASCII = re.compile("(?:%[89A-F][0-9A-F])+", re.IGNORECASE)
@@ -40,7 +44,7 @@ def shown(hits: Sequence[Hit], query: str, per_host: int) -> Iterator[Shown]:
         is_last = hosts[: number + 1].count(hit.host) == hosts.count(hit.host) >= per_host
         yield Shown(
             hit,
-            hit.title or place,
+            textwrap.shorten(hit.title, MAX_TITLE, placeholder=" …") or place[:MAX_TITLE],
             host,
             slash + path,
             hit.url if is_web_url(hit.url) else None,

@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from beamtrawl.search.gateway.app import create_app
 from beamtrawl.search.gateway.rate_limits import Rate
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
+from tests.support.command_line import beamtrawl
 from tests.support.corpus import commit, indexed
 from tests.support.gateways import serving
 
@@ -78,14 +79,107 @@ def test_what_changes_no_index_does_not_have_it_opened_anew(tmp_path):
     assert client.get("/api/search?q=word").json["total"] == 3
 
 
-def test_an_index_that_cannot_be_opened_leaves_the_one_before(tmp_path, caplog):
+def test_an_index_that_cannot_be_opened_leaves_the_one_before_until_it_can(tmp_path, caplog):
     crawl, clock = indexed(tmp_path, WORDS), Clock()
     client = create_app(crawl, clock=clock).test_client()
     assert client.get("/healthz").status_code == 200
-    (tmp_path / "manifests" / "000002-update.json").write_text("{")
+    commit(crawl, 2, [{"url": "http://a.test/new", "text": "word"}])
+    manifest = tmp_path / "manifests" / "000002-update.json"
+    whole = manifest.read_text()
+    manifest.write_text("{")
+    for clock.now in (102, 104):
+        assert client.get("/api/search?q=word").json["total"] == 3
+    assert caplog.text.count("000002-update.json cannot be used") == 1
+    manifest.write_text(whole)  # the names of the manifests are the same as at the failed look
     clock.now += 2
-    assert client.get("/api/search?q=word").json["total"] == 3
-    assert "000002-update.json cannot be used" in caplog.text
+    assert client.get("/api/search?q=word").json["total"] == 4
+
+
+def test_files_that_a_merge_has_removed_cost_no_query(tmp_path):
+    indexed(tmp_path, WORDS, [{"url": "http://a.test/new", "title": "New", "text": "word"}])
+    client = create_app(CrawlDir(str(tmp_path)), clock=Clock()).test_client()  # which looks at the crawl once
+    assert client.get("/api/search?q=nothing").json["total"] == 0
+    assert beamtrawl("compact", tmp_path, "--drop-history").code == 0
+    assert client.get("/api/search?q=word").json["total"] == 4
+    assert client.get("/cached?url=http://a.test/new").status_code == 200
+
+
+def test_the_gateway_is_unwell_when_queries_fail(tmp_path, caplog):
+    clock = Clock()
+    client = create_app(indexed(tmp_path, WORDS), clock=clock).test_client()
+    assert client.get("/healthz").status_code == 200
+    (store,) = tmp_path.rglob("docstore.parquet")
+    kept = store.read_bytes()
+    store.write_bytes(b"")
+    found = []
+    for clock.now in (100.5, 102):
+        found.append(client.get("/healthz").status_code)
+    assert found == [200, 500]  # one search a second
+    store.write_bytes(kept)
+    assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("hosts", "host", "status"),
+    [
+        ([], "anything.test", 200),
+        (["search.test"], "search.test", 200),
+        (["search.test"], "search.test:8000", 200),
+        (["search.test"], "SEARCH.test", 200),
+        (["search.test"], "attacker.test", 400),
+        (["search.test"], "search.test.attacker.test", 400),
+        ([".search.test"], "my.search.test", 200),
+        ([".search.test"], "my-search.test", 400),
+        (["127.0.0.1"], "127.0.0.1:8000", 200),
+        (["[::1]"], "[::1]:8000", 200),
+    ],
+)
+def test_the_names_of_the_gateway(tmp_path, hosts, host, status):
+    client = create_app(indexed(tmp_path, WORDS), hosts=hosts).test_client()
+    assert client.get("/api/search?q=word", headers={"Host": host}).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Origin": "http://localhost"}, 200),
+        ({"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Origin": "http://attacker.test"}, 403),
+        ({"Origin": "https://localhost"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+    ],
+)
+def test_forms_of_other_sites_are_refused(tmp_path, headers, status):
+    client = create_app(indexed(tmp_path, WORDS)).test_client()
+    assert client.post("/", data={"q": "word"}, headers=headers).status_code == status
+    assert client.get("/?q=word", headers=headers).status_code == 200  # a link from elsewhere
+
+
+def test_what_browsers_may_keep(tmp_path):
+    client = create_app(indexed(tmp_path, WORDS)).test_client()
+    paths = ("/?q=word", "/api/search?q=word", "/api/search", "/metrics", "/static/style.css")
+    assert [client.get(path, buffered=True).headers["Cache-Control"] for path in paths] == [
+        "private, max-age=60",
+        "private, max-age=60",
+        "no-store",
+        "no-store",
+        "public, max-age=3600",
+    ]
+
+
+def test_the_name_and_logo_of_the_operator(tmp_path):
+    logo = tmp_path / "logo.svg"
+    logo.write_text("<svg/>")
+    app = create_app(indexed(tmp_path / "crawl", WORDS), title="<b>Fish</b>", logo=logo)
+    client = app.test_client()
+    for path in ("/", "/?q=word", "/help", "/cached?url=http://a.test/0", "/missing"):
+        page = client.get(path).text
+        assert "&lt;b&gt;Fish&lt;/b&gt;</title>" in page and 'src="/logo"' in page and "Beamtrawl" not in page
+    answer = client.get("/logo", buffered=True)
+    assert (answer.text, answer.mimetype) == ("<svg/>", "image/svg+xml")
+    assert create_app(CrawlDir(str(tmp_path / "crawl"))).test_client().get("/logo").status_code == 404
 
 
 def test_the_metrics_of_prometheus(tmp_path):

@@ -123,7 +123,7 @@ def test_every_answer_forbids_the_browser_what_it_does_not_need(client, path):
     assert "script-src" not in policy
     assert policy["style-src"] == policy["form-action"] == "'self'"
     assert headers["X-Content-Type-Options"] == "nosniff"
-    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Referrer-Policy"] == "same-origin"
 
 
 def test_the_page_needs_only_what_the_gateway_itself_serves(client):

@@ -1,0 +1,107 @@
+"""The gateway's server on a socket: slow requests, and clients with many connections."""
+
+import contextlib
+import http.client
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+from beamtrawl.search.gateway.server import ServerLimits, create_server
+
+
+def app(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [environ["REMOTE_ADDR"].encode()]
+
+
+@contextlib.contextmanager
+def running(limits: ServerLimits, proxy: str | None = None) -> Iterator[int]:
+    """The port of a server."""
+    server = create_server(app, "127.0.0.1", 0, limits, proxy)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield server.effective_port
+    finally:
+        server.task_dispatcher.shutdown()
+        server.asyncore.close_all(server._map)
+        thread.join()
+
+
+@contextlib.contextmanager
+def connected(port: int, count: int, source: str = "127.0.0.1") -> Iterator[list[socket.socket]]:
+    with contextlib.ExitStack() as stack:
+        made = (socket.create_connection(("127.0.0.1", port), 10, (source, 0)) for _ in range(count))
+        yield [stack.enter_context(connection) for connection in made]
+
+
+def answer(port: int, source: str) -> bytes:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, 10, (source, 0))) as connection:
+        connection.request("GET", "/")
+        return connection.getresponse().read()
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Whether the server closes a connection before the time-out of ten seconds."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+    except TimeoutError:
+        return False
+
+
+def test_a_client_with_many_connections_leaves_room_for_others() -> None:
+    limits = ServerLimits(connections=30, client_connections=10)
+    with running(limits) as port, connected(port, 40, "127.0.0.2") as connections:
+        assert answer(port, "127.0.0.3") == b"127.0.0.3"
+        assert [is_closed(connection) for connection in connections[10:]] == [True] * 30
+        connections[0].sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")  # the first ones work
+        assert connections[0].recv(12) == b"HTTP/1.1 200"
+
+
+def test_a_proxy_has_as_many_connections_as_it_needs() -> None:
+    limits = ServerLimits(client_connections=2)
+    with running(limits, proxy="127.0.0.1") as port, connected(port, 20) as connections:
+        for connection in connections:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert connection.recv(12) == b"HTTP/1.1 200"
+
+
+def test_a_request_that_does_not_arrive_ends_its_connection() -> None:
+    with running(ServerLimits(request_s=0.5)) as port, connected(port, 3) as (silent, head, body):
+        head.sendall(b"GET / HTTP/1.1\r\nHost: ")
+        body.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nab")
+
+        def drip() -> None:  # a byte now and then is no sign of life
+            with contextlib.suppress(OSError):
+                while not over.wait(0.1):
+                    head.sendall(b"a")
+
+        over = threading.Event()
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        started = time.monotonic()
+        assert [is_closed(connection) for connection in (silent, head, body)] == [True] * 3
+        assert time.monotonic() - started > 0.4
+        over.set()
+        dripping.join()
+
+
+def test_a_kept_connection_may_rest_between_requests() -> None:
+    with running(ServerLimits(request_s=0.5)) as port, connected(port, 2) as (rested, other):
+        for connection in (rested, other):
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert b"127.0.0.1" in read_answer(connection)
+        other.sendall(b"G")
+        assert is_closed(other)  # after more than the time that `rested` has rested, too
+        rested.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert b"127.0.0.1" in read_answer(rested)
+
+
+def read_answer(connection: socket.socket) -> bytes:
+    found = b""
+    while not found.endswith(b"127.0.0.1"):
+        found += connection.recv(1000)
+    return found
