@@ -134,10 +134,10 @@ class Crawl:
         return summarize(self._directory, datetime.now(UTC))
 
     def _index(self, as_of: int | None) -> Index:
-        """The index as of a round; one that was opened serves until another step is committed."""
+        """The index as of a round; one that was opened serves until a step is committed or a block changes."""
         from beamtrawl.search.searcher import Index  # noqa: PLC0415 - only a search pays for importing it
 
-        committed = tuple(self._directory.names("manifests", "*.json"))
+        committed = (*self._directory.names("manifests", "*.json"), *self._directory.names("blocks", "*.json"))
         if (committed, as_of) not in self._indexes:
             kept = {key: index for key, index in self._indexes.items() if key[0] == committed}
             self._indexes = kept | {(committed, as_of): Index.open(self._directory, as_of)}

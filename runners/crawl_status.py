@@ -2,10 +2,11 @@
 
 import dataclasses
 import shlex
+import shutil
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from ..transforms.aliases.learned_rules import known_rules
 from ..transforms.blocks.files import read_blocks
@@ -13,12 +14,26 @@ from ..transforms.blocks.rules import Block
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.outcomes import Outcome
 from ..transforms.parsing.registry import PARSE_ERRORS
+from ..transforms.settings import Alarms
+from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, next_step
+from ..transforms.storage.manifests import moment
 from ..transforms.storage.schemas import TABLES
 from ..transforms.storage.table_files import read_table
 from ..transforms.storage.waiting import waiting_by_reason
 from ..transforms.traps.judge import State
 from ..transforms.traps.names import group_templates, pattern_of
+from .alarms import (
+    Alarm,
+    disk_alarms,
+    erring_hosts,
+    failing_hosts,
+    outcome_alarms,
+    parse_alarms,
+    rate_alarms,
+    robots_alarms,
+    too_long_alarms,
+)
 from .blocked import count_waiting
 from .copies import CopyCount, count_copies
 
@@ -79,6 +94,9 @@ class Status:
     copies: list[CopyCount]  # most copies first
     traps: list[Trap]
     alarms: list[str]  # one line each
+    alarm_kinds: dict[str, int]  # their number by kind
+    disk_free: int | None  # bytes on the disk of the directory; None: unknown, as on a store
+    last_step_at: float  # POSIX time of the last commit
     blocks: list[Block]  # oldest first
     blocked: int  # URLs in the frontier that a block matches
 
@@ -87,8 +105,26 @@ class Status:
         return dataclasses.asdict(self)
 
 
-def summarize(crawl: CrawlDir, now: datetime) -> Status:
-    """Return the state of a crawl from its manifests and tables."""
+DEFAULTS = Alarms()
+
+
+class Disk(NamedTuple):
+    """Bytes of the disk of a crawl directory."""
+
+    free: int
+    total: int
+
+
+def disk_of(root: str) -> Disk | None:
+    """Return the disk of a local directory; None on a store."""
+    if not filesystem.is_local(root):
+        return None
+    usage = shutil.disk_usage(root)
+    return Disk(usage.free, usage.total)
+
+
+def summarize(crawl: CrawlDir, now: datetime, limits: Alarms = DEFAULTS, disk: Disk | None = None) -> Status:
+    """Return the state of a crawl from its manifests and tables, with the alarms beyond some limits."""
     manifests = crawl.require_manifests()
     step = next_step(manifests)
     outcomes: dict[str, int] = {}
@@ -112,6 +148,18 @@ def summarize(crawl: CrawlDir, now: datetime) -> Status:
     for row in hosts.values():
         if row["not_before"] and row["not_before"] > now:
             _add(held, {row["held_by"]: 1})
+    long_urls = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
+    found = [
+        *outcome_alarms(outcomes, limits),
+        *rate_alarms(manifests, limits),
+        *failing_hosts(hosts.values(), limits),
+        *erring_hosts(hosts.values(), limits),
+        *robots_alarms(list(hosts.values()), limits),
+        *parse_alarms(failed),
+        *(Alarm("traps", _trap_line(trap, crawl.root)) for trap in traps),
+        *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist(), limits),
+        *(disk_alarms(*disk, limits) if disk else ()),
+    ]
     return Status(
         directory=crawl.root,
         rounds=step.round - 1 if step.kind == "fetch" else step.round,
@@ -127,33 +175,18 @@ def summarize(crawl: CrawlDir, now: datetime) -> Status:
         aliases=_aliases(crawl, manifests),
         copies=count_copies(crawl, manifests),
         traps=traps,
-        alarms=[
-            *_alarms(outcomes),
-            *_failing(hosts.values()),
-            *_unparsed(failed),
-            *(_trap_line(trap, crawl.root) for trap in traps),
-            *_too_long(crawl, manifests),
-        ],
+        alarms=[alarm.text for alarm in found],
+        alarm_kinds=dict(Counter(alarm.kind for alarm in found)),
+        disk_free=disk.free if disk else None,
+        last_step_at=max((moment(m.ended_at).timestamp() for m in manifests if m.ended_at), default=0.0),
         blocks=list(blocks),
         blocked=count_waiting(crawl, blocks),
     )
 
 
-def _alarms(outcomes: dict[str, int]) -> list[str]:
-    """Return the outcomes that need attention, one line each."""
-    visits = sum(outcomes.values())
-    bad = {o: n for o, n in outcomes.items() if n > visits / 2 and o not in (Outcome.FETCHED, Outcome.NOT_MODIFIED)}
-    return [f"{count} of {visits} visits ended as {outcome}" for outcome, count in bad.items()]
-
-
-def _unparsed(documents: int) -> list[str]:
-    why = "select url, facts['parse_error'] from documents where facts['parse_error'] is not null"
-    return [f'{documents} documents could not be parsed; sql DIR "{why}" says why'] if documents else []
-
-
 def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
     """Return the backoff state of each host, from its newest row."""
-    columns = ["host", "round", "failures_in_row", "not_before", "held_by"]
+    columns = ["host", "round", "requests", "failures", "failures_in_row", "not_before", "held_by"]
     newest: dict[str, dict[str, Any]] = {}
     for file in files_of(manifests, "hosts"):
         for row in read_table(crawl.root, [file.path], TABLES["hosts"], columns).to_pylist():
@@ -177,21 +210,6 @@ def _aliases(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[AliasRule]:
         )
         for rule, row in sorted(used, key=lambda item: (-item[1]["support"], item[0]))
     ]
-
-
-def _failing(hosts: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the hosts with the most consecutive failures, the worst first."""
-    failing = [row for row in hosts if (row["failures_in_row"] or 0) >= _FAILURES]
-    worst = sorted(failing, key=lambda row: (-row["failures_in_row"], row["host"]))
-    found = [
-        f"{row['host']} has failed {row['failures_in_row']} times in a row,"
-        f" and is not asked before {row['not_before']:%Y-%m-%d %H:%M:%S} UTC ({row['held_by']})"
-        for row in worst[:_NAMED]
-    ]
-    return found + ([f"{len(failing) - _NAMED} more hosts have failed as often"] if len(failing) > _NAMED else [])
-
-
-_FAILURES, _NAMED = 3, 5
 
 
 def _traps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Trap]:
@@ -259,22 +277,6 @@ def _trap_line(row: Trap, directory: str) -> str:
         f" pages had anything new, {row['waiting']} URLs wait and {row['held']} are held{sample}; to release them:"
         f" {_release_command(row, directory)}"
     )
-
-
-def _too_long(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[str]:
-    """Return the hosts that have links to over-long URLs, those with the most first."""
-    paths = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
-    counts: dict[str, int] = {}
-    samples: dict[str, str] = {}
-    for row in read_table(crawl.root, paths, TABLES["rejections"]).to_pylist():
-        if row["reason"] == "too_long":
-            _add(counts, {row["host"]: row["count"]})
-            samples[row["host"]] = row["samples"][0]
-    worst = sorted(counts, key=lambda host: (-counts[host], host))
-    found = [
-        f"{host}: {counts[host]} links to over-long URLs, such as {samples[host][:80]}…" for host in worst[:_NAMED]
-    ]
-    return found + ([f"{len(worst) - _NAMED} more hosts have over-long URLs"] if len(worst) > _NAMED else [])
 
 
 def _add(total: dict[str, int], counts: dict[str, int]) -> None:

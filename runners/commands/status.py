@@ -4,9 +4,14 @@ import argparse
 import json
 from datetime import UTC, datetime
 
+from ...transforms.settings import Settings, parse
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..copies import copy_line, total
-from ..crawl_status import Status, summarize
+from ..crawl_status import Status, disk_of, summarize
+from ..errors import Failure
+
+ALARMED = 3
+"""The exit code of `status --check` if there are alarms."""
 
 _RULES_NAMED = 10
 _MANY = 10  # copies of a pair of hosts that are named
@@ -15,12 +20,28 @@ _MANY = 10  # copies of a pair of hosts that are named
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--check", action="store_true", help="print the alarms only; exit code 3 if there are any")
+    parser.add_argument("--metrics", metavar="FILE", help="write metrics in the text format of OpenMetrics")
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Print the state of a crawl."""
-    found = summarize(CrawlDir(arguments.dir), datetime.now(UTC))
+def run(arguments: argparse.Namespace) -> int:
+    """Print the state of a crawl, or check it."""
+    crawl = CrawlDir(arguments.dir)
+    crawl.require_manifests()
+    settings = parse(crawl.read_text("crawl.toml")) if crawl.exists("crawl.toml") else Settings()
+    found = summarize(crawl, datetime.now(UTC), settings.alarms, disk_of(crawl.root))
+    if arguments.metrics:
+        from ..metrics_file import write_metrics  # noqa: PLC0415
+
+        try:
+            write_metrics(arguments.metrics, found)
+        except OSError as error:
+            raise Failure(f"cannot write {arguments.metrics}: {error.strerror}") from error
+    if arguments.check and not arguments.json:
+        print("\n".join(f"alarm: {alarm}" for alarm in found.alarms) or "no alarms")
+        return ALARMED if found.alarms else 0
     print(json.dumps(found.to_dict(), indent=2, ensure_ascii=False) if arguments.json else render(found))
+    return ALARMED if arguments.check and found.alarms else 0
 
 
 def render(found: Status) -> str:

@@ -74,6 +74,9 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "copies": [],
         "traps": [],
         "alarms": [],
+        "alarm_kinds": {},
+        "disk_free": None,
+        "last_step_at": 0.0,
         "blocks": [],
         "blocked": 0,
     }

@@ -112,6 +112,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "aliases": 1,
         "traps": 2,
         "ranking": 2,
+        "alarms": 9,
     }
     assert "\n# depth = …\n" in render(Settings())
 
@@ -178,7 +179,7 @@ BAD = {
         "unknown table or key colours; known: "
         "[robot], [scope], [limits], [priority], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps],"
         " [aliases], "
-        "[traps], [ranking]",
+        "[traps], [ranking], [alarms]",
     ),
     "no kinds": ("[documents]\nkinds = []", 2, 'documents.kinds = []: must name a kind, such as "html"'),
     "no downloader": (

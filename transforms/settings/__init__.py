@@ -1,6 +1,7 @@
 """The settings of a crawl, with validation and the `crawl.toml` format."""
 
 from .sections import (
+    Alarms,
     Aliases,
     Documents,
     Fetch,
@@ -21,6 +22,7 @@ from .validate import SettingsError
 from .values import credentials, downloader, header, pin
 
 __all__ = [
+    "Alarms",
     "Aliases",
     "Documents",
     "Fetch",

@@ -210,6 +210,21 @@ class Ranking:
 
 
 @dataclasses.dataclass(frozen=True)
+class Alarms:
+    """Thresholds of the alarms that `status` prints, and that `status --check` reports by its exit code."""
+
+    outcome_share: float = _setting(0.5, "Share of all visits with one outcome other than success.")
+    host_failures: int = _setting(3, "Consecutive failures of a host.")
+    host_requests: int = _setting(20, "Number of requests from which on host_error_share applies to a host.")
+    host_error_share: float = _setting(0.5, "Share of the requests of a host that failed.")
+    robots_share: float = _setting(0.1, "Share of the hosts whose robots.txt cannot be fetched.")
+    rate_share: float = _setting(0.5, "Visits a second of the last round, as a share of the median of five before it.")
+    rate_pages: int = _setting(500, "Rounds with fewer visits are not compared.")
+    too_long_urls: int = _setting(1, "Links of a host to over-long URLs.")
+    disk_share: float = _setting(0.05, "Free share of the disk of the crawl directory.")
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """All settings of a crawl; each field is a table of `crawl.toml`."""
 
@@ -226,6 +241,7 @@ class Settings:
     aliases: Aliases = Aliases()
     traps: Traps = Traps()
     ranking: Ranking = Ranking()
+    alarms: Alarms = Alarms()
 
     def __post_init__(self) -> None:
         for part in dataclasses.fields(self):

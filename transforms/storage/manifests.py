@@ -85,5 +85,10 @@ def render_manifest(manifest: Manifest) -> str:
     return json.dumps(fields_of(manifest), indent=1, ensure_ascii=False) + "\n"
 
 
-def iso(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds")
+def iso(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds")
+
+
+def moment(text: str) -> datetime:
+    """The time in the output of `iso`."""
+    return datetime.fromisoformat(text)

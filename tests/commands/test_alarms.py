@@ -1,0 +1,103 @@
+"""Alarms by thresholds, the exit code of `status --check`, and the metrics file."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from beamtrawl.runners import alarms
+from beamtrawl.runners.alarms import Alarm
+from beamtrawl.runners.commands.status import ALARMED
+from beamtrawl.transforms.settings import Alarms
+from beamtrawl.transforms.storage.manifests import Manifest, iso
+from tests.support.command_line import LOOPBACK, beamtrawl, failure
+from tests.support.web import Web, html
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LIMITS = Alarms()
+
+
+def fetched(visits: int, seconds: float, **counters: int) -> Manifest:
+    ended = iso(NOW + timedelta(seconds=seconds))
+    return Manifest("fetch", 1, "", (), {"visits_rows": visits} | counters, (), iso(NOW), ended)
+
+
+SLOW = [Alarm("rate", "the last round had 4.0 visits a second, the rounds before 10.0")]
+
+# name: (fetch steps, alarms)
+RATES = {
+    "no round": ([], []),
+    "one round": ([fetched(1000, 1000)], []),
+    "as before": ([fetched(1000, 100), fetched(1000, 110)], []),
+    "half as fast": ([fetched(1000, 100), fetched(1000, 200)], []),
+    "a sudden drop": ([fetched(1000, 100), fetched(1000, 250)], SLOW),
+    "faster": ([fetched(1000, 100), fetched(1000, 10)], []),
+    "the median of those before": ([*(fetched(1000, s) for s in (100, 100, 2000)), fetched(1000, 250)], SLOW),
+    "a short round": ([fetched(1000, 100), fetched(10, 250)], []),
+    "after a short round": ([fetched(1000, 100), fetched(10, 1), fetched(1000, 250)], SLOW),
+    "deferred ones are no visits": ([fetched(1000, 100), fetched(2000, 250, deferred=1000)], SLOW),
+}
+
+
+@pytest.mark.parametrize(("steps", "found"), RATES.values(), ids=RATES)
+def test_a_sudden_drop_of_the_rate(steps: list[Manifest], found: list[Alarm]) -> None:
+    assert alarms.rate_alarms(steps, LIMITS) == found
+
+
+def test_hosts_with_many_errors_the_worst_first() -> None:
+    rows = [{"host": f"h{n}.test", "requests": 100, "failures": 48 + n} for n in range(1, 9)]
+    found = alarms.erring_hosts([*rows, {"host": "new.test", "requests": 19, "failures": 19}], LIMITS)
+    assert found[0] == Alarm("host_errors", "h8.test: 56 of 100 requests failed")
+    assert [alarm.text for alarm in found[4:]] == [
+        "h4.test: 52 of 100 requests failed",
+        "1 more hosts have as many errors",
+    ]
+
+
+@pytest.mark.parametrize(("bad", "found"), [(0, 0), (1, 0), (2, 1)])
+def test_robots_txt_out_of_reach(bad: int, found: int) -> None:
+    rows = [{"failures_in_row": 1 if n < bad else 0, "held_by": "robots"} for n in range(10)]
+    assert len(alarms.robots_alarms(rows, LIMITS)) == found
+
+
+@pytest.mark.parametrize(
+    ("free", "found"), [(5, []), (4, [Alarm("disk", "the disk is nearly full: 4.0 of 100.0 GB are free")])]
+)
+def test_a_disk_that_is_nearly_full(free: int, found: list[Alarm]) -> None:
+    assert alarms.disk_alarms(free * 10**9, 100 * 10**9, LIMITS) == found
+
+
+def test_links_to_over_long_urls() -> None:
+    rows = [{"host": "a.test", "reason": "too_long", "count": n, "samples": ["http://a.test/x"]} for n in (1, 2)]
+    rows.append({"host": "a.test", "reason": "scope", "count": 9, "samples": []})
+    text = "a.test: 3 links to over-long URLs, such as http://a.test/x…"
+    assert alarms.too_long_alarms(rows, LIMITS) == [Alarm("too_long", text)]
+    assert alarms.too_long_alarms(rows, Alarms(too_long_urls=4)) == []
+
+
+def test_a_check_for_cron_and_its_metrics(tmp_path: Path) -> None:
+    crawl, metrics = tmp_path / "crawl", tmp_path / "beamtrawl.prom"
+    with Web({"a.test": {"/": html("Home", links=["/gone", "/lost"])}}) as web:
+        assert beamtrawl("crawl", crawl, "--seed", web.url("a.test"), *LOOPBACK).code == 0
+    ran = beamtrawl("status", crawl, "--check", "--metrics", metrics)
+    assert ran == (ALARMED, "alarm: 2 of 3 visits ended as gone\n", "")
+    toml = crawl / "crawl.toml"
+    toml.write_text(toml.read_text().replace("outcome_share = 0.5", "outcome_share = 0.9"))
+    assert beamtrawl("status", crawl, "--check") == (0, "no alarms\n", "")
+    assert beamtrawl("status", crawl).code == 0
+
+    samples = {
+        (sample.name, sample.labels.get("outcome") or sample.labels.get("kind")): sample.value
+        for family in text_string_to_metric_families(metrics.read_text())
+        for sample in family.samples
+        if sample.labels["crawl"] == str(crawl)
+    }
+    assert samples["beamtrawl_crawl_visits_total", "gone"] == 2
+    assert samples["beamtrawl_crawl_alarms", "outcomes"] == 1
+    assert {samples["beamtrawl_crawl_alarms", kind] for kind in alarms.KINDS if kind != "outcomes"} == {0}
+    assert samples["beamtrawl_crawl_rounds", None] == 2
+    assert samples["beamtrawl_crawl_disk_free_bytes", None] > 0
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    code, line = failure("status", crawl, "--metrics", tmp_path / "none" / "x")
+    assert (code, line) == (1, f"cannot write {tmp_path}/none/x: No such file or directory")
