@@ -7,7 +7,17 @@ from types import TracebackType
 from typing import Any
 
 from ..transforms.storage import filesystem
-from ..transforms.storage.claims import LOCK, STALE, Claim, has_ended, new_token, read_owner, render_owner
+from ..transforms.storage.claims import (
+    LOCK,
+    STALE,
+    Claim,
+    has_ended,
+    new_token,
+    read_lock,
+    read_owner,
+    render_owner,
+    render_released,
+)
 from ..transforms.storage.crawl_dir import CrawlDir
 from .errors import LockedError
 
@@ -32,17 +42,18 @@ class Lock:
         self._on_lost = on_lost
         self._heartbeat, self._stale = heartbeat, stale
         self._claim = Claim(LOCK, new_token())
+        self._is_object = filesystem.is_object(directory.path(LOCK))
+        self._tag: filesystem.Tag | None = None  # of the lock as an object
         self._is_lost = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, daemon=True)
 
     def __enter__(self) -> CrawlDir:
         with self._guarded():
-            owner = self._owner()
+            owner, self._tag = read_lock(self._directory.root)
             if owner is not None and not has_ended(owner, self._stale):
                 raise LockedError(f"{_in_use(self._directory.root, owner)}; wait for it, or stop it")
-            self._write()
-            if not self._is_mine():  # on a store, which has no guard
+            if not self._write() or not self._is_mine():  # a file system of Beam has no guard
                 raise LockedError(
                     f"{self._directory.root} was taken by another process just now; wait for it, or stop it"
                 )
@@ -55,8 +66,7 @@ class Lock:
         self._stop.set()
         self._thread.join()
         with self._guarded():
-            if self._is_mine():
-                filesystem.delete([self._directory.path(LOCK)])
+            if self._release():
                 return
         if error is None:
             raise LockedError(
@@ -68,15 +78,41 @@ class Lock:
         while not self._stop.wait(self._heartbeat):
             with contextlib.suppress(OSError, LockedError):  # such as a full disk: the next write may succeed
                 with self._guarded():
-                    self._is_lost = not self._is_mine()
-                    if not self._is_lost:
-                        self._write()
+                    self._is_lost = not self._renew()
                 if self._is_lost:
                     self._on_lost()
                     return
 
-    def _write(self) -> None:
-        self._directory.write_text(LOCK, render_owner(self._claim.token))
+    def _renew(self) -> bool:
+        """Writes a heartbeat, in one request to an object store; returns whether this is the owner."""
+        if self._is_object:
+            return self._write()
+        is_mine = self._is_mine()
+        if is_mine:
+            self._write()
+        return is_mine
+
+    def _release(self) -> bool:
+        """Removes the lock, if this is the owner; returns whether it was."""
+        if self._is_object:
+            return self._replace(render_released())
+        is_mine = self._is_mine()
+        if is_mine:
+            filesystem.delete([self._directory.path(LOCK)])
+        return is_mine
+
+    def _write(self) -> bool:
+        """Writes the lock; returns whether this is the owner then, True except on object stores."""
+        text = render_owner(self._claim.token)
+        if self._is_object:
+            return self._replace(text)
+        self._directory.write_text(LOCK, text)
+        return True
+
+    def _replace(self, text: str) -> bool:
+        tag = filesystem.replace(self._directory.path(LOCK), text.encode(), self._tag)
+        self._tag = tag or self._tag
+        return tag is not None
 
     def _owner(self) -> dict[str, Any] | None:
         return read_owner(self._directory.root, LOCK)

@@ -32,6 +32,10 @@ class DiskError(CrawlDirError, OSError):
         return cls(f"cannot write {path}: {reason(error)}; {remedy}")
 
 
+class StoreError(DiskError):
+    """An object store that cannot be read or written."""
+
+
 def reason(error: Exception) -> str:
     """The reason of a failed file operation, without the path, in one line."""
     if isinstance(error, OSError) and error.errno and not isinstance(error, DiskError):

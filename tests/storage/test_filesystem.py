@@ -146,5 +146,5 @@ def test_no_other_module_uses_beams_file_systems():
         p for name in ("pipeline", "transforms", "runners", "search", "beamtrawl") for p in (root / name).rglob("*.py")
     ]
     users = [str(path.relative_to(root)) for path in sources if "apache_beam.io.filesystem" in path.read_text()]
-    assert users == ["transforms/storage/filesystem.py"]
+    assert users == ["transforms/storage/beam_files.py"]
     assert len(sources) > 150

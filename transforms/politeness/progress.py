@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import threading
 import time
 from typing import Any
@@ -18,6 +19,9 @@ from ..storage.crawl_dir import CrawlDir
 
 STORE_INTERVAL_S = 2.0
 """The interval between two listings of the blocks on an object store, each of which is a request."""
+
+_STORE_PROGRESS_S = 5.0
+"""Seconds between reports on an object store, where each is a request that costs money."""
 
 
 class Report:
@@ -69,18 +73,21 @@ class Watch:
             self._thread.join()
 
     def _run(self) -> None:
-        written = None
+        written, written_at = None, -math.inf
+        every_s = _STORE_PROGRESS_S if self._progress and filesystem.is_object(self._progress) else 0.0
         is_closing = False
         while not is_closing:
             is_closing = self._closing.wait(self._interval_s if written is not None or self.is_stopped else 0.0)
             snapshot = self.snapshot
+            is_due = is_closing or time.monotonic() - written_at >= every_s
             with contextlib.suppress(OSError):  # a disk that fails ends the crawl elsewhere
                 if self._stop_file and not self.is_stopped:
                     self.is_stopped = filesystem.exists(self._stop_file)
                 self._read_blocks()
-                if self._progress and snapshot is not None and snapshot != written:
+                if self._progress and is_due and snapshot is not None and snapshot != written:
                     filesystem.write_bytes(self._progress, json.dumps(snapshot).encode(), durable=False)
-            written = snapshot or {}
+                    written_at = time.monotonic()
+            written = (snapshot or {}) if is_due else written
 
     def _read_blocks(self) -> None:
         if self._block_files and time.monotonic() >= self._blocks_at_s:

@@ -3,6 +3,9 @@
 `lock.json` is that of the one writer. A process that writes beside it, such as `seeds add`, registers itself in
 `attempts/` before its first file. A claim has a random token. Whoever takes a claim over, or removes it, ends it: the
 commits of its former owner are refused.
+
+On a local disk a claim changes under `filesystem.guard`. On an object store each change is a conditional write, which
+succeeds only if the claim is as it was read.
 """
 
 import json
@@ -39,14 +42,36 @@ def render_owner(token: str) -> str:
     return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "beat": time.time(), "token": token})
 
 
+def render_released() -> str:
+    """The text of a lock that nobody holds: objects are not deleted, since a deletion has no condition."""
+    return json.dumps({"released": time.time()})
+
+
 def read_owner(root: str, path: str) -> dict[str, Any] | None:
     """The contents of a claim; None if there is none, empty if it cannot be understood."""
     try:
-        return dict(json.loads(filesystem.read_bytes(filesystem.join(root, path))))
+        return _parsed(filesystem.read_bytes(filesystem.join(root, path)))
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    try:
+        return dict(json.loads(data))
     except (ValueError, TypeError):  # of another program, or incomplete
         return {}
+
+
+def read_lock(root: str) -> tuple[dict[str, Any] | None, filesystem.Tag | None]:
+    """(`read_owner` of the lock, the version of its object)."""
+    path = filesystem.join(root, LOCK)
+    if not filesystem.is_object(path):
+        return read_owner(root, LOCK), None
+    try:
+        data, tag = filesystem.read_tagged(path)
+    except FileNotFoundError:
+        return None, None
+    return _parsed(data), tag
 
 
 def is_stale(owner: dict[str, Any], host: str, now: float, alive: bool, after: float) -> bool:

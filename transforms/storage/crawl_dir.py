@@ -118,14 +118,19 @@ class CrawlDir:
     def write_text(self, relative: str, text: str) -> None:
         """Writes a file atomically and durably: a reader sees the old text or the new one."""
         target = self.path(relative)
+        if filesystem.is_object(target):
+            filesystem.write_bytes(target, text.encode())
+            return
         with filesystem.naming(target):
             with _drafted(target, text) as draft:
                 filesystem.rename(draft, target)
             filesystem.sync_folder(filesystem.split(target)[0])
 
     def write_new(self, relative: str, text: str) -> bool:
-        """`write_text` unless the file exists; on a local disk one of several concurrent writers succeeds."""
+        """`write_text` unless the file exists; on local disks and object stores one of concurrent writers succeeds."""
         target = self.path(relative)
+        if filesystem.is_object(target):
+            return filesystem.replace(target, text.encode(), None) is not None
         with filesystem.naming(target):
             with _drafted(target, text) as draft:
                 is_new = filesystem.rename_new(draft, target)
@@ -163,7 +168,7 @@ class CrawlDir:
             newest = max(filter(is_checkpoint, names), default=None)  # it holds what earlier ones hold
             wanted = (name for name in names if name == newest or not is_checkpoint(name))
             try:
-                self._read = {name: self._read.get(name) or self._manifests_in(name) for name in wanted}
+                self._read = self._manifests_of(list(wanted))
                 break
             except OSError:
                 if names == self.names("manifests", "*.json"):
@@ -174,9 +179,11 @@ class CrawlDir:
             folded |= self._read[name]
         return folded
 
-    def _manifests_in(self, name: str) -> dict[str, Manifest]:
-        text = self._text(f"manifests/{name}")
-        return parse_checkpoint(name, text) if is_checkpoint(name) else {name: parse_manifest(name, text)}
+    def _manifests_of(self, names: Sequence[str]) -> dict[str, dict[str, Manifest]]:
+        new = [name for name in names if not self._read.get(name)]
+        texts = filesystem.read_all(self.path(f"manifests/{name}") for name in new)
+        read = self._read | {name: _manifests_in(name, text) for name, text in zip(new, texts, strict=True)}
+        return {name: read[name] for name in names}
 
     def require_manifests(self) -> list[Manifest]:
         """The committed steps; CrawlDirError if this is not a crawl directory."""
@@ -211,11 +218,13 @@ class CrawlDir:
                 " left out; run the command again"
             )
 
-    def _text(self, relative: str) -> str:
-        try:
-            return self.read_text(relative)
-        except UnicodeDecodeError as error:
-            raise CrawlDirError(f"{relative} cannot be used: {error}; restore it from a copy") from error
+
+def _manifests_in(name: str, data: bytes) -> dict[str, Manifest]:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise CrawlDirError(f"manifests/{name} cannot be used: {error}; restore it from a copy") from error
+    return parse_checkpoint(name, text) if is_checkpoint(name) else {name: parse_manifest(name, text)}
 
 
 @contextlib.contextmanager

@@ -1,8 +1,8 @@
-"""Files on the local disk or on any file system of Beam: the only module that uses Beam's FileSystems.
+"""Files on the local disk, on object stores and on any file system of Beam.
 
-A path without a scheme is local and requires the standard library only. A path with a scheme, such as
-s3://bucket/crawl, uses Beam's FileSystems, which are imported on first use because importing Beam takes a second.
-Files are never compressed, whatever their extension. Errors are OSErrors in both cases (BeamIOError is one).
+A path without a scheme is local and requires the standard library only. s3:// and gs:// are object stores
+(`object_store`); a path with any other scheme, such as hdfs://, uses Beam's FileSystems (`beam_files`).
+Files are never compressed, whatever their extension. Errors are OSErrors in all cases (BeamIOError is one).
 
 Durability: a file from `create` survives a power cut once it is closed, and its name once `sync_folder` has returned
 for its folder; folders that `create` makes are durable. Object stores make files durable when they are closed.
@@ -14,16 +14,20 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any, BinaryIO
 
-from ..errors import DiskError
+from ..errors import DiskError, StoreError
+from . import beam_files, object_store
 from .local_disk import LocalDisk
+from .object_store import Tag, is_object
 
 _SCHEME = re.compile(r"[a-zA-Z][-a-zA-Z0-9+.]*://")
-_WILDCARD = re.compile(r"[\[\]*?]")
 _LOCAL = LocalDisk()
 _MOUNTED: dict[str, LocalDisk] = {}
 _BUFFER = 1 << 20
+_REQUESTS = 32
 
 
 @contextlib.contextmanager
@@ -103,6 +107,8 @@ class Sink(io.RawIOBase):
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if kind is not None:
             self._durable = False  # it is incomplete
+            if isinstance(self._file, object_store.Upload):
+                self._file.discard()
         super().__exit__(kind, error, trace)
 
     def _drain(self) -> None:
@@ -118,6 +124,8 @@ def naming(path: str) -> Iterator[None]:
     """Converts errors while a file is written to a DiskError, one line with its path."""
     try:
         yield
+    except StoreError:
+        raise
     except OSError as error:
         raise DiskError.of(path, error) from error
 
@@ -143,29 +151,41 @@ def is_local(path: str) -> bool:
 def join(root: str, relative: str) -> str:
     """The path of a file below a root; `relative` has forward slashes."""
     parts = relative.split("/")
-    return os.path.join(root, *parts) if is_local(root) else str(_beam().join(root, *parts))
+    return os.path.join(root, *parts) if is_local(root) else str(_remote(root).join(root, *parts))
 
 
 def split(path: str) -> tuple[str, str]:
     """(folder, name) of a path."""
     if is_local(path):
         return os.path.split(os.path.abspath(path))
-    folder, name = _beam().split(path)
+    folder, name = _remote(path).split(path)
     return folder, name
 
 
 def exists(path: str) -> bool:
-    return _disk(path).exists(path) if is_local(path) else bool(_beam().exists(path))
+    return _disk(path).exists(path) if is_local(path) else bool(_remote(path).exists(path))
 
 
 def open_file(path: str) -> BinaryIO:
     """A seekable file for reading."""
-    return _disk(path).open(path) if is_local(path) else _beam().open(path, compression_type="uncompressed")
+    file: BinaryIO = _disk(path).open(path) if is_local(path) else _remote(path).open_file(path)
+    return file
 
 
 def read_bytes(path: str) -> bytes:
+    if is_object(path):
+        return object_store.read(path)[0]
     with open_file(path) as file:
         return bytes(file.read())
+
+
+def read_all(paths: Iterable[str]) -> list[bytes]:
+    """The contents of small files; those of an object store are requested in parallel."""
+    paths = list(paths)
+    if not all(map(is_object, paths)) or len(paths) < 2:
+        return [read_bytes(path) for path in paths]
+    with ThreadPoolExecutor(min(_REQUESTS, len(paths))) as requests:
+        return list(requests.map(read_bytes, paths))
 
 
 def checksum(path: str) -> str:
@@ -190,7 +210,7 @@ def create(path: str, durable: bool = True) -> Sink:
     """
     with naming(path):
         if not is_local(path):
-            return Sink(path, _beam().create(path, compression_type="uncompressed"), None, durable)
+            return Sink(path, _remote(path).create(path), None, durable)
         disk = _disk(path)
         _make_folders(disk, os.path.dirname(os.path.abspath(path)))
         return Sink(path, disk.create(path), disk, durable)
@@ -220,12 +240,25 @@ def sync_folder(folder: str) -> None:
             _disk(folder).sync_folder(folder)
 
 
+def read_tagged(path: str) -> tuple[bytes, Tag | None]:
+    """The contents of a file, and its version if it is an object: what `replace` needs."""
+    return object_store.read(path) if is_object(path) else (read_bytes(path), None)
+
+
+def replace(path: str, data: bytes, tag: Tag | None) -> Tag | None:
+    """Writes an object atomically if it still has the version `tag`; without a tag, if there is no such object.
+
+    Returns its new version; None if another process was first.
+    """
+    return object_store.put(path, data, tag)
+
+
 def rename(source: str, target: str) -> None:
     """Renames a file. An existing local target is replaced atomically."""
     if is_local(target):
         _disk(target).replace(source, target)
     else:
-        _beam().rename([source], [target])
+        _remote(target).rename(source, target)
 
 
 def rename_new(source: str, target: str) -> bool:
@@ -245,10 +278,13 @@ def rename_new(source: str, target: str) -> bool:
 
 
 def delete(paths: Iterable[str]) -> None:
-    """Removes files, and folders with their contents. OSError if one is missing or remains; the others are removed."""
+    """Removes files, and local folders with their contents. OSError if one remains; the others are removed.
+
+    OSError if one is missing, too; of an object store, missing ones count as removed.
+    """
     paths = list(paths)
     if remote := [path for path in paths if not is_local(path)]:
-        _beam().delete(remote)
+        _remote(remote[0]).delete(remote)
     failed = None
     for path in filter(is_local, paths):
         try:
@@ -280,13 +316,13 @@ def match(folder: str, pattern: str) -> list[str]:
 
     `*` matches any characters of a name, `**` any characters of a path. The folder is taken literally.
     """
-    if is_local(folder):
-        wanted = _pattern(pattern)
-        deep = "/" in pattern or "**" in pattern
-        return sorted(path for path, name in _files(folder, deep) if wanted.fullmatch(name))
-    # A wildcard character in the folder's name is matched as any character; other folders are filtered out below.
-    (found,) = _beam().match([_WILDCARD.sub("?", folder) + "/" + pattern])
-    return sorted(entry.path for entry in found.metadata_list if entry.path.startswith(folder))
+    wanted = _pattern(pattern)
+    if is_object(folder):
+        return sorted(object_store.match(folder, wanted))
+    if not is_local(folder):
+        return sorted(beam_files.match(folder, pattern))
+    deep = "/" in pattern or "**" in pattern
+    return sorted(path for path, name in _files(folder, deep) if wanted.fullmatch(name))
 
 
 def _files(folder: str, deep: bool) -> Iterator[tuple[str, str]]:
@@ -304,7 +340,5 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(parts.get(part) or re.escape(part) for part in re.split(r"(\*\*|\*)", pattern)))
 
 
-def _beam() -> Any:
-    from apache_beam.io.filesystems import FileSystems
-
-    return FileSystems
+def _remote(path: str) -> ModuleType:
+    return object_store if is_object(path) else beam_files

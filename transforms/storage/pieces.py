@@ -137,7 +137,10 @@ class PromiseLog:
             is_open = None not in lines
             text = b"".join(line for line in lines if line)
             if text or not self._paths:
-                filesystem.write_bytes(self._new_path(), text)
+                try:
+                    filesystem.write_bytes(self._new_path(), text)
+                except DiskError as error:  # re-raised in the thread that writes
+                    self._failure = error
 
     def _new_path(self) -> str:
         self._paths.append(self._crawl.path(f"{self._prefix}{uuid.uuid4().hex[:8]}.jsonl"))

@@ -1,0 +1,171 @@
+"""Crawl directories on object stores: every command, exclusion, kills and failures, on servers on loopback."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.support.command_line import LOOPBACK, PROGRAM, Ran
+from tests.support.prerequisites import lacks
+from tests.support.web import Page, Web, html, slow
+
+try:
+    import obstore  # noqa: F401
+
+    from tests.support.object_stores import STORES, Store
+except ModuleNotFoundError as error:
+    lacks(f"a client and a server of S3 (pip install '.[test]'): {error}", whole_module=True)
+
+pytestmark = pytest.mark.slow("object stores")
+
+PAGES = 40
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    with STORES[request.param]() as store:
+        yield store
+
+
+def site(seconds: float = 0.0) -> dict[str, Page]:
+    """Pages that the first one links to: two rounds."""
+    first = html("Page 1", "What the first page says of lighthouses.", [f"/{n}" for n in range(2, PAGES)])
+    others = {f"/{n}": html(f"Page {n}", f"What page {n} says of lighthouses. " * 9) for n in range(2, PAGES)}
+    return {path: slow(seconds, page) if seconds else page for path, page in {"/1": first, **others}.items()}
+
+
+def start(store: Store, *words: str, **environment: str) -> subprocess.Popen[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "GOOGLE_", "STORAGE_"))}
+    return subprocess.Popen(
+        [*PROGRAM, *words],
+        env=clean | store.environment | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def ran(process: subprocess.Popen[str]) -> Ran:
+    out, err = process.communicate(timeout=120)
+    return Ran(process.returncode, out, err)
+
+
+def run(store: Store, *words: str, **environment: str) -> Ran:
+    return ran(start(store, *words, **environment))
+
+
+def answer(store: Store, *words: str) -> str:
+    code, out, err = run(store, *words)
+    assert (code, err) == (0, "")
+    return out
+
+
+def failure(store: Store, *words: str, **environment: str) -> str:
+    code, out, err = run(store, *words, **environment)
+    assert (code, out, err.count("\n")) == (1, "", 1), err
+    return err
+
+
+def crawl_words(directory: str, web: Web, *more: str) -> list[str]:
+    return ["crawl", directory, *LOOPBACK, "--seed", web.url("site.test", "/1"), *more]
+
+
+def counts(store: Store, directory: str) -> dict[str, int]:
+    query = "SELECT count(*) AS visits, count(DISTINCT url) AS urls FROM visits WHERE outcome = 'fetched'"
+    return dict(json.loads(answer(store, "sql", directory, query, "--json"))[0])
+
+
+def test_every_command(store: Store) -> None:
+    directory = f"{store.root}/a folder/crawl"
+    with Web({"site.test": site()}) as web:
+        code, _, err = run(store, *crawl_words(directory, web, "--rounds", "1"))
+        assert code == 0, err
+        store.requests.clear()
+        code, _, err = run(store, *crawl_words(directory, web))
+        assert code == 0, err
+        print(f"{store.root}: one round in {dict(store.requests)} requests")
+        unseen = web.url("site.test", "/new")
+    assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
+    store.requests.clear()
+    assert json.loads(answer(store, "search", directory, "lighthouses", "--json"))["total"] == PAGES - 1
+    print(f"{store.root}: a search in {dict(store.requests)} requests")
+    store.requests.clear()
+    assert json.loads(answer(store, "status", directory, "--json"))["outcomes"]["fetched"] == PAGES - 1
+    print(f"{store.root}: status in {dict(store.requests)} requests")
+    assert serves(store, directory)
+    answer(store, "check", "crawl", directory)
+    assert run(store, "seeds", "add", directory, unseen).code == 0
+    assert run(store, "compact", directory).code == 0
+    assert run(store, "clean", directory).code == 0
+    answer(store, "check", "crawl", directory)
+    assert json.loads(answer(store, "search", directory, "lighthouses", "--json"))["total"] == PAGES - 1
+    assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
+
+
+def serves(store: Store, directory: str) -> bool:
+    process = start(store, "serve", directory, "--port", "0")
+    try:
+        assert process.stdout
+        url = next(word for word in process.stdout.readline().split() if word.startswith("http://127.0.0.1"))
+        with urllib.request.urlopen(f"{url.rstrip('/')}/api/search?q=lighthouses") as found:
+            return bool(json.load(found)["total"] == PAGES - 1)
+    finally:
+        process.terminate()
+        ran(process)
+
+
+def test_of_two_crawls_at_once_one_refuses(store: Store) -> None:
+    directory = f"{store.root}/crawl"
+    with Web({"site.test": site(0.1)}) as web:
+        both = [start(store, *crawl_words(directory, web)) for _ in range(2)]
+        first, second = sorted((ran(process) for process in both), key=lambda ended: ended.code)
+    assert (first.code, second.code) == (0, 1), second.err
+    assert "is in use by process" in second.err or "was taken by another process just now" in second.err
+    assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
+
+
+def test_kill_and_resume(store: Store) -> None:
+    directory = f"{store.root}/crawl"
+    with Web({"site.test": site(0.05)}) as web:
+        for requests in (5, 20):
+            process = start(store, *crawl_words(directory, web))
+            _wait(lambda least=requests: len(web.requests) >= least)
+            os.killpg(process.pid, signal.SIGKILL)
+            ran(process)
+        code, _, err = run(store, *crawl_words(directory, web))
+        assert code == 0, err
+    assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
+    answer(store, "check", "crawl", directory)
+
+
+def _wait(happened: Callable[[], bool]) -> None:
+    patience = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < patience
+        threading.Event().wait(0.02)
+
+
+def test_a_missing_bucket(store: Store) -> None:
+    directory = store.root.replace("crawls", "elsewhere")
+    with Web({"site.test": site()}) as web:
+        for words in (["status", directory], ["search", directory, "x"], crawl_words(f"{directory}/crawl", web)):
+            assert f"there is no bucket {directory}; create it, or name another one" in failure(store, *words)
+
+
+def test_a_store_that_goes_away_in_the_middle(store: Store) -> None:
+    directory = f"{store.root}/crawl"
+    with Web({"site.test": site(0.1)}) as web:
+        process = start(store, *crawl_words(directory, web))
+        _wait(lambda: len(web.requests) >= 8)
+        store.stop()
+        code, _, err = ran(process)
+    assert code == 1
+    assert "does not answer; run the command again, what is committed is safe" in err.splitlines()[-1]
+    assert "Traceback" not in err

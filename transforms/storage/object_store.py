@@ -1,0 +1,267 @@
+"""Objects of S3 and Google Cloud Storage as files: s3://BUCKET/KEY and gs://BUCKET/KEY.
+
+Requests are made by the package `obstore`, the extra `s3` or `gcs`. Endpoints, regions and credentials come from the
+environment of each process (docs/stores.md). A written object appears as a whole when it is closed, and is durable
+then. There are no folders. Errors are StoreErrors, FileNotFoundError for a missing object.
+"""
+
+import contextlib
+import functools
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from ..errors import CrawlDirError, StoreError
+
+_URL = re.compile(r"(s3|gs)://([^/]*)/?(.*)", re.DOTALL)
+_EXTRA = {"s3": "s3", "gs": "gcs"}
+_CREDENTIALS = {
+    "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "gs": "set GOOGLE_APPLICATION_CREDENTIALS to a key file",
+}
+
+_PART = 8 << 20  # bytes; larger objects are uploaded in parts
+_PARTS_AT_ONCE = 4
+_RETRIES = {
+    "max_retries": 7,
+    "retry_timeout": timedelta(seconds=60),
+    "backoff": {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=5), "base": 2},
+}
+"""A store that does not answer is asked again for about 12 seconds."""
+
+Tag = Mapping[str, str]
+"""The version of an object, for `put`."""
+
+
+def is_object(path: str) -> bool:
+    """Whether a path is that of an object.
+
+    >>> is_object("s3://bucket/crawl"), is_object("hdfs://host/crawl")
+    (True, False)
+    """
+    return bool(_URL.match(path))
+
+
+def join(root: str, *parts: str) -> str:
+    """The path below a root.
+
+    >>> join("s3://bucket/", "crawl", "crawl.toml")
+    's3://bucket/crawl/crawl.toml'
+    """
+    return "/".join([root.rstrip("/"), *parts])
+
+
+def split(path: str) -> tuple[str, str]:
+    folder, _, name = path.rpartition("/")
+    return folder, name
+
+
+def exists(path: str) -> bool:
+    at = _place(path)
+    try:
+        with _naming(path, "read"):
+            _obstore().head(at.store, at.key)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def open_file(path: str) -> BinaryIO:
+    """A file for reading, which requests nothing before it is read."""
+    from .object_file import open_object  # which imports this module
+
+    return open_object(path)
+
+
+def create(path: str) -> BinaryIO:
+    """A file for writing, in one request if it is small. `discard` abandons it."""
+    return cast(BinaryIO, Upload(path))
+
+
+def read(path: str) -> tuple[bytes, Tag]:
+    """The contents of an object and their version, in one request."""
+    at = _place(path)
+    with _naming(path, "read"):
+        found = _obstore().get(at.store, at.key)
+        return bytes(found.bytes()), _tag(found.meta)
+
+
+def read_range(path: str, start: int, end: int) -> tuple[bytes, int]:
+    """(bytes of an object, its size); from the end if `start` is negative; fewer bytes where the object ends."""
+    at = _place(path)
+    wanted = {"suffix": -start} if start < 0 else (start, end)
+    try:
+        with _naming(path, "read"):
+            found = _obstore().get(at.store, at.key, options={"range": wanted})
+            return bytes(found.bytes()), int(found.meta["size"])
+    except StoreError as error:
+        with contextlib.suppress(FileNotFoundError), _naming(path, "read"):
+            if _obstore().head(at.store, at.key)["size"] == 0:
+                return b"", 0  # no part of an empty object can be requested
+        raise error
+
+
+def put(path: str, data: bytes, tag: Tag | None) -> Tag | None:
+    """Writes an object if it has this version, None: if there is none. Returns the new version, None if not written.
+
+    One of several concurrent writers succeeds. A request that had succeeded, and was repeated because its answer was
+    lost, counts as written.
+    """
+    obstore, at = _obstore(), _place(path)
+    try:
+        with _naming(path, "write"):
+            return _tag(obstore.put(at.store, at.key, data, mode=dict(tag) if tag else "create"))
+    except (FileExistsError, FileNotFoundError):
+        try:
+            found, now = read(path)
+        except FileNotFoundError:
+            return None
+        return now if found == data else None
+
+
+def rename(source: str, target: str) -> None:
+    at = _place(source)
+    with _naming(target, "write"):
+        _obstore().rename(at.store, at.key, _place(target).key)
+
+
+def delete(paths: Iterable[str]) -> None:
+    """Removes objects; missing ones count as removed."""
+    by_bucket: dict[str, list[str]] = {}
+    for path in paths:
+        by_bucket.setdefault(path[: -len(_place(path).key)], []).append(_place(path).key)
+    for bucket, keys in by_bucket.items():
+        with contextlib.suppress(FileNotFoundError), _naming(bucket, "write"):
+            _obstore().delete(_place(bucket).store, keys)
+
+
+def match(folder: str, pattern: re.Pattern[str]) -> Iterator[str]:
+    """The paths of the objects below a folder whose rest of the path matches a pattern."""
+    at = _place(folder)
+    start = len(at.key) + 1 if at.key else 0
+    with _naming(folder, "read"):
+        for batch in _obstore().list(at.store, at.key or None):
+            for entry in batch:
+                if pattern.fullmatch(relative := entry["path"][start:]):
+                    yield join(folder, relative)
+
+
+class Upload:
+    """An object that is being written."""
+
+    def __init__(self, path: str) -> None:
+        self._path, at = path, _place(path)
+        with _naming(path, "write"):
+            self._writer = _obstore().open_writer(at.store, at.key, buffer_size=_PART, max_concurrency=_PARTS_AT_ONCE)
+
+    def write(self, data: Any) -> int:
+        if self._writer:
+            with _naming(self._path, "write"):
+                self._writer.write(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Does nothing: an object appears when it is closed."""
+
+    def close(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer:
+            with _naming(self._path, "write"):
+                writer.close()
+
+    def discard(self) -> None:
+        """No object appears. Parts of a large one stay until the rules of the bucket remove incomplete uploads."""
+        self._writer = None
+
+
+class _Place(NamedTuple):
+    store: Any
+    key: str
+
+
+def _place(path: str) -> _Place:
+    found = _URL.match(path)
+    if not found or not found[2]:
+        raise CrawlDirError(f"{path} names no bucket; give a path such as s3://bucket/crawl")
+    with _naming(path, "read"):
+        return _Place(_store(found[1], found[2]), found[3].strip("/"))
+
+
+@functools.cache
+def _store(scheme: str, bucket: str) -> Any:
+    """The client of a bucket, with the environment as it is at the first use."""
+    _obstore(scheme)
+    from obstore import store
+
+    if scheme == "s3":
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        at: Any = {"endpoint": endpoint} if endpoint else {}
+        return store.S3Store(bucket, **at, client_options=_client(endpoint), retry_config=cast(Any, _RETRIES))
+    endpoint = os.environ.get("STORAGE_EMULATOR_HOST")
+    if endpoint and "://" not in endpoint:
+        endpoint = f"http://{endpoint}"
+    at = {"base_url": endpoint.rstrip("/"), "credential_provider": _of_emulator} if endpoint else {}
+    return store.GCSStore(bucket, **at, client_options=_client(endpoint), retry_config=cast(Any, _RETRIES))
+
+
+def _of_emulator() -> dict[str, Any]:
+    """Credentials for an emulator, which accepts any; without them obstore would ask for those of the machine."""
+    return {"token": "emulator", "expires_at": None}
+
+
+def _client(endpoint: str | None) -> Any:
+    is_plain = bool(endpoint and endpoint.startswith("http://"))
+    return {"timeout": timedelta(seconds=30), "connect_timeout": timedelta(seconds=5), "allow_http": is_plain}
+
+
+def _obstore(scheme: str = "s3") -> Any:
+    try:
+        import obstore
+    except ModuleNotFoundError as error:
+        extra = _EXTRA[scheme]
+        raise CrawlDirError(
+            f"{scheme}:// needs the package obstore: pip install 'beamtrawl[{extra}]', here and on all workers"
+        ) from error
+    return obstore
+
+
+def _tag(meta: Mapping[str, Any]) -> Tag:
+    return {name: meta[name] for name in ("e_tag", "version") if meta.get(name)}
+
+
+@contextlib.contextmanager
+def _naming(path: str, action: str) -> Iterator[None]:
+    """Converts errors of the store: FileNotFoundError, FileExistsError for a condition that fails, else StoreError."""
+    try:
+        yield
+    except (StoreError, FileExistsError):
+        raise
+    except Exception as error:
+        text = str(error)
+        if type(error).__name__ in ("AlreadyExistsError", "PreconditionError") and "NoSuchBucket" not in text:
+            raise FileExistsError(path) from error
+        if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in text:
+            raise FileNotFoundError(f"{path} does not exist") from error
+        if not type(error).__module__.startswith("obstore") and not isinstance(error, OSError):
+            raise
+        raise StoreError(f"cannot {action} {path}: {_reason(path, text)}") from error
+
+
+def _reason(path: str, text: str) -> str:
+    """The reason of a failed request, and the way out, in one line."""
+    scheme = path.partition(":")[0]
+    bucket = "/".join(path.split("/")[:3])
+    code = re.search(r"<Code>(\w+)</Code>", text)
+    status = re.search(r"status code: (\d+ [\w ]+)", text)
+    if code and code[1] == "NoSuchBucket":
+        return f"there is no bucket {bucket}; create it, or name another one"
+    if re.search(r"/latest/|169\.254\.169\.254|computeMetadata|Missing(AccessKeyId|SecretAccessKey)", text):
+        return f"there are no credentials; {_CREDENTIALS[scheme]} (docs/stores.md)"
+    if status and status[1][:3] in ("401", "403"):
+        return f"the store refused the credentials ({code[1] if code else status[1]}); {_CREDENTIALS[scheme]}"
+    if "error sending request" in text or "timed out" in text:
+        where = re.search(r"https?://[^/ ]+", text)
+        return f"{where[0] if where else 'the store'} does not answer; run the command again, what is committed is safe"
+    return " ".join(text.split("Debug source", maxsplit=1)[0].split())[:300]
