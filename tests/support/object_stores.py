@@ -21,17 +21,16 @@ from moto.backends import get_backend
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-BUCKET = "crawls"
+_NUMBERS = itertools.count(1)
 _App = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 class Store(NamedTuple):
-    """A running store with one bucket."""
+    """A running store with one bucket, whose name no other store of this process has."""
 
-    root: str  # s3://crawls or gs://crawls
+    root: str  # such as s3://crawls-1
     environment: dict[str, str]
-    requests: Counter[str]  # by method; conditional ones as `PUT if-none-match`
-    failing: threading.Event  # while it is set, each request is answered with 503
+    requests: Counter[str]  # by method; `LIST` apart from `GET`, and conditional ones as `PUT if`
     stop: Callable[[], None]
 
 
@@ -39,7 +38,8 @@ class Store(NamedTuple):
 def s3_store() -> Iterator[Store]:
     get_backend("s3").reset()
     with _served(DomainDispatcherApplication(create_backend_app)) as (url, *rest):
-        _call(url, f"/{BUCKET}", "PUT")
+        bucket = f"crawls-{next(_NUMBERS)}"
+        _call(url, f"/{bucket}", "PUT")
         environment = {
             "AWS_ENDPOINT_URL": url,
             "AWS_ACCESS_KEY_ID": "key",
@@ -47,30 +47,29 @@ def s3_store() -> Iterator[Store]:
             "AWS_REGION": "us-east-1",
             "AWS_METADATA_ENDPOINT": "http://127.0.0.1:1",  # without credentials, no request leaves this machine
         }
-        yield Store(f"s3://{BUCKET}", environment, *rest)
+        yield Store(f"s3://{bucket}", environment, *rest)
 
 
 @contextlib.contextmanager
 def gcs_store() -> Iterator[Store]:
-    with _served(GoogleStorage()) as (url, *rest):
-        yield Store(f"gs://{BUCKET}", {"STORAGE_EMULATOR_HOST": url}, *rest)
+    bucket = f"crawls-{next(_NUMBERS)}"
+    with _served(GoogleStorage(bucket)) as (url, *rest):
+        yield Store(f"gs://{bucket}", {"STORAGE_EMULATOR_HOST": url}, *rest)
 
 
 STORES = {"S3": s3_store, "GCS": gcs_store}
 
 
 @contextlib.contextmanager
-def _served(app: _App) -> Iterator[tuple[str, Counter[str], threading.Event, Callable[[], None]]]:
+def _served(app: _App) -> Iterator[tuple[str, Counter[str], Callable[[], None]]]:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    requests, failing = Counter[str](), threading.Event()
+    requests = Counter[str]()
 
     def counting(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         conditions = ("HTTP_IF_NONE_MATCH", "HTTP_IF_MATCH", "HTTP_X_GOOG_IF_GENERATION_MATCH")
         is_conditional = any(name in environ for name in conditions)
-        requests[environ["REQUEST_METHOD"] + (" if" if is_conditional else "")] += 1
-        if failing.is_set():
-            start("503 Service Unavailable", [("Content-Length", "0")])
-            return [b""]
+        kind = "LIST" if "list-type" in environ["QUERY_STRING"] else environ["REQUEST_METHOD"]
+        requests[kind + (" if" if is_conditional else "")] += 1
         return app(environ, start)
 
     server = make_server("127.0.0.1", 0, counting, threaded=True, request_handler=_Handler)
@@ -83,7 +82,7 @@ def _served(app: _App) -> Iterator[tuple[str, Counter[str], threading.Event, Cal
         server.server_close()
 
     try:
-        yield f"http://127.0.0.1:{server.port}", requests, failing, stop
+        yield f"http://127.0.0.1:{server.port}", requests, stop
     finally:
         if thread.is_alive():
             stop()
@@ -109,7 +108,8 @@ class _Object(NamedTuple):
 class GoogleStorage:
     """The requests of the XML API that obstore makes, on one bucket in memory; conditions are atomic."""
 
-    def __init__(self) -> None:
+    def __init__(self, bucket: str) -> None:
+        self._bucket = bucket
         self._objects: dict[str, _Object] = {}
         self._uploads: dict[str, dict[int, bytes]] = {}
         self._numbers = itertools.count(1)
@@ -121,7 +121,7 @@ class GoogleStorage:
         bucket, _, key = environ["PATH_INFO"].encode("latin-1").decode().lstrip("/").partition("/")
         query = {name: values[0] for name, values in parse_qs(environ["QUERY_STRING"], True).items()}
         with self._lock:
-            if bucket != BUCKET:
+            if bucket != self._bucket:
                 status, headers, data = _error(404, "NoSuchBucket")
             else:
                 status, headers, data = getattr(self, "_" + environ["REQUEST_METHOD"].lower())(

@@ -44,6 +44,11 @@ class ObjectFile(io.RawIOBase):
         self._at += len(data)
         return len(data)
 
+    def readall(self) -> bytes:
+        size = self._end()
+        start, self._at = self._at, max(self._at, size)
+        return self._range(start, size)
+
     def _range(self, start: int, end: int) -> bytes:
         if self._size is None:
             data, self._size = object_store.read_range(self._path, start, end)

@@ -133,8 +133,17 @@ def delete(paths: Iterable[str]) -> None:
     for path in paths:
         by_bucket.setdefault(path[: -len(_place(path).key)], []).append(_place(path).key)
     for bucket, keys in by_bucket.items():
-        with contextlib.suppress(FileNotFoundError), _naming(bucket, "write"):
-            _obstore().delete(_place(bucket).store, keys)
+        try:
+            _delete(bucket, keys)
+        except FileNotFoundError:  # the first one that Google's store misses ends a request for several
+            for key in keys:
+                with contextlib.suppress(FileNotFoundError):
+                    _delete(bucket, [key])
+
+
+def _delete(bucket: str, keys: list[str]) -> None:
+    with _naming(bucket, "write"):
+        _obstore().delete(_place(bucket).store, keys)
 
 
 def match(folder: str, pattern: re.Pattern[str]) -> Iterator[str]:

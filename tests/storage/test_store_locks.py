@@ -1,0 +1,165 @@
+"""Conditional writes to object stores: one of several writers takes a lock, takes it over, or commits a step."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from beamtrawl.runners.errors import LockedError
+from beamtrawl.runners.lock import Lock
+from beamtrawl.transforms.errors import CrawlDirError
+from beamtrawl.transforms.storage import filesystem
+from beamtrawl.transforms.storage.claims import LOCK, read_lock
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, render_manifest
+from tests.support.prerequisites import lacks
+
+try:
+    import obstore  # noqa: F401
+
+    from tests.support.object_stores import STORES, Store
+except ModuleNotFoundError as error:
+    lacks(f"a client and a server of S3 (pip install '.[test]'): {error}", whole_module=True)
+
+pytestmark = pytest.mark.slow("object stores")
+
+WRITERS = 8
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    before = dict(os.environ)
+    with STORES[request.param]() as store:
+        os.environ.update(store.environment)
+        yield store
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture
+def crawl(store: Store) -> CrawlDir:
+    return CrawlDir(f"{store.root}/crawl")
+
+
+def successes(work: Callable[[], object]) -> int:
+    """The number of concurrent calls that end without an error of a crawl directory."""
+    ready, done = threading.Barrier(WRITERS), []
+
+    def attempt() -> None:
+        ready.wait(30)
+        try:
+            work()
+            done.append(True)
+        except (LockedError, CrawlDirError):
+            pass
+
+    threads = [threading.Thread(target=attempt) for _ in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(done)
+
+
+def manifest() -> Manifest:
+    return Manifest("fetch", 1, "", (), {"writer": threading.get_ident()}, (), "", "")
+
+
+BEFORE = {
+    "there is no lock": None,
+    "it was released": {"released": 0},
+    "its owner gave no heartbeat": {"host": "elsewhere", "pid": 1, "beat": 0, "token": "old"},
+    "it cannot be read": [],
+}
+
+
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
+def test_one_of_several_takes_a_lock(crawl: CrawlDir, before: object) -> None:
+    if before is not None:
+        crawl.write_text(LOCK, json.dumps(before))
+    assert successes(lambda: Lock(crawl).__enter__()) == 1
+
+
+def test_a_lock_that_ended_can_be_taken(crawl: CrawlDir) -> None:
+    for _ in range(2):
+        with Lock(crawl), pytest.raises(LockedError, match="is in use by process"), Lock(crawl):
+            pytest.fail("two writers")
+        assert "released" in (read_lock(crawl.root)[0] or {})
+
+
+def test_a_heartbeat_is_one_request_and_ends_with_the_ownership(store: Store, crawl: CrawlDir) -> None:
+    lost = threading.Event()
+    lock = Lock(crawl, on_lost=lost.set, heartbeat=0.05)
+    claimed = lock.__enter__()
+    store.requests.clear()
+    patience = time.monotonic() + 30
+    while sum(store.requests.values()) < 3:
+        assert time.monotonic() < patience
+    assert set(store.requests) == {"PUT if"}
+    crawl.write_text(LOCK, json.dumps({"host": "elsewhere", "pid": 1, "beat": time.time(), "token": "another"}))
+    assert lost.wait(30)
+    with pytest.raises(CrawlDirError, match="was taken over by process 1 on elsewhere"):
+        claimed.commit(manifest())
+    with pytest.raises(LockedError, match="was taken over"):
+        lock.__exit__(None, None, None)
+    assert (read_lock(crawl.root)[0] or {})["token"] == "another"
+
+
+def test_one_of_several_commits_a_step(crawl: CrawlDir) -> None:
+    assert successes(lambda: CrawlDir(crawl.root).commit(manifest())) == 1
+    assert len(crawl.manifests()) == 1
+
+
+def test_manifests_are_requested_once(store: Store, crawl: CrawlDir) -> None:
+    for round_ in range(1, 21):
+        crawl.write_new(f"manifests/{round_:06d}-fetch.json", render(round_))
+    store.requests.clear()
+    assert len(crawl.manifests()) == 20
+    assert store.requests == {"LIST": 1, "GET": 20}
+    crawl.manifests()
+    assert store.requests == {"LIST": 2, "GET": 20}
+
+
+def render(round_: int) -> str:
+    return render_manifest(Manifest("fetch", round_, "", (), {}, (), "", ""))
+
+
+def test_a_put_that_was_repeated_counts_as_written(store: Store) -> None:
+    """The answer to the first request was lost, so the client sent it again."""
+    path = f"{store.root}/file"
+    first = filesystem.replace(path, b"mine", None)
+    assert filesystem.replace(path, b"mine", None) == first
+    second = filesystem.replace(path, b"newer", first)
+    assert filesystem.replace(path, b"newer", first) == second
+    assert filesystem.replace(path, b"of another", first) is None
+    assert filesystem.read_bytes(path) == b"newer"
+
+
+def test_files(store: Store) -> None:
+    folder = f"{store.root}/a folder"
+    files = {"one.json": b"1", "empty": b"", "deep/två%41": b"2", "deep/large": os.urandom(9 << 20)}
+    for name, data in files.items():
+        filesystem.write_bytes(filesystem.join(folder, name), data)
+    assert filesystem.match(folder, "**") == sorted(f"{folder}/{name}" for name in files)
+    assert filesystem.match(folder, "*.json") == [f"{folder}/one.json"]
+    assert filesystem.match(f"{folder}/none", "**") == []
+    for name, data in files.items():
+        path = filesystem.join(folder, name)
+        with filesystem.open_file(path) as file:
+            assert (file.read(), filesystem.read_bytes(path), filesystem.size(path)) == (data, data, len(data))
+            file.seek(-len(data) // 2, os.SEEK_END)
+            assert file.read() == data[len(data) // 2 :][-len(data) // 2 :] or not data
+    filesystem.rename(f"{folder}/one.json", f"{folder}/new")
+    filesystem.delete([f"{folder}/none", f"{folder}/deep/två%41", f"{folder}/deep/large"])
+    assert filesystem.match(folder, "**") == [f"{folder}/empty", f"{folder}/new"]
+    with pytest.raises(FileNotFoundError):
+        filesystem.read_bytes(f"{folder}/none")
+
+
+def test_a_file_whose_writing_failed_does_not_appear(store: Store) -> None:
+    sink = filesystem.create(f"{store.root}/half")
+    sink.write(b"half")
+    sink.__exit__(KeyError, KeyError(), None)
+    assert not filesystem.exists(f"{store.root}/half")
