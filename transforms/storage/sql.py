@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -54,6 +55,14 @@ def query_arrow(crawl: CrawlDir, text: str, parameters: Sequence[Any] | None = N
     """The same as an Arrow table; `parameters` are the values of the ? in the query."""
     with _asked(crawl, text) as connection:
         return _relation(connection, text, parameters).to_arrow_table()
+
+
+@contextlib.contextmanager
+def query_batches(crawl: CrawlDir, text: str, rows: int, memory: str = "1GB") -> Iterator[pa.RecordBatchReader]:
+    """The rows of a query, read while they are used, in batches; what needs more memory goes to a temporary folder."""
+    with tempfile.TemporaryDirectory() as scratch, _asked(crawl, text) as connection:
+        connection.execute(f"SET temp_directory = '{scratch}'; SET memory_limit = '{memory}'")
+        yield _relation(connection, text).to_arrow_reader(rows)
 
 
 @contextlib.contextmanager
