@@ -59,6 +59,7 @@ setup(
         "chardet>=7",  # the last resort for a charset
         "duckdb>=1.1",  # the engine behind `beamtrawl sql`
         "flask>=3.0",  # the search gateway
+        "http-sf>=1.5",  # structured fields of HTTP
         "jinja2>=3.1",  # templates of pages; part of flask
         "lxml>=5.3",
         "numpy>=2",

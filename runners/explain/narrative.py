@@ -6,6 +6,7 @@ from typing import Any
 
 from ...transforms.outcomes import Outcome
 from ...transforms.traps.judge import State
+from ...transforms.usage import Usage
 from .url_record import MOST, Row, UrlRecord
 
 _RELATIONS = {
@@ -158,6 +159,8 @@ def _document(record: UrlRecord) -> Iterator[str]:
         if record.document["canonical_url"]:
             ignored = record.document["canonical_ignored"]
             yield f"  canonical link: {record.document['canonical_url']}{f' (ignored: {ignored})' if ignored else ''}"
+        if preference := _usage(record.document):
+            yield f"  use: {preference}"
     yield from (f"  {_RELATIONS[relation]} {url}" for relation, url in record.copies.items())
     if record.indexed:
         yield f"index: in {record.indexed['segment']}"
@@ -165,6 +168,15 @@ def _document(record: UrlRecord) -> Iterator[str]:
         yield f"index: removed in round {record.tombstone['round']} ({record.tombstone['reason']})"
     if record.rank:
         yield f"link rank: {record.rank['link_rank']:.2f} (1 is the mean), from {record.rank['links']} pages"
+
+
+def _usage(row: Row) -> str:
+    """The preferences about the use of a document, and what follows for training."""
+    stated = Usage(*(row[name] for name in Usage._fields))._replace(
+        content_usage=row["content_usage"] or "", tdm_policy=row["tdm_policy"] or ""
+    )
+    conclusion = {False: "reserved for training", True: "may train", None: "says nothing of training"}
+    return f"{conclusion[row['ai_training']]} ({stated.text()})" if stated.text() else ""
 
 
 def _last(aliases: list[Row]) -> str:

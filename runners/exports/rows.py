@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -94,7 +94,7 @@ class _Counted(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         self._position += len(data)
-        return cast(int, self._sink.write(bytes(data)))
+        return self._sink.write(bytes(data))
 
     def tell(self) -> int:
         return self._position

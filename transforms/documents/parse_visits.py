@@ -31,6 +31,7 @@ from ..storage.exchange import CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELD
 from ..storage.schemas import DOCUMENTS, KEY, VISITS
 from ..storage.table_files import conform, open_parquet
 from ..urls.filters import UrlFilter
+from ..usage import Usage
 from .page_yield import yield_row
 
 
@@ -123,6 +124,8 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     row |= {"is_document": is_new, "score": visit["priority"], "domain": urls.domain(visit["host"])}
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
+        preference = page.usage | Usage(visit.get("robots_usage") or "")
+        row |= preference.columns(page.media_type)
         row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
         row["stays"] = visit.get("digest_before") is not None
         row["truncated"] = "bytes" if visit.get("truncated") else row["truncated"]

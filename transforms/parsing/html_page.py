@@ -77,6 +77,7 @@ def html_page(source: Source) -> Page:
         max_snippet=directives.max_snippet,
         unavailable_after=directives.unavailable_after,
         nosnippet=main.nosnippet,
+        usage=directives.usage,
         links=links,
         traits=traits,
     )

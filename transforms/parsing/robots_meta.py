@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+from .. import usage
+from ..usage import Usage
 from .html_metadata import parse_date
 
 
@@ -16,6 +18,7 @@ class Directives(NamedTuple):
     noarchive: bool = False
     max_snippet: int | None = None  # characters; 0: no snippet (also nosnippet); None: any length
     unavailable_after: datetime | None = None  # in UTC; from then on the page is not to be found
+    usage: Usage = Usage()
 
     def __or__(self, other: "Directives") -> "Directives":
         return Directives(
@@ -24,16 +27,17 @@ class Directives(NamedTuple):
             self.noarchive or other.noarchive,
             min((limit for limit in (self.max_snippet, other.max_snippet) if limit is not None), default=None),
             min(filter(None, (self.unavailable_after, other.unavailable_after)), default=None),
+            self.usage | other.usage,
         )
 
     def display_rules(self) -> str:
-        """The directives that concern search results, as text for the content digest; "" if there are none.
+        """The directives that concern search results and use, as text for the content digest; "" if there are none.
 
         A page that changes them must be indexed again. `noindex` and `nofollow` are no part: they are state of the URL.
         """
         expires = self.unavailable_after.date().isoformat() if self.unavailable_after else ""
         limit = "" if self.max_snippet is None else f"max-snippet:{self.max_snippet}"
-        return " ".join(filter(None, ["noarchive" if self.noarchive else "", limit, expires]))
+        return " ".join(filter(None, ["noarchive" if self.noarchive else "", limit, expires, self.usage.text()]))
 
 
 # A name before a colon is that of a robot, unless it is a directive with a value.
@@ -65,13 +69,15 @@ def parse(content: str) -> Directives:
         noarchive="noarchive" in words,
         max_snippet=0 if "nosnippet" in words else min(limits, default=None),
         unavailable_after=min(dates, default=None),
+        usage=Usage(noai="noai" in words, noimageai="noimageai" in words),
     )
 
 
 def from_meta(tags: Iterable[tuple[str, str]], robot_name: str) -> Directives:
     """The directives of (name, content) meta tags for all robots or for ours."""
-    names = ("robots", product_token(robot_name))
-    return _merge(parse(content) for name, content in tags if name.strip().lower() in names)
+    tags, names = list(tags), ("robots", product_token(robot_name))
+    found = _merge(parse(content) for name, content in tags if name.strip().lower() in names)
+    return found | Directives(usage=usage.from_meta(tags))
 
 
 def from_headers(headers: Iterable[tuple[str, str]], robot_name: str) -> Directives:
@@ -79,8 +85,10 @@ def from_headers(headers: Iterable[tuple[str, str]], robot_name: str) -> Directi
 
     In `noindex, otherbot: nofollow` the name applies to all directives after it.
     """
+    headers = list(headers)
     values = (value for name, value in headers if name.lower() == "x-robots-tag")
-    return _merge(_tag(value, product_token(robot_name)) for value in values)
+    found = _merge(_tag(value, product_token(robot_name)) for value in values)
+    return found | Directives(usage=usage.from_headers(headers))
 
 
 def product_token(robot_name: str) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from .. import urls
 from ..duplicates.digest import content_digest
+from ..usage import Usage
 from . import charsets, html_metadata, robots_meta
 from .html_links import MAX_ANCHOR, MAX_LINKS, Link
 from .language import choose_language
@@ -44,6 +45,7 @@ class Page:
     nosnippet: list[int] = dataclasses.field(default_factory=list)  # see `main_text.Text`
     links: list[Link] = dataclasses.field(default_factory=list)
     facts: Mapping[str, str] = dataclasses.field(default_factory=dict)  # specific to its kind
+    usage: Usage = dataclasses.field(default_factory=Usage)  # of the page and its headers
     traits: Traits = dataclasses.field(default_factory=Traits)  # input of the spam score
 
 
@@ -111,6 +113,7 @@ class Source(NamedTuple):
             noarchive=self.directives.noarchive,
             max_snippet=self.directives.max_snippet,
             unavailable_after=self.directives.unavailable_after,
+            usage=self.directives.usage,
             links=found,
             facts={_fact(name): fact for name, value in (facts or {}).items() if (fact := _fact(value))},
         )

@@ -114,6 +114,7 @@ class Turns:
             reply,
             rule=rule,
             robots_at=robots.fetched_at if robots else None,
+            usage=robots.usage(due.url) if robots and reply.status else "",
             failures=turn.state.failures,
             round_=self._context.round,
             now=self._clock.utc(),

@@ -14,13 +14,15 @@ def visit_row(
     reply: Reply,
     rule: str,
     robots_at: datetime | None,
+    usage: str,
     failures: int,
     round_: int,
     now: datetime,
 ) -> VisitRow:
     """Return the row of table visits for a visit, whatever its outcome.
 
-    `robots_at` identifies the robots.txt applied, and `rule` its line; `failures` counts the host's consecutive ones.
+    `robots_at` identifies the robots.txt applied, `rule` is its line and `usage` its preference about the content;
+    `failures` counts the host's consecutive ones.
     """
     return {
         "url_key": due.url_key,
@@ -52,4 +54,5 @@ def visit_row(
         "kind": due.kind,
         "sitemap": due.sitemap,
         "links_without_news": due.links_without_news,
+        "robots_usage": usage or None,
     }

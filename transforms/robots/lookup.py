@@ -33,6 +33,10 @@ class Robots:
         """Whether a canonical URL may be fetched, and the deciding rule, as `Rules.allows`."""
         return self.rules.allows(url) if self.rules is not None else (self.verdict is Verdict.ALLOW_ALL, "")
 
+    def usage(self, url: str) -> str:
+        """The usage preference of a canonical URL that may be fetched, as `Rules.usage`."""
+        return self.rules.usage(url) if self.rules is not None else ""
+
     @property
     def crawl_delay(self) -> float:
         return (self.rules.crawl_delay if self.rules else None) or 0.0

@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from protego import Protego
 
+from .. import usage
 from ..http.dates import http_date
 
 MAX_BYTES = 1 << 20
@@ -35,6 +36,7 @@ _FIELDS = {
     b"allow": "allow",
     **dict.fromkeys([b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw"], "disallow"),
     **dict.fromkeys([b"crawl-delay", b"crawl delay", b"crawldelay"], "delay"),
+    b"content-usage": "usage",  # draft-ietf-aipref-attach
     **dict.fromkeys([b"sitemap", b"sitemaps", b"site-map"], "sitemap"),
 }
 _LINE = re.compile(rb"[^\r\n]{6,}")  # no shorter line is a directive
@@ -120,6 +122,8 @@ class Rules:
     """Seconds between requests: finite and not negative, without upper limit. None: not given."""
     sitemaps: list[str]
     """Distinct values in order, as written: they may be relative or invalid URLs."""
+    usages: tuple[tuple[bytes, str], ...] = ()
+    """Path and statement of the Content-Usage lines; the path may be empty."""
 
     def allows(self, url: str) -> tuple[bool, str]:
         """Whether a canonical URL may be fetched, and the deciding rule, as `Disallow: /private/`.
@@ -131,6 +135,26 @@ class Rules:
         target = _target(url)
         allowed = bool(self._all.can_fetch(target, "*"))
         return allowed, self._deciding(target, allowed)
+
+    def usage(self, url: str) -> str:
+        """The usage preference of a canonical URL that may be fetched: that of the longest matching path.
+
+        Of several statements for one path, the most restrictive applies (draft-ietf-aipref-attach).
+        """
+        if not self.usages:
+            return ""
+        target = _target(url)
+        matching = [(length, text) for length, alone, text in self._usages if not alone.can_fetch(target, "*")]
+        longest = max((length for length, _ in matching), default=0)
+        return usage.combine(*(text for length, text in matching if length == longest))
+
+    @functools.cached_property
+    def _usages(self) -> list[tuple[int, Protego, str]]:
+        """Length of the pattern, its match as a Disallow, statement."""
+        rules = [(_rule(False, path), text) for path, text in self.usages[:_MAX_NAMED]]
+        return [
+            (len(rule.pattern), _protego([rule._replace(pattern=rule.pattern or "/")]), text) for rule, text in rules
+        ]
 
     def _deciding(self, target: str, allowed: bool) -> str:
         # The deciding rule is the longest match among the rules that agree with the result.
@@ -164,6 +188,7 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
     rules: dict[bytes, dict[tuple[bool, bytes], None]] = {}  # by agent (`token` and "*"), distinct, in order
     delays: dict[bytes, list[float]] = {}
     sitemaps: dict[str, None] = {}
+    usages: dict[bytes, list[tuple[bytes, str]]] = {}
     agents: set[bytes] = set()  # relevant agents of the current group
     has_rules = False
     own = origin.lower().encode()
@@ -182,6 +207,10 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
             # Only a rule ends a sequence of user agents (RFC 9309 section 2.1).
             for agent in agents:
                 delays.setdefault(agent, []).extend(_seconds(value))
+        elif field == "usage":
+            has_rules = True
+            for agent in agents:
+                usages.setdefault(agent, []).append(_usage(value, own))
         else:
             has_rules = True
             for agent in agents:
@@ -191,6 +220,7 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
         tuple((allow, value) for allow, value in rules.get(chosen, ()) if value),
         max(delays.get(chosen, ()), default=None),
         list(sitemaps),
+        tuple(usages.get(chosen, ())),
     )
 
 
@@ -235,6 +265,13 @@ def _path(value: bytes, origin: bytes) -> bytes:
     if not origin or value[: len(origin)].lower() != origin or value[len(origin) :][:1] not in (b"", b"/"):
         return value
     return value[len(origin) :] or b"/"
+
+
+def _usage(value: bytes, origin: bytes) -> tuple[bytes, str]:
+    """Path and statement of a Content-Usage line; a path starts with a slash and ends before white space."""
+    value = _path(value, origin)
+    path, *statement = value.split(None, 1) if value.startswith(b"/") else (b"", value)
+    return path, b"".join(statement).decode("ascii", "replace")
 
 
 def _rule(allow: bool, value: bytes) -> Rule:

@@ -43,6 +43,12 @@ DOCUMENTS = pa.schema(
         ("unavailable_after", TIME),  # excluded from results from this time on
         ("same_content_as", KEY),  # the first document of another site with this content; neither is excluded
         ("nosnippet", pa.list_(pa.int32())),  # start, end, start, end, … of the parts of `text` excluded from snippets
+        ("content_usage", pa.string()),  # AI preferences, as "train-ai=n, search=y"
+        ("tdm_reservation", pa.bool_()),
+        ("tdm_policy", pa.string()),
+        ("noai", pa.bool_()),
+        ("noimageai", pa.bool_()),
+        ("ai_training", pa.bool_()),  # whether it may train models; false: reserved; null: nothing stated
     ]
 )
 
@@ -112,6 +118,12 @@ class DocumentRow(TypedDict, total=False):
     unavailable_after: datetime | None
     same_content_as: bytes | None
     nosnippet: list[int] | None
+    content_usage: str | None
+    tdm_reservation: bool | None
+    tdm_policy: str | None
+    noai: bool
+    noimageai: bool
+    ai_training: bool | None
 
 
 class AlertRow(TypedDict, total=False):

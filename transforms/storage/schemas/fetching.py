@@ -70,6 +70,7 @@ VISITS = pa.schema(
         ("kind", pa.string()),  # sitemap; null: a page
         ("sitemap", SITEMAP),
         ("links_without_news", pa.bool_()),  # only pages without news link to it
+        ("robots_usage", pa.string()),  # statement of robots.txt about the use of the content
     ]
 )
 
@@ -156,6 +157,7 @@ class VisitRow(TypedDict, total=False):
     kind: str | None
     sitemap: dict[str, Any] | None
     links_without_news: bool | None
+    robots_usage: str | None
 
 
 class RobotsRow(TypedDict, total=False):

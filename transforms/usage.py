@@ -1,0 +1,134 @@
+"""What authors say about the use of their content: AI preferences, reservations of text and data mining, noai.
+
+Sources: draft-ietf-aipref-attach and draft-ietf-aipref-vocab (editor's copies of 2026-08-19), which write preferences
+as a dictionary of RFC 9651; TDM Reservation Protocol (W3C Community Group, copy of 2025-12-07); `noai` and `noimageai`,
+a convention of image sites.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import http_sf
+
+TRAINING, SEARCH = "train-ai", "search"
+CATEGORIES = (TRAINING, SEARCH)
+"""The categories of use of the vocabulary; other labels are ignored."""
+
+_VALUES = {"y": True, "n": False}
+
+
+class Usage(NamedTuple):
+    """Preferences about a page."""
+
+    content_usage: str = ""  # as `render` writes it
+    tdm_reservation: bool | None = None  # None: not stated
+    tdm_policy: str = ""
+    noai: bool = False
+    noimageai: bool = False
+
+    def __or__(self, other: "Usage") -> "Usage":
+        """Both together: the most restrictive AI preference; the TDM values of `other`, where it has some.
+
+        Vocab, "Combining Preferences"; TDMRep, "Processing priority": values in a page replace those of its header.
+        """
+        return Usage(
+            combine(self.content_usage, other.content_usage),
+            self.tdm_reservation if other.tdm_reservation is None else other.tdm_reservation,
+            other.tdm_policy or self.tdm_policy,
+            self.noai or other.noai,
+            self.noimageai or other.noimageai,
+        )
+
+    def training(self, media_type: str) -> bool | None:
+        """Whether content of a type may train models: False if anything reserves it, None if nothing is stated."""
+        stated = parse(self.content_usage).get(TRAINING)
+        reserved = self.tdm_reservation or self.noai or (self.noimageai and media_type.startswith("image/"))
+        if stated is False or reserved:
+            return False
+        return True if stated or self.tdm_reservation is False else None
+
+    def text(self) -> str:
+        """All preferences as one line; "" if there are none."""
+        tdm = "" if self.tdm_reservation is None else f"tdm-reservation={int(self.tdm_reservation)}"
+        flags = [name for name in ("noai", "noimageai") if getattr(self, name)]
+        return " ".join(filter(None, [self.content_usage, tdm, self.tdm_policy, *flags]))
+
+    def columns(self, media_type: str) -> dict[str, Any]:
+        """The columns of table documents."""
+        return {
+            "content_usage": self.content_usage or None,
+            "tdm_reservation": self.tdm_reservation,
+            "tdm_policy": self.tdm_policy or None,
+            "noai": self.noai,
+            "noimageai": self.noimageai,
+            "ai_training": self.training(media_type),
+        }
+
+
+def from_headers(headers: Iterable[tuple[str, str]]) -> Usage:
+    """The preferences in `Content-Usage`, `tdm-reservation` and `tdm-policy` headers."""
+    values: dict[str, list[str]] = {}
+    for name, value in headers:
+        if (lower := name.lower()) in _HEADERS:
+            values.setdefault(lower, []).append(value)
+    if not values:
+        return Usage()
+    statement = render(parse(", ".join(values.get("content-usage", ()))))
+    return from_meta((name, value) for name, found in values.items() for value in found)._replace(
+        content_usage=statement
+    )
+
+
+_HEADERS = frozenset({"content-usage", "tdm-reservation", "tdm-policy"})
+
+
+def from_meta(tags: Iterable[tuple[str, str]]) -> Usage:
+    """The preferences in (name, content) meta tags; the first valid value of a name counts."""
+    reservation, policy = None, ""
+    for name, content in tags:
+        lower = name.strip().lower()
+        if lower == "tdm-reservation" and reservation is None:
+            reservation = {"0": False, "1": True}.get(content.strip())
+        elif lower == "tdm-policy" and not policy:
+            policy = content.strip()[:2048]
+    return Usage(tdm_reservation=reservation, tdm_policy=policy)
+
+
+def parse(statement: str) -> Mapping[str, bool]:
+    """The stated categories of use, and whether each is allowed; empty if the statement is malformed.
+
+    >>> parse("train-ai=y, search=n;x=1, other=y"), parse("train-ai=?0, search"), parse("Train-AI=n")
+    ({'train-ai': True, 'search': False}, {}, {})
+    """
+    if not statement.strip():
+        return {}
+    try:
+        found: Any = http_sf.parse(statement.encode("ascii"), tltype="dictionary")
+    except (http_sf.StructuredFieldError, UnicodeEncodeError):
+        return {}
+    tokens = {name: str(value[0]) for name, value in found.items() if isinstance(value[0], http_sf.Token)}
+    return {name: _VALUES[tokens[name]] for name in CATEGORIES if tokens.get(name) in _VALUES}
+
+
+def render(preferences: Mapping[str, bool]) -> str:
+    """Preferences as a statement.
+
+    >>> render({"search": True, "train-ai": False})
+    'train-ai=n, search=y'
+    """
+    return ", ".join(f"{name}={'y' if preferences[name] else 'n'}" for name in CATEGORIES if name in preferences)
+
+
+def combine(*statements: str) -> str:
+    """Several statements as one: what any of them disallows is disallowed (vocab, "Combining Preferences").
+
+    >>> combine("train-ai=y, search=y", "train-ai=n", "")
+    'train-ai=n, search=y'
+    """
+    if len(stated := [text for text in statements if text]) < 2:
+        return render(parse(stated[0])) if stated else ""
+    found: dict[str, bool] = {}
+    for text in stated:
+        for name, allowed in parse(text).items():
+            found[name] = found.get(name, True) and allowed
+    return render(found)
