@@ -6,12 +6,13 @@ from ...search.exports import write_ciff
 from ...search.searcher import Index
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..exports.output import whole_file
-from . import export_archive, export_rows
+from . import export_archive, export_corpus, export_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     formats = parser.add_subparsers(metavar="FORMAT", required=True)
     export_archive.add_arguments(formats)
+    export_corpus.add_arguments(formats)
     export_rows.add_arguments(formats)
     ciff = formats.add_parser("ciff", help="the index, as other search engines read it", allow_abbrev=False)
     ciff.add_argument("dir", metavar="DIR")

@@ -1,0 +1,166 @@
+"""Writes documents as shards that data tools read, with a card that says how they were made."""
+
+import hashlib
+import io
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...transforms.storage import filesystem
+from .output import Drafts
+from .rows import json_line, plain
+
+BATCH = 512
+"""Documents in memory."""
+
+COLUMNS = pa.schema(
+    [
+        ("id", pa.string()),  # url_key, in hexadecimal
+        ("text", pa.string()),
+        ("url", pa.string()),
+        ("title", pa.string()),
+        ("language", pa.string()),
+        ("fetched_at", pa.string()),  # ISO 8601, as the next
+        ("published_at", pa.string()),
+        ("media_type", pa.string()),
+        ("host", pa.string()),
+        ("domain", pa.string()),
+        ("spam_score", pa.float32()),
+        ("cluster", pa.int64()),  # near duplicates share it
+        ("content_usage", pa.string()),
+        ("tdm_reservation", pa.bool_()),
+        ("ai_training", pa.bool_()),
+        ("digest", pa.string()),
+    ]
+)
+
+_CHOSEN = """
+WITH newest AS (
+    SELECT * FROM documents QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC, fetched_at DESC) = 1
+), asked AS (
+    SELECT url, arg_max(robots_usage, fetched_at) AS robots_usage
+    FROM visits WHERE status IS NOT NULL GROUP BY url
+)
+SELECT d.*, u.state, COALESCE(a.robots_usage, '') AS robots_usage
+FROM newest d LEFT JOIN urls u USING (url_key) LEFT JOIN asked a ON a.url = d.url
+"""
+
+REASONS = {
+    "gone": "COALESCE(state, 'fetched') <> 'fetched'",
+    "no_text": "COALESCE(text, '') = ''",
+    "duplicate": "duplicate_of IS NOT NULL OR near_duplicate_of IS NOT NULL",
+    "noindex": "COALESCE(noindex, false)",
+    "noarchive": "COALESCE(noarchive, false)",
+    "unavailable": "unavailable_after <= now()",
+    "reserved": "COALESCE(NOT ai_training, false) OR regexp_matches(robots_usage, 'train-ai=n')",
+}
+"""Why a page is left out, by the first condition that holds."""
+
+OVERRIDES = ("duplicate", "noindex", "noarchive", "reserved")
+"""Reasons that an operator may set aside by name."""
+
+
+class Shard(NamedTuple):
+    """A file of the corpus."""
+
+    name: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class Card(NamedTuple):
+    """What is known of a corpus once it is written."""
+
+    shards: list[Shard]
+    languages: Mapping[str, int]
+    left_out: Mapping[str, int]  # by reason
+    characters: int
+
+    @property
+    def documents(self) -> int:
+        return sum(shard.rows for shard in self.shards)
+
+
+def query(where: str, include: Iterable[str]) -> str:
+    """The documents for which a condition holds, each with the `reason` why it is left out, or null."""
+    reasons = {name: condition for name, condition in REASONS.items() if name not in set(include)}
+    cases = " ".join(f"WHEN {condition} THEN '{name}'" for name, condition in reasons.items())
+    dates = ("fetched_at", "published_at")
+    iso = ", ".join(f"strftime({name}, '%Y-%m-%dT%H:%M:%SZ') AS {name}" for name in dates)
+    own = "lower(hex(url_key)) AS id, near_key AS cluster, lower(hex(digest)) AS digest"
+    plain_names = [name for name in COLUMNS.names if name not in (*dates, "id", "cluster", "digest")]
+    return (
+        f"SELECT {own}, {iso}, {', '.join(plain_names)}, CASE {cases} END AS reason"
+        f" FROM (SELECT * FROM ({_CHOSEN}) WHERE ({where}\n)) ORDER BY url_key"
+    )
+
+
+def write_corpus(batches: pa.RecordBatchReader, out: Drafts, format_: str, max_bytes: int) -> Card:
+    """Write the documents without a reason to shards of about `max_bytes` of text; returns what the card says."""
+    left_out: Counter[str] = Counter()
+    languages: Counter[str] = Counter()
+    characters = 0
+
+    def chosen() -> Iterator[pa.Table]:
+        nonlocal characters
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            reasons = table["reason"].to_pylist()
+            left_out.update(reason for reason in reasons if reason)
+            table = table.filter(pa.array([reason is None for reason in reasons])).select(COLUMNS.names).cast(COLUMNS)
+            languages.update(code or "unknown" for code in table["language"].to_pylist())
+            characters += sum(map(len, table["text"].to_pylist()))
+            if table.num_rows:
+                yield table
+
+    shards: list[Shard] = []
+    tables = chosen()
+    for first in tables:
+        shards.append(_shard(itertools.chain([first], tables), out, format_, len(shards), max_bytes))
+    return Card(shards, languages, left_out, characters)
+
+
+def _shard(tables: Iterator[pa.Table], out: Drafts, format_: str, number: int, max_bytes: int) -> Shard:
+    """Write one shard; takes tables until it is full."""
+    name = f"data-{number:05d}.{'parquet' if format_ == 'parquet' else 'jsonl.zst'}"
+    rows = size = 0
+    with out.create(name) as file, Hashed(file) as sink:
+        if format_ == "parquet":
+            with pq.ParquetWriter(sink, COLUMNS, compression="zstd") as writer:
+                for table in tables:
+                    writer.write_table(table)
+                    rows, size = rows + table.num_rows, size + table.nbytes
+                    if size >= max_bytes:
+                        break
+        else:
+            with pa.CompressedOutputStream(pa.PythonFile(sink, "w"), "zstd") as lines:
+                for table in tables:
+                    lines.write(b"".join(json_line({k: plain(v) for k, v in row.items()}) for row in table.to_pylist()))
+                    rows, size = rows + table.num_rows, size + table.nbytes
+                    if size >= max_bytes:
+                        break
+    return Shard(name, rows, file.size, sink.sha256.hexdigest())
+
+
+class Hashed(io.RawIOBase):
+    """A file that is being written, with the SHA-256 of its bytes."""
+
+    def __init__(self, file: filesystem.Sink) -> None:
+        self.sha256 = hashlib.sha256()
+        self._file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        data = bytes(data)
+        self.sha256.update(data)
+        return self._file.write(data)
+
+    def tell(self) -> int:
+        return self._file.tell()
