@@ -39,6 +39,7 @@ COMMANDS = (
     Command("serve", "Serve a search page and a JSON API.", "serve"),
     Command("sql", "Query the tables of a crawl in SQL.", "sql"),
     Command("explain", "Explain a URL or a host of a crawl.", "explain"),
+    Command("changes", "Show which pages are new, changed, moved or gone.", "changes"),
     Command("check", "Check a URL, without a crawl, or an index.", "check"),
     Command("export", "Write a web archive, or the index for other engines.", "export"),
     Command("clean", "Remove files that failed attempts left behind.", "clean"),

@@ -1,0 +1,58 @@
+"""Changes as an Atom feed (RFC 4287)."""
+
+import re
+import uuid
+from collections.abc import Iterable
+from datetime import datetime
+from typing import IO
+from xml.sax.saxutils import escape, quoteattr
+
+from .find import Change
+
+# XML 1.0, section 2.2: other characters cannot be written, not even escaped.
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write_feed(changes: Iterable[Change], name: str, now: datetime, sink: IO[bytes]) -> int:
+    """Write a feed with an entry for each change; returns their number.
+
+    Identifiers are the same for the same change in each feed of a crawl called `name`.
+    """
+    own = uuid.uuid5(uuid.NAMESPACE_URL, name)
+    sink.write(
+        _encoded(
+            '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
+            f" <id>{own.urn}</id>\n <title>Changes of {_text(name)}</title>\n <updated>{_time(now)}</updated>\n"
+            " <author><name>Beamtrawl</name></author>\n"
+        )
+    )
+    count = 0
+    for change in changes:
+        sink.write(_encoded(_entry(change, own)))
+        count += 1
+    sink.write(b"</feed>\n")
+    return count
+
+
+def _entry(change: Change, feed: uuid.UUID) -> str:
+    id_ = uuid.uuid5(feed, f"{change.kind} {change.url} {change.at.isoformat()}").urn
+    lines = [f"moved to {change.moved_to}"] if change.moved_to else change.diff or [change.kind]
+    link = _ILLEGAL.sub("", change.url)
+    return (
+        f" <entry>\n  <id>{id_}</id>\n  <title>{change.kind}: {_text(change.title or change.url)}</title>\n"
+        f'  <updated>{_time(change.at)}</updated>\n  <link rel="alternate" href={quoteattr(link)}/>\n'
+        f'  <category term="{change.kind}"/>\n'
+        f'  <content type="text">{_text(chr(10).join(lines))}</content>\n </entry>\n'
+    )
+
+
+def _text(text: str) -> str:
+    return escape(_ILLEGAL.sub("\ufffd", text)).replace("\r", "&#13;")
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -1,0 +1,71 @@
+"""`beamtrawl changes`: pages that are new, changed, moved or gone since a round or a time."""
+
+import argparse
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from ...transforms.storage.crawl_dir import CrawlDir
+from ...transforms.storage.sql import query_batches
+from ..changes.feed import write_feed
+from ..changes.find import BATCH, Change, Since, changes, json_line, parse_since, query
+from ..exports.output import whole_file
+
+_MOST = 20  # lines of a diff that are printed
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument(
+        "--since",
+        type=_since,
+        required=True,
+        metavar="ROUND|DATE",
+        help="compare with that state, as 3 or 2026-01-31",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object a line")
+    form.add_argument("--atom", metavar="FILE", help="write an Atom feed; - for standard output")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the pages that are new, changed, moved or gone."""
+    crawl = CrawlDir(arguments.dir)
+    with query_batches(crawl, query(arguments.since), BATCH) as batches:
+        found = changes(batches)
+        if arguments.atom:
+            with whole_file(arguments.atom) as sink:
+                write_feed(found, crawl.root, datetime.now(UTC), sink)
+        elif arguments.json:
+            for change in found:
+                print(json_line(change))
+        else:
+            for line in _lines(found):
+                print(line)
+
+
+def _lines(found: Iterable[Change]) -> Iterable[str]:
+    counts: Counter[str] = Counter()
+    for change in found:
+        counts[change.kind] += 1
+        title = f" {_line(change.title)}" if change.title else ""
+        target = f" -> {_line(change.moved_to)}" if change.moved_to else ""
+        yield f"{change.kind:<8} {change.at:%Y-%m-%d %H:%M} {_line(change.url)}{target}{title}"
+        yield from (f"    {_line(line)}" for line in itertools.islice(change.diff, _MOST))
+        if len(change.diff) > _MOST:
+            yield f"    … {len(change.diff) - _MOST} more lines; see --json"
+    yield ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing has changed"
+
+
+def _line(text: str) -> str:
+    """Text of a page as it may be shown on a terminal: without control characters."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+", " ", text)
+
+
+def _since(text: str) -> Since:
+    try:
+        return parse_since(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: neither a round, as 3, nor a date, as 2026-01-31") from error
