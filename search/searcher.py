@@ -25,7 +25,7 @@ from .query.parse import Query, parse
 from .query.spelling import Dictionary
 from .results.hits import Explanation, Hit, Part, Results, Stored
 from .results.host_grouping import by_host, whole_windows
-from .results.snippets import WIDTH, Snippet, cut, snippet
+from .results.snippets import WIDTH, Snippet, cut, snippet, without_title
 
 _LOG = logging.getLogger(__name__)
 
@@ -247,6 +247,7 @@ def _hit(
 ) -> Hit:
     # The text of a NOARCHIVE document is not stored; its description may be shown, unless the page forbids snippets.
     text = texts["text"] or texts["description"] or ""
+    text = without_title(text, texts["title"] or "")
     limit = facts["max_snippet"]  # includes the ellipses before and after, four characters
     found = snippet(text, forms, WIDTH if limit is None else max(1, min(limit - 4, WIDTH))) if limit != 0 else Snippet()
     return Hit(

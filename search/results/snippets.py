@@ -58,6 +58,18 @@ def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
     return Snippet((_SPACES.sub(" ", piece), marked) for piece, marked in pieces if piece)
 
 
+def without_title(text: str, title: str) -> str:
+    """The text without a first line that repeats the title or its beginning or end, if there are further lines.
+
+    >>> without_title("Herring\\nA fish.", "Herring – Fish of the sea"), without_title("Herring", "Herring")
+    ('A fish.', 'Herring')
+    """
+    line, _, rest = text.lstrip().partition("\n")
+    name, whole = (" ".join(words.split()).casefold() for words in (line, title))
+    repeats = bool(name) and (f"{whole} ".startswith(f"{name} ") or f" {whole}".endswith(f" {name}"))
+    return rest.lstrip() if repeats and rest.strip() else text
+
+
 def cut(found: Snippet, characters: int) -> Snippet:
     """The beginning of a snippet, of at most so many characters.
 
