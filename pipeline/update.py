@@ -4,38 +4,47 @@ Pure computation over files: no network access, repeatable.
 """
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
 import apache_beam as beam
 
-from ..transforms.aliases.learn import LearnAliases, ReadHeldAliases, joined_keys, with_forms
-from ..transforms.aliases.learned_rules import KnownRules
-from ..transforms.documents.finish_pages import FinishPages, add_rejections, dead_keys
-from ..transforms.documents.parse_visits import ParseVisits
-from ..transforms.duplicates.exact import JudgeContents, released_by_digest
-from ..transforms.duplicates.near import FindNearDuplicates
-from ..transforms.duplicates.near_rows import gone_rows
-from ..transforms.frontier.advance_urls import AdvanceUrls, ReadMatchingWaiting, ScanTrapped
-from ..transforms.indexing.write_tombstones import WriteTombstones
-from ..transforms.politeness.host_stats import add_turn, answered_at, newest_row
-from ..transforms.settings import Settings
-from ..transforms.sitemaps.follow import FollowSitemaps
-from ..transforms.storage.key_scan import Wanted, matching_rows
-from ..transforms.storage.schemas import DIGESTS, HOSTS, SEEDS, URLS, HostRow
-from ..transforms.storage.semi_join import CollectHosts, CollectKeys, ReadMatching
-from ..transforms.storage.table_files import read_table
-from ..transforms.storage.waiting import Waiting
-from ..transforms.storage.writers import ReportFiles, WriteRows
-from ..transforms.traps.watch_yields import (
-    WatchedYields,
-    WatchYields,
-    hosts_of,
-    hosts_with_traps,
-    trap_queue_rows,
-    trap_rows,
-    trap_samples_rows,
+from ..transforms.aliases.learn import (
+    ByClassFn,
+    HeldAliasesFn,
+    JudgeRulesFn,
+    MembersFn,
+    joined_keys,
+    keepers,
+    now_seen,
+    seen_before,
+    suggest,
+    with_forms,
 )
+from ..transforms.aliases.learned_rules import KnownRules
+from ..transforms.documents.parse_visits import ParseFn
+from ..transforms.duplicates.exact import JudgeFn
+from ..transforms.duplicates.minhash import BANDS
+from ..transforms.duplicates.near import DecideFn, FindPairsFn, ReadEarlierFn
+from ..transforms.frontier.advance_urls import (
+    AdvanceFn,
+    ReadWaitingByNameFn,
+    ScanTrappedFn,
+    WriteFrontierFn,
+    WriteLeftFn,
+    WriteQueuesFn,
+)
+from ..transforms.indexing.write_tombstones import WriteTombstonesFn, had_content, removals_by_key
+from ..transforms.settings import Settings
+from ..transforms.sitemaps.follow import FollowFn
+from ..transforms.storage.schemas import DIGESTS, TRAP_QUEUES, TRAP_SAMPLES, TRAPS, URLS
+from ..transforms.storage.semi_join import CollectKeysFn, CollectListFn, CollectSetFn, ReadByNameFn
+from ..transforms.storage.stages import Read, Receive, Routes, Summarize, To, ToAll, ToOne, ToSummary, together
+from ..transforms.storage.waiting import Waiting
+from ..transforms.storage.writers import ReportFn, WriteSideFn
+from ..transforms.traps.watch_yields import HostsWithTrapsFn, ReadTrapsFn, hosts_of
+from .update_hosts import AddHostsFn, EarlierHostsFn, TurnsFn
+from .update_parts import MarkFn, WatchAndFinishFn, WriteRejectionsFn, files_of_step, row_groups
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
@@ -100,191 +109,224 @@ def _share(rows: int, most: int, least: int) -> int:
 
 
 def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
-    """Parse; dedup content; write documents, links and index; dedup URLs; write their states and the next frontier."""
+    """Parse; dedup content; write documents, links and index; dedup URLs; write their states and the next frontier.
+
+    What the stages send to one another goes through few exchanges, in batches of several kinds, because a cluster
+    pays for each shuffle and each vertex of the graph (docs/flink.md).
+    """
     root, round_, partitions = step.root, step.round, step.partitions
-    aliases = step.aliases or KnownRules.of([])
-    seed_hosts = (
-        _files(pipeline, "Seeds", step.seeds)
-        | "SeedHosts" >> beam.FlatMap(_hosts_of_seeds, root)
-        | "Distinct" >> beam.Distinct()
+    known = step.aliases or KnownRules.of([])
+    forms = partial(with_forms, known=known)
+    files = pipeline | "Files" >> beam.Create(files_of_step(step), reshuffle=False)
+
+    parsed = (
+        files
+        | "SpreadFiles" >> beam.Reshuffle()
+        | "ListRowGroups" >> beam.FlatMap(row_groups, root)
+        | "ParseVisits" >> _parse_visits(step, forms)
     )
-    parsed = _files(pipeline, "Visits", step.visits) | "ParseVisits" >> ParseVisits(
-        root, step.settings, step.robot, step.shards, partitions, seed_hosts
+    summary = parsed["summary"] | "SummarizeRound" >> Summarize(_summaries(step))
+    read = files | "ReadEarlier" >> _read_earlier(step, summary)
+    judged = together("by_content", parsed, read) | "JudgeContents" >> _judge_contents(step, known)
+    decided = together("near", parsed, judged) | "FindNearDuplicates" >> Receive(
+        {"": DecideFn(root, step.near, round_, step.settings.documents.similarity, partitions)},
+        {"": [To("by_shard", "", "near")], "by_url": [To("to_class", "urls", "near")]},
     )
-    sitemaps = (
-        pipeline
-        | "RobotsAndVisits" >> beam.Create([("robots", p) for p in step.robots] + [("visits", p) for p in step.visits])
-        | "FollowSitemaps"
-        >> FollowSitemaps(
-            root,
-            step.settings.scope,
-            step.settings.sitemaps,
-            tuple(step.settings.documents.kinds),
-            partitions,
-            seed_hosts,
+    finished = together("by_shard", parsed, read, judged, decided) | "FinishPages" >> Receive(
+        {"": WatchAndFinishFn(root, round_, step.settings, partitions)},
+        {
+            "": [To("to_class", "urls", "candidates"), ToSummary("found", "keys", forms)],
+            "removals": [To("to_class", "tombstones", "documents")],
+            "rejections": [To("to_class", "rejections", "found")],
+            "trapped": [ToAll("trapped")],
+            "files": [_TO_REPORT],
+        },
+        summary,
+    )
+    trapped = beam.pvalue.AsList(finished["trapped"])
+    scanned = files | "ScanTrapped" >> Read(
+        {"frontier": ScanTrappedFn(root, step.waiting.left, partitions, step.settings.traps)},
+        {"frontier": [ToSummary("found", "keys", forms)], "queues": [ToOne("to_write", "queues", "queues")]},
+        trapped,
+    )
+    keys = together("found", parsed, judged, finished, scanned) | "SummarizeFound" >> Summarize(
+        {"keys": _keys(step), "suggested": CollectListFn()}
+    )
+    earlier = files | "ReadUrls" >> _read_urls(step, known, keys)
+    learned = (
+        together("contents", parsed, judged, earlier)
+        | "Members" >> beam.ParDo(MembersFn(known, partitions), keys)
+        | "LearnAliases"
+        >> Receive({"": JudgeRulesFn(root, round_, known)}, {"judged": [ToAll("judged")], "files": [_TO_REPORT]})
+    )
+    rules = beam.pvalue.AsList(learned["judged"])
+    freed = _read_freed(files, step, known, earlier, keys, rules) if known.used else []
+    advanced = (
+        together("to_class", parsed, decided, finished, earlier, *freed)
+        | "ByClass" >> beam.ParDo(ByClassFn("urls", known, partitions), rules)
+        | "AdvanceUrls"
+        >> Receive(
+            {
+                "urls": AdvanceFn(root, round_, step.settings.limits, step.settings.traps, step.frontier_shards, known),
+                "tombstones": WriteTombstonesFn(root, round_),
+                "rejections": WriteRejectionsFn(root, round_),
+            },
+            {
+                "written": [To("to_write", "frontier", "written")],
+                "left": [To("to_write", "left", "left")],
+                "queues": [To("to_write", "queues", "queues")],
+                "files": [_TO_REPORT],
+            },
+            rules,
+            trapped,
         )
     )
-
-    released = parsed.facts | "Released" >> beam.FlatMap(released_by_digest, partitions)
-    contents = (parsed.contents, released) | "NewAndReleased" >> beam.Flatten()
-    digests = contents | "Digests" >> CollectKeys(step.visit_rows, "digest", "digest")
-    earlier_digests = _files(pipeline, "Digests", step.digests) | "EarlierDigests" >> ReadMatching(
-        root, DIGESTS, "digest", partitions, digests
+    written = together("to_write", advanced, scanned) | "WriteFrontier" >> Receive(
+        {
+            "frontier": WriteFrontierFn(root, round_ + 1),
+            "left": WriteLeftFn(root, round_),
+            "queues": WriteQueuesFn(root, round_),
+        },
+        {"files": [_TO_REPORT]},
     )
-    judged = {
-        "new": parsed.contents,
-        "earlier": earlier_digests,
-        "released": released,
-    } | "JudgeContents" >> JudgeContents(root, round_)
-
-    near = {
-        "documents": parsed.near,
-        "duplicates": judged.shard_to_duplicates,
-        "released": released,
-    } | "FindNearDuplicates" >> FindNearDuplicates(
-        root, round_, step.settings.documents.similarity, step.near, partitions, step.visit_rows
-    )
-
-    watched = _watch(pipeline, step, parsed.shard_to_yields, judged.shard_to_duplicates, near.by_shard)
-    unrepresented = (
-        released | "Gone" >> beam.FlatMap(gone_rows, round_) | "WriteGone" >> WriteRows(root, "near", round_)
-    )
-    dead = parsed.facts | "Dead" >> beam.FlatMap(dead_keys)
-    finished = {
-        "pages": parsed.shard_to_pages,
-        "duplicates": judged.shard_to_duplicates,
-        "copies": judged.shard_to_copies,
-        "stale": watched.shard_to_stale,
-        "near": near.by_shard,
-    } | "FinishPages" >> FinishPages(root, round_, step.settings.documents.korean_morphemes, partitions, dead)
-
-    candidates = (finished.candidates, sitemaps.candidates) | "Candidates" >> beam.Flatten()
-    trapped = pipeline | "ScanTrapped" >> ScanTrapped(
-        root, step.waiting, partitions, step.settings.traps, watched.trapped
-    )
-    keys = (
-        (candidates, parsed.facts, trapped.held)
-        | "FoundAndVisited" >> beam.Flatten()
-        | "WithForms" >> beam.FlatMap(with_forms, aliases)
-        | "Keys" >> CollectKeys(step.links, "url_key", "host")
-    )
-    earlier_urls = _files(pipeline, "Urls", step.urls) | "EarlierUrls" >> ReadMatching(
-        root, URLS, "url_key", partitions, keys
-    )
-    tombstones = {
-        "facts": parsed.facts,
-        "removals": finished.removals,
-        "earlier": earlier_urls,
-    } | "WriteTombstones" >> WriteTombstones(root, round_, partitions)
-    learned = {
-        "pairs": pipeline | "NoPairs" >> beam.Create([]) if step.aliases is None else judged.pairs,
-        "contents": parsed.contents,
-        "earlier": earlier_urls,
-    } | "LearnAliases" >> LearnAliases(root, round_, partitions, aliases)
-    due_keys = [keys]
-    if aliases.used:
-        joined = earlier_urls | "JoinedTo" >> beam.Map(joined_keys)
-        due_keys.append(joined | "JoinedKeys" >> CollectKeys(step.links, "url_key", "host"))
-        held = pipeline | "ReadHeld" >> ReadHeldAliases(root, step.urls, partitions, step.links, learned.in_force)
-        candidates = (candidates, held.candidates) | "FoundAndHeld" >> beam.Flatten()
-        earlier_urls = (earlier_urls, held.earlier) | "EarlierAndHeld" >> beam.Flatten()
-    frontier = pipeline | "ReadFrontier" >> ReadMatchingWaiting(root, step.waiting, partitions, *due_keys)
-    states = {
-        "candidates": candidates,
-        "facts": parsed.facts,
-        "earlier": earlier_urls,
-        "frontier": frontier,
-        "near": near.by_url,
-    } | "AdvanceUrls" >> AdvanceUrls(
-        root,
-        round_,
-        step.settings,
-        partitions,
-        step.frontier_shards,
-        learned.in_force,
-        watched.trapped,
-        trapped.queues,
-    )
-
-    turns = _files(pipeline, "Turns", step.turns) | "ReadTurns" >> beam.FlatMap(_turns_by_host, root)
-    asked = beam.pvalue.AsSingleton(turns | "Asked" >> beam.Keys() | "AskedHosts" >> CollectHosts())
-    earlier_hosts = _files(pipeline, "Hosts", step.hosts) | "EarlierHosts" >> beam.FlatMap(_hosts_of, root, asked)
-    hosts = (
-        {"turns": turns, "earlier": earlier_hosts}
-        | "GroupHosts" >> beam.CoGroupByKey()
-        | "AddHosts" >> beam.FlatMap(_add_hosts)
-        | "WriteHosts" >> WriteRows(root, "hosts", round_)
-    )
-    rejections = (
-        (finished.rejections, sitemaps.rejections)
-        | "Rejections" >> beam.Flatten()
-        | "AddRejections" >> beam.CombinePerKey(add_rejections)
-        | "RejectionRows" >> beam.Map(_rejection_row, round_)
-        | "WriteRejections" >> WriteRows(root, "rejections", round_, "reason", weight="count")
-    )
-    alerts = parsed.alerts | "WriteAlerts" >> WriteRows(root, "alerts", round_, "kind")
-    written = (judged.files, watched.files, finished.files, learned.files, states, hosts, rejections, alerts)
-    files = (*written, unrepresented, tombstones) | "Files" >> beam.Flatten()
-    files | "Report" >> ReportFiles(step.report)
+    files_written = together("files", parsed, judged, finished, learned, advanced, written)
+    files_written | "Report" >> Receive({"": ReportFn(step.report)}, {})
 
 
-def _watch(
-    pipeline: beam.Pipeline,
+_TO_REPORT = To("files", "", "files")
+
+
+def _keys(step: UpdateStep) -> CollectKeysFn:
+    return CollectKeysFn(step.links, "url_key", "host")
+
+
+def _parse_visits(step: UpdateStep, forms: "partial") -> Read:
+    settings, partitions = step.settings, step.partitions
+    scope, kinds = settings.scope, tuple(settings.documents.kinds)
+    parse = ParseFn(step.root, settings, step.robot, step.shards, partitions, step.round, step.seeds)
+    follow = FollowFn(step.root, scope, settings.sitemaps, kinds, step.shards, partitions, step.seeds)
+    rejections, keys = To("to_class", "rejections", "found"), ToSummary("found", "keys", forms)
+    routes: Routes = {
+        "visits": [To("by_shard", "", "pages")],
+        "yields": [To("by_shard", "", "yields"), ToSummary("summary", "hosts", hosts_of)],
+        "contents": [
+            To("by_content", "digests", "new"),
+            ToSummary("summary", "digests"),
+            ToAll("contents", partial(now_seen, round_=step.round)),
+        ],
+        "released": [To("by_content", "digests", "released"), ToSummary("summary", "digests")],
+        "bands": [To("by_content", "bands", "new"), ToSummary("summary", "bands")],
+        "sites": [ToSummary("summary", "sites")],
+        "changed": [ToOne("near", "", "changed")],
+        "dead": [ToSummary("summary", "dead")],
+        "alerts": [To("by_content", "alerts", "rows")],
+        "gone": [To("by_content", "gone", "rows")],
+        "facts": [To("to_class", "urls", "facts"), To("to_class", "tombstones", "visits", removals_by_key), keys],
+        "sitemaps": [To("to_class", "urls", "candidates"), keys],
+        "rejections": [rejections],
+        "turns": [To("by_content", "hosts", "turns")],
+        "turn_hosts": [ToSummary("summary", "turn_hosts")],
+        "trap_hosts": [ToSummary("summary", "trap_hosts")],
+        "report": [_TO_REPORT],
+    }
+    fns = {"visits": parse, "sitemaps": follow, "turns": TurnsFn(step.root, partitions), "report": MarkFn()}
+    return Read(fns | {"traps": HostsWithTrapsFn(step.root)}, routes)
+
+
+def _summaries(step: UpdateStep) -> dict[str, beam.CombineFn]:
+    keys = {
+        "digests": CollectKeysFn(step.visit_rows, "digest", "digest"),
+        "bands": CollectKeysFn(step.visit_rows * BANDS, "band", None),
+    }
+    return keys | {name: CollectSetFn() for name in ("sites", "hosts", "trap_hosts", "turn_hosts", "dead")}
+
+
+def _read_earlier(step: UpdateStep, summary: beam.pvalue.AsSingleton) -> Read:
+    """Read the rows of earlier rounds that the round's contents, templates and hosts are compared with."""
+    root, shards, partitions = step.root, step.shards, step.partitions
+    return Read(
+        {
+            "digests": ReadByNameFn(root, DIGESTS, "digest", partitions, "digests"),
+            "near": ReadEarlierFn(root, partitions),
+            "traps": ReadTrapsFn(root, TRAPS, shards, ["hosts", "trap_hosts"]),
+            "trap_samples": ReadTrapsFn(root, TRAP_SAMPLES, shards, ["hosts"]),
+            "trap_queues": ReadTrapsFn(root, TRAP_QUEUES, shards, None),
+            "hosts": EarlierHostsFn(root, partitions),
+        },
+        {
+            "digests": [To("by_content", "digests", "earlier")],
+            "near": [To("by_content", "bands", "earlier")],
+            **{name: [To("by_shard", "", name)] for name in ("traps", "trap_samples", "trap_queues")},
+            "hosts": [To("by_content", "hosts", "earlier")],
+        },
+        summary,
+    )
+
+
+def _judge_contents(step: UpdateStep, known: KnownRules) -> Receive:
+    """Find exact duplicates and pairs of similar documents; write the state of hosts, and rows that need no join."""
+    root, round_ = step.root, step.round
+    routes: Routes = {
+        "digests": [To("by_shard", "", "duplicates"), ToOne("near", "", "duplicates")],
+        "copies": [To("by_shard", "", "copies")],
+        "near": [ToOne("near", "", "pairs")],
+        "files": [_TO_REPORT],
+    }
+    suggestions = [ToSummary("found", "suggested", partial(suggest, known=known)), ToAll("contents", keepers)]
+    return Receive(
+        {
+            "digests": JudgeFn(root, round_),
+            "bands": FindPairsFn(round_, step.settings.documents.similarity),
+            "hosts": AddHostsFn(root, round_),
+            "alerts": WriteSideFn(root, "alerts", round_, "kind"),
+            "gone": WriteSideFn(root, "near", round_),
+        },
+        routes if step.aliases is None else {**routes, "pairs": suggestions},
+    )
+
+
+def _read_urls(step: UpdateStep, known: KnownRules, keys: beam.pvalue.AsSingleton) -> Read:
+    """Read the earlier states of the URLs found and visited, and their waiting rows unless aliases are used."""
+    read = {"urls": ReadByNameFn(step.root, URLS, "url_key", step.partitions, "keys")}
+    routes: dict[str, list[To]] = {
+        "urls": [
+            To("to_class", "urls", "earlier"),
+            To("to_class", "tombstones", "earlier", had_content),
+            ToAll("contents", seen_before),
+        ]
+    }
+    if known.used:
+        routes["urls"].append(ToSummary("joined", "joined", joined_keys))
+        return Read(read, routes, keys)
+    waiting = ReadWaitingByNameFn(step.root, step.waiting.left, step.partitions, "keys")
+    return Read({**read, "frontier": waiting}, {**routes, "frontier": [To("to_class", "urls", "frontier")]}, keys)
+
+
+def _read_freed(
+    files: beam.PCollection,
     step: UpdateStep,
-    yields: beam.PCollection,
-    duplicates: beam.PCollection,
-    near: beam.PCollection,
-) -> WatchedYields:
-    """Judge templates for traps, from the round's pages and the stored trap rows of their hosts."""
-    hosts = yields | "YieldHosts" >> beam.FlatMap(hosts_of)
-    with_traps = _files(pipeline, "TrapFiles", step.trap_files) | "HostsWithTraps" >> beam.FlatMap(
-        hosts_with_traps, step.root
+    known: KnownRules,
+    earlier: dict[str, beam.PCollection],
+    keys: beam.pvalue.AsSingleton,
+    rules: beam.pvalue.AsList,
+) -> Sequence[dict[str, beam.PCollection]]:
+    """Read the aliases whose rules are dropped, and the waiting rows, also of URLs that represent aliases."""
+    root, partitions = step.root, step.partitions
+    freed = files | "ReadFreed" >> Read(
+        {"urls": HeldAliasesFn(root, known, partitions)},
+        {"urls": [To("to_class", "urls", "candidates")], "held": [ToSummary("joined", "held")]},
+        rules,
     )
-    wanted = beam.pvalue.AsSingleton(hosts | "WantedHosts" >> CollectHosts())
-    concerned = (hosts, with_traps) | "YieldsAndTraps" >> beam.Flatten() | "ConcernedHosts" >> CollectHosts()
-    traps = _files(pipeline, "Traps", step.trap_files) | "EarlierTraps" >> beam.FlatMap(
-        trap_rows, step.root, step.shards, beam.pvalue.AsSingleton(concerned)
+    joined = together("joined", earlier, freed) | "SummarizeJoined" >> Summarize(
+        {"joined": _keys(step), "held": _keys(step)}
     )
-    trap_queues = _files(pipeline, "TrapQueues", step.trap_queues) | "LastTrapQueues" >> beam.FlatMap(
-        trap_queue_rows, step.root, step.shards
+    again = files | "ReadJoined" >> Read(
+        {
+            "urls": ReadByNameFn(root, URLS, "url_key", partitions, "held"),
+            "frontier": ReadWaitingByNameFn(root, step.waiting.left, partitions, "keys", "joined"),
+        },
+        {"urls": [To("to_class", "urls", "earlier")], "frontier": [To("to_class", "urls", "frontier")]},
+        keys,
+        joined,
     )
-    trap_samples = _files(pipeline, "TrapSamples", step.trap_samples) | "EarlierTrapSamples" >> beam.FlatMap(
-        trap_samples_rows, step.root, step.shards, wanted
-    )
-    observed = {"yields": yields, "duplicates": duplicates, "near": near}
-    earlier = {"traps": traps, "trap_samples": trap_samples, "trap_queues": trap_queues}
-    return {**observed, **earlier} | "WatchYields" >> WatchYields(step.root, step.round, step.settings.traps)
-
-
-def _files(pipeline: beam.Pipeline, name: str, paths: Sequence[str]) -> beam.PCollection[str]:
-    return pipeline | f"{name}Files" >> beam.Create(paths)
-
-
-def _hosts_of_seeds(path: str, root: str) -> Iterator[str]:
-    yield from set(read_table(root, [path], SEEDS, ["host"])["host"].to_pylist())
-
-
-def _turns_by_host(path: str, root: str) -> Iterator[tuple[str, dict]]:
-    for row in read_table(root, [path], HOSTS).to_pylist():
-        yield row["host"], row
-
-
-def _hosts_of(path: str, root: str, hosts: Wanted) -> Iterator[tuple[str, dict]]:
-    for rows in matching_rows(root, path, HOSTS, hosts):
-        yield from ((row["host"], row) for row in rows.to_pylist())
-
-
-def _add_hosts(host: tuple[str, dict[str, Any]]) -> Iterator[HostRow]:
-    """Yield the new row of a host that had a turn in this round; other hosts keep theirs."""
-    row = newest_row(list(host[1]["earlier"])) or HostRow()
-    # A turn has a row in each durable piece; the state of the last response is valid.
-    turns = sorted(host[1]["turns"], key=answered_at)
-    for turn in turns:
-        row = add_turn(row, turn)
-    if turns:
-        yield row
-
-
-def _rejection_row(item: tuple[tuple[str, str], tuple[int, list[str]]], round_: int) -> dict:
-    (reason, host), (count, samples) = item
-    return {"reason": reason, "host": host, "round": round_, "count": count, "samples": samples}
+    return freed, again

@@ -1,10 +1,7 @@
 """Content seen before: who keeps it, and who is a duplicate of whom."""
 
-import apache_beam as beam
 import pyarrow as pa
 import pytest
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +9,7 @@ from beamtrawl.transforms.duplicates.exact import (
     DUPLICATES,
     PAIRS,
     RELEASED,
-    JudgeContents,
+    JudgeFn,
     judge_contents,
     released_contents,
 )
@@ -21,6 +18,7 @@ from beamtrawl.transforms.storage.exchange import CONTENTS, FACTS
 from beamtrawl.transforms.storage.schemas import DIGESTS
 from beamtrawl.transforms.storage.table_files import read_table
 from beamtrawl.transforms.urls.canonical import url_key
+from tests.support.outputs import outputs
 
 TEXT, OTHER = b"t" * 16, b"o" * 16
 
@@ -200,33 +198,24 @@ def test_each_content_has_one_keeper_and_every_other_is_its_duplicate(contents):
 def test_a_round_writes_its_new_digests_and_tells_each_shard_its_duplicates(tmp_path):
     contents = [content("/a", shard=1), content("/bb", shard=2), content("/c", digest=OTHER), content("/dd", shard=3)]
     sides = {
-        "new": [(0, to_ipc(pa.Table.from_pylist(contents, schema=CONTENTS)))],
-        "earlier": [(0, to_ipc(pa.Table.from_pylist([earlier("/old", OTHER)], schema=DIGESTS)))],
-        "released": [(0, to_ipc(RELEASED.empty_table()))],
+        "new": [to_ipc(pa.Table.from_pylist(contents, schema=CONTENTS))],
+        "earlier": [to_ipc(pa.Table.from_pylist([earlier("/old", OTHER)], schema=DIGESTS))],
+        "released": [to_ipc(RELEASED.empty_table())],
     }
     root = str(tmp_path)
-
-    def check_duplicates(batches):
-        found = {number: from_ipc([data], DUPLICATES).to_pylist() for number, data in batches}
-        assert {n: [(r["url_key"], r["duplicate_of"]) for r in rows] for n, rows in found.items()} == {
-            0: [(url_key("/c"), url_key("/old"))],
-            2: [(url_key("/bb"), url_key("/a"))],
-            3: [(url_key("/dd"), url_key("/a"))],
-        }
-
-    def check_pairs(batches):
-        pairs = {(row["url"], row["other_url"], row["digest"]) for row in from_ipc(batches, PAIRS).to_pylist()}
-        assert pairs == {("/c", "/old", OTHER), ("/bb", "/a", TEXT), ("/dd", "/a", TEXT)}
-
-    def check_files(files):
-        rows = read_table(root, [file.path for file in files], DIGESTS).to_pylist()
-        assert rows == [
-            {"digest": TEXT, "url_key": url_key("/a"), "url": "/a", "depth": 1, "round": 5, "site": "one.test"}
-        ]
-
-    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        collections = {name: pipeline | name >> beam.Create(batches) for name, batches in sides.items()}
-        found = collections | JudgeContents(root, 5)
-        assert_that(found.pairs, check_pairs, "Pairs")
-        assert_that(found.shard_to_duplicates, check_duplicates, "Duplicates")
-        assert_that(found.files, check_files, "Files")
+    found = outputs(JudgeFn(root, 5).process((0, sides)))
+    duplicates = {number: from_ipc([data], DUPLICATES).to_pylist() for number, data in found[""]}
+    assert {n: [(r["url_key"], r["duplicate_of"]) for r in rows] for n, rows in duplicates.items()} == {
+        0: [(url_key("/c"), url_key("/old"))],
+        2: [(url_key("/bb"), url_key("/a"))],
+        3: [(url_key("/dd"), url_key("/a"))],
+    }
+    pairs = from_ipc([data for _, data in found["pairs"]], PAIRS).to_pylist()
+    assert {(row["url"], row["other_url"], row["digest"]) for row in pairs} == {
+        ("/c", "/old", OTHER),
+        ("/bb", "/a", TEXT),
+        ("/dd", "/a", TEXT),
+    }
+    assert read_table(root, [file.path for _, file in found["files"]], DIGESTS).to_pylist() == [
+        {"digest": TEXT, "url_key": url_key("/a"), "url": "/a", "depth": 1, "round": 5, "site": "one.test"}
+    ]

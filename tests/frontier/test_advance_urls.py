@@ -2,19 +2,23 @@
 
 from collections import Counter
 
-import apache_beam as beam
 import pyarrow as pa
 import pytest
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-from apache_beam.testing.util import assert_that
 
-from beamtrawl.transforms.aliases.learned_rules import InForce, KnownRules
+from beamtrawl.transforms.aliases.learned_rules import KnownRules
 from beamtrawl.transforms.duplicates.clusters import VERDICTS
-from beamtrawl.transforms.frontier import advance_urls
-from beamtrawl.transforms.frontier.advance_urls import AdvanceUrls, ReadMatchingWaiting, ScanTrapped, changes
+from beamtrawl.transforms.frontier.advance_urls import (
+    AdvanceFn,
+    ReadWaitingByNameFn,
+    ScanTrappedFn,
+    WriteFrontierFn,
+    WriteLeftFn,
+    WriteQueuesFn,
+    changes,
+)
 from beamtrawl.transforms.frontier.files import write_frontier
-from beamtrawl.transforms.settings import Settings, Traps
-from beamtrawl.transforms.storage.batches import from_ipc, split
+from beamtrawl.transforms.settings import Limits, Traps
+from beamtrawl.transforms.storage.batches import from_ipc, to_ipc
 from beamtrawl.transforms.storage.bloom import Bloom
 from beamtrawl.transforms.storage.exchange import CANDIDATES, FACTS
 from beamtrawl.transforms.storage.key_scan import Wanted
@@ -23,6 +27,7 @@ from beamtrawl.transforms.storage.table_files import TableWriter, read_table
 from beamtrawl.transforms.storage.waiting import MATCHED, Waiting
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.frontier.test_url_states import due, found, known, visited
+from tests.support.outputs import outputs
 from tests.traps.test_judge import TRAPPED
 
 
@@ -39,6 +44,23 @@ def test_only_changed_rows_are_written_and_all_others_of_a_url_leave():
     assert changes([waits], [equal]) == ([equal], [waits])
 
 
+def advanced(root, sides, shards=1, trapped=(), queues=()):
+    """The files that the last stages of an update step of round 5 write for the rows of one partition."""
+    tables = {name: [to_ipc(pa.Table.from_pylist(rows, schema=schema))] for name, (schema, rows) in sides.items()}
+    fn = AdvanceFn(root, 5, Limits(), Traps(), shards, KnownRules.of([]))
+    found = outputs(fn.process((0, tables), [], list(trapped)))
+    files = [file for _, file in found["files"]]
+    for number, data in found.get("written", ()):
+        files += written(WriteFrontierFn(root, 6), number, {"written": [data]})
+    files += written(WriteLeftFn(root, 5), 0, {"left": [data for _, data in found["left"]]})
+    sums = [*queues, *(data for _, data in found.get("queues", ()))]
+    return files + written(WriteQueuesFn(root, 5), 0, {"queues": sums})
+
+
+def written(fn, number, sides):
+    return [file for _, file in outputs(fn.process((number, sides))).get("files", ())]
+
+
 @pytest.mark.parametrize("shards", [1, 3])
 def test_a_round_writes_the_changed_urls_and_the_changes_of_the_frontier(tmp_path, shards):
     root, path = str(tmp_path), "frontier/round=000004/x.parquet"
@@ -50,30 +72,20 @@ def test_a_round_writes_the_changed_urls_and_the_changes_of_the_frontier(tmp_pat
         "near": (VERDICTS, [{"url_key": url_key("/a"), "near_duplicate_of": url_key("/b"), "host": "a.test"}]),
     }
 
-    def check(files):
-        by_table = {}
-        for file in files:
-            by_table.setdefault(file.table, []).append(file)
-        assert by_table.keys() == {"urls", "frontier", "frontier_left"}
-        assert all(f.path.startswith("frontier/round=000006/") for f in by_table["frontier"])
-        urls = read_table(root, [f.path for f in by_table["urls"]], URLS).to_pylist()
-        assert {(r["url"], r["state"], r["round"]) for r in urls} == {("/a", "fetched", 5), ("/new", "due", 5)}
-        assert {r["url"]: r["near_duplicate_of"] for r in urls} == {"/a": url_key("/b"), "/new": None}
-        written = read_table(root, [f.path for f in by_table["frontier"]], FRONTIER).to_pylist()
-        assert [(r["url"], r["reason"]) for r in written] == [("/new", "new")]
-        assert [f.counts for f in by_table["frontier"]] == [{"new": 1}]
-        left = read_table(root, [f.path for f in by_table["frontier_left"]], FRONTIER_LEFT).to_pylist()
-        assert left == [{"path": path, "number": 7, "url_key": url_key("/a"), "reason": "new", "round": 5}]
-
-    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        collections = {
-            name: pipeline | name >> beam.Create(list(split(pa.Table.from_pylist(rows, schema=schema), "url_key", 4)))
-            for name, (schema, rows) in sides.items()
-        }
-        in_force = pipeline | "Rules" >> beam.Create([InForce.of(KnownRules.of([]), [])])
-        held, queues = (pipeline | name >> beam.Create([]) for name in ("Held", "NoQueues"))
-        step = AdvanceUrls(root, 5, Settings(), 4, shards, in_force, held, queues)
-        assert_that(collections | step, check)
+    files = advanced(root, sides, shards)
+    by_table = {}
+    for file in files:
+        by_table.setdefault(file.table, []).append(file)
+    assert by_table.keys() == {"urls", "frontier", "frontier_left"}
+    assert all(f.path.startswith("frontier/round=000006/") for f in by_table["frontier"])
+    urls = read_table(root, [f.path for f in by_table["urls"]], URLS).to_pylist()
+    assert {(r["url"], r["state"], r["round"]) for r in urls} == {("/a", "fetched", 5), ("/new", "due", 5)}
+    assert {r["url"]: r["near_duplicate_of"] for r in urls} == {"/a": url_key("/b"), "/new": None}
+    written = read_table(root, [f.path for f in by_table["frontier"]], FRONTIER).to_pylist()
+    assert [(r["url"], r["reason"]) for r in written] == [("/new", "new")]
+    assert [f.counts for f in by_table["frontier"]] == [{"new": 1}]
+    left = read_table(root, [f.path for f in by_table["frontier_left"]], FRONTIER_LEFT).to_pylist()
+    assert left == [{"path": path, "number": 7, "url_key": url_key("/a"), "reason": "new", "round": 5}]
 
 
 TRAP = [f"http://a.test/a/{one}{other}" for one in "abcdefgh" for other in "ijklm"]
@@ -95,42 +107,29 @@ def test_what_is_held_leaves_and_what_waits_is_counted(tmp_path):
     earlier = [known(url) for url in (*TRAP, *KEPT)]
     new = found("http://a.test/a/new", 3) | {"host": "a.test", "links_without_news": True}
 
-    def check(files):
-        read = {
-            table: read_table(root, [f.path for f in files if f.table == table], schema).to_pylist()
-            for table, schema in (
-                ("frontier", FRONTIER),
-                ("frontier_left", FRONTIER_LEFT),
-                ("trap_queues", TRAP_QUEUES),
-            )
-        }
-        assert read["frontier"] == []  # the new one is held too
-        assert {r["url_key"] for r in read["frontier_left"]} == {url_key(u) for u in (*TRAP, KEPT[0]) if u != gone}
-        queues = {(r["template"], r["kind"]): (r["waiting"], r["held"]) for r in read["trap_queues"]}
-        assert queues == {("", ""): (0, 40), ("/a/*", "links_without_news"): (0, 40)}
-        assert {(r["host"], r["round"]) for r in read["trap_queues"]} == {("a.test", 5)}
-
-    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        trapped = pipeline | "Trapped" >> beam.Create(list(TRAPPED))
-        scanned = pipeline | ScanTrapped(root, waiting, 2, Traps(), trapped)
-        bloom = Bloom(100)
-        bloom.add(pa.array([url_key(url) for url in (*TRAP, KEPT[0])], KEY))
-        keys = pipeline | "Keys" >> beam.Create([Wanted("host", ["a.test"], "url_key", bloom)])
-        tables = {"candidates": (CANDIDATES, [new]), "facts": (FACTS, facts), "earlier": (URLS, earlier)}
-        sides = {
-            name: pipeline | name >> beam.Create(list(split(pa.Table.from_pylist(some, schema=schema), "url_key", 2)))
-            for name, (schema, some) in tables.items()
-        }
-        sides["frontier"] = pipeline | ReadMatchingWaiting(root, waiting, 2, keys)
-        in_force = pipeline | "Rules" >> beam.Create([InForce.of(KnownRules.of([]), [])])
-        step = AdvanceUrls(root, 5, Settings(), 2, 1, in_force, trapped, scanned.queues)
-        assert_that(sides | step, check)
-        assert_that(
-            scanned.held | beam.FlatMap(lambda batch: from_ipc([batch[1]], FRONTIER)["url"].to_pylist()),
-            lambda urls: Counter(urls) == Counter(url for url in TRAP if url != gone),
-        )
+    scanned = outputs(ScanTrappedFn(root, waiting.left, 2, Traps()).process(file.path, list(TRAPPED)))
+    bloom = Bloom(100)
+    bloom.add(pa.array([url_key(url) for url in (*TRAP, KEPT[0])], KEY))
+    read = ReadWaitingByNameFn(root, waiting.left, 1, "keys")
+    keys = {"keys": Wanted("host", ["a.test"], "url_key", bloom)}
+    (matched,) = [data for path in waiting.frontier for _, data in read.process(path, keys)]
+    sides = {"candidates": (CANDIDATES, [new]), "facts": (FACTS, facts), "earlier": (URLS, earlier)}
+    sides["frontier"] = (MATCHED, from_ipc([matched], MATCHED).to_pylist())
+    files = advanced(root, sides, 1, TRAPPED, [data for _, data in scanned["queues"]])
+    tables = (("frontier", FRONTIER), ("frontier_left", FRONTIER_LEFT), ("trap_queues", TRAP_QUEUES))
+    rows = {
+        table: read_table(root, [f.path for f in files if f.table == table], schema).to_pylist()
+        for table, schema in tables
+    }
+    assert rows["frontier"] == []  # the new one is held too
+    assert {r["url_key"] for r in rows["frontier_left"]} == {url_key(u) for u in (*TRAP, KEPT[0]) if u != gone}
+    queues = {(r["template"], r["kind"]): (r["waiting"], r["held"]) for r in rows["trap_queues"]}
+    assert queues == {("", ""): (0, 40), ("/a/*", "links_without_news"): (0, 40)}
+    assert {(r["host"], r["round"]) for r in rows["trap_queues"]} == {("a.test", 5)}
+    held = from_ipc([data for _, data in scanned[""]], FRONTIER)["url"].to_pylist()
+    assert Counter(held) == Counter(url for url in TRAP if url != gone)
 
 
 def test_no_file_is_opened_without_traps():
-    scan = advance_urls._ScanTrappedFn("/nowhere", [], 1, Traps())
+    scan = ScanTrappedFn("/nowhere", [], 1, Traps())
     assert list(scan.process("frontier/missing.parquet", [])) == []

@@ -1,7 +1,7 @@
 """Learns alias rules from the contents of a round, and partitions the rows of urls by class (SPEC E6)."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 import pyarrow as pa
@@ -12,13 +12,13 @@ from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
 from ..storage.bloom import partitions, shard
 from ..storage.exchange import CANDIDATES
 from ..storage.schemas import KEY, URLS
-from ..storage.semi_join import CollectKeys, ReadMatching
-from ..storage.table_files import TableFile, conform, open_parquet, statistics
-from ..storage.writers import WriteRows
+from ..storage.stages import Keyed
+from ..storage.table_files import conform, open_parquet, statistics
+from ..storage.writers import write_rows
 from ..urls.canonical import host, url_key
 from .apply import ALIAS, rule_names, stands_for
 from .evidence import Member, Pair, Row, choose, judge, weigh
-from .learned_rules import InForce, KnownRules, rule_of
+from .learned_rules import InForce, KnownRules, RulesInForce, rule_of
 from .rules import Rule, Rules, explain_pair
 
 CONTENTS_OF_URLS = pa.schema([("url", pa.string()), ("host", pa.string()), ("digest", KEY), ("round", pa.int32())])
@@ -44,15 +44,14 @@ class Tracked(NamedTuple):
         return cls(Rules(choose(known.rows, suggested)), known.used)
 
 
-def now_seen(batch: Batch, round_: int) -> bytes:
+def now_seen(batch: Batch, round_: int) -> Iterator[Batch]:
     """CONTENTS_OF_URLS of a batch of CONTENTS."""
     table = pa.ipc.open_stream(batch[1]).read_all()
-    return to_ipc(
-        conform(table.append_column("round", pa.array([round_] * table.num_rows, pa.int32())), CONTENTS_OF_URLS)
-    )
+    table = table.append_column("round", pa.array([round_] * table.num_rows, pa.int32()))
+    yield batch[0], to_ipc(conform(table, CONTENTS_OF_URLS))
 
 
-def seen_before(batch: Batch) -> bytes:
+def seen_before(batch: Batch) -> Iterator[Batch]:
     """CONTENTS_OF_URLS of a batch of URLS. The row of a normal form has the content of its representative."""
     table = pa.ipc.open_stream(batch[1]).read_all()
     table = table.filter(pc.and_(pc.is_valid(table["digest"]), pc.is_in(table["state"], pa.array(["fetched", ALIAS]))))
@@ -61,14 +60,14 @@ def seen_before(batch: Batch) -> bytes:
         if row["state"] == ALIAS:
             row["url"] = stands_for(row["reason"])
             row["host"] = host(row["url"])
-    return to_ipc(pa.Table.from_pylist(rows, schema=CONTENTS_OF_URLS))
+    yield batch[0], to_ipc(pa.Table.from_pylist(rows, schema=CONTENTS_OF_URLS))
 
 
-def keepers(pairs: bytes) -> bytes:
+def keepers(pairs: Batch) -> Iterator[Batch]:
     """CONTENTS_OF_URLS of the documents that own a content in PAIRS: the only source for owners of earlier rounds."""
-    known = {(row["other_url"], row["digest"]) for row in from_ipc([pairs], PAIRS).to_pylist()}
+    known = {(row["other_url"], row["digest"]) for row in from_ipc([pairs[1]], PAIRS).to_pylist()}
     rows = [{"url": url, "host": host(url), "digest": digest, "round": 0} for url, digest in sorted(known)]
-    return to_ipc(pa.Table.from_pylist(rows, schema=CONTENTS_OF_URLS))
+    yield pairs[0], to_ipc(pa.Table.from_pylist(rows, schema=CONTENTS_OF_URLS))
 
 
 def members(contents: bytes, tracked: Tracked, count: int) -> Iterator[Batch]:
@@ -99,27 +98,28 @@ def judge_members(rows: Iterable[Row], known: KnownRules, round_: int) -> Iterat
 
 
 def with_forms(batch: Batch, known: KnownRules) -> Iterator[Batch]:
-    """The batch, and the keys of URLs that may be equivalent to those in it (columns url_key, url and host)."""
-    yield batch
+    """The keys and hosts of the URLs in a batch (columns url_key, url, host), and of URLs that may be equivalent."""
+    yield batch[0], to_ipc(pa.ipc.open_stream(batch[1]).read_all().select(["url_key", "host"]))
     if rows := _concerned(batch[1], known.live):
         found = sorted({form for row in rows for form in known.live.forms(row["url"])})
         keys, hosts = pa.array(map(url_key, found), KEY), pa.array(map(host, found), pa.string())
         yield batch[0], to_ipc(pa.table({"url_key": keys, "host": hosts}))
 
 
-def joined_keys(batch: Batch) -> Batch:
+def joined_keys(batch: Batch) -> Iterator[Batch]:
     """The keys and hosts of the URLs that represent the aliases in a batch of URLS."""
     table = pa.ipc.open_stream(batch[1]).read_all()
     joined = table.filter(pc.and_(pc.equal(table["state"], ALIAS), pc.is_valid(table["joined_to"])))
     hosts = [host(stands_for(reason)) for reason in joined["reason"].to_pylist()]
-    return batch[0], to_ipc(pa.table({"url_key": joined["joined_to"], "host": pa.array(hosts, pa.string())}))
+    yield batch[0], to_ipc(pa.table({"url_key": joined["joined_to"], "host": pa.array(hosts, pa.string())}))
 
 
-def suggest(batch: bytes, known: KnownRules) -> Iterator[tuple[Rule, bytes]]:
+def suggest(batch: Batch, known: KnownRules) -> Iterator[tuple[int, list[tuple[Rule, bytes]]]]:
     """The rules that explain pairs of URLs with the same content, with its digest."""
-    for row in from_ipc([batch], PAIRS).to_pylist():
-        if rule := explain_pair(known.used.normal(row["url"]), known.used.normal(row["other_url"])):
-            yield rule, row["digest"]
+    rows = from_ipc([batch[1]], PAIRS).to_pylist()
+    rules = [explain_pair(known.used.normal(row["url"]), known.used.normal(row["other_url"])) for row in rows]
+    if found := [(rule, row["digest"]) for rule, row in zip(rules, rows, strict=True) if rule]:
+        yield batch[0], found
 
 
 def by_class(batch: Batch, in_force: InForce, count: int) -> Iterator[Batch]:
@@ -162,91 +162,67 @@ def _concerned(batch: bytes, rules: Rules) -> list[Row]:
     return list(table.filter(pc.is_in(table["host"], pa.array(sorted(rules.hosts), pa.string()))).to_pylist())
 
 
-def _judge(shard_: tuple[int, Iterable[bytes]], known: KnownRules, round_: int) -> Iterator[Row]:
-    yield from judge_members(from_ipc(shard_[1], _MEMBERS).to_pylist(), known, round_)
+class MembersFn(beam.DoFn):
+    """Takes CONTENTS_OF_URLS; yields `members` for the rules that are known or "suggested" by the round (summary)."""
+
+    def __init__(self, known: KnownRules, partitions: int) -> None:
+        self._known, self._partitions = known, partitions
+        self._tracked: Tracked | None = None
+
+    def process(self, contents: bytes, summary: Mapping[str, Any]) -> Iterator[Keyed]:
+        if self._tracked is None:
+            self._tracked = Tracked.of(self._known, summary.get("suggested", ()))
+        for number, batch in members(contents, self._tracked, self._partitions):
+            yield ("", number), ("members", batch)
 
 
-class Learned(NamedTuple):
-    """The outputs of `LearnAliases`."""
+class JudgeRulesFn(beam.DoFn):
+    """Takes {"members": members} of the rules of some origins; writes and yields the rows of table aliases that change.
 
-    in_force: "beam.PCollection[InForce]"  # one value
-    files: "beam.PCollection[TableFile]"
-
-
-class LearnAliases(beam.PTransform):
-    """Evaluates the evidence of a round's contents for alias rules, and writes the rules that changed.
-
-    Takes {"pairs": PAIRS, "contents": CONTENTS, "earlier": URLS}, the last two in batches; earlier rows of the
-    contents' URLs and of their forms are required, other rows are ignored.
+    The rows are tagged "judged", the file "files".
     """
 
-    def __init__(self, root: str, round_: int, partitions: int, known: KnownRules) -> None:
-        super().__init__()
-        self._root, self._round, self._partitions, self._known = root, round_, partitions, known
+    def __init__(self, root: str, round_: int, known: KnownRules) -> None:
+        self._root, self._round, self._known = root, round_, known
 
-    def expand(self, sides: "dict[str, beam.PCollection]") -> "Learned":
-        pipeline, known = sides["pairs"].pipeline, self._known
-        suggested = sides["pairs"] | "Suggest" >> beam.FlatMap(suggest, known)
-        # Uses a side input only: if two steps read one PCollection, and one of them takes the output of the other as a
-        # side input, the FnApiRunner deadlocks.
-        tracked = (
-            pipeline | "Known" >> beam.Create([known]) | "Track" >> beam.Map(Tracked.of, beam.pvalue.AsList(suggested))
-        )
-        contents = (
-            sides["contents"] | "NowSeen" >> beam.Map(now_seen, self._round),
-            sides["earlier"] | "SeenBefore" >> beam.Map(seen_before),
-            sides["pairs"] | "Keepers" >> beam.Map(keepers),
-        )
-        judged = (
-            contents
-            | "ContentsOfUrls" >> beam.Flatten()
-            | "Members" >> beam.FlatMap(members, beam.pvalue.AsSingleton(tracked), self._partitions)
-            | "GroupByOrigin" >> beam.GroupByKey()
-            | "Judge" >> beam.FlatMap(_judge, known, self._round)
-        )
-        in_force = (
-            pipeline | "KnownYet" >> beam.Create([known]) | "Hold" >> beam.Map(InForce.of, beam.pvalue.AsList(judged))
-        )
-        return Learned(in_force, judged | "WriteAliases" >> WriteRows(self._root, "aliases", self._round, "state"))
+    def process(self, shard_: tuple[int, Mapping[str, Iterable[bytes]]]) -> Iterator[Any]:
+        rows = from_ipc(shard_[1]["members"], _MEMBERS).to_pylist()
+        judged = list(judge_members(rows, self._known, self._round))
+        yield from (beam.pvalue.TaggedOutput("judged", (0, row)) for row in judged)
+        if file := write_rows(self._root, "aliases", self._round, judged, "state"):
+            yield beam.pvalue.TaggedOutput("files", (0, file))
 
 
-class HeldAliases(NamedTuple):
-    """The outputs of `ReadHeldAliases`."""
+class ByClassFn(beam.DoFn):
+    """Takes elements of an exchange; moves those of a kind to the partition of their URLs' normal forms."""
 
-    candidates: "beam.PCollection[Batch]"  # CANDIDATES
-    earlier: "beam.PCollection[Batch]"  # all rows of the same URLs
+    def __init__(self, kind: str, known: KnownRules, partitions: int) -> None:
+        self._kind, self._partitions = kind, partitions
+        self._in_force = RulesInForce(known)
+
+    def process(self, element: Keyed, judged: list[Row]) -> Iterator[Keyed]:
+        (kind, number), (side, data) = element
+        if kind != self._kind:
+            yield element
+            return
+        for partition, part in by_class((number, data), self._in_force.after(judged), self._partitions):
+            yield (kind, partition), (side, part)
 
 
-class ReadHeldAliases(beam.PTransform):
-    """Candidates for the aliases in files of urls whose rules this round has dropped.
+class HeldAliasesFn(beam.DoFn):
+    """Takes the path of a file of urls; yields candidates for the aliases whose rules this round has dropped.
 
-    Opens no file if no rule was dropped.
+    Opens no file if no rule was dropped. Yields CANDIDATES and, tagged "held", the rows (URLS) of the aliases.
     """
 
-    def __init__(
-        self, root: str, paths: Sequence[str], partitions: int, expected: int, in_force: beam.PCollection
-    ) -> None:
-        super().__init__()
-        self._root, self._paths, self._partitions, self._expected = root, paths, partitions, expected
-        self._in_force = beam.pvalue.AsSingleton(in_force)
+    def __init__(self, root: str, known: KnownRules, partitions: int) -> None:
+        self._root, self._partitions = root, partitions
+        self._in_force = RulesInForce(known)
 
-    def expand(self, pipeline: beam.Pipeline) -> "HeldAliases":
-        rows = (
-            pipeline
-            | "Files" >> beam.Create(self._paths)
-            | "HeldRows" >> beam.FlatMap(held_rows, self._in_force, self._root)
-        )
-        keys = (
-            rows
-            | "Split" >> beam.FlatMap(split, "url_key", self._partitions)
-            | "Keys" >> CollectKeys(self._expected, "url_key", "host")
-        )
-        earlier = (
-            pipeline
-            | "FilesAgain" >> beam.Create(self._paths)
-            | "Earlier" >> ReadMatching(self._root, URLS, "url_key", self._partitions, keys)
-        )
-        return HeldAliases(rows | "Candidates" >> beam.FlatMap(_as_candidates, self._partitions), earlier)
+    def process(self, path: str, judged: list[Row]) -> Iterator[Any]:
+        for rows in held_rows(path, self._in_force.after(judged), self._root):
+            yield from _as_candidates(rows, self._partitions)
+            yield from (beam.pvalue.TaggedOutput("held", batch) for batch in split(rows, "url_key", self._partitions))
 
 
 def _as_candidates(rows: pa.Table, count: int) -> Iterator[Batch]:

@@ -40,6 +40,20 @@ class InForce(NamedTuple):
         return cls(now.used, hosts, frozenset(rule.name for rule in dropped))
 
 
+class RulesInForce:
+    """The rules in force after a round, computed once per process and round."""
+
+    def __init__(self, known: KnownRules) -> None:
+        self._known = known
+        self._found: InForce | None = None
+
+    def after(self, judged: list[Row]) -> InForce:
+        """Return the rules with the rows of table aliases of the round."""
+        if self._found is None:
+            self._found = InForce.of(self._known, judged)
+        return self._found
+
+
 def known_rules(crawl: CrawlDir, manifests: Iterable[Manifest]) -> KnownRules:
     """The rules in the committed steps of a crawl."""
     paths = [file.path for file in files_of(manifests, "aliases")]

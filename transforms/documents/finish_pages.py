@@ -1,7 +1,7 @@
 """Writes the documents, links and index segments of a round, and emits the targets of its links."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
@@ -17,7 +17,7 @@ from ..outcomes import Outcome
 from ..parsing import rel_canonical
 from ..parsing.registry import PARSE_ERROR, PARSE_ERRORS
 from ..parsing.spam import SOFT_404
-from ..storage.batches import Batch, from_ipc, split
+from ..storage.batches import from_ipc, split
 from ..storage.exchange import CANDIDATES, NOT_FOLLOWED, PAGES
 from ..storage.schemas import DOCUMENTS, KEY, LINKS
 from ..storage.table_files import TableFile, TableWriter, conform, new_path
@@ -144,17 +144,15 @@ def add_rejections(parts: Iterable[tuple[int, list[str]]]) -> tuple[int, list[st
     return total, sorted(samples)[:_SAMPLES]
 
 
-def dead_keys(facts: Batch) -> Iterator[bytes]:
-    """The keys of the URLs that were requested without getting a page."""
-    table = pa.ipc.open_stream(facts[1]).read_all()
-    yield from table.filter(pc.invert(pc.is_in(table["outcome"], _OPEN)))["url_key"].to_pylist()
+class FinishFn(beam.DoFn):
+    """Writes the documents, links and the index segment of a shard of hosts; yields the targets of its links.
 
-
-_OPEN = pa.array([Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS], pa.string())
-
-
-class _FinishFn(beam.DoFn):
-    """Takes a shard: all pages of some hosts, with their exact and near duplicates."""
+    Takes a shard with {"pages": PAGES, "duplicates": DUPLICATES, "copies": COPIES, "stale": STALE, "near": VERDICTS},
+    and the keys of URLs whose visit gave no page. Duplicates are written without text and not indexed; their links are
+    followed, because they may differ. Near duplicates are indexed by their identifiers of programs only.
+    Yields CANDIDATES and, tagged, "removals" (REMOVALS of the documents) by partition of url_key; "rejections" by
+    shard: lists of ((reason, host), (count, samples)); "files".
+    """
 
     def __init__(self, root: str, round_: int, korean_morphemes: bool, partitions: int) -> None:
         self._root, self._round, self._partitions = root, round_, partitions
@@ -174,12 +172,13 @@ class _FinishFn(beam.DoFn):
             ("near", near_rows(pages)),
         ):
             if file := self._write(name, rows):
-                yield beam.pvalue.TaggedOutput("files", file)
+                yield beam.pvalue.TaggedOutput("files", (0, file))
         removals = removals_of_pages(pages)
         yield from (beam.pvalue.TaggedOutput("removals", b) for b in split(removals, "url_key", self._partitions))
         for file in self._index(pages, removals, number):
-            yield beam.pvalue.TaggedOutput("files", file)
-        yield from (beam.pvalue.TaggedOutput("rejections", part) for part in rejections_of(links))
+            yield beam.pvalue.TaggedOutput("files", (0, file))
+        if rejections := list(rejections_of(links)):
+            yield beam.pvalue.TaggedOutput("rejections", (number, rejections))
         yield from split(candidates_of(links), "url_key", self._partitions)
 
     def _write(self, table: str, rows: pa.Table) -> TableFile | None:
@@ -235,37 +234,3 @@ def _counts(documents: pa.Table) -> dict[str, int]:
         "copies": pc.sum(pc.is_valid(documents["same_content_as"])).as_py(),
         "denied_meta": pc.sum(pc.fill_null(documents["noindex"], False)).as_py(),
     }
-
-
-class Finished(NamedTuple):
-    """The outputs of `FinishPages`."""
-
-    candidates: "beam.PCollection[Batch]"  # CANDIDATES, by partition of url_key
-    rejections: "beam.PCollection"  # ((reason, host), (count, samples))
-    removals: "beam.PCollection[Batch]"  # REMOVALS of the documents, by partition of url_key
-    files: "beam.PCollection"
-
-
-class FinishPages(beam.PTransform):
-    """Writes documents, links and an index segment for each shard, and emits the targets of its links.
-
-    Takes {"pages": PAGES, "duplicates": DUPLICATES, "copies": COPIES, "stale": STALE, "near": VERDICTS} by shard, and
-    the keys of URLs whose visit gave no page. Duplicates are written without text and not indexed; their
-    links are followed, because they may differ. Near duplicates are indexed by their identifiers of programs only.
-    """
-
-    def __init__(
-        self, root: str, round_: int, korean_morphemes: bool, partitions: int, dead: "beam.PCollection[bytes]"
-    ) -> None:
-        super().__init__()
-        self._dead = beam.pvalue.AsList(dead)
-        self._fn = _FinishFn(root, round_, korean_morphemes, partitions)
-
-    def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> "Finished":
-        finished = (
-            sides
-            | "WithDuplicates" >> beam.CoGroupByKey()
-            | "Finish"
-            >> beam.ParDo(self._fn, self._dead).with_outputs("rejections", "removals", "files", main="candidates")
-        )
-        return Finished(finished.candidates, finished.rejections, finished.removals, finished.files)

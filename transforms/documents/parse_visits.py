@@ -2,8 +2,8 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
@@ -11,7 +11,10 @@ import pyarrow.compute as pc
 
 from .. import urls
 from ..duplicates.clusters import DOCUMENT
+from ..duplicates.exact import released_contents
 from ..duplicates.minhash import signature
+from ..duplicates.near import changed_documents, hosts_of_sites, spread
+from ..duplicates.near_rows import gone_rows
 from ..http import media_types
 from ..http.reply import Headers, header
 from ..observers.registry import alert_rows, open_observers
@@ -24,26 +27,15 @@ from ..parsing.registry import kinds_of
 from ..parsing.spam import SOFT_404, judge
 from ..settings import Settings
 from ..storage import sitemap_terms
-from ..storage.batches import Batch, split, split_by, to_ipc
+from ..storage.batches import split, split_by, to_ipc
 from ..storage.bloom import shard
 from ..storage.crawl_dir import CrawlDir
 from ..storage.exchange import CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS
-from ..storage.schemas import DOCUMENTS, KEY, VISITS
-from ..storage.table_files import conform, open_parquet
+from ..storage.schemas import DOCUMENTS, KEY, SEEDS, VISITS
+from ..storage.table_files import conform, open_parquet, read_hosts
 from ..urls.filters import UrlFilter
 from ..usage import Usage
 from .page_yield import yield_row
-
-
-class Parsed(NamedTuple):
-    """The outputs of `ParseVisits`."""
-
-    shard_to_pages: "beam.PCollection[Batch]"  # PAGES
-    facts: "beam.PCollection[Batch]"  # FACTS, by partition of url_key
-    contents: "beam.PCollection[Batch]"  # CONTENTS, by partition of digest
-    shard_to_yields: "beam.PCollection[Batch]"  # YIELDS
-    near: "beam.PCollection[bytes]"  # near.DOCUMENT, in batches
-    alerts: "beam.PCollection[dict]"  # rows of table alerts
 
 
 @functools.lru_cache(1 << 16)
@@ -174,6 +166,15 @@ def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
     return row
 
 
+def dead_keys(facts: pa.Table) -> list[bytes]:
+    """The keys of the URLs in FACTS that were requested without getting a page."""
+    keys: list[bytes] = facts.filter(pc.invert(pc.is_in(facts["outcome"], _OPEN)))["url_key"].to_pylist()
+    return keys
+
+
+_OPEN = pa.array([Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS], pa.string())
+
+
 def links_column(links: list[list[tuple]]) -> pa.ListArray:
     """The links of many pages as one Arrow column, built without a Python object for each struct value."""
     flat = [link for page in links for link in page]
@@ -187,24 +188,39 @@ def links_column(links: list[list[tuple]]) -> pa.ListArray:
     )
 
 
-class _ParseFn(beam.DoFn):
-    """Takes a row group of a visits file. Keeps all its pages in memory, but only one parse tree at a time."""
+class ParseFn(beam.DoFn):
+    """Takes a row group of a visits file. Keeps all its pages in memory, but only one parse tree at a time.
 
-    def __init__(self, root: str, settings: Settings, robot: str, shards: int, partitions: int) -> None:
-        self._root, self._settings, self._robot = root, settings, robot
+    Yields PAGES by shard, without bodies; and, tagged:
+
+    - by partition of url_key: "facts" (FACTS)
+    - by partition of the digest: "contents" (CONTENTS), "released" (RELEASED)
+    - by partition of the band: "bands" (ENTRIES)
+    - by shard: "yields" (YIELDS), "alerts" and "gone" (rows of tables alerts and near)
+    - in one partition: "sites", the hosts of the documents' sites; "changed", the keys that `DecideFn` takes; "dead",
+      the keys of URLs that were requested without getting a page
+    """
+
+    def __init__(
+        self, root: str, settings: Settings, robot: str, shards: int, partitions: int, round_: int, seeds: Sequence[str]
+    ) -> None:
+        self._root, self._settings, self._robot, self._round = root, settings, robot, round_
+        self._seeds = seeds
         self._kinds, self._near = tuple(settings.documents.kinds), settings.documents.near_duplicates
         self._shards, self._partitions = shards, partitions
 
     def setup(self) -> None:
         self._observers = open_observers(self._settings, CrawlDir(self._root).read_bytes)
+        self._seed_hosts = read_hosts(self._root, self._seeds, SEEDS)
 
-    def process(self, row_group: tuple[str, int], seed_hosts: list[str]) -> Iterator[Any]:
+    def process(self, row_group: tuple[str, int]) -> Iterator[Any]:
         kinds = kinds_of(self._kinds)
-        url_filter = UrlFilter(self._settings.scope, frozenset(seed_hosts), kinds.extensions)
+        url_filter = UrlFilter(self._settings.scope, self._seed_hosts, kinds.extensions)
         path, number = row_group
         with open_parquet(self._root, path) as file:
             visits = conform(file.read_row_group(number), VISITS).to_pylist()
         pages, links, facts, yields = [], [], [], []
+        alerts: dict[int, list[Any]] = {}
         for visit, page, found in parse_batch(visits, self._robot, self._kinds):
             rows = link_rows(found, page, visit, url_filter, FOLLOWED_KINDS | kinds.link_kinds)
             facts.append(fact_row(visit, page) | {"respelled": respelled(visit, rows)})
@@ -215,15 +231,29 @@ class _ParseFn(beam.DoFn):
                 yields.append(observed)
             if page is not None and pages[-1]["is_document"]:
                 pages[-1] |= judged(visit["url"], page, self._near)
-                yield from (beam.pvalue.TaggedOutput("alerts", a) for a in alert_rows(self._observers, visit, page))
-        fact_table = pa.Table.from_pylist(facts, schema=FACTS)
-        yield from (beam.pvalue.TaggedOutput("facts", b) for b in split(fact_table, "url_key", self._partitions))
+                if found_alerts := list(alert_rows(self._observers, visit, page)):
+                    alerts.setdefault(shard(visit["host"], self._shards), []).extend(found_alerts)
+        yield from (beam.pvalue.TaggedOutput("alerts", batch) for batch in alerts.items())
+        yield from self._facts(pa.Table.from_pylist(facts, schema=FACTS))
         if yields:
             yield from self._by_shard("yields", pa.Table.from_pylist(yields, schema=YIELDS))
         if pages:
             table = pa.Table.from_pylist(pages, schema=PAGES.remove(PAGES.get_field_index("links")))
             table = table.append_column(PAGES.field("links"), links_column(links))
             yield from self._pages(table)
+
+    def _facts(self, facts: pa.Table) -> Iterator[Any]:
+        yield from (beam.pvalue.TaggedOutput("facts", b) for b in split(facts, "url_key", self._partitions))
+        if dead := dead_keys(facts):
+            yield beam.pvalue.TaggedOutput("dead", (0, dead))
+        released = released_contents(facts)
+        if released.num_rows:
+            yield from (beam.pvalue.TaggedOutput("released", b) for b in split(released, "digest", self._partitions))
+            yield beam.pvalue.TaggedOutput("changed", (0, released["url_key"].to_pylist()))
+        gone: dict[int, list[Any]] = {}
+        for row in gone_rows(released, self._round):
+            gone.setdefault(shard(row["host"], self._shards), []).append(row)
+        yield from (beam.pvalue.TaggedOutput("gone", batch) for batch in gone.items())
 
     def _by_shard(self, tag: str, table: pa.Table) -> Iterator[Any]:
         for number, rows in split_by(table, [shard(host, self._shards) for host in table["host"].to_pylist()]):
@@ -242,43 +272,8 @@ class _ParseFn(beam.DoFn):
         contents = conform(table.filter(table["is_document"]), CONTENTS)
         yield from (beam.pvalue.TaggedOutput("contents", b) for b in split(contents, "digest", self._partitions))
         if self._near:
-            yield beam.pvalue.TaggedOutput("near", to_ipc(conform(table.filter(table["is_document"]), DOCUMENT)))
-
-
-class _ListRowGroupsFn(beam.DoFn):
-    def __init__(self, root: str) -> None:
-        self._root = root
-
-    def process(self, path: str) -> Iterator[tuple[str, int]]:
-        with open_parquet(self._root, path) as file:
-            yield from ((path, number) for number in range(file.num_row_groups))
-
-
-class ParseVisits(beam.PTransform):
-    """Parses every visit of the given files, by row group; does not emit bodies."""
-
-    def __init__(
-        self,
-        root: str,
-        settings: Settings,
-        robot: str,
-        shards: int,
-        partitions: int,
-        seed_hosts: beam.PCollection[str],
-    ) -> None:
-        super().__init__()
-        self._list = _ListRowGroupsFn(root)
-        self._parse = _ParseFn(root, settings, robot, shards, partitions)
-        self._seed_hosts = seed_hosts
-
-    def expand(self, paths: beam.PCollection[str]) -> "Parsed":
-        parsed = (
-            paths
-            | "ListRowGroups" >> beam.ParDo(self._list)
-            | "Spread" >> beam.Reshuffle()
-            | "Parse"
-            >> beam.ParDo(self._parse, beam.pvalue.AsList(self._seed_hosts)).with_outputs(
-                "facts", "contents", "yields", "near", "alerts", main="pages"
-            )
-        )
-        return Parsed(parsed.pages, parsed.facts, parsed.contents, parsed.yields, parsed.near, parsed.alerts)
+            documents = conform(table.filter(table["is_document"]), DOCUMENT)
+            yield from (beam.pvalue.TaggedOutput("bands", batch) for batch in spread(documents, self._partitions))
+            yield beam.pvalue.TaggedOutput("sites", (0, hosts_of_sites(documents)))
+            if changed := changed_documents(documents):
+                yield beam.pvalue.TaggedOutput("changed", (0, changed))

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from .. import urls
 from ..indexing.tombstones import is_taken_back
 from ..outcomes import Outcome
-from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
+from ..storage.batches import Batch, from_ipc, split_by, to_ipc
 from ..storage.exchange import CONTENTS
 from ..storage.schemas import DIGESTS, KEY
 from ..storage.table_files import TableWriter
@@ -114,17 +114,20 @@ def _copies(
                 yield content | {"same_content_as": first["url_key"], "other_url": first["url"]}
 
 
-def released_by_digest(facts: Batch, count: int) -> Iterator[Batch]:
-    """The RELEASED of a batch of FACTS, by partition of the digest."""
-    yield from split(released_contents(pa.ipc.open_stream(facts[1]).read_all()), "digest", count)
+class JudgeFn(beam.DoFn):
+    """Joins the digests of a round with those of all earlier rounds; writes the new ones.
 
+    Takes a partition of the digests with {"new": CONTENTS, "earlier": DIGESTS, "released": RELEASED}. The first
+    document of a site with a content owns it as long as it has that content. Order: earlier round, documents without
+    another page as canonical, smaller depth, shorter URL, alphabetical order, so that runs are reproducible.
+    Yields DUPLICATES and, tagged, "copies" (COPIES) by shard; "pairs" (PAIRS) and "files".
+    """
 
-class _JudgeFn(beam.DoFn):
     def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
 
-    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[Any]:
-        _, sides = partition
+    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]], *_: Any) -> Iterator[Any]:
+        sides = partition[1]
         contents = from_ipc(sides["new"], CONTENTS).to_pylist()
         earlier, left = from_ipc(sides["earlier"], DIGESTS), from_ipc(sides["released"], RELEASED)
         judged = judge_contents(contents, earlier.to_pylist(), left.to_pylist())
@@ -132,9 +135,9 @@ class _JudgeFn(beam.DoFn):
         writer = TableWriter(self._root, "digests", self._round)
         writer.write_rows([{name: row[name] for name in DIGESTS.names} for row in rows])
         if file := writer.close():
-            yield beam.pvalue.TaggedOutput("files", file)
+            yield beam.pvalue.TaggedOutput("files", (0, file))
         if pairs := judged.duplicates + judged.copies:
-            yield beam.pvalue.TaggedOutput("pairs", to_ipc(pa.Table.from_pylist(pairs, schema=PAIRS)))
+            yield beam.pvalue.TaggedOutput("pairs", (0, to_ipc(pa.Table.from_pylist(pairs, schema=PAIRS))))
         yield from _by_shard(judged.duplicates, DUPLICATES)
         for batch in _by_shard(judged.copies, COPIES):
             yield beam.pvalue.TaggedOutput("copies", batch)
@@ -144,33 +147,3 @@ def _by_shard(rows: list[dict[str, Any]], schema: pa.Schema) -> Iterator[Batch]:
     table = pa.Table.from_pylist(rows, schema=schema)
     for shard, part in split_by(table, table["shard"].to_pylist()):
         yield shard, to_ipc(part)
-
-
-class Judged(NamedTuple):
-    """The outputs of `JudgeContents`."""
-
-    shard_to_duplicates: "beam.PCollection[Batch]"  # DUPLICATES
-    shard_to_copies: "beam.PCollection[Batch]"  # COPIES
-    pairs: "beam.PCollection[bytes]"  # PAIRS
-    files: "beam.PCollection"
-
-
-class JudgeContents(beam.PTransform):
-    """Joins the round's digests with those of all earlier rounds by CoGroupByKey; writes the new ones.
-
-    Takes {"new": CONTENTS, "earlier": DIGESTS, "released": RELEASED} by partition of the digest. The first document of
-    a site with a content owns it as long as it has that content. Order: earlier round, documents without another page
-    as canonical, smaller depth, shorter URL, alphabetical order, so that runs are reproducible.
-    """
-
-    def __init__(self, root: str, round_: int) -> None:
-        super().__init__()
-        self._fn = _JudgeFn(root, round_)
-
-    def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> "Judged":
-        judged = (
-            sides
-            | "WithEarlier" >> beam.CoGroupByKey()
-            | "Judge" >> beam.ParDo(self._fn).with_outputs("copies", "pairs", "files", main="duplicates")
-        )
-        return Judged(judged.duplicates, judged.copies, judged.pairs, judged.files)

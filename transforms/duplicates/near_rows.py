@@ -7,10 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import urls
-from ..storage.batches import Batch, from_ipc
 from ..storage.schemas import DOCUMENTS, KEY, NEAR
 from ..storage.table_files import conform
-from .exact import RELEASED
 from .identifiers import identifiers
 
 
@@ -68,9 +66,8 @@ def near_rows(pages: pa.Table) -> pa.Table:
     return conform(pages.filter(pc.and_(pages["is_document"], changed)), NEAR)
 
 
-def gone_rows(released: Batch, round_: int) -> Iterator[dict[str, Any]]:
-    """Rows of table near, without signature, for pages that are gone and no longer representatives."""
-    pages = from_ipc([released[1]], RELEASED)
-    for row in pages.filter(pages["is_gone"]).to_pylist():
+def gone_rows(released: pa.Table, round_: int) -> Iterator[dict[str, Any]]:
+    """Rows of table near of RELEASED, without signature, for pages that are gone and no longer representatives."""
+    for row in released.filter(released["is_gone"]).to_pylist():
         kept = {name: row[name] for name in ("url_key", "url", "depth")}
         yield kept | {"host": urls.host(row["url"]), "round": round_, "signature": None}

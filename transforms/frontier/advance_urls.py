@@ -1,7 +1,7 @@
 """The last part of an update step: writes the new states of URLs, and the changes to the frontier."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -9,18 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..aliases.learn import by_class
-from ..aliases.learned_rules import InForce
+from ..aliases.learned_rules import KnownRules, RulesInForce
 from ..duplicates.clusters import VERDICTS
-from ..settings import Limits, Settings, Traps
+from ..settings import Limits, Traps
 from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
 from ..storage.bloom import shard
 from ..storage.exchange import CANDIDATES, FACTS
 from ..storage.key_scan import Wanted
 from ..storage.schemas import FRONTIER, FRONTIER_LEFT, URLS
-from ..storage.table_files import TableFile, TableWriter, open_parquet, statistics
+from ..storage.table_files import TableWriter, open_parquet, statistics
 from ..storage.waiting import MATCHED, Left, Waiting, groups, matching, read_group
-from ..storage.writers import WriteRows
+from ..storage.writers import write_rows
 from ..traps.allow_list import compile_allow_list
 from ..traps.holds import Holds, QueueName, Row, count_held, count_waiting, hold
 from .files import write_frontier
@@ -40,28 +39,35 @@ def changes(before: Sequence[Row], after: Sequence[Row]) -> Changes:
     return Changes([row for row in after if id(row) not in old], [row for row in before if id(row) not in new])
 
 
-class _AdvanceFn(beam.DoFn):
-    def __init__(self, root: str, round_: int, limits: Limits, traps: Traps, shards: int) -> None:
+class AdvanceFn(beam.DoFn):
+    """Joins the URLs found and visited with those of all earlier rounds; writes urls, yields changes of the frontier.
+
+    Takes a partition of url_key, or of the normal form by alias rules (`ByClassFn`), with {"candidates": CANDIDATES,
+    "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS}; the rows of table aliases of this round;
+    and the hosts with throttled or trapped templates (`TrappedHost`), which determine the rows that are held.
+    Yields, tagged: "files"; "written" (FRONTIER) by shard; "left" (FRONTIER_LEFT) and "queues", lists of
+    (`QueueName`, (waiting, held)), in one partition.
+    """
+
+    def __init__(self, root: str, round_: int, limits: Limits, traps: Traps, shards: int, known: KnownRules) -> None:
         self._root, self._round, self._limits, self._traps = root, round_, limits, traps
-        self._shards = shards
+        self._shards, self._in_force = shards, RulesInForce(known)
 
     def process(
-        self, partition: tuple[int, Iterable[tuple[str, bytes]]], in_force: InForce, trapped: list[tuple]
+        self, partition: tuple[int, Mapping[str, Iterable[bytes]]], judged: list[Row], trapped: list[tuple]
     ) -> Iterator[Any]:
-        sides: dict[str, list[bytes]] = {}
-        for side, batch in partition[1]:
-            sides.setdefault(side, []).append(batch)
+        sides = partition[1]
         schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS}
         rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
-        urls, following = advance(**rows, round_=self._round, limits=self._limits, rules=in_force.rules)
+        rules = self._in_force.after(judged).rules
+        urls, following = advance(**rows, round_=self._round, limits=self._limits, rules=rules)
         holds = Holds(trapped, compile_allow_list(self._traps.allow))
         urls, kept = hold(urls, following, rows["earlier"], holds, self._round)
         written, left = changes(rows["frontier"], kept)
         if urls:
             writer = TableWriter(self._root, "urls", self._round)
             writer.write_rows(urls, Counter(row["state"] for row in urls))
-            if file := writer.close():
-                yield file
+            yield beam.pvalue.TaggedOutput("files", (0, writer.close()))
         if written:
             table = pa.Table.from_pylist(written, schema=FRONTIER)
             numbers = [shard(row["host"], self._shards) for row in written] if self._shards > 1 else [0] * len(written)
@@ -74,94 +80,54 @@ class _AdvanceFn(beam.DoFn):
             waiting = count_waiting(written, holds)
             waiting.subtract(count_waiting(left, holds))
             held = count_held(changes(following, kept).left, holds)
-            for name in waiting.keys() | held.keys():
-                yield beam.pvalue.TaggedOutput("queues", (name, (waiting[name], held[name])))
+            names = sorted(waiting.keys() | held.keys())
+            if names:
+                queues = [(name, (waiting[name], held[name])) for name in names]
+                yield beam.pvalue.TaggedOutput("queues", (0, queues))
 
 
-class AdvanceUrls(beam.PTransform):
-    """Joins the URLs found and visited with those of all earlier rounds; writes urls and the changes of the frontier.
+class WriteFrontierFn(beam.DoFn):
+    """Takes a shard with {"written": FRONTIER}, and writes it as one file of the next frontier."""
 
-    Takes {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS} by
-    partition of url_key, the alias rules, the state of the hosts with throttled or trapped templates (`TrappedHost`),
-    which determines the frontier rows that are held, and the waiting URLs of these hosts by template (`ScanTrapped`).
-    """
-
-    def __init__(
-        self,
-        root: str,
-        round_: int,
-        settings: Settings,
-        partitions: int,
-        shards: int,
-        in_force: "beam.PCollection[InForce]",
-        trapped: "beam.PCollection[tuple]",
-        queues: "beam.PCollection[tuple[QueueName, tuple[int, int]]]",
-    ) -> None:
-        super().__init__()
+    def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
-        self._fn = _AdvanceFn(root, round_, settings.limits, settings.traps, shards)
-        self._partitions = partitions
-        self._in_force, self._trapped = beam.pvalue.AsSingleton(in_force), beam.pvalue.AsList(trapped)
-        self._queues = queues
 
-    def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[TableFile]:
-        tagged = tuple(side | f"Tag{name.title()}" >> beam.Map(_tag, name) for name, side in sides.items())
-        advanced = (
-            tagged
-            | "Sides" >> beam.Flatten()
-            | "ByClass" >> beam.FlatMap(_by_class, self._in_force, self._partitions)
-            | "GroupByClass" >> beam.GroupByKey()
-            | "Advance"
-            >> beam.ParDo(self._fn, self._in_force, self._trapped).with_outputs(
-                "written", "left", "queues", main="urls"
-            )
-        )
-        frontier = (
-            advanced.written
-            | "GroupByShard" >> beam.GroupByKey()
-            | "WriteFrontier" >> beam.FlatMap(_write_frontier, self._root, self._round + 1)
-        )
-        left = (
-            advanced.left
-            | "GroupLeft" >> beam.GroupByKey()
-            | "WriteLeft" >> beam.FlatMap(_write_left, self._root, self._round)
-        )
-        queues = (
-            (advanced.queues, self._queues)
-            | "Queues" >> beam.Flatten()
-            | "AddQueues" >> beam.CombinePerKey(_add_pairs)
-            | "QueueRows" >> beam.Map(_queue_row, self._round)
-            | "WriteQueues" >> WriteRows(self._root, "trap_queues", self._round)
-        )
-        return (advanced.urls, frontier, left, queues) | "Written" >> beam.Flatten()
+    def process(self, partition: tuple[int, Mapping[str, Iterable[bytes]]]) -> Iterator[Any]:
+        if file := write_frontier(self._root, self._round, from_ipc(partition[1]["written"], FRONTIER)):
+            yield beam.pvalue.TaggedOutput("files", (0, file))
 
 
-def _tag(batch: Batch, side: str) -> tuple[str, Batch]:
-    return side, batch
+class WriteLeftFn(beam.DoFn):
+    """Takes {"left": FRONTIER_LEFT} of a round, and writes it as one file."""
+
+    def __init__(self, root: str, round_: int) -> None:
+        self._root, self._round = root, round_
+
+    def process(self, partition: tuple[int, Mapping[str, Iterable[bytes]]]) -> Iterator[Any]:
+        writer = TableWriter(self._root, "frontier_left", self._round)
+        rows = from_ipc(partition[1]["left"], FRONTIER_LEFT)
+        writer.write(rows.sort_by([("path", "ascending"), ("number", "ascending")]))
+        if file := writer.close():
+            yield beam.pvalue.TaggedOutput("files", (0, file))
 
 
-def _by_class(tagged: tuple[str, Batch], in_force: InForce, count: int) -> Iterator[tuple[int, tuple[str, bytes]]]:
-    side, batch = tagged
-    yield from ((number, (side, data)) for number, data in by_class(batch, in_force, count))
+class WriteQueuesFn(beam.DoFn):
+    """Takes {"queues": lists of (`QueueName`, (waiting, held))} of a round, and writes their sums as trap_queues."""
 
+    def __init__(self, root: str, round_: int) -> None:
+        self._root, self._round = root, round_
 
-def _write_frontier(batches: tuple[int, Iterable[bytes]], root: str, round_: int) -> Iterator[TableFile]:
-    if file := write_frontier(root, round_, from_ipc(batches[1], FRONTIER)):
-        yield file
-
-
-def _write_left(batches: tuple[int, Iterable[bytes]], root: str, round_: int) -> Iterator[TableFile]:
-    writer = TableWriter(root, "frontier_left", round_)
-    writer.write(from_ipc(batches[1], FRONTIER_LEFT).sort_by([("path", "ascending"), ("number", "ascending")]))
-    if file := writer.close():
-        yield file
-
-
-def _add_pairs(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    waiting = held = 0
-    for one, other in pairs:
-        waiting, held = waiting + one, held + other
-    return waiting, held
+    def process(
+        self, partition: tuple[int, Mapping[str, Iterable[list[tuple[QueueName, tuple[int, int]]]]]]
+    ) -> Iterator[Any]:
+        sums: dict[QueueName, tuple[int, int]] = {}
+        for some in partition[1]["queues"]:
+            for name, (waiting, held) in some:
+                known = sums.get(name, (0, 0))
+                sums[name] = (known[0] + waiting, known[1] + held)
+        rows = [_queue_row(item, self._round) for item in sorted(sums.items())]
+        if file := write_rows(self._root, "trap_queues", self._round, rows):
+            yield beam.pvalue.TaggedOutput("files", (0, file))
 
 
 def _queue_row(item: tuple[QueueName, tuple[int, int]], round_: int) -> Row:
@@ -180,6 +146,18 @@ class _ReadMatchingFn(beam.DoFn):
                 yield from split(rows, "url_key", self._partitions)
 
 
+class ReadWaitingByNameFn(_ReadMatchingFn):
+    """As `ReadMatchingWaiting`, with the keys of some names in summaries (`stages.Summarize`)."""
+
+    def __init__(self, root: str, left: Sequence[str], partitions: int, *names: str) -> None:
+        super().__init__(root, left, partitions)
+        self._names = names
+
+    def process(self, path: str, *summaries: Mapping[str, Any]) -> Iterator[Batch]:  # type: ignore[override]
+        if wanted := [summary[name] for summary in summaries for name in self._names if name in summary]:
+            yield from super().process(path, *wanted)
+
+
 class ReadMatchingWaiting(beam.PTransform):
     """The waiting URLs whose keys may be among those of `CollectKeys`, as MATCHED."""
 
@@ -194,14 +172,13 @@ class ReadMatchingWaiting(beam.PTransform):
         )
 
 
-class ScannedTraps(NamedTuple):
-    """The outputs of `ScanTrapped`."""
+class ScanTrappedFn(beam.DoFn):
+    """Reads the waiting URLs of the hosts with throttled or trapped templates; opens no file if there are none.
 
-    held: "beam.PCollection[Batch]"  # FRONTIER: rows that are to be held
-    queues: "beam.PCollection[tuple[QueueName, tuple[int, int]]]"  # waiting URLs, before the round
+    Takes the path of a file of the frontier and the hosts (`TrappedHost`). Yields the rows that are to be held
+    (FRONTIER) by partition of url_key and, tagged "queues", the waiting URLs before the round, as `AdvanceFn`.
+    """
 
-
-class _ScanTrappedFn(beam.DoFn):
     def __init__(self, root: str, left: Sequence[str], partitions: int, traps: Traps) -> None:
         self._root, self._partitions, self._traps = root, partitions, traps
         self._left = Left(root, left)
@@ -230,24 +207,6 @@ class _ScanTrappedFn(beam.DoFn):
                 held = table.filter(pa.array([holds(row) for row in rows], pa.bool_()))
                 if held.num_rows:
                     yield from split(held, "url_key", self._partitions)
-        for name, count in waiting.items():
-            yield beam.pvalue.TaggedOutput("queues", (name, (count, 0)))
-
-
-class ScanTrapped(beam.PTransform):
-    """Reads the waiting URLs of the hosts with throttled or trapped templates; opens no file if there are none."""
-
-    def __init__(
-        self, root: str, waiting: Waiting, partitions: int, traps: Traps, trapped: "beam.PCollection[tuple]"
-    ) -> None:
-        super().__init__()
-        self._paths, self._fn = waiting.frontier, _ScanTrappedFn(root, waiting.left, partitions, traps)
-        self._trapped = beam.pvalue.AsList(trapped)
-
-    def expand(self, pipeline: beam.Pipeline) -> "ScannedTraps":
-        scanned = (
-            pipeline
-            | "WaitingFiles" >> beam.Create(self._paths)
-            | "Scan" >> beam.ParDo(self._fn, self._trapped).with_outputs("queues", main="held")
-        )
-        return ScannedTraps(scanned.held, scanned.queues)
+        if waiting:
+            queues = [(name, (count, 0)) for name, count in sorted(waiting.items())]
+            yield beam.pvalue.TaggedOutput("queues", (0, queues))

@@ -15,11 +15,12 @@ import pyarrow.compute as pc
 from ..outcomes import Outcome
 from ..parsing.registry import kinds_of
 from ..settings import Scope, Sitemaps
-from ..storage.batches import Batch, split
+from ..storage.batches import split
+from ..storage.bloom import shard
 from ..storage.exchange import CANDIDATES, CandidateRow
-from ..storage.schemas import ROBOTS, VISITS, RobotsRow, VisitRow
+from ..storage.schemas import ROBOTS, SEEDS, VISITS, RobotsRow, VisitRow
 from ..storage.sitemap_terms import MAX_LEVEL, SITEMAP, share, terms
-from ..storage.table_files import open_parquet, read_table, statistics
+from ..storage.table_files import open_parquet, read_hosts, read_table, statistics
 from ..urls.canonical import canonicalize, host, url_key
 from ..urls.filters import UrlFilter
 from .parse import INDEX, Entry, parse_sitemap
@@ -182,36 +183,11 @@ _READERS: Mapping[
 }
 
 
-class _FollowFn(beam.DoFn):
-    """Emits batches of candidates; rejections as a tagged output."""
+class FollowFn(beam.DoFn):
+    """Finds the pages named by the robots.txt files and the sitemaps of a round.
 
-    def __init__(self, root: str, scope: Scope, sitemaps: Sitemaps, kinds: tuple[str, ...], partitions: int) -> None:
-        self._root, self._scope, self._sitemaps, self._kinds = root, scope, sitemaps, kinds
-        self._partitions = partitions
-
-    def process(self, file: tuple[str, str], seed_hosts: list[str]) -> Iterator[Any]:
-        table, path = file
-        url_filter = UrlFilter(self._scope, frozenset(seed_hosts), kinds_of(self._kinds).extensions)
-        read, links_of = _READERS[table]
-        for row in read(path, self._root):
-            links = links_of(row, url_filter, self._sitemaps)
-            yield from split(pa.Table.from_pylist(links.candidates, schema=CANDIDATES), "url_key", self._partitions)
-            for (reason, url), count in links.rejected.items():
-                if count:
-                    yield beam.pvalue.TaggedOutput("rejections", ((reason, host(url)), (count, [url])))
-
-
-class Followed(NamedTuple):
-    """The outputs of `FollowSitemaps`."""
-
-    candidates: "beam.PCollection[Batch]"  # CANDIDATES, by partition of url_key
-    rejections: "beam.PCollection"  # ((reason, host), (count, samples))
-
-
-class FollowSitemaps(beam.PTransform):
-    """Candidates and rejections from the robots.txt files and the sitemaps of a round.
-
-    The input is ("robots" or "visits", path) for each file of these tables that the round has fetched.
+    Takes ("robots" or "visits", path) of a file that the round has fetched. Yields CANDIDATES by partition of url_key
+    and, tagged, "rejections" by shard of the host: lists of ((reason, host), (count, samples)).
     """
 
     def __init__(
@@ -220,15 +196,24 @@ class FollowSitemaps(beam.PTransform):
         scope: Scope,
         sitemaps: Sitemaps,
         kinds: tuple[str, ...],
+        shards: int,
         partitions: int,
-        seed_hosts: beam.PCollection[str],
+        seeds: Sequence[str],
     ) -> None:
-        super().__init__()
-        self._fn = _FollowFn(root, scope, sitemaps, kinds, partitions)
-        self._seed_hosts = seed_hosts
+        self._root, self._scope, self._sitemaps, self._kinds = root, scope, sitemaps, kinds
+        self._shards, self._partitions, self._seeds = shards, partitions, seeds
 
-    def expand(self, files: "beam.PCollection[tuple[str, str]]") -> "Followed":
-        followed = files | "Follow" >> beam.ParDo(self._fn, beam.pvalue.AsList(self._seed_hosts)).with_outputs(
-            "rejections", main="candidates"
-        )
-        return Followed(followed.candidates, followed.rejections)
+    def setup(self) -> None:
+        self._seed_hosts = read_hosts(self._root, self._seeds, SEEDS)
+
+    def process(self, file: tuple[str, str]) -> Iterator[Any]:
+        table, path = file
+        url_filter = UrlFilter(self._scope, self._seed_hosts, kinds_of(self._kinds).extensions)
+        read, links_of = _READERS[table]
+        for row in read(path, self._root):
+            links = links_of(row, url_filter, self._sitemaps)
+            yield from split(pa.Table.from_pylist(links.candidates, schema=CANDIDATES), "url_key", self._partitions)
+            for (reason, url), count in links.rejected.items():
+                if count:
+                    rejection = ((reason, host(url)), (count, [url]))
+                    yield beam.pvalue.TaggedOutput("rejections", (shard(host(url), self._shards), [rejection]))

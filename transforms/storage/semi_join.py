@@ -6,7 +6,8 @@ cost depends on the size of the round, not on that of the crawl.
 Elements are batches, (partition of the key space, rows as Arrow IPC), which are many times faster to move than rows.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
@@ -17,15 +18,17 @@ from .bloom import Bloom
 from .key_scan import Wanted, matching_rows
 
 
-class _CollectKeysFn(beam.CombineFn):
+class CollectKeysFn(beam.CombineFn):
+    """The keys of tables (Arrow IPC) as `Wanted`; arguments as those of `CollectKeys`."""
+
     def __init__(self, expected: int, key: str, by: str | None) -> None:
         self._expected, self._key, self._by = expected, key, by
 
     def create_accumulator(self) -> tuple[Bloom, set]:
         return Bloom(self._expected), set()
 
-    def add_input(self, keys: tuple[Bloom, set], batch: Batch) -> tuple[Bloom, set]:
-        rows = pa.ipc.open_stream(batch[1]).read_all()
+    def add_input(self, keys: tuple[Bloom, set], batch: bytes) -> tuple[Bloom, set]:
+        rows = pa.ipc.open_stream(batch).read_all()
         keys[0].add(rows[self._key])
         if self._by:
             keys[1].update(pc.unique(rows[self._by]).to_pylist())
@@ -42,6 +45,11 @@ class _CollectKeysFn(beam.CombineFn):
         return Wanted(self._by or self._key, sorted(keys[1]), self._key, keys[0])
 
 
+class _CollectKeysOfBatchesFn(CollectKeysFn):
+    def add_input(self, keys: tuple[Bloom, set], batch: Batch) -> tuple[Bloom, set]:  # type: ignore[override]
+        return super().add_input(keys, batch[1])
+
+
 class CollectKeys(beam.PTransform):
     """The keys of all batches as one value, `Wanted`: a Bloom filter, sized for about `expected` keys.
 
@@ -50,7 +58,7 @@ class CollectKeys(beam.PTransform):
 
     def __init__(self, expected: int, key: str, by: str | None) -> None:
         super().__init__()
-        self._fn = _CollectKeysFn(expected, key, by)
+        self._fn = _CollectKeysOfBatchesFn(expected, key, by)
 
     def expand(self, batches: beam.PCollection[Batch]) -> beam.PCollection[Wanted]:
         return batches | "CollectKeys" >> beam.CombineGlobally(self._fn)
@@ -71,6 +79,40 @@ class _CollectHostsFn(beam.CombineFn):
         return Wanted("host", sorted(hosts))
 
 
+class CollectSetFn(beam.CombineFn):
+    """The distinct values of some collections, sorted."""
+
+    def create_accumulator(self) -> set[Any]:
+        return set()
+
+    def add_input(self, values: set[Any], some: Iterable[Any]) -> set[Any]:
+        values.update(some)
+        return values
+
+    def merge_accumulators(self, found: Iterable[set[Any]]) -> set[Any]:
+        return set().union(*found)
+
+    def extract_output(self, values: set[Any]) -> list[Any]:
+        return sorted(values)
+
+
+class CollectListFn(beam.CombineFn):
+    """The values of some collections."""
+
+    def create_accumulator(self) -> list[Any]:
+        return []
+
+    def add_input(self, values: list[Any], some: Iterable[Any]) -> list[Any]:
+        values.extend(some)
+        return values
+
+    def merge_accumulators(self, found: Iterable[list[Any]]) -> list[Any]:
+        return [value for values in found for value in values]
+
+    def extract_output(self, values: list[Any]) -> list[Any]:
+        return values
+
+
 class CollectHosts(beam.PTransform):
     """All hosts as one value, `Wanted`."""
 
@@ -85,6 +127,19 @@ class _ReadMatchingFn(beam.DoFn):
     def process(self, path: str, wanted: Wanted) -> Iterator[Batch]:
         for rows in matching_rows(self._root, path, self._schema, wanted):
             yield from split(rows, self._key, self._count)
+
+
+class ReadByNameFn(_ReadMatchingFn):
+    """As `ReadMatching`, with the keys of a summary (`stages.Summarize`) of a name."""
+
+    def __init__(self, root: str, schema: pa.Schema, key: str, count: int, name: str) -> None:
+        super().__init__(root, schema, key, count)
+        self._name = name
+
+    def process(self, path: str, *summaries: Mapping[str, Any]) -> Iterator[Batch]:  # type: ignore[override]
+        for summary in summaries:
+            if self._name in summary:
+                yield from super().process(path, summary[self._name])
 
 
 class ReadMatching(beam.PTransform):

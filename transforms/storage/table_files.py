@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..errors import CrawlDirError, DiskError, reason
@@ -97,6 +98,11 @@ class TableWriter:
         self._sink.close()
         self._writer = None
         return TableFile(self.table, self.path, self._rows, self._sink.size, self._counts, self._sink.checksum)
+
+
+def read_hosts(root: str, paths: Sequence[str], schema: pa.Schema) -> frozenset[str]:
+    """The distinct values of column host in files of a table."""
+    return frozenset(pc.unique(read_table(root, list(paths), schema, ["host"])["host"]).to_pylist())
 
 
 @contextlib.contextmanager

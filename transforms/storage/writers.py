@@ -1,6 +1,6 @@
 """Writes tables in a pipeline, and a list of the written files for the driver."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -43,12 +43,7 @@ class _WriteRowsFn(beam.DoFn):
             yield WindowedValue(file, *self._stamp)
 
     def _flush(self) -> None:
-        counts: dict[str, int] = {}
-        if self._count_by:
-            for row in self._rows:
-                name = row[self._count_by]
-                counts[name] = counts.get(name, 0) + (row[self._weight] if self._weight else 1)
-        self._writer.write_rows(self._rows, counts)
+        self._writer.write_rows(self._rows, _counts(self._rows, self._count_by, self._weight))
         self._rows, self._size = [], 0
 
 
@@ -68,8 +63,58 @@ class WriteRows(beam.PTransform):
         return rows | "Write" >> beam.ParDo(self._fn).with_output_types(TableFile)
 
 
+def write_rows(
+    root: str,
+    table: str,
+    round_: int,
+    rows: Sequence[Mapping[str, Any]],
+    count_by: str | None = None,
+    weight: str | None = None,
+) -> TableFile | None:
+    """Write rows as one file, in row groups as `WriteRows`; None if there are no rows."""
+    writer = TableWriter(root, table, round_)
+    for start in range(0, len(rows), _BATCH_ROWS):
+        part = rows[start : start + _BATCH_ROWS]
+        writer.write_rows(part, _counts(part, count_by, weight))
+    return writer.close()
+
+
+def _counts(rows: Iterable[Mapping[str, Any]], count_by: str | None, weight: str | None) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    if count_by is None:
+        return counts
+    for row in rows:
+        name = row[count_by]
+        counts[name] = counts.get(name, 0) + (row[weight] if weight else 1)
+    return counts
+
+
+class WriteSideFn(beam.DoFn):
+    """Takes (partition, {"rows": lists of rows}), and writes the rows as one file."""
+
+    def __init__(self, root: str, table: str, round_: int, count_by: str | None = None) -> None:
+        self._root, self._table, self._round, self._count_by = root, table, round_, count_by
+
+    def process(
+        self, partition: tuple[int, Mapping[str, Iterable[list[dict[str, Any]]]]], *_: Any
+    ) -> Iterator[beam.pvalue.TaggedOutput]:
+        rows = [row for some in partition[1]["rows"] for row in some]
+        if file := write_rows(self._root, self._table, self._round, rows, self._count_by):
+            yield beam.pvalue.TaggedOutput("files", (0, file))
+
+
 def _write_text(text: str, path: str) -> None:
     filesystem.write_bytes(path, text.encode(), durable=False)
+
+
+class ReportFn(beam.DoFn):
+    """Takes (partition, {"files": TableFiles}), and writes their list as `ReportFiles`."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def process(self, partition: tuple[int, Mapping[str, Iterable[TableFile | None]]]) -> None:
+        _write_text(render_report(file for file in partition[1]["files"] if file is not None), self._path)
 
 
 class ReportFiles(beam.PTransform):

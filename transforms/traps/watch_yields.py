@@ -1,7 +1,7 @@
 """Finds the pages of a round without news, and updates the templates of their URLs."""
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -12,12 +12,11 @@ from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import DUPLICATES
 from ..outcomes import Outcome
 from ..settings import Traps
-from ..storage.batches import from_ipc, to_ipc
+from ..storage.batches import Batch, from_ipc, split_by, to_ipc
 from ..storage.bloom import shard
 from ..storage.exchange import STALE, YIELDS, YieldRow
 from ..storage.key_scan import Wanted, matching_rows
 from ..storage.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS
-from ..storage.semi_join import Batch
 from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
 from . import judge
 from .allow_list import AllowList, compile_allow_list
@@ -146,8 +145,13 @@ def _order(request: YieldRow) -> tuple[int, float, str]:
     return (request["depth"], -request["priority"], request["url"])
 
 
-class _WatchFn(beam.DoFn):
-    """Takes a shard: the yields of the URLs of some hosts, and the earlier rows of these hosts."""
+class WatchFn(beam.DoFn):
+    """Finds the pages of a round without news, and judges templates by them; writes traps and trap_samples.
+
+    Takes a shard with {"yields": YIELDS, "duplicates": DUPLICATES, "near": VERDICTS, "traps": TRAPS, "trap_samples":
+    TRAP_SAMPLES, "trap_queues": TRAP_QUEUES} of some hosts. Yields STALE and, tagged, "trapped": `TrappedHost` as
+    tuples, of the hosts with throttled or trapped templates; "files".
+    """
 
     def __init__(self, root: str, round_: int, settings: Traps) -> None:
         self._root, self._round, self._allow = root, round_, settings.allow
@@ -158,7 +162,9 @@ class _WatchFn(beam.DoFn):
         copies = frozenset(from_ipc(sides["duplicates"], DUPLICATES)["url_key"].to_pylist())
         near = frozenset(from_ipc(sides["near"], VERDICTS)["url_key"].to_pylist())
         requests = _by_host(from_ipc(sides["yields"], YIELDS).to_pylist())
-        traps, trap_samples, queues = (_by_host(sides[name]) for name in ("traps", "trap_samples", "trap_queues"))
+        tables = {"traps": TRAPS, "trap_samples": TRAP_SAMPLES, "trap_queues": TRAP_QUEUES}
+        earlier = (_by_host(from_ipc(sides[name], schema).to_pylist()) for name, schema in tables.items())
+        traps, trap_samples, queues = earlier
         stale, rows, reopened = list[bytes](), dict[str, list[Row]](traps=[], trap_samples=[]), 0
         for host in sorted(requests.keys() | traps.keys()):
             last = [row for row in queues.get(host, ()) if row["round"] == self._round - 1 and not row["kind"]]
@@ -170,10 +176,10 @@ class _WatchFn(beam.DoFn):
             rows["trap_samples"] += watched.trap_samples
             reopened += watched.reopened
             if watched.trapped:
-                yield beam.pvalue.TaggedOutput("trapped", tuple(watched.trapped))
+                yield beam.pvalue.TaggedOutput("trapped", (0, tuple(watched.trapped)))
         for table, part in rows.items():
             if file := self._write(table, part, {REOPENED: reopened} if reopened and table == "traps" else None):
-                yield beam.pvalue.TaggedOutput("files", file)
+                yield beam.pvalue.TaggedOutput("files", (0, file))
         yield number, to_ipc(pa.table({"url_key": stale}, schema=STALE))
 
     def _write(self, table: str, rows: list[Row], counts: dict[str, int] | None) -> TableFile | None:
@@ -193,34 +199,6 @@ def _by_host(rows: Iterable[Any]) -> dict[str, list[Any]]:
     return found
 
 
-class WatchedYields(NamedTuple):
-    """The outputs of `WatchYields`."""
-
-    shard_to_stale: "beam.PCollection[Batch]"  # STALE
-    trapped: "beam.PCollection[tuple]"  # TrappedHost, as tuples, of the hosts with throttled or trapped templates
-    files: "beam.PCollection[TableFile]"
-
-
-class WatchYields(beam.PTransform):
-    """Finds the pages of a round without news, and judges templates by them; writes traps and trap_samples.
-
-    Takes {"yields": YIELDS, "duplicates": DUPLICATES, "near": VERDICTS, "traps": rows, "trap_samples": rows,
-    "trap_queues": rows} by shard of the host.
-    """
-
-    def __init__(self, root: str, round_: int, settings: Traps) -> None:
-        super().__init__()
-        self._fn = _WatchFn(root, round_, settings)
-
-    def expand(self, sides: "dict[str, beam.PCollection]") -> "WatchedYields":
-        watched = (
-            sides
-            | "WithYields" >> beam.CoGroupByKey()
-            | "Watch" >> beam.ParDo(self._fn).with_outputs("trapped", "files", main="stale")
-        )
-        return WatchedYields(watched.stale, watched.trapped, watched.files)
-
-
 def hosts_with_traps(path: str, root: str) -> Iterator[str]:
     """The hosts of a traps file with throttled or trapped templates; newer files may say otherwise."""
     with open_parquet(root, path) as file:
@@ -231,24 +209,38 @@ def hosts_with_traps(path: str, root: str) -> Iterator[str]:
                 yield from pc.unique(rows.filter(pc.not_equal(rows["state"], State.OPEN.value))["host"]).to_pylist()
 
 
-def trap_rows(path: str, root: str, shards: int, hosts: Wanted) -> Iterator[tuple[int, Row]]:
-    """The rows of some hosts in a traps file, by shard of their host."""
-    for rows in matching_rows(root, path, TRAPS, hosts):
-        yield from ((shard(row["host"], shards), row) for row in rows.to_pylist())
+class HostsWithTrapsFn(beam.DoFn):
+    """Takes the path of a traps file; yields `hosts_with_traps`, tagged "trap_hosts"."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def process(self, path: str) -> Iterator[beam.pvalue.TaggedOutput]:
+        if hosts := list(hosts_with_traps(path, self._root)):
+            yield beam.pvalue.TaggedOutput("trap_hosts", (0, hosts))
 
 
-def trap_samples_rows(path: str, root: str, shards: int, hosts: Wanted) -> Iterator[tuple[int, Row]]:
-    """The rows of some hosts in a trap_samples file, by shard of their host."""
-    for rows in matching_rows(root, path, TRAP_SAMPLES, hosts):
-        yield from ((shard(row["host"], shards), row) for row in rows.to_pylist())
+class ReadTrapsFn(beam.DoFn):
+    """The rows of a trap table for some hosts, by shard of their host; for all hosts, without a name of hosts."""
+
+    def __init__(self, root: str, schema: pa.Schema, shards: int, names: Sequence[str] | None) -> None:
+        self._root, self._schema, self._shards, self._names = root, schema, shards, names
+
+    def process(self, path: str, summary: Mapping[str, Any]) -> Iterator[Batch]:
+        if self._names is None:
+            yield from by_host(read_table(self._root, [path], self._schema), self._shards)
+            return
+        hosts = sorted({host for name in self._names for host in summary.get(name, ())})
+        for rows in matching_rows(self._root, path, self._schema, Wanted("host", hosts)):
+            yield from by_host(rows, self._shards)
 
 
-def trap_queue_rows(path: str, root: str, shards: int) -> Iterator[tuple[int, Row]]:
-    """The rows of a trap_queues file, by shard of their host."""
-    for row in read_table(root, [path], TRAP_QUEUES).to_pylist():
-        yield shard(row["host"], shards), row
+def by_host(rows: pa.Table, shards: int) -> Iterator[Batch]:
+    """Batches of rows by shard of their host."""
+    for number, part in split_by(rows, [shard(host, shards) for host in rows["host"].to_pylist()]):
+        yield number, to_ipc(part)
 
 
-def hosts_of(batch: Batch) -> Iterator[str]:
+def hosts_of(batch: Batch) -> Iterator[tuple[int, set[str]]]:
     """The hosts of a batch of YIELDS."""
-    yield from set(from_ipc([batch[1]], YIELDS)["host"].to_pylist())
+    yield batch[0], set(from_ipc([batch[1]], YIELDS)["host"].to_pylist())

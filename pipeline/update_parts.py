@@ -1,0 +1,82 @@
+"""Smaller parts of an update step."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import apache_beam as beam
+
+from ..transforms.documents.finish_pages import FinishFn, add_rejections
+from ..transforms.settings import Settings
+from ..transforms.storage.table_files import open_parquet
+from ..transforms.storage.writers import write_rows
+from ..transforms.traps.watch_yields import WatchFn
+
+if TYPE_CHECKING:
+    from .update import UpdateStep
+
+Rejection = tuple[tuple[str, str], tuple[int, list[str]]]
+"""((reason, host), (count, samples))"""
+
+
+def files_of_step(step: "UpdateStep") -> list[tuple[str, str]]:
+    """Return (kind, path) of all files that a step reads, and ("report", "") for `MarkFn`."""
+    names = ("visits", "robots", "turns", "urls", "digests", "near", "hosts", "trap_samples", "trap_queues")
+    kinds = {name: getattr(step, name) for name in names}
+    kinds |= {"traps": step.trap_files, "frontier": step.waiting.frontier}
+    return [("report", ""), *((kind, path) for kind, paths in kinds.items() for path in paths)]
+
+
+def row_groups(file: tuple[str, str], root: str) -> Iterator[tuple[str, Any]]:
+    """Yield what the first stage reads of a file: visits by row group; nothing of files that later stages read."""
+    kind, path = file
+    if kind == "visits":
+        with open_parquet(root, path) as visits:
+            yield from (("visits", (path, number)) for number in range(visits.num_row_groups))
+    if kind in ("visits", "robots"):
+        yield "sitemaps", file
+    if kind in ("turns", "traps", "report"):
+        yield file
+
+
+class MarkFn(beam.DoFn):
+    """Yields one element for the report of files, which is written even if there are none."""
+
+    def process(self, _: str) -> Iterator[Any]:
+        yield 0, None
+
+
+class WatchAndFinishFn(beam.DoFn):
+    """Takes a shard of hosts: what `WatchFn` and then `FinishFn` take; yields what they yield."""
+
+    def __init__(self, root: str, round_: int, settings: Settings, partitions: int) -> None:
+        self._watch = WatchFn(root, round_, settings.traps)
+        self._finish = FinishFn(root, round_, settings.documents.korean_morphemes, partitions)
+
+    def process(self, shard: tuple[int, dict[str, Iterable[Any]]], summary: Mapping[str, Any]) -> Iterator[Any]:
+        number, sides = shard
+        stale = []
+        for output in self._watch.process(shard):
+            if isinstance(output, beam.pvalue.TaggedOutput):
+                yield output
+            else:
+                stale.append(output[1])
+        yield from self._finish.process((number, sides | {"stale": stale}), summary.get("dead", ()))
+
+
+class WriteRejectionsFn(beam.DoFn):
+    """Takes a shard with {"found": lists of `Rejection`}, and writes their sums."""
+
+    def __init__(self, root: str, round_: int) -> None:
+        self._root, self._round = root, round_
+
+    def process(self, partition: tuple[int, Mapping[str, Iterable[list[Rejection]]]], *_: Any) -> Iterator[Any]:
+        found: dict[tuple[str, str], list[tuple[int, list[str]]]] = {}
+        for some in partition[1]["found"]:
+            for name, part in some:
+                found.setdefault(name, []).append(part)
+        rows = []
+        for (reason, host), parts in sorted(found.items()):
+            count, samples = add_rejections(parts)
+            rows.append({"reason": reason, "host": host, "round": self._round, "count": count, "samples": samples})
+        if file := write_rows(self._root, "rejections", self._round, rows, "reason", "count"):
+            yield beam.pvalue.TaggedOutput("files", (0, file))

@@ -1,0 +1,34 @@
+"""The size of the graphs of both steps: a cluster pays for each vertex and each blocking edge (docs/flink.md)."""
+
+from functools import partial
+
+import apache_beam as beam
+import pytest
+
+from beamtrawl.pipeline import fetch, update
+from tests.support.graph import Graph, fetch_step, graph_of, update_step
+
+# the pipeline, at most so many vertices and blocking edges
+STEPS = {
+    "fetch": (partial(fetch.build, step=fetch_step()), 30, 6),
+    "update": (partial(update.build, step=update_step()), 60, 15),
+}
+
+
+@pytest.mark.parametrize(("build", "vertices", "blocking"), STEPS.values(), ids=STEPS)
+def test_a_step_is_a_small_graph(build: partial, vertices: int, blocking: int) -> None:
+    graph = graph_of(build)
+    assert graph.vertices <= vertices, graph
+    assert graph.blocking <= blocking, graph
+
+
+def test_what_is_counted() -> None:
+    """Two outputs of one stage; one is grouped, the other is a side input of what reads the groups."""
+
+    def build(pipeline: beam.Pipeline) -> None:
+        parts = pipeline | beam.Create([1, 2]) | beam.Partition(lambda number, _: number % 2, 2)
+        keyed = parts[0] | beam.WithKeys(0) | beam.GroupByKey()
+        keyed | beam.Map(print, beam.pvalue.AsList(parts[1]))
+
+    # create; decode and partition; after the groups
+    assert graph_of(build) == Graph(1, 3, 2, 1, 1, 0, 1)
