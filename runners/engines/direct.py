@@ -1,7 +1,6 @@
 """Runs pipelines on this machine, on all its cores."""
 
 import logging
-import os
 import weakref
 from collections.abc import Callable, Sequence
 
@@ -10,6 +9,7 @@ from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions,
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from ..errors import Failure
+from .cores import usable_cores
 from .expected import reporting
 from .fork_server import COMMAND, ForkServer
 from .inspection import inspect_classes_once
@@ -38,7 +38,7 @@ class DirectEngine:
     """
 
     def __init__(self, workers: int | None, flags: Sequence[str], command: Sequence[str] = COMMAND) -> None:
-        self.workers = workers or os.cpu_count() or 1
+        self.workers = workers or usable_cores()
         self._exactly = workers
         self._flags = list(flags)
         self._command = command
