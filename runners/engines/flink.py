@@ -23,6 +23,7 @@ from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.utils.subprocess_server import JavaJarServer
 from apache_beam.version import __version__ as BEAM
 
+from ...transforms.errors import BeamtrawlError
 from ..errors import Failure, Usage
 from .expected import reporting
 from .flink_rest import FlinkRest, Overview
@@ -48,6 +49,8 @@ class FlinkEngine:
         java = options.view_as(JobServerOptions).job_server_java_launcher
         if not self._runs_already and not shutil.which(java):
             raise Failure(f"--runner flink runs Beam's job server with {java}, which is not there; install Java 17")
+        if endpoint := options.view_as(PortableOptions).job_endpoint:
+            _check_listens(endpoint)
         overview = _cluster(options.view_as(FlinkRunnerOptions).flink_master)
         self.workers = workers or overview.slots
         if self.workers > overview.slots:
@@ -60,18 +63,58 @@ class FlinkEngine:
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         endpoint = [] if self._runs_already else [f"--job_endpoint={self._job_endpoint}"]
         options = PipelineOptions([*self._flags, *endpoint])
-        with reporting(), beam.Pipeline(runner=PortableRunner(), options=options) as pipeline:
-            build(pipeline)
+        try:
+            with reporting(), beam.Pipeline(runner=PortableRunner(), options=options) as pipeline:
+                build(pipeline)
+        except BeamtrawlError:
+            raise
+        except Exception as error:
+            raise Failure(f"the step failed on the cluster: {cause(str(error))}; the same command goes on") from error
 
     @functools.cached_property
     def _job_endpoint(self) -> str:
         """Start a job server, return its endpoint. FlinkRunner starts one per pipeline, in the main thread only."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        server = FlinkJarJobServer(PipelineOptions([*self._flags, f"--job_port={port}"]))
+        server = _JobServer(PipelineOptions([*self._flags, f"--job_port={port}"]))
         server.start()
         atexit.register(server.stop)
         return f"localhost:{port}"
+
+
+class _JobServer(FlinkJarJobServer):
+    """Beam's job server, which ends with this process, however this process ends."""
+
+    def subprocess_cmd_and_endpoint(self) -> tuple[list[str], str]:
+        command, endpoint = super().subprocess_cmd_and_endpoint()
+        return [sys.executable, "-P", "-m", f"{__package__}.child", *command], endpoint
+
+
+def cause(message: str) -> str:
+    """Return the first cause in a message of a failed job, in one line of limited length.
+
+    Such a message is a Java stack trace, of which the last `Caused by:` is where the failure started.
+    """
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    found = causes[-1].removeprefix("Caused by: ") if causes else next(iter(lines), "no message")
+    return found if len(found) <= _LONGEST else found[:_LONGEST] + " …"
+
+
+_LONGEST = 300  # characters
+
+
+def _check_listens(endpoint: str) -> None:
+    host, _, port = endpoint.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise Failure(
+            f"no job server answers at --job_endpoint={endpoint}: {error}; start it, or leave it out"
+        ) from error
+
+
+_CONNECT_SECONDS = 10.0
 
 
 def defaults(overview: Overview, version: str, workers: int, options: PipelineOptions) -> Iterator[str]:

@@ -26,7 +26,7 @@ from .flink_rest import FlinkRest
 
 _JOB_MANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 _TASK_MANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
-_START_SECONDS = 60.0
+_START_SECONDS = 180.0  # a busy machine; an idle one takes eight
 _STOP_SECONDS = 10.0
 
 _PACKAGES_OF_THE_JDK = (
@@ -119,9 +119,12 @@ def _settings(work: Path, rpc: int, rest: int, slots: int) -> Iterator[tuple[str
         for end in ("min", "max"):
             yield f"taskmanager.memory.{part}.{end}", "128m"
     yield "io.tmp.dirs", work / "tmp"
-    # A lost TaskManager is noticed in seconds: the defaults suit unreliable networks.
+    # An update step has a dozen blocking edges, and Flink keeps 512 buffers of 32 kB for each end of one by default.
+    yield "taskmanager.network.sort-shuffle.min-buffers", 32
+    # On a busy machine, short limits end jobs whose processes are alive.
     yield "heartbeat.interval", "1 s"
-    yield "heartbeat.timeout", "5 s"
+    yield "heartbeat.timeout", "60 s"
+    yield "pekko.ask.timeout", "300 s"
 
 
 def _java() -> str:

@@ -5,7 +5,10 @@ installed, it fails instead.
 """
 
 import json
+import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,11 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import requests
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from beamtrawl.runners.engines import flink_cluster
 from beamtrawl.runners.engines.choose import OptionsError, engine
-from beamtrawl.runners.engines.flink import FlinkEngine, defaults
+from beamtrawl.runners.engines.flink import FlinkEngine, cause, defaults
 from beamtrawl.runners.engines.flink_rest import FlinkRest, Overview
 from beamtrawl.runners.errors import Failure, Usage
 from tests.engines.test_worker import SITES, hits
@@ -43,7 +47,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[flink_cluster.
 @slow
 def test_two_rounds_on_a_cluster_give_the_same_tables_and_index(cluster: flink_cluster.Cluster, tmp_path: Path) -> None:
     try:
-        flink = engine("flink", 4, [f"--flink_master={cluster.address}"])
+        jar = os.environ.get("BEAMTRAWL_FLINK_JOB_SERVER")
+        given = [f"--flink_job_server_jar={jar}"] if jar else []
+        flink = engine("flink", 4, [f"--flink_master={cluster.address}", *given])
     except Failure as error:
         pytest.skip(str(error))  # Maven's repositories are not ours to provide
     with Web(SITES) as web:
@@ -52,6 +58,14 @@ def test_two_rounds_on_a_cluster_give_the_same_tables_and_index(cluster: flink_c
         crawl(tmp_path / "flink", seeds, rounds=2, engine=flink)
     assert without_times(tmp_path / "flink") == without_times(tmp_path / "direct")
     assert hits(tmp_path / "flink") == hits(tmp_path / "direct")
+
+
+@slow
+def test_a_cluster_runs_an_update_step_and_survives_a_busy_machine(cluster: flink_cluster.Cluster) -> None:
+    answer = requests.get(f"http://{cluster.address}/jobmanager/config", timeout=60)
+    settings = {entry["key"]: entry["value"] for entry in answer.json()}
+    assert settings["taskmanager.network.sort-shuffle.min-buffers"] == "32"
+    assert (settings["heartbeat.timeout"], settings["pekko.ask.timeout"]) == ("60 s", "300 s")
 
 
 @slow
@@ -117,6 +131,8 @@ MISSING = {
     "its address": (overview(), 2, ["--flink_master=[auto]"], Usage, "--flink_master=HOST:PORT"),
     "slots": (overview(slots=1), 2, [], Failure, "1 slots, which are not enough for 2"),
     "a version that Beam knows": (overview("1.9.3"), 2, [], Failure, "Flink 1.9.3"),
+    "a job server": (overview(), 2, ["--job_endpoint=127.0.0.1:1"], Failure, "--job_endpoint=127.0.0.1:1"),
+    "its port": (overview(), 2, ["--job_endpoint=localhost"], Failure, "--job_endpoint=localhost"),
     "an option of Beam": (overview(), 2, ["--max_bundle_sizes=1"], OptionsError, "--max_bundle_sizes=1"),
 }
 
@@ -134,11 +150,61 @@ def test_what_is_missing_is_named_in_one_line(
 
 
 def test_a_job_server_that_runs_already_needs_no_java() -> None:
-    with Web({"flink.test": {"/overview": overview()}}) as web:
-        flags = [f"--flink_master={web.url('flink.test', '')}", "--job_endpoint=localhost:1"]
+    with Web({"flink.test": {"/overview": overview()}}) as web, socket.create_server(("127.0.0.1", 0)) as server:
+        endpoint = f"--job_endpoint=127.0.0.1:{server.getsockname()[1]}"
+        flags = [f"--flink_master={web.url('flink.test', '')}", endpoint]
         chosen = engine("flink", None, [*flags, "--job_server_java_launcher=no-such-java", "--max_bundle_size=9"])
     assert isinstance(chosen, FlinkEngine)
     assert chosen.workers == 4  # the cluster's slots
+
+
+# the message of a failed job, the cause that is told
+CAUSES = {
+    "a Java stack trace": (
+        "Pipeline x failed in state FAILED: org.apache.flink.JobException: y\n\tat a.b(C.java:1)\n"
+        "Caused by: java.lang.RuntimeException: z\n\tat a.b(C.java:2)\n"
+        "Caused by: java.io.IOException: no buffers\n\tat d",
+        "java.io.IOException: no buffers",
+    ),
+    "one line": ("Pipeline x failed in state CANCELLED: ", "Pipeline x failed in state CANCELLED:"),
+    "nothing": ("", "no message"),
+    "a long line": ("x" * 1000, "x" * 300 + " …"),
+}
+
+
+@pytest.mark.parametrize(("message", "told"), CAUSES.values(), ids=CAUSES)
+def test_a_failed_step_is_told_by_its_first_cause(message: str, told: str) -> None:
+    assert cause(message) == told
+
+
+CHILD = "import os, sys, time; print(os.getpid(), flush=True); time.sleep(60)"
+PARENT = """
+import subprocess, sys
+command = [sys.executable, "-P", "-m", "beamtrawl.runners.engines.child", sys.executable, "-c", sys.argv[1]]
+subprocess.Popen(command).wait()
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+def test_a_job_server_ends_with_its_driver(sent: signal.Signals) -> None:
+    with subprocess.Popen([sys.executable, "-P", "-c", PARENT, CHILD], stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout
+        child = int(driver.stdout.readline())
+        driver.send_signal(sent)
+        assert driver.stdout.read() == ""  # both have closed it: they have ended
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+def test_a_stopped_job_server_ends_its_command() -> None:
+    command = [sys.executable, "-P", "-m", "beamtrawl.runners.engines.child", sys.executable, "-c", CHILD]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as stopped:
+        assert stopped.stdout
+        child = int(stopped.stdout.readline())
+        stopped.terminate()
+        assert stopped.stdout.read() == ""
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
 
 
 # flags of the user, slots, which defaults they leave
