@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from ...transforms.blocks.files import BlockFiles
 from ...transforms.http.request_headers import Identity
 from ...transforms.settings import Settings, parse
 from ...transforms.storage.crawl_dir import CrawlDir
@@ -70,7 +71,7 @@ def _captures(arguments: argparse.Namespace, index: ArchiveIndex) -> tuple[Itera
     manifests = crawl.require_manifests()
     settings = parse(crawl.read_text("crawl.toml"))
     found = captures(crawl, manifests, Identity.of(settings.robot).token)
-    return chosen(found, index, arguments.noarchive), settings
+    return chosen(found, index, BlockFiles(crawl).read(), arguments.noarchive), settings
 
 
 def _megabytes(text: str) -> int:

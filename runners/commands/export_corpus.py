@@ -3,6 +3,7 @@
 import argparse
 from datetime import UTC, datetime
 
+from ...transforms.blocks.files import BlockFiles
 from ...transforms.http.request_headers import Identity
 from ...transforms.settings import parse
 from ...transforms.storage.crawl_dir import CrawlDir
@@ -42,7 +43,7 @@ def export_corpus(arguments: argparse.Namespace) -> None:
             query_batches(crawl, query(where, arguments.include), BATCH) as batches,
             whole_folder(arguments.out) as out,
         ):
-            made = write_corpus(batches, out, format_, _SHARD)
+            made = write_corpus(batches, out, format_, _SHARD, BlockFiles(crawl).read())
             if not made.documents:
                 left = ", ".join(f"{count} {name}" for name, count in made.left_out.items())
                 raise Failure(f"nothing to export: no document matches{f' (left out: {left})' if left else ''}")

@@ -6,6 +6,7 @@ Both lie in a temporary database on disk, so memory does not grow with the archi
 import sqlite3
 from collections.abc import Iterator
 
+from ...transforms.blocks.rules import Blocks
 from ...transforms.http.media_types import parse
 from ...transforms.http.reply import header
 from ...transforms.outcomes import Outcome
@@ -64,10 +65,10 @@ class ArchiveIndex:
         return Original(*row) if row else None
 
 
-def chosen(found: Iterator[Capture], index: ArchiveIndex, noarchive: bool) -> Iterator[Capture]:
-    """The captures that may be in the archive; with `noarchive` all."""
+def chosen(found: Iterator[Capture], index: ArchiveIndex, blocks: Blocks, noarchive: bool) -> Iterator[Capture]:
+    """The captures that may be in the archive: none that is blocked; with `noarchive`, pages that want no copy."""
     for capture in found:
-        if capture.noarchive and not noarchive:
+        if (capture.noarchive and not noarchive) or blocks.match(capture.visit["url"]):
             index.leave_out(capture)
         else:
             yield capture

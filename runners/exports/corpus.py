@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ...transforms.blocks.rules import NO_BLOCKS, Blocks
 from ...transforms.storage import filesystem
 from .output import Drafts
 from .rows import json_line, plain
@@ -60,6 +61,9 @@ REASONS = {
 }
 """Why a page is left out, by the first condition that holds."""
 
+BLOCKED = "blocked"
+"""Why a page that matches a block of the operator is left out."""
+
 OVERRIDES = ("duplicate", "noindex", "noarchive", "reserved")
 """Reasons that an operator may set aside by name."""
 
@@ -100,7 +104,9 @@ def query(where: str, include: Iterable[str]) -> str:
     )
 
 
-def write_corpus(batches: pa.RecordBatchReader, out: Drafts, format_: str, max_bytes: int) -> Card:
+def write_corpus(
+    batches: pa.RecordBatchReader, out: Drafts, format_: str, max_bytes: int, blocks: Blocks = NO_BLOCKS
+) -> Card:
     """Write the documents without a reason to shards of about `max_bytes` of text; returns what the card says."""
     left_out: Counter[str] = Counter()
     languages: Counter[str] = Counter()
@@ -110,7 +116,8 @@ def write_corpus(batches: pa.RecordBatchReader, out: Drafts, format_: str, max_b
         nonlocal characters
         for batch in batches:
             table = pa.Table.from_batches([batch])
-            reasons = table["reason"].to_pylist()
+            hits = zip(blocks.mask(table["url"]).to_pylist(), table["reason"].to_pylist(), strict=True)
+            reasons = [BLOCKED if is_blocked else reason for is_blocked, reason in hits]
             left_out.update(reason for reason in reasons if reason)
             table = table.filter(pa.array([reason is None for reason in reasons])).select(COLUMNS.names).cast(COLUMNS)
             languages.update(code or "unknown" for code in table["language"].to_pylist())

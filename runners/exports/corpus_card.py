@@ -6,9 +6,10 @@ from datetime import datetime
 
 from ...transforms.http.request_headers import Identity
 from ...transforms.storage.crawl_dir import program
-from .corpus import OVERRIDES, REASONS, Card
+from .corpus import BLOCKED, OVERRIDES, Card
 
 _REASONS = {
+    BLOCKED: "the operator has blocked it",
     "gone": "the page is gone, denied or an alias today",
     "no_text": "it has no text",
     "duplicate": "it is a duplicate or near duplicate of another page",
@@ -48,7 +49,7 @@ def card(
         "",
         "| left out because | pages |",
         "|---|---|",
-        *(f"| {_REASONS[name]} | {made.left_out.get(name, 0)} |" for name in REASONS if name not in include),
+        *(f"| {text} | {made.left_out.get(name, 0)} |" for name, text in _REASONS.items() if name not in include),
         "",
         "The crawl obeyed robots.txt (RFC 9309) at the time of each request.",
         *(_included(include)),

@@ -4,6 +4,7 @@ import doctest
 import io
 import json
 import re
+import shutil
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -162,6 +163,15 @@ def test_pages_that_want_no_copy_are_there_if_asked_for(crawl: Path, tmp_path: P
     assert ran.out.startswith("7 responses, 1 revisits"), ran
     found = {path_of(headers) for headers, _, _ in read(tmp_path / "warc") if headers["WARC-Type"] == "response"}
     assert found >= {"/hidden", "/secret"}
+
+
+def test_what_is_blocked_is_left_out(crawl: Path, tmp_path: Path) -> None:
+    shutil.copytree(crawl, tmp_path / "crawl")
+    assert beamtrawl("block", tmp_path / "crawl", "127.*/a").code == 0
+    assert beamtrawl("export", "warc", tmp_path / "crawl", tmp_path / "out").out.startswith("5 responses, 0 revisits")
+    assert beamtrawl("export", "cdxj", tmp_path / "crawl", tmp_path / "x").code == 0
+    for lines in ((tmp_path / "x").read_bytes(), (tmp_path / "out" / "index.cdxj").read_bytes()):
+        assert (lines.count(b"\n"), b'/a"' in lines) == (5, False)
 
 
 def test_an_export_names_no_secret(archive: Path) -> None:

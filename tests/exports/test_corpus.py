@@ -106,7 +106,7 @@ def test_the_card(crawl: Path, tmp_path: Path) -> None:
     assert "3 documents with 42 characters, exported on " in card
     assert "\n    language <> 'xx'\n     OR true\n" in card
     counts = dict(re.findall(r"^\| (.*) \| (\d+) \|$", card, re.MULTILINE))
-    assert [int(count) for count in counts.values()] == [1, 1, 2, 1, 1, 1, 2, 2, 1]
+    assert [int(count) for count in counts.values()] == [0, 1, 1, 2, 1, 1, 1, 2, 2, 1]
     assert counts["en"] == "2" and counts["de x"] == "1"
     data = (tmp_path / "out" / "data-00000.jsonl.zst").read_bytes()
     assert f"| data-00000.jsonl.zst | 3 | {len(data)} | `{hashlib.sha256(data).hexdigest()}` |\n" in card
@@ -129,3 +129,12 @@ def test_nothing_to_export_leaves_nothing(crawl: Path, tmp_path: Path) -> None:
     said = failure("export", "corpus", crawl, tmp_path / "out", "--where", "nonsense (")
     assert said[1].startswith("--where nonsense (: the query failed: Parser Error")
     assert contents(tmp_path) == {}
+
+
+def test_what_is_blocked_is_left_out(tmp_path: Path) -> None:
+    commit_rows(tmp_path / "crawl", "update", 1, {"documents": PAGES[:2]})
+    assert beamtrawl("block", tmp_path / "crawl", "a.test/plain").code == 0
+    ran = beamtrawl("export", "corpus", tmp_path / "crawl", tmp_path / "out")
+    assert ran.out.startswith("1 documents in 1 files, 1 left out: "), ran
+    assert paths(read(tmp_path / "out")) == {"deutsch"}
+    assert "| the operator has blocked it | 1 |\n" in (tmp_path / "out" / "README.md").read_text()
