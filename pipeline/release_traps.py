@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from ..transforms.frontier.files import write_frontier
 from ..transforms.settings import Settings, Traps
-from ..transforms.storage import filesystem
 from ..transforms.storage.beside import registered
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
 from ..transforms.storage.key_scan import Wanted, groups_with, matching_rows
@@ -64,11 +63,9 @@ def release(crawl: CrawlDir, patterns: Sequence[str], settings_digest: str, now:
 
     It may run concurrently with a crawl, which reads the patterns and the frontier at its next step.
     """
-    with filesystem.guard(crawl.root):
-        known = released_patterns(crawl)
-        kept = list(dict.fromkeys([*known, *patterns]))
-        if kept != known:
-            crawl.write_text(RELEASED, "".join(f"{pattern}\n" for pattern in kept))
+    crawl.change_text(
+        RELEASED, lambda text: "".join(f"{line}\n" for line in dict.fromkeys([*text.splitlines(), *patterns]))
+    )
     is_allowed = compile_allow_list(patterns)
     return _release(crawl, settings_digest, now, lambda row: is_allowed(row["url"]), False)
 

@@ -112,6 +112,11 @@ def test_one_of_several_commits_a_step(crawl: CrawlDir) -> None:
     assert len(crawl.manifests()) == 1
 
 
+def test_concurrent_changes_of_a_text_are_all_kept(crawl: CrawlDir) -> None:
+    assert successes(lambda: crawl.change_text("list.txt", lambda text: f"{text}{threading.get_ident()}\n")) == WRITERS
+    assert len(set(crawl.read_text("list.txt").splitlines())) == WRITERS
+
+
 def test_manifests_are_requested_once(store: Store, crawl: CrawlDir) -> None:
     for round_ in range(1, 21):
         crawl.write_new(f"manifests/{round_:06d}-fetch.json", render(round_))

@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..errors import CrawlDirError
 from . import filesystem
@@ -137,6 +137,26 @@ class CrawlDir:
             if is_new:
                 filesystem.sync_folder(filesystem.split(target)[0])
         return is_new
+
+    def change_text(self, relative: str, change: Callable[[str], str]) -> None:
+        """Replaces the text of a file, "" if there is none, by a function of it; no concurrent change is lost.
+
+        `change` may be called again, with the text that another process has written meanwhile.
+        """
+        path = self.path(relative)
+        with filesystem.guard(self.root):
+            while True:
+                try:
+                    data, tag = filesystem.read_tagged(path)
+                except FileNotFoundError:
+                    data, tag = b"", None
+                if (new := change(data.decode()).encode()) == data:
+                    return
+                if not filesystem.is_object(path):
+                    self.write_text(relative, new.decode())
+                    return
+                if filesystem.replace(path, new, tag):
+                    return
 
     def sync_folders(self, files: Iterable[TableFile]) -> None:
         """Makes the names of closed files durable."""

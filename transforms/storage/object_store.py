@@ -25,11 +25,11 @@ _CREDENTIALS = {
 _PART = 8 << 20  # bytes; larger objects are uploaded in parts
 _PARTS_AT_ONCE = 4
 _RETRIES = {
-    "max_retries": 7,
-    "retry_timeout": timedelta(seconds=60),
-    "backoff": {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=5), "base": 2},
+    "max_retries": 10,
+    "retry_timeout": timedelta(seconds=30),
+    "backoff": {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=5), "base": 3},
 }
-"""A store that does not answer is asked again for about 12 seconds."""
+"""A store that does not answer is asked again ten times, at growing random intervals: for 5 to 30 seconds."""
 
 Tag = Mapping[str, str]
 """The version of an object, for `put`."""
@@ -255,10 +255,10 @@ def _naming(path: str, action: str) -> Iterator[None]:
             raise FileNotFoundError(f"{path} does not exist") from error
         if not type(error).__module__.startswith("obstore") and not isinstance(error, OSError):
             raise
-        raise StoreError(f"cannot {action} {path}: {_reason(path, text)}") from error
+        raise StoreError(f"cannot {action} {path}: {reason(path, text)}") from error
 
 
-def _reason(path: str, text: str) -> str:
+def reason(path: str, text: str) -> str:
     """The reason of a failed request, and the way out, in one line."""
     scheme = path.partition(":")[0]
     bucket = "/".join(path.split("/")[:3])
@@ -266,7 +266,7 @@ def _reason(path: str, text: str) -> str:
     status = re.search(r"status code: (\d+ [\w ]+)", text)
     if code and code[1] == "NoSuchBucket":
         return f"there is no bucket {bucket}; create it, or name another one"
-    if re.search(r"/latest/|169\.254\.169\.254|computeMetadata|Missing(AccessKeyId|SecretAccessKey)", text):
+    if re.search(r"/latest/|169\.254\.169\.254|computeMetadata|Missing ?(AccessKeyId|SecretAccessKey)", text):
         return f"there are no credentials; {_CREDENTIALS[scheme]} (docs/stores.md)"
     if status and status[1][:3] in ("401", "403"):
         return f"the store refused the credentials ({code[1] if code else status[1]}); {_CREDENTIALS[scheme]}"
