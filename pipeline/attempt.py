@@ -44,7 +44,7 @@ class Attempt:
         self.progress = crawl.path(f"attempts/{self.name}-progress")
         self.stop_file = crawl.path(f"attempts/{self.name}.stop")
         self.scratch = crawl.path(f"attempts/{self.name}-scratch")
-        self._started = datetime.now(UTC)
+        self.started_at = datetime.now(UTC)
 
     def stop_earlier(self) -> None:
         """Stop the workers of earlier attempts: on a cluster, a job may outlive its driver."""
@@ -91,7 +91,7 @@ class Attempt:
             files=tuple(file for file in files if file.table not in _OF_INDEX),
             counters=counters,
             consumed=tuple(consumed),
-            started_at=iso(self._started),
+            started_at=iso(self.started_at),
             ended_at=iso(datetime.now(UTC)),
             index=index,
             index_files=tuple(file for file in files if file.table == INDEX_FILE),

@@ -13,9 +13,11 @@ import pyarrow.compute as pc
 from ..transforms.aliases.learned_rules import known_rules
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Blocks
+from ..transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned
 from ..transforms.frontier.priority import Quota, shares_of
 from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.frontier.recrawl import DueCriteria, count_due
+from ..transforms.frontier.revisit_plan import Plan, count_first, read_histogram
 from ..transforms.frontier.selection import first_due
 from ..transforms.http.request_headers import Identity
 from ..transforms.indexing.merge_policy import BY_TIERS
@@ -148,10 +150,15 @@ def run_crawl(
         waiting, due_at = _when_due(crawl, settings, manifests, leftovers, blocks, now)
         if leftovers.files:  # they are committed even if no host is due
             due_at = now
-        if settings.recrawl.after is not None and now >= revisits_at:
+        if (settings.recrawl.after is not None or settings.recrawl.per_day) and now >= revisits_at:
             revisits_at = now + _REVISITS_EVERY
-            if _add_revisits(crawl, settings, engine, manifests, step.round, now):
+            if planned := _add_planned(crawl, settings, engine, manifests, step.round):
+                manifests = crawl.manifests()
+            if _add_revisits(crawl, settings, engine, manifests, step.round, now) or planned:
                 continue
+        planned_at = DuePages.of(crawl.root, manifests).first() if settings.recrawl.per_day else None
+        if planned_at is not None and (due_at is None or due_at > now + LONGEST_WAIT):
+            return End("not_due", done, max(now, min(filter(None, (planned_at, due_at)))))
         if due_at is None:
             return End("frontier_empty", done, held=len(held_urls(crawl, manifests)), blocked=waiting)
         if due_at > now + LONGEST_WAIT:
@@ -280,12 +287,51 @@ def _fetch(
     return manifest
 
 
+def _add_planned(
+    crawl: CrawlDir, settings: Settings, engine: Engine, manifests: Sequence[Manifest], round_: int
+) -> bool:
+    """Put the pages whose planned time has come into the frontier; return whether there were any.
+
+    The step is committed even if it writes nothing: its start is the time up to which table revisits was read.
+    """
+    if not settings.recrawl.per_day:
+        return False
+    attempt = Attempt(crawl, Step("revisits", round_))
+    planned, now = DuePages.of(crawl.root, manifests), attempt.started_at
+    if not (expected := planned.count(now)):
+        return False
+    plan = revisits.RevisitStep(
+        crawl.root,
+        round_,
+        IsPlanned(now),
+        expected,
+        paths_of(manifests, "urls"),
+        Waiting.of(manifests),
+        attempt.report,
+        planned,
+    )
+    engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
+    spent, suffix = planned.spent(now), f"-{uuid.uuid4().hex[:8]}"
+    attempt.commit(settings_digest(settings), consumed=spent, counters={TAKEN: expected}, suffix=suffix)
+    return True
+
+
+def _plan(crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], visits: Sequence[str]) -> Plan | None:
+    """Return the plan of the revisits of the pages that a round has visited; None if none are planned."""
+    if not settings.recrawl.per_day:
+        return None
+    pages = read_histogram(crawl.root, paths_of(manifests, "change_rates"))
+    return Plan.of(settings, pages, count_first(crawl.root, visits), paths_of(manifests, "host_changes"))
+
+
 def _add_revisits(
     crawl: CrawlDir, settings: Settings, engine: Engine, manifests: Sequence[Manifest], round_: int, now: datetime
 ) -> bool:
-    """Put the pages that are due again into the frontier; return whether there were any."""
+    """Put the pages that are old enough into the frontier; return whether there were any."""
+    if settings.recrawl.after is None:
+        return False
     urls = paths_of(manifests, "urls")
-    criteria = DueCriteria.at(now, settings.recrawl.after or 0, settings.sitemaps.after)
+    criteria = DueCriteria.at(now, settings.recrawl.after, settings.sitemaps.after)
     if not (expected := count_due(crawl.root, urls, criteria)):
         return False
     attempt = Attempt(crawl, Step("revisits", round_))
@@ -331,6 +377,7 @@ def _update(
         workers=engine.workers,
         waiting=Waiting.of(manifests),
         report=attempt.report,
+        plan=_plan(crawl, settings, manifests, [file.path for file in visits]),
         **paths,
     )
     observer.step_started(step, attempt.progress, rows)

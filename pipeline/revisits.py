@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import apache_beam as beam
 
 from ..transforms.frontier.advance_urls import ReadMatchingWaiting
+from ..transforms.frontier.due_pages import DuePages, IsPlanned
 from ..transforms.frontier.recrawl import DueCriteria, WriteRevisits, read_due_keys
 from ..transforms.storage.schemas import URLS
 from ..transforms.storage.semi_join import CollectKeys, ReadMatching
@@ -21,22 +22,28 @@ class RevisitStep:
 
     root: str
     round: int
-    criteria: DueCriteria
+    criteria: DueCriteria | IsPlanned
     expected: int  # upper estimate of due pages
     urls: Sequence[str]
     waiting: Waiting
     report: str
+    planned: DuePages | None = None  # for IsPlanned
 
 
 def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
-    """Read the keys of due URLs, then their rows, and write those that are not in the frontier yet."""
+    """Read the keys of due URLs, then their rows, and write those that are not in the frontier yet.
+
+    The keys of planned revisits are read from table revisits, others from table urls.
+    """
     count = 1 + step.expected // _ROWS_PER_PARTITION
     urls = pipeline | "UrlsFiles" >> beam.Create(step.urls)
-    keys = (
-        urls
-        | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.criteria, count)
-        | "Keys" >> CollectKeys(step.expected, "url_key", "host")
-    )
+    if isinstance(step.criteria, IsPlanned):
+        planned = step.planned or DuePages(step.root, ())
+        paths = pipeline | "RevisitsFiles" >> beam.Create(planned.paths)
+        found = paths | "PlannedKeys" >> beam.FlatMap(planned.keys, step.criteria.now, count)
+    else:
+        found = urls | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.criteria, count)
+    keys = found | "Keys" >> CollectKeys(step.expected, "url_key", "host")
     states = urls | "States" >> ReadMatching(step.root, URLS, "url_key", count, keys)
     frontier = pipeline | "ReadFrontier" >> ReadMatchingWaiting(step.root, step.waiting, count, keys)
     files = {"states": states, "frontier": frontier} | "Revisits" >> WriteRevisits(step.root, step.round, step.criteria)

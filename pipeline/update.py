@@ -32,8 +32,10 @@ from ..transforms.frontier.advance_urls import (
     ScanTrappedFn,
     WriteFrontierFn,
     WriteLeftFn,
+    WritePlanFn,
     WriteQueuesFn,
 )
+from ..transforms.frontier.revisit_plan import Plan
 from ..transforms.indexing.write_tombstones import WriteTombstonesFn, had_content, removals_by_key
 from ..transforms.settings import Settings
 from ..transforms.sitemaps.follow import FollowFn
@@ -78,6 +80,7 @@ class UpdateStep:
     trap_queues: Sequence[str]
     seeds: Sequence[str]
     report: str
+    plan: Plan | None = None  # of revisits
 
     @property
     def partitions(self) -> int:
@@ -167,7 +170,9 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         | "AdvanceUrls"
         >> Receive(
             {
-                "urls": AdvanceFn(root, round_, step.settings.limits, step.settings.traps, step.frontier_shards, known),
+                "urls": AdvanceFn(
+                    root, round_, step.settings.limits, step.settings.traps, step.frontier_shards, known, step.plan
+                ),
                 "tombstones": WriteTombstonesFn(root, round_),
                 "rejections": WriteRejectionsFn(root, round_),
             },
@@ -175,6 +180,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
                 "written": [To("to_write", "frontier", "written")],
                 "left": [To("to_write", "left", "left")],
                 "queues": [To("to_write", "queues", "queues")],
+                **({} if step.plan is None else {name: [To("to_write", "plan", name)] for name in _PLANNED}),
                 "files": [_TO_REPORT],
             },
             rules,
@@ -186,12 +192,15 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
             "frontier": WriteFrontierFn(root, round_ + 1),
             "left": WriteLeftFn(root, round_),
             "queues": WriteQueuesFn(root, round_),
+            **({} if step.plan is None else {"plan": WritePlanFn(root, round_, step.plan)}),
         },
         {"files": [_TO_REPORT]},
     )
     files_written = together("files", parsed, judged, finished, learned, advanced, written)
     files_written | "Report" >> Receive({"": ReportFn(step.report)}, {})
 
+
+_PLANNED = ("due", "pages", "observed")  # tagged outputs of `AdvanceFn`
 
 _TO_REPORT = To("files", "", "files")
 

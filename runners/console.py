@@ -81,6 +81,7 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
 
     `release` is the command that releases URLs held as traps.
     """
+    waits = f"{waiting} URLs wait" if waiting else "no page is due"
     reasons = {
         "frontier_empty": "the frontier is empty"
         + (f" but for {end.blocked} URLs that are blocked" if end.blocked else "")
@@ -88,7 +89,7 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
         "rounds": f"{end.rounds} rounds done, {waiting} URLs in the frontier",
         "max_pages": f"the limit of pages is reached, {waiting} URLs in the frontier",
         "stopped": f"stopped, {waiting} URLs in the frontier; the same command goes on",
-        "not_due": f"{waiting} URLs wait until {end.due_at:%Y-%m-%d %H:%M:%S} UTC; the same command goes on then"
+        "not_due": f"{waits} until {end.due_at:%Y-%m-%d %H:%M:%S} UTC; the same command goes on then"
         if end.due_at
         else f"{waiting} URLs wait: the last round was too short to ask for any of them; limits.round_time is its time",
     }

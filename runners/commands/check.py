@@ -16,12 +16,14 @@ from ...transforms.plugins import PluginError
 from ...transforms.settings import Scope, Settings, SettingsError, parse
 from ...transforms.storage.crawl_dir import CrawlDir, files_of
 from ...transforms.storage.schemas import SEEDS
+from ...transforms.storage.sql import connect
 from ...transforms.storage.table_files import read_table
 from ...transforms.storage.verify import file_faults, promised_files, row_faults
 from ...transforms.urls.explain import explain
 from ...transforms.urls.filters import UrlFilter
 from ..copies import copy_of
 from ..errors import Usage
+from ..explain.narrative import plan_reason
 from . import check_page, check_robots
 
 
@@ -75,6 +77,8 @@ def check_url(arguments: argparse.Namespace) -> None:
     if arguments.dir is not None:
         crawl = CrawlDir(arguments.dir)
         found["aliases"] = _aliases(crawl, url)
+        if next_visit := _next_visit(crawl, urls.url_key(url)):
+            found["next_visit"] = next_visit
         found["copy_of"] = copy_of(crawl, crawl.require_manifests(), urls.url_key(url))
     print(json.dumps(found, indent=2, ensure_ascii=False) if arguments.json else _render(found))
 
@@ -153,6 +157,23 @@ def _on_any_host(scope: Scope) -> Scope:
     return dataclasses.replace(scope, mode="any")
 
 
+def _next_visit(crawl: CrawlDir, key: bytes) -> dict[str, str] | None:
+    """When a crawl visits a URL next, and why; None if it does not, or does not know the URL."""
+    tables = connect(crawl, crawl.require_manifests(), ("urls", "host_changes"))
+    state = _row(tables, "SELECT * FROM urls WHERE url_key = ?", key)
+    if state is None or state["next_fetch_at"] is None:
+        return None
+    host = _row(tables, "SELECT * FROM host_changes WHERE host = ?", state["host"])
+    return {"at": f"{state['next_fetch_at']:%Y-%m-%d %H:%M:%S} UTC", "reason": plan_reason(state, host)}
+
+
+def _row(tables: Any, query: str, value: Any) -> dict[str, Any] | None:
+    found = tables.execute(query, [value])
+    names = [column[0] for column in found.description]
+    row = found.fetchone()
+    return None if row is None else dict(zip(names, row, strict=True))
+
+
 def _render(found: dict[str, Any]) -> str:
     lines = [f"{step['rule']}: {step['before']!r} -> {step['after']!r}" for step in found["steps"]]
     names = {"url": "fetched", "dedup_form": "known by", "url_key": "key", "host": "host", "domain": "domain"}
@@ -160,6 +181,8 @@ def _render(found: dict[str, Any]) -> str:
     if "rejected" in found:
         lines.append(f"scope: rejected by {found['rejected']}" if found["rejected"] else "scope: not rejected")
     lines += [f"alias by {step['rule']}: {step['url']}" for step in found.get("aliases", ())]
+    if visit := found.get("next_visit"):
+        lines.append(f"next visit: {', '.join(filter(None, visit.values()))}")
     if copy := found.get("copy_of"):
         lines.append(f"copy of: {copy['url']} ({copy['reason']})")
     return "\n".join(lines)

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from ...transforms.freshness.change_rate import DAY
+from ...transforms.frontier.revisit_plan import FADING, OBSERVED, host_rate
 from ...transforms.outcomes import Outcome
 from ...transforms.traps.judge import State
 from ...transforms.usage import Usage
@@ -133,7 +135,26 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
         )
     yield from _document(record)
     if record.state and record.state["next_fetch_at"]:
-        yield f"next visit: {_time(record.state['next_fetch_at'])}"
+        reason = plan_reason(record.state, record.host_changes)
+        yield f"next visit: {_time(record.state['next_fetch_at'])}{f', {reason}' if reason else ''}"
+
+
+def plan_reason(state: Row, host: Row | None) -> str:
+    """Why the next visit of a URL is when it is, from its rows of urls and host_changes; empty if it is not planned."""
+    if state["fade_s"] is not None and state["state"] in FADING:
+        return (
+            f"{state['fade_s'] / DAY:.3g} days after the last: the page is gone, and each wait is twice the one before"
+        )
+    if state["changes_per_day"] is None or state["next_fetch_at"] is None:
+        return ""
+    days = (state["next_fetch_at"] - state["last_fetched_at"]).total_seconds() / DAY
+    visits = (state["changed"] or 0) + (state["unchanged"] or 0)
+    expected = host_rate((host or {}).get(name) for name in OBSERVED) * DAY
+    return (
+        f"every {days:.3g} days: about {state['changes_per_day']:.3g} changes per day"
+        f" ({state['changed'] or 0} of {visits} revisits found one; its host: {expected:.3g}),"
+        f" weight {state['revisit_weight']:.3g}"
+    )
 
 
 def _robots(row: Row | None) -> Iterator[str]:

@@ -39,7 +39,7 @@ _LONGEST_PATH = 100  # links from a seed
 
 _USED = (
     *("urls", "frontier", "visits", "documents", "links", "robots", "hosts", "traps", "ranks", "seeds"),
-    *("tombstones", "rejections"),
+    *("tombstones", "rejections", "host_changes"),
 )
 
 
@@ -65,6 +65,7 @@ class UrlRecord:
     robots: Row | None  # row of robots, with `rule` and `line` that decide on it, and whether it `allows`
     frontier: Row | None
     hosts: Row | None  # row of its host
+    host_changes: Row | None  # the same of table host_changes
     traps: list[Row]  # throttled or trapped templates that it may belong to
     document: Row | None
     copies: Row  # url by relation: duplicate_of, near_duplicate_of, same_content_as, joined_to
@@ -144,6 +145,7 @@ def url_record(sources: Sources, reference: str) -> UrlRecord:
         robots=_robots(sources, url, visits),
         frontier=sources.row("SELECT * EXCLUDE (url_key, digest) FROM frontier WHERE url_key = ?", key),
         hosts=sources.row("SELECT * EXCLUDE (latency) FROM hosts WHERE host = ?", host),
+        host_changes=sources.row("SELECT * FROM host_changes WHERE host = ?", host),
         traps=list(_traps(sources, url, host)),
         document=document,
         copies=_copies(sources, document, state),

@@ -20,7 +20,7 @@ def facts(settings: Settings, addresses: Sequence[str]) -> dict[str, Any]:
         "delay": f"{politeness.delay:g}",
         "waits_as_long": politeness.response_factor > 0,
         "addresses": list(addresses),
-        "revisits": settings.recrawl.after is not None,
+        "revisits": settings.recrawl.after is not None or settings.recrawl.per_day > 0,
         "kinds": list(settings.documents.kinds),
         "max_megabytes": f"{settings.fetch.max_body_bytes / 1e6:.0f}",
     }

@@ -16,13 +16,15 @@ from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
 from ..storage.bloom import shard
 from ..storage.exchange import CANDIDATES, FACTS
 from ..storage.key_scan import Wanted
-from ..storage.schemas import FRONTIER, FRONTIER_LEFT, URLS
+from ..storage.schemas import FRONTIER, FRONTIER_LEFT, REVISITS, URLS
 from ..storage.table_files import TableWriter, open_parquet, statistics
 from ..storage.waiting import MATCHED, Left, Waiting, groups, matching, read_group
 from ..storage.writers import write_rows
 from ..traps.allow_list import compile_allow_list
 from ..traps.holds import Holds, QueueName, Row, count_held, count_waiting, hold
+from .due_pages import write_due_pages
 from .files import write_frontier
+from .revisit_plan import Plan, add_observed, page_rows, plan_visits, read_observed
 from .url_states import advance
 
 
@@ -46,12 +48,22 @@ class AdvanceFn(beam.DoFn):
     "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS}; the rows of table aliases of this round;
     and the hosts with throttled or trapped templates (`TrappedHost`), which determine the rows that are held.
     Yields, tagged: "files"; "written" (FRONTIER) by shard; "left" (FRONTIER_LEFT) and "queues", lists of
-    (`QueueName`, (waiting, held)), in one partition.
+    (`QueueName`, (waiting, held)), in one partition; with a plan of revisits, "due" (REVISITS), "pages" and "observed",
+    lists for `WritePlanFn`, in one partition.
     """
 
-    def __init__(self, root: str, round_: int, limits: Limits, traps: Traps, shards: int, known: KnownRules) -> None:
+    def __init__(
+        self,
+        root: str,
+        round_: int,
+        limits: Limits,
+        traps: Traps,
+        shards: int,
+        known: KnownRules,
+        plan: Plan | None = None,
+    ) -> None:
         self._root, self._round, self._limits, self._traps = root, round_, limits, traps
-        self._shards, self._in_force = shards, RulesInForce(known)
+        self._shards, self._in_force, self._plan = shards, RulesInForce(known), plan
 
     def process(
         self, partition: tuple[int, Mapping[str, Iterable[bytes]]], judged: list[Row], trapped: list[tuple]
@@ -63,6 +75,16 @@ class AdvanceFn(beam.DoFn):
         urls, following = advance(**rows, round_=self._round, limits=self._limits, rules=rules)
         holds = Holds(trapped, compile_allow_list(self._traps.allow))
         urls, kept = hold(urls, following, rows["earlier"], holds, self._round)
+        if self._plan is not None:
+            hosts = read_observed(self._root, self._plan.hosts, {fact["host"] for fact in rows["facts"]})
+            planned = plan_visits(urls, rows["facts"], rows["earlier"], hosts, self._plan)
+            urls = planned.urls
+            if planned.due:
+                yield beam.pvalue.TaggedOutput("due", (0, to_ipc(pa.Table.from_pylist(planned.due, schema=REVISITS))))
+            if planned.pages:
+                yield beam.pvalue.TaggedOutput("pages", (0, list(planned.pages.items())))
+            if planned.hosts:
+                yield beam.pvalue.TaggedOutput("observed", (0, list(planned.hosts.items())))
         written, left = changes(rows["frontier"], kept)
         if urls:
             writer = TableWriter(self._root, "urls", self._round)
@@ -128,6 +150,26 @@ class WriteQueuesFn(beam.DoFn):
         rows = [_queue_row(item, self._round) for item in sorted(sums.items())]
         if file := write_rows(self._root, "trap_queues", self._round, rows):
             yield beam.pvalue.TaggedOutput("files", (0, file))
+
+
+class WritePlanFn(beam.DoFn):
+    """Takes {"due", "pages", "observed"} of `AdvanceFn`, and writes revisits, change_rates and host_changes."""
+
+    def __init__(self, root: str, round_: int, plan: Plan) -> None:
+        self._root, self._round, self._plan = root, round_, plan
+
+    def process(self, partition: tuple[int, Mapping[str, Iterable[Any]]]) -> Iterator[Any]:
+        sides = partition[1]
+        pages = [item for some in sides.get("pages", ()) for item in some]
+        observed = [item for some in sides.get("observed", ()) for item in some]
+        earlier = read_observed(self._root, self._plan.hosts, {host for host, _ in observed})
+        for file in (
+            write_due_pages(self._root, self._round, [from_ipc(sides.get("due", ()), REVISITS)]),
+            write_rows(self._root, "change_rates", self._round, page_rows(pages, self._plan.earlier, self._round)),
+            write_rows(self._root, "host_changes", self._round, add_observed(observed, earlier, self._round)),
+        ):
+            if file:
+                yield beam.pvalue.TaggedOutput("files", (0, file))
 
 
 def _queue_row(item: tuple[QueueName, tuple[int, int]], round_: int) -> Row:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import apache_beam as beam
 import pyarrow as pa
@@ -81,7 +81,7 @@ def read_due_keys(path: str, root: str, criteria: DueCriteria, count: int) -> It
 
 
 def revisits(
-    states: Iterable[dict[str, Any]], waiting: Iterable[dict[str, Any]], criteria: DueCriteria
+    states: Iterable[dict[str, Any]], waiting: Iterable[dict[str, Any]], criteria: "Criteria"
 ) -> Iterator[dict[str, Any]]:
     """Rows of the frontier for the pages that are due again and not in the frontier yet.
 
@@ -114,8 +114,14 @@ def revisits(
             }
 
 
+class Criteria(Protocol):
+    """Decides which pages are visited again."""
+
+    def holds(self, row: dict[str, Any]) -> bool: ...
+
+
 class _WriteRevisitsFn(beam.DoFn):
-    def __init__(self, root: str, round_: int, criteria: DueCriteria) -> None:
+    def __init__(self, root: str, round_: int, criteria: Criteria) -> None:
         self._root, self._round, self._ripe = root, round_, criteria
 
     def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[TableFile]:
@@ -132,7 +138,7 @@ class WriteRevisits(beam.PTransform):
     Takes {"states": URLS, "frontier": MATCHED} by partition of url_key.
     """
 
-    def __init__(self, root: str, round_: int, criteria: DueCriteria) -> None:
+    def __init__(self, root: str, round_: int, criteria: Criteria) -> None:
         super().__init__()
         self._fn = _WriteRevisitsFn(root, round_, criteria)
 

@@ -1,5 +1,6 @@
 """Updates the state of each URL from a round's visits and links, and writes the next frontier."""
 
+import math
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,6 +28,7 @@ FAILED_STATES = ("failed", "gone", "denied")
 DEAD_HOST = "dead_host"
 """Reason of a URL that failed without a request, after too many consecutive failures of its host."""
 
+_PAGE = (Outcome.FETCHED, Outcome.NOT_MODIFIED)
 _PERMANENT = (301, 308)  # RFC 9110, 15.4: the target replaces this URL permanently
 
 _FIRST_WAIT = timedelta(seconds=2)
@@ -64,11 +66,14 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
         changed["reason"] = DEAD_HOST
     if fact["denied_meta"]:
         changed["reason"] = Outcome.DENIED_META.value
+    changed |= compared(url, fact)
     if outcome in REQUESTED:
         changed |= {"fetches": url["fetches"] + 1, "last_fetched_at": fact["fetched_at"], "last_status": fact["status"]}
     if outcome is Outcome.FETCHED:
         changed |= {name: fact[name] for name in ("digest", "etag", "last_modified")}
         changed["changes"] = url["changes"] + (url["digest"] not in (None, fact["digest"]))
+    if outcome in _PAGE:
+        changed["fade_s"] = None
     if not again:
         return changed, None
     reason = "deferred" if outcome is Outcome.DEFERRED else "retry"
@@ -81,13 +86,38 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     return changed, row
 
 
+def compared(url: Row, fact: Row) -> Row:
+    """The columns of urls that count whether a page has changed between its last two visits; empty if nobody knows.
+
+    A 304 or an equal digest means no change. Visits after a failure and visits without a digest are not counted, nor
+    are those that seem to be earlier than the last one.
+    """
+    outcome, last = fact["outcome"], url["last_fetched_at"]
+    if outcome not in _PAGE or url["digest"] is None or last is None or not _is_page(url["last_status"]):
+        return {}
+    seconds = (fact["fetched_at"] - last).total_seconds()
+    if seconds <= 0 or (outcome == Outcome.FETCHED and fact["digest"] is None):
+        return {}
+    if outcome == Outcome.NOT_MODIFIED or fact["digest"] == url["digest"]:
+        name, sum_, value = "unchanged", "unchanged_s", seconds
+    else:
+        name, sum_, value = "changed", "changed_log_s", math.log(seconds)
+    return {name: (url.get(name) or 0) + 1, sum_: (url.get(sum_) or 0.0) + value}
+
+
+def _is_page(status: int | None) -> bool:
+    return status is not None and (200 <= status < 300 or status == 304)
+
+
 def remembered(url: Row) -> Row:
     """The validators and the digest for the next visit of a URL; none for a near duplicate or a NOINDEX page.
 
+    Nor are there any for a page that was gone.
     Without them the page is fetched and judged as on a first visit, so that it can replace a representative that has
     changed, and is indexed once that is permitted, even if its content is the same.
     """
     is_unindexed = url.get("near_duplicate_of") is not None or url.get("reason") == Outcome.DENIED_META
+    is_unindexed = is_unindexed or url.get("fade_s") is not None
     return {name: None if is_unindexed else url.get(name) for name in ("etag", "last_modified", "digest")}
 
 

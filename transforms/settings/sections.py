@@ -165,6 +165,11 @@ class Recrawl:
     """When pages are visited again."""
 
     after: float | None = _setting(None, "Age at which a page is visited again, in days. Unset: never.")
+    per_day: float = _setting(
+        0.0, "Planned revisits per day, shared among pages by how often they change. 0: none. Needs no recrawl.after."
+    )
+    min_interval: float = _setting(0.05, "Minimum time between two planned visits of a page, in days.")
+    max_interval: float = _setting(90.0, "Maximum of the same. Pages that are gone for longer are given up.")
 
 
 @dataclasses.dataclass(frozen=True)

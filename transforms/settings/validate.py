@@ -41,6 +41,8 @@ _POSITIVE = {
     "priority.low",
     "priority.normal",
     "priority.revisit",
+    "recrawl.max_interval",
+    "recrawl.min_interval",
     "scope.max_url_length",
     "scope.path_depth",
     "scope.parameters",

@@ -30,6 +30,9 @@ class Layout(NamedTuple):
 
 LAYOUTS: Mapping[str, Layout] = {
     "urls": Layout(("host", "url_key"), ("url_key",), 1024, ("state", "last_fetched_at", "sitemap_lastmod")),
+    "revisits": Layout(("due_at",), (), 4096, ("round",)),
+    "host_changes": Layout(("host",), ("host",), 1024),
+    "change_rates": Layout(("rate", "weight"), ("rate", "weight"), 1024),
     "hosts": Layout(("host",), ("host",), 1024, ("not_before", "last_fetched_at")),
     "robots": Layout(("host", "fetched_at"), (), 256),
     "digests": Layout(("digest", "site"), ("digest", "site"), 256),

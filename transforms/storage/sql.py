@@ -27,6 +27,8 @@ SNAPSHOTS = {
     "near": "url_key",
     "aliases": "origin, kind, detail",
     "traps": "host, template, kind",
+    "change_rates": "rate, weight",
+    "host_changes": "host",
     "ranks": "url_key",
     "host_ranks": "host",
 }

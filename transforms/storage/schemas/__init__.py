@@ -13,22 +13,25 @@ from .documents import ALERTS, DOCUMENTS, LINKS, AlertRow, DocumentRow
 from .duplicates import DIGESTS, NEAR
 from .fetching import FRONTIER, FRONTIER_LEFT, HOSTS, ROBOTS, SEEDS, VISITS, HostRow, RobotsRow, VisitRow
 from .index import HOST_RANKS, RANKS, TOMBSTONES, TombstoneRow
-from .urls import ALIASES, REJECTIONS, TRAP_QUEUES, TRAP_SAMPLES, TRAPS, URLS
+from .urls import ALIASES, CHANGE_RATES, HOST_CHANGES, REJECTIONS, REVISITS, TRAP_QUEUES, TRAP_SAMPLES, TRAPS, URLS
 
 __all__ = [
     "ALERTS",
     "ALIASES",
+    "CHANGE_RATES",
     "DIGESTS",
     "DOCUMENTS",
     "FRONTIER",
     "FRONTIER_LEFT",
     "HOSTS",
+    "HOST_CHANGES",
     "HOST_RANKS",
     "KEY",
     "LINKS",
     "NEAR",
     "RANKS",
     "REJECTIONS",
+    "REVISITS",
     "ROBOTS",
     "SEEDS",
     "SITEMAP",
@@ -56,6 +59,9 @@ TABLES: Mapping[str, pa.Schema] = {
     "documents": DOCUMENTS,
     "links": LINKS,
     "urls": URLS,
+    "revisits": REVISITS,
+    "change_rates": CHANGE_RATES,
+    "host_changes": HOST_CHANGES,
     "aliases": ALIASES,
     "digests": DIGESTS,
     "near": NEAR,

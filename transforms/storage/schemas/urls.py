@@ -31,6 +31,42 @@ URLS = pa.schema(
         ("near_duplicate_of", KEY),  # as of its last visit
         ("joined_to", KEY),  # for an alias or a permanent redirect: the URL that represents it
         ("stand_ins", pa.list_(pa.string())),  # a few aliases of a due URL, candidates if its visit gives no page
+        ("unchanged", pa.int32()),  # visits that found the content of the visit before
+        ("unchanged_s", pa.float64()),  # seconds since the visit before, summed over them
+        ("changed", pa.int32()),  # visits that found another content
+        ("changed_log_s", pa.float64()),  # natural logarithms of the seconds since the visit before, summed over them
+        ("changes_per_day", pa.float64()),  # estimate of the last visit; null: revisits are not planned
+        ("revisit_weight", pa.float64()),  # with which the next visit was planned
+        ("fade_s", pa.float64()),  # seconds from the last visit to the next of a page that is gone; null: not gone
+    ]
+)
+
+REVISITS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("host", pa.string()),
+        ("due_at", TIME),  # next_fetch_at of the URL when the row was written
+        ("round", pa.int32()),
+    ]
+)
+
+CHANGE_RATES = pa.schema(
+    [
+        ("rate", pa.int32()),  # 4 log2 of changes per day, rounded
+        ("weight", pa.int32()),  # 4 log2 of the weight, rounded
+        ("pages", pa.int64()),
+        ("round", pa.int32()),  # of this row: the newest row of a rate and weight counts
+    ]
+)
+
+HOST_CHANGES = pa.schema(
+    [
+        ("host", pa.string()),
+        ("round", pa.int32()),  # of this row: the newest row of a host counts
+        ("unchanged", pa.int64()),  # the same columns of urls, summed over its pages
+        ("unchanged_s", pa.float64()),
+        ("changed", pa.int64()),
+        ("changed_log_s", pa.float64()),
     ]
 )
 
