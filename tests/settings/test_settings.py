@@ -107,7 +107,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "fetch": 17,
         "documents": 5,
         "watch": 3,
-        "recrawl": 0,
+        "recrawl": 3,  # after is shown in a comment
         "sitemaps": 5,
         "aliases": 1,
         "traps": 2,
