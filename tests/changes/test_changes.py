@@ -35,11 +35,11 @@ def visit(path: str, day: int, outcome: str = "fetched", **columns: Any) -> dict
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three rounds on three days."""
     folder = tmp_path_factory.mktemp("crawl")
-    names = ("same", "edited", "moved", "gone", "was gone", "twice", "failing")
+    names = ("same", "edited", "moved", "gone", "was gone", "was moved", "twice", "failing")
     commit_rows(folder, "fetch", 1, {"visits": [visit(name, 0) for name in names if name != "was gone"]})
     first = [page(name, 0, "one\ntwo\nthree") for name in names]
     commit_rows(folder, "update", 1, {"documents": first})
-    second = [visit("twice", 1), visit("was gone", 1, "gone")]
+    second = [visit("twice", 1), visit("was gone", 1, "gone"), visit("was moved", 1, "redirected")]
     commit_rows(folder, "fetch", 2, {"visits": second})
     commit_rows(folder, "update", 2, {"documents": [page("twice", 1, "one\nTWO\nthree")]})
     third = [
@@ -48,6 +48,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
         visit("moved", 2, "redirected", redirect_to="http://a.test/there"),
         visit("gone", 2, "gone"),
         visit("was gone", 2),
+        visit("was moved", 2),
         visit("twice", 2),
         visit("failing", 2, "server_error"),
         visit("fresh", 2),
@@ -58,6 +59,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     newest = [
         page("edited", 2, "one\n2\nthree\nfour", HOSTILE),
         page("was gone", 2, "back"),
+        page("was moved", 2, "back"),
         page("twice", 2, "one\nTWO\nthree\nfour"),
         page("fresh", 2, "new"),
     ]
@@ -66,7 +68,13 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 EDITED = ("changed", "edited", ["-T", f"+{HOSTILE.partition(chr(10))[0]}", "+&", "-two", "+2", "+four"])
-LATER = [("gone", "gone", []), ("moved", "moved", []), ("new", "fresh", []), ("new", "was gone", [])]
+LATER = [
+    ("gone", "gone", []),
+    ("moved", "moved", []),
+    ("new", "fresh", []),
+    ("new", "was gone", []),
+    ("new", "was moved", []),
+]
 CASES = {
     "2": [EDITED, ("changed", "twice", ["+four"]), *LATER],
     "3": [],
@@ -96,7 +104,7 @@ def test_the_terminal_gets_no_control_characters(crawl: Path) -> None:
         "changed  2026-01-03 00:00 http://a.test/edited T [2J ]]><script>alert(1)</script> &"
     )
     assert "moved    2026-01-03 00:00 http://a.test/moved -> http://a.test/there T\n" in ran.out
-    assert ran.out.endswith("\n2 changed, 1 gone, 1 moved, 2 new\n")
+    assert ran.out.endswith("\n2 changed, 1 gone, 1 moved, 3 new\n")
     assert "\x1b" not in ran.out and "\u202e" not in ran.out
     assert beamtrawl("changes", crawl, "--since", "3").out == "nothing has changed\n"
 
@@ -112,9 +120,9 @@ def test_the_feed_is_valid(crawl: Path, tmp_path: Path) -> None:
     assert [each.tag.removeprefix(ATOM) for each in feed[:4]] == ["id", "title", "updated", "author"]
     entries = feed.findall(f"{ATOM}entry")
     parts = ["id", "title", "updated", "link", "category", "content"]
-    assert [[part.tag.removeprefix(ATOM) for part in entry] for entry in entries] == [parts] * 6
+    assert [[part.tag.removeprefix(ATOM) for part in entry] for entry in entries] == [parts] * 7
     ids = [entry.findtext(f"{ATOM}id") for entry in entries]
-    assert len(set(ids)) == 6 and all(id_.startswith("urn:uuid:") for id_ in ids)
+    assert len(set(ids)) == 7 and all(id_.startswith("urn:uuid:") for id_ in ids)
     assert all(datetime.fromisoformat(entry.findtext(f"{ATOM}updated")) for entry in entries)
     assert entries[0].findtext(f"{ATOM}title") == "changed: " + HOSTILE.replace("\x1b", "\ufffd")
     assert entries[2].findtext(f"{ATOM}content") == "gone"
