@@ -34,6 +34,7 @@ COMMANDS = (
     Command("unblock", "Undo a block.", "unblock"),
     Command("blocks", "List the blocks of a crawl.", "blocks"),
     Command("rank", "Rank pages and hosts by the links to them.", "rank"),
+    Command("estimate", "Estimate a crawl before it.", "estimate"),
     Command("compact", "Merge the segments of the index.", "compact"),
     Command("search", "Search the index of a crawl.", "search"),
     Command("serve", "Serve a search page and a JSON API.", "serve"),

@@ -1,0 +1,114 @@
+"""`beamtrawl estimate`: what a crawl would cost, or what one has cost beside its estimate."""
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Mapping
+
+from ...transforms.settings import Settings, parse
+from ...transforms.storage.crawl_dir import CrawlDir
+from ..errors import Usage
+from ..estimate.defaults import DEFAULTS
+from ..estimate.measured import compare, measure, plan_of
+from ..estimate.plan import Estimate, Plan, Prices, Rates, estimate, with_page_bytes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--hosts", type=int, metavar="N", help="hosts to be crawled")
+    add("--pages", type=int, metavar="N", help="visits to each host")
+    add("--delay", type=float, default=1.0, metavar="SECONDS", help="delay between requests to a host (1)")
+    add("--workers", type=int, default=1, metavar="N", help="parallel workers, each with a core (1)")
+    add("--connections", type=int, default=256, metavar="N", help="connections of each worker (256)")
+    add("--bandwidth", type=float, metavar="MBIT", help="of all workers, in Mbit a second; else no bound")
+    add("--response", type=float, metavar="SECONDS", help="mean duration of an answer")
+    add("--page-bytes", type=float, metavar="N", help="mean size of a body; sizes on disk grow with it")
+    add("--rounds", type=int, metavar="N", help="rounds of the crawl")
+    add("--like", metavar="DIR", help="take rates and sizes from a crawl, for example a first small one")
+    add("--against", metavar="DIR", help="estimate what this crawl has done, and show what it was")
+    add("--price-gb-in", type=float, default=0.0, metavar="PRICE", help="of a GB received")
+    add("--price-gb-month", type=float, default=0.0, metavar="PRICE", help="of a GB stored for a month")
+    add("--price-worker-hour", type=float, default=0.0, metavar="PRICE", help="of an hour of a worker")
+    add("--json", action="store_true", help="print JSON")
+    parser.epilog = "Example: beamtrawl estimate --hosts 100 --pages 5000 --delay 1 --workers 4"
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the estimate of a plan; Usage if the plan is incomplete."""
+    rates = DEFAULTS
+    if arguments.like:
+        crawl = CrawlDir(arguments.like)
+        rates = measure(crawl, _settings(crawl), DEFAULTS, arguments.workers)
+    if arguments.response is not None:
+        rates = dataclasses.replace(rates, response=arguments.response)
+    if arguments.page_bytes is not None:
+        rates = with_page_bytes(rates, arguments.page_bytes)
+    prices = Prices(arguments.price_gb_in, arguments.price_gb_month, arguments.price_worker_hour)
+    found = estimate(_plan(arguments), rates, prices)
+    actual = compare(found, CrawlDir(arguments.against)) if arguments.against else {}
+    if arguments.json:
+        print(json.dumps(dataclasses.asdict(found) | ({"actual": actual} if actual else {}), indent=1))
+    else:
+        print("\n".join([*_lines(found, rates), *_compared(actual)]))
+
+
+def _settings(crawl: CrawlDir) -> Settings:
+    crawl.require_manifests()
+    return parse(crawl.read_text("crawl.toml")) if crawl.exists("crawl.toml") else Settings()
+
+
+def _plan(arguments: argparse.Namespace) -> Plan:
+    if arguments.against:
+        crawl = CrawlDir(arguments.against)
+        return plan_of(crawl, _settings(crawl), arguments.workers)
+    for name in ("hosts", "pages"):
+        if getattr(arguments, name) is None:
+            raise Usage(f"--{name} is missing: give --hosts and --pages, or --against DIR")
+    for name in ("hosts", "pages", "workers", "connections", "rounds", "bandwidth", "page_bytes"):
+        value = getattr(arguments, name)
+        if value is not None and value <= 0:
+            raise Usage(f"--{name.replace('_', '-')} {value}: must be more than 0")
+    if arguments.delay < 0:
+        raise Usage(f"--delay {arguments.delay}: must be at least 0")
+    bandwidth = arguments.bandwidth * 1e6 if arguments.bandwidth else None
+    return Plan(
+        arguments.hosts,
+        arguments.pages,
+        arguments.delay,
+        arguments.workers,
+        arguments.connections,
+        bandwidth,
+        arguments.rounds,
+    )
+
+
+def _lines(found: Estimate, rates: Rates) -> list[str]:
+    tables = sorted(found.disk.items(), key=lambda item: -item[1])
+    lines = [
+        f"rates: {rates.source}",
+        f"pages: {found.pages:,}; requests with robots.txt: {found.requests:,}",
+        f"bytes in (decoded bodies): {found.bytes_in / 1e9:.3f} GB",
+        f"bytes on disk: {found.disk_total / 1e9:.3f} GB ("
+        + ", ".join(f"{table} {size / 1e9:.3f}" for table, size in tables if size)
+        + ")",
+        f"time: {_time(found.time)} (fetching {_time(found.fetch)}, updates {_time(found.update)}),"
+        f" {found.pages_per_second:.1f} pages a second",
+        "fetching would take, bounded by one thing alone: "
+        + ", ".join(f"{name} {_time(seconds)}" for name, seconds in found.bounds.items()),
+        f"bound by: {found.bound}",
+    ]
+    return lines + ([f"money: {found.money:,.2f}"] if found.money else [])
+
+
+def _compared(actual: Mapping[str, tuple[float, float]]) -> list[str]:
+    return [
+        f"{name}: estimated {guess:,.0f}, was {was:,.0f}" + (f" ({guess / was - 1:+.1%})" if was else "")
+        for name, (guess, was) in actual.items()
+    ]
+
+
+def _time(seconds: float) -> str:
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s"

@@ -1,0 +1,1 @@
+"""Estimates of a crawl before it: pages, requests, bytes, time, what bounds it, and money."""

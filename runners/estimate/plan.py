@@ -1,0 +1,121 @@
+"""Computes an estimate from a plan and rates: pure functions of values."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Plan(NamedTuple):
+    """What is to be crawled, and with what."""
+
+    hosts: int
+    pages: int  # visits to each host
+    delay: float  # seconds between an answer and the next request to a host
+    workers: int = 1  # processes or machines, one core each
+    connections: int = 256  # of each worker
+    bandwidth: float | None = None  # bits a second, over all workers; None: no bound
+    rounds: int | None = None  # None: as many as the rates say
+
+
+class Prices(NamedTuple):
+    """List prices, in any currency."""
+
+    gb_in: float = 0.0
+    gb_month: float = 0.0  # stored for a month
+    worker_hour: float = 0.0
+
+
+FREE = Prices()
+
+
+class Size(NamedTuple):
+    """Bytes on disk."""
+
+    round: float  # of each round, whatever its size
+    visit: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Rates:
+    """What a visit costs; times are seconds."""
+
+    source: str  # where the figures come from
+    body_bytes: float  # of a visit, decoded
+    response: float  # from a request to the end of its answer
+    response_factor: float  # the delay is at least so many times the response
+    fetch_overhead: float  # of a visit, beside response and delay
+    fetch_cpu: float  # of one core, a visit
+    update_cpu: float
+    fetch_start: float  # of a fetch step, whatever its size
+    update_start: float
+    other: float  # once: ranking, compaction, and what the first steps take longer
+    rounds: int
+    disk: Mapping[str, "Size"]  # by table, and of the index
+
+
+def with_page_bytes(rates: Rates, body_bytes: float) -> Rates:
+    """Return the rates for bodies of another mean size: sizes on disk by visits and the update grow with it."""
+    ratio = body_bytes / rates.body_bytes
+    disk = {table: size._replace(visit=size.visit * ratio) for table, size in rates.disk.items()}
+    return dataclasses.replace(rates, body_bytes=body_bytes, disk=disk, update_cpu=rates.update_cpu * ratio)
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """The estimate of a crawl; times are seconds."""
+
+    source: str
+    pages: int  # visits
+    requests: int  # with those for robots.txt
+    bytes_in: int  # decoded bodies
+    disk: dict[str, int]  # bytes by table
+    disk_total: int
+    bounds: dict[str, float]  # how long fetching takes if only this bounds it
+    bound: str  # the largest part: one of the bounds, or update
+    fetch: float
+    update: float
+    time: float
+    pages_per_second: float
+    money: float
+
+
+def estimate(plan: Plan, rates: Rates, prices: Prices = FREE) -> Estimate:
+    """Return the estimate of a plan.
+
+    Steps follow one another. A fetch step takes as long as its largest bound: hosts run side by side, each with one
+    request at a time.
+    """
+    pages = plan.hosts * plan.pages
+    rounds = plan.rounds or rates.rounds
+    bytes_in = pages * rates.body_bytes
+    turn = rates.response + max(plan.delay, rates.response_factor * rates.response) + rates.fetch_overhead
+    bounds = {
+        "politeness": plan.pages * turn,
+        "connections": pages * rates.response / (plan.connections * plan.workers),
+        "cpu": pages * rates.fetch_cpu / plan.workers,
+    }
+    if plan.bandwidth:
+        bounds["bandwidth"] = 8 * bytes_in / plan.bandwidth
+    longest = max(bounds, key=lambda name: bounds[name])
+    fetch = bounds[longest] + rounds * rates.fetch_start
+    update = pages * rates.update_cpu / plan.workers + rounds * rates.update_start
+    time = fetch + update + rates.other
+    disk = {table: round(rounds * size.round + pages * size.visit) for table, size in rates.disk.items()}
+    total = sum(disk.values())
+    money = bytes_in / 1e9 * prices.gb_in + total / 1e9 * prices.gb_month
+    money += plan.workers * time / 3600 * prices.worker_hour
+    return Estimate(
+        source=rates.source,
+        pages=pages,
+        requests=pages + plan.hosts,
+        bytes_in=round(bytes_in),
+        disk=disk,
+        disk_total=total,
+        bounds=bounds,
+        bound="update" if update > fetch else longest,
+        fetch=fetch,
+        update=update,
+        time=time,
+        pages_per_second=pages / time if time else 0.0,
+        money=money,
+    )

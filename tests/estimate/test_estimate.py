@@ -1,0 +1,83 @@
+"""Estimates: the arithmetic, what bounds a crawl, what is measured of one, and the command."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from beamtrawl.runners.estimate.plan import Plan, Prices, Rates, Size, estimate, with_page_bytes
+from tests.support.command_line import LOOPBACK, beamtrawl, failure
+from tests.support.web import Web, html
+
+RATES = Rates(
+    source="a table",
+    body_bytes=1_000,
+    response=0.5,
+    response_factor=1.0,
+    fetch_overhead=0.0,
+    fetch_cpu=0.01,
+    update_cpu=0.02,
+    fetch_start=4.0,
+    update_start=5.0,
+    other=10.0,
+    rounds=2,
+    disk={"visits": Size(1_000.0, 300.0), "index": Size(0.0, 100.0)},
+)
+
+# name: (plan, what bounds it, seconds of fetching without the start of its steps)
+BOUNDS = {
+    "one host": (Plan(1, 100, 1.0), "politeness", 150.0),
+    "a host slower than the delay": (Plan(1, 100, 0.1), "politeness", 100.0),
+    "many hosts": (Plan(1_000, 100, 1.0), "cpu", 1_000.0),
+    "few connections": (Plan(1_000, 100, 1.0, connections=10), "connections", 5_000.0),
+    "more workers": (Plan(1_000, 100, 1.0, workers=4, connections=100), "cpu", 250.0),
+    "a narrow line": (Plan(1_000, 100, 1.0, bandwidth=80_000.0), "bandwidth", 10_000.0),
+}
+
+
+@pytest.mark.parametrize(("plan", "bound", "seconds"), BOUNDS.values(), ids=BOUNDS)
+def test_what_bounds_fetching(plan: Plan, bound: str, seconds: float) -> None:
+    found = estimate(plan, RATES)
+    assert max(found.bounds, key=lambda name: found.bounds[name]) == bound
+    assert found.bounds[bound] == pytest.approx(seconds)
+    assert found.fetch == pytest.approx(seconds + 2 * 4.0)
+
+
+def test_sizes_time_and_money() -> None:
+    found = estimate(Plan(10, 100, 1.0, workers=2), RATES, Prices(gb_in=1e3, gb_month=1e4, worker_hour=3600.0))
+    assert (found.pages, found.requests, found.bytes_in) == (1_000, 1_010, 1_000_000)
+    assert (found.disk, found.disk_total) == ({"visits": 302_000, "index": 100_000}, 402_000)
+    assert (found.fetch, found.update, found.time) == (158.0, 20.0, 188.0)
+    assert found.money == pytest.approx(1 + 4.02 + 2 * 188)
+    assert found.bound == "politeness"
+
+
+def test_larger_pages_need_more_room_and_time() -> None:
+    found = estimate(Plan(10, 100, 1.0), with_page_bytes(RATES, 3_000))
+    assert (found.bytes_in, found.disk, found.update) == (3_000_000, {"visits": 902_000, "index": 300_000}, 70.0)
+
+
+def test_updates_may_be_the_largest_part() -> None:
+    assert estimate(Plan(1_000, 100, 1.0), RATES).bound == "update"
+
+
+def test_like_a_crawl_and_against_it(tmp_path: Path) -> None:
+    """The estimate of a crawl from its own rates is what it was."""
+    crawl = tmp_path / "crawl"
+    pages = {f"/{n}": html(f"page {n}", "word " * n, [f"/{n + 1}", f"/{2 * n + 1}"]) for n in range(30)}
+    with Web({"a.test": {"/": html("Home", links=["/0"]), **pages}}) as web:
+        assert beamtrawl("crawl", crawl, "--seed", web.url("a.test"), *LOOPBACK).code == 0
+    ran = beamtrawl("estimate", "--like", crawl, "--against", crawl, "--json")
+    found = json.loads(ran.out)
+    assert found["source"] == str(crawl)
+    assert found["pages"] == 47
+    for name, (guess, was) in found["actual"].items():
+        assert guess == pytest.approx(was, rel=0.02, abs=40), name
+    assert "pages: estimated 47, was 47 (+0.0%)" in beamtrawl("estimate", "--like", crawl, "--against", crawl).out
+
+
+def test_bad_input_is_one_line(tmp_path: Path) -> None:
+    assert beamtrawl("estimate", "--hosts", 10, "--pages", 100).code == 0
+    assert failure("estimate", "--hosts", 10) == (2, "--pages is missing: give --hosts and --pages, or --against DIR")
+    assert failure("estimate", "--hosts", 0, "--pages", 1) == (2, "--hosts 0: must be more than 0")
+    assert failure("estimate", "--hosts", 1, "--pages", 1, "--like", tmp_path)[0] == 1
