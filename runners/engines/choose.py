@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
 
 from ...pipeline.attempt import Engine
 from ..errors import StartError
@@ -26,10 +26,10 @@ class BeamEngine:
 
     def __init__(self, runner: str, workers: int | None, flags: Sequence[str]) -> None:
         self.workers = workers or 1
-        self._flags = [f"--runner={runner}", *flags]
+        self.flags = [f"--runner={runner}", *flags]
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
-        with beam.Pipeline(options=PipelineOptions(self._flags)) as pipeline:
+        with beam.Pipeline(options=PipelineOptions(self.flags)) as pipeline:
             build(pipeline)
 
 
@@ -44,7 +44,25 @@ def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
         return DirectEngine(workers, flags)
     if name == "flink":
         return FlinkEngine(workers, flags)
-    return BeamEngine(BEAM_RUNNERS[name], workers, flags)
+    return BeamEngine(
+        BEAM_RUNNERS[name], workers, [*_dataflow(workers, flags), *flags] if name == "dataflow" else flags
+    )
+
+
+def _dataflow(workers: int | None, flags: Sequence[str]) -> list[str]:
+    """Return the options for a number of workers on Dataflow; the user's follow and override them.
+
+    Raises OptionsError without a region or a bucket, before anything is written.
+    """
+    options = PipelineOptions(list(flags)).view_as(GoogleCloudOptions)
+    if not options.region:
+        raise OptionsError("--runner dataflow needs a region: -- --region=europe-west1")
+    if not options.temp_location and not options.staging_location:
+        raise OptionsError("--runner dataflow needs a folder of a bucket: -- --temp_location=gs://BUCKET/tmp")
+    if workers is None:
+        return []
+    # A fetch step waits for servers and hardly computes: autoscaling, which follows the load, would remove workers.
+    return [f"--num_workers={workers}", f"--max_num_workers={workers}", "--autoscaling_algorithm=NONE"]
 
 
 def check_options(flags: Sequence[str], more: Sequence[str] = ()) -> None:

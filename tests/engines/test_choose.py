@@ -53,7 +53,7 @@ def test_direct_is_this_machine_with_as_many_workers_as_asked_for() -> None:
 
 @pytest.mark.parametrize("name", BEAM_RUNNERS)
 def test_other_engines_are_beams_own(name: str) -> None:
-    assert isinstance(engine(name, 2, []), BeamEngine)
+    assert isinstance(engine(name, 2, ["--region=x", "--temp_location=gs://bucket/tmp"]), BeamEngine)
 
 
 def test_a_runner_among_beams_options_goes_before_ours() -> None:
