@@ -104,7 +104,10 @@ class Crawl:
         return QueryResult(sql.query_arrow(self._directory, query, parameters))
 
     def connect(self) -> duckdb.DuckDBPyConnection:
-        """A DuckDB database in memory with the tables as views, for further work in DuckDB; close it after use."""
+        """A DuckDB database in memory with the tables as views, for further work in DuckDB; close it after use.
+
+        CrawlDirError if a file of a table is damaged.
+        """
         return sql.connect(self._directory, self._directory.require_manifests())
 
     def search(

@@ -142,6 +142,17 @@ def test_a_connection_of_duckdb(crawl: beamtrawl.Crawl) -> None:
         assert connection.sql("FROM urls_history").count("*").fetchall() == [(len(crawl.urls.history),)]
 
 
+def test_a_connection_names_the_damaged_file(finished: beamtrawl.Report, tmp_path: Path) -> None:
+    crawl = beamtrawl.open(shutil.copytree(finished.directory, tmp_path / "copy"))
+    (file,) = crawl.seeds.files
+    Path(file).write_bytes(Path(file).read_bytes()[:-9])
+    with pytest.raises(beamtrawl.CrawlDirError) as caught:
+        crawl.connect()
+    assert str(caught.value).startswith("seeds/round=000000/part-")
+    assert "bytes" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_search(crawl: beamtrawl.Crawl, web: Web) -> None:
     hits = crawl.search("herring", limit=1)
     assert (hits.query, hits.total, hits.suggestion, len(hits)) == ("herring", 2, None, 1)

@@ -78,17 +78,25 @@ def _asked(crawl: CrawlDir, text: str) -> Iterator[duckdb.DuckDBPyConnection]:
     named = {name for name in TABLES if words & {name, f"{name}_history"}}
     named |= {"frontier_left"} if "frontier" in named else set()
     try:
-        with connect(crawl, manifests, named=named) as connection:
+        with connect(crawl, manifests, named=named) as connection, _naming_damage(crawl, manifests, named):
             yield connection
     except duckdb.Error as error:
-        if isinstance(error, _OF_FILES):
-            files = [file for name in sorted(named) for file in files_of(manifests, name)]
-            if fault := next(file_faults(crawl, files), None):
-                raise CrawlDirError(
-                    f"{fault}; see what else is damaged with: beamtrawl check crawl {crawl.root}, and restore the file"
-                    " from a copy"
-                ) from error
         raise QueryError(f"the query failed: {' '.join(str(error).split())[:500]}") from error
+
+
+@contextlib.contextmanager
+def _naming_damage(crawl: CrawlDir, manifests: Sequence[Manifest], named: Collection[str]) -> Iterator[None]:
+    """Converts an error of DuckDB to a CrawlDirError if a file of the named tables is damaged."""
+    try:
+        yield
+    except _OF_FILES as error:
+        files = [file for name in sorted(named) for file in files_of(manifests, name)]
+        if fault := next(file_faults(crawl, files), None):
+            raise CrawlDirError(
+                f"{fault}; see what else is damaged with: beamtrawl check crawl {crawl.root}, and restore the file"
+                " from a copy"
+            ) from error
+        raise
 
 
 def connect(
@@ -99,10 +107,23 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """A connection to a database in memory with a view for each table, and one for the history of each snapshot.
 
-    Only the views of `named` tables have rows; the files of the others are not opened.
+    Only the views of `named` tables have rows; the files of the others are not opened. CrawlDirError if a file is
+    damaged.
     """
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
+    with _naming_damage(crawl, manifests, [name for name in tables if name in named]):
+        _create_views(connection, crawl, manifests, tables, named)
+    return connection
+
+
+def _create_views(
+    connection: duckdb.DuckDBPyConnection,
+    crawl: CrawlDir,
+    manifests: Sequence[Manifest],
+    tables: Iterable[str],
+    named: Collection[str],
+) -> None:
     for name in tables:
         files = current_files(manifests, name) if name in named else []
         connection.register(f"empty_{name}", TABLES[name].empty_table())
@@ -117,7 +138,6 @@ def connect(
             connection.execute(waiting_view(crawl, waiting))
         elif name in SNAPSHOTS:
             connection.execute(newest(name))
-    return connection
 
 
 def view(crawl: CrawlDir, files: Sequence[TableFile], name: str) -> str:
