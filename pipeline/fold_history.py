@@ -23,8 +23,9 @@ def fold_history(crawl: CrawlDir, now: datetime, most: int = MOST_LOOSE, kept_fo
     if len(loose) <= most:
         return 0
     folded = fold(manifests, now - kept_for)
-    crawl.require_claim()
-    crawl.write_text(f"manifests/{new_name(len(manifests))}", render_checkpoint(folded.manifests))
+    with filesystem.guard(crawl.root):
+        crawl.require_claim()
+        crawl.write_text(f"manifests/{new_name(len(manifests))}", render_checkpoint(folded.manifests))
     over = [f"manifests/{name}" for name in names if name in manifests or is_checkpoint(name)]
     with contextlib.suppress(FileNotFoundError):  # an earlier call was killed
         filesystem.delete(crawl.path(path) for path in (*over, *folded.dead))

@@ -1,15 +1,20 @@
 """Checkpoints: many manifests in one file, without files that nobody needs any more."""
 
+import contextlib
 import dataclasses
+import shutil
 import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from beamtrawl.pipeline.fold_history import fold_history
-from beamtrawl.transforms.storage.checkpoints import fold, new_name, render_checkpoint
+from beamtrawl.transforms.storage import filesystem
+from beamtrawl.transforms.storage.checkpoints import fold, is_checkpoint, new_name, render_checkpoint
+from beamtrawl.transforms.storage.claims import LOCK, Claim, render_owner
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest, Step, iso, next_step
 from beamtrawl.transforms.storage.table_files import TableFile
+from tests.support.disks import CallingDisk
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -110,6 +115,29 @@ def test_an_unusable_checkpoint_is_named_in_one_line(crawl, text):
     crawl.write_text("manifests/" + new_name(99), text)
     with pytest.raises(CrawlDirError, match=r"manifests/checkpoint-000000099-\w+.json cannot be used"):
         CrawlDir(crawl.root).manifests()
+
+
+def test_a_process_that_lost_its_claim_writes_no_checkpoint(crawl, tmp_path_factory):
+    """Whatever the operation of the fold before which another process takes the crawl over."""
+    before, folder = len(crawl.names("manifests", "*.json")), tmp_path_factory.mktemp("copies")
+    for at in range(1, 999):
+        copy = CrawlDir(str(shutil.copytree(crawl.root, folder / str(at))))
+        copy.write_text(LOCK, render_owner("mine"))
+        written = []
+
+        def take_over(copy=copy, written=written):
+            CrawlDir(copy.root).write_text(LOCK, render_owner("another"))
+            written.append(any(map(is_checkpoint, copy.names("manifests", "*.json"))))
+
+        disk = CallingDisk(folder / f"kept-{at}", at, take_over)
+        with filesystem.mounted(copy.root, disk), contextlib.suppress(CrawlDirError):
+            fold_history(copy.claimed(Claim(LOCK, "mine")), START, most=0)
+        names = copy.names("manifests", "*.json")
+        assert [any(map(is_checkpoint, names))] == (written or [True]), disk.operations
+        assert any(map(is_checkpoint, names)) or len(names) == before
+        if not disk.has_called:
+            return
+    pytest.fail("a fold has fewer operations")
 
 
 def test_a_reader_beside_a_fold_sees_all_steps(crawl):
