@@ -30,10 +30,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from beamtrawl.pipeline.crawl import settings_digest
 from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, iso
 from beamtrawl.transforms.storage.merge_tables import write_arranged
 from beamtrawl.transforms.storage.schemas import KEY, TABLES, TIME
-from beamtrawl.transforms.storage.table_files import TableFile, TableWriter, conform
+from beamtrawl.transforms.storage.table_files import TableFile, conform
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support import crawls
 from tests.support.web import html
@@ -46,7 +47,12 @@ DIGESTS, SIGNATURES = 0.4, 0.3  # per known URL
 FILE_ROWS = 1_000_000
 ROUNDS = 100
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-_FRONTIER = ("url_key", "url", "host", "depth", "discovered_round", "failures")
+CHANGES = {
+    "scope__mode": "any",
+    "limits__max_pages_per_round": SITES * PAGES,
+    "priority__high": 1e9,
+}  # what waits is not visited
+_FRONTIER = ("url_key", "url", "host", "depth", "discovered_round", "failures")  # columns of urls
 
 
 def random_keys(chance: np.random.Generator, count: int, size: int = 16) -> pa.Array:
@@ -154,7 +160,7 @@ def write_history(crawl: CrawlDir, known: int, waiting: int, digest: str) -> Non
         rows = known_urls(first, count, known)
         files += write_arranged(crawl.root, "urls", ROUNDS, rows)
         if first < waiting:
-            files.append(write_frontier(crawl.root, rows.slice(0, waiting - first)))
+            files.append(write_waiting(crawl.root, rows.slice(0, waiting - first)))
         contents = content_rows(first, int(count * DIGESTS))
         files += write_arranged(crawl.root, "digests", ROUNDS, contents)
         files += write_arranged(crawl.root, "near", ROUNDS, contents.slice(0, int(count * SIGNATURES)))
@@ -162,15 +168,16 @@ def write_history(crawl: CrawlDir, known: int, waiting: int, digest: str) -> Non
         crawl.commit(Manifest(step, ROUNDS, digest, tuple(written), {}, (), iso(NOW), iso(NOW)))
 
 
-def write_frontier(root: str, rows: pa.Table) -> TableFile:
-    writer = TableWriter(root, "frontier", ROUNDS + 1)
-    due = conform(rows.select(_FRONTIER), TABLES["frontier"])
-    columns = {"priority": rows["score"], "redirects": rows["failures"], "reason": pa.array(["new"] * rows.num_rows)}
-    for name, column in columns.items():
-        due = due.set_column(due.schema.get_field_index(name), TABLES["frontier"].field(name), column)
-    for start in range(0, due.num_rows, 16_384):
-        writer.write(due.slice(start, 16_384), {"new": min(16_384, due.num_rows - start)})
-    return writer.close()  # type: ignore[return-value]
+def write_waiting(root: str, rows: pa.Table) -> TableFile:
+    """Write rows of urls as a frontier file."""
+    columns = {name: rows[name] for name in _FRONTIER} | {
+        "depth": pc.add(rows["depth"], 1).cast(pa.int32()),
+        "priority": rows["score"],
+        "redirects": rows["failures"],
+        "reason": pa.array(["new"] * rows.num_rows),
+        "referrer": rows["discovered_from"],
+    }
+    return write_frontier(root, ROUNDS + 1, conform(pa.table(columns), TABLES["frontier"]))  # type: ignore[return-value]
 
 
 def pages(known: int) -> dict[str, dict[str, Any]]:
@@ -198,7 +205,7 @@ def run_round(root: str, pins: list[str]) -> None:
     """Run a round, and print what it cost: CPU seconds, peak bytes, bytes read, pages."""
     silent, started = crawls.Silent(), time.perf_counter()
     before = _read()
-    crawls.crawl(Path(root), rounds=1, observer=silent, fetch__resolve=pins)
+    crawls.crawl(Path(root), rounds=1, observer=silent, fetch__resolve=pins, **CHANGES)
     wall = time.perf_counter() - started
     spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     fetched = sum(m.counters.get("fetched", 0) for m in silent.committed if m.step == "fetch")
@@ -220,7 +227,7 @@ def _peak() -> int:
 def measure(known: int, waiting: int) -> list[float]:
     with TemporaryDirectory() as root, WebProcess(pages(known), by_name=True) as web:
         crawl, pins = CrawlDir(root), list(web.pins)
-        digest = settings_digest(crawls.settings())
+        digest = settings_digest(crawls.settings(**CHANGES))
         write_history(crawl, known, waiting, digest)
         seeds = [Seed(web.url(f"s{site}.test", f"/{page}.html")) for site in range(SITES) for page in range(PAGES)]
         add_seeds(crawl, seeds, digest, datetime.now(UTC))
@@ -243,8 +250,8 @@ def main() -> None:
     print("| known URLs | waiting | CPU s | peak MB | read MB | read per known URL | wall s | pages |\n|" + "---|" * 8)
     least = None
     for known in arguments.known:
-        for waiting in arguments.waiting:
-            cpu, peak, read, fetched, wall = measure(known, min(waiting, known))
+        for waiting in sorted({min(waiting, known) for waiting in arguments.waiting}):
+            cpu, peak, read, fetched, wall = measure(known, waiting)
             least = read if least is None else least
             each = (read - least) / known if known else 0
             cells = (f"{known:,}", f"{waiting:,}", f"{cpu:.1f}", f"{peak / 1e6:,.0f}", f"{read / 1e6:,.1f}")

@@ -7,7 +7,7 @@ from functools import partial
 
 import apache_beam as beam
 
-from ..transforms.frontier.merge import Sized, choose_files, merge_frontier, merge_left
+from ..transforms.frontier.merge import WIDTH, Sized, choose_files, merge_frontier, merge_left
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, frontier_files, next_step
 from ..transforms.storage.waiting import Waiting, count_left, left_files, settle
 from ..transforms.storage.writers import ReportFiles
@@ -45,7 +45,7 @@ def build(pipeline: beam.Pipeline, step: CompactFrontierStep) -> None:
     (frontier, left) | "Files" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
 
 
-def compact_frontier(crawl: CrawlDir, settings_digest: str, engine: Engine) -> Manifest | None:
+def compact_frontier(crawl: CrawlDir, settings_digest: str, engine: Engine, width: int = WIDTH) -> Manifest | None:
     """Merge the files that `choose_files` chooses, and commit; None if it chooses none.
 
     Files that are added meanwhile are not concerned. The crawl directory must be locked.
@@ -56,9 +56,9 @@ def compact_frontier(crawl: CrawlDir, settings_digest: str, engine: Engine) -> M
         return None
     gone = {path: sum(reasons.values()) for path, reasons in count_left(crawl.root, left).items()}
     sized = [Sized(file.path, file.rows, file.rows - gone.get(file.path, 0)) for file in files]
-    chosen = choose_files(sized)
+    chosen = choose_files(sized, width)
     merged = {path for group in chosen for path in group}
-    chosen_left = choose_files([Sized(file.path, file.rows, file.rows) for file in left])
+    chosen_left = choose_files([Sized(file.path, file.rows, file.rows) for file in left], width)
     if not chosen and not chosen_left:
         return None
     next_round = next_step(manifests).round

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from beamtrawl.pipeline.compact import merge
+from beamtrawl.pipeline.compact_frontier import compact_frontier
 from beamtrawl.pipeline.compact_tables import merge_tables
 from beamtrawl.pipeline.fold_history import fold_history
 from beamtrawl.pipeline.rank import rank
@@ -25,11 +26,12 @@ from beamtrawl.transforms.errors import BeamtrawlError
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from beamtrawl.transforms.indexing.verify import index_faults
+from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.storage import filesystem
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.storage.table_runs import all_runs
 from beamtrawl.transforms.storage.verify import file_faults, promised_files, row_faults
-from tests.support.crawls import Silent, crawl, rows, states, without_times
+from tests.support.crawls import Silent, crawl, frontier, rows, states, without_times
 from tests.support.disks import Fault, SimulatedDisk
 from tests.support.web import Web, html, plain, redirect, status
 
@@ -60,6 +62,14 @@ class StopAfterFetch(Silent):
             raise Stopped
 
 
+class Visit(NamedTuple):
+    """What a fetch step has stored of a URL."""
+
+    outcome: str
+    status: int | None
+    body: bytes | None
+
+
 class Operation(NamedTuple):
     """A step, the state of the crawl that it starts from, and how it is run again if it was not committed."""
 
@@ -85,6 +95,10 @@ def nothing(path: Path) -> None:
 
 def compact(path: Path) -> None:
     merge(CrawlDir(str(path)), "", DirectEngine(1, []), ALL)
+
+
+def compact_waiting(path: Path) -> None:
+    compact_frontier(CrawlDir(str(path)), "", DirectEngine(1, []), width=2)
 
 
 def compact_tables(path: Path) -> None:
@@ -116,16 +130,30 @@ def everything(path: Path) -> object:
     return committed(path), without_times(path), found(path)
 
 
+def waiting(path: Path) -> object:
+    """The waiting URLs; not only the rows of the files that hold them."""
+    return sorted((row["url"], row["reason"], row["depth"]) for row in frontier(path)), everything(path)
+
+
 def results(path: Path) -> object:
     """What a crawl has found at its end. A round may defer URLs of a host whose delay a killed attempt has begun."""
     documents = sorted((row["url"], row["title"], row["text"], row["depth"]) for row in rows(path, "documents"))
     return documents, {url: row["state"] for url, row in states(path).items()}, found(path)
 
 
+def visits(path: Path) -> dict[str, Visit]:
+    """The visits of round 3; fails if a URL has two."""
+    of_round = [row for row in rows(path, "visits") if row["round"] == 3]
+    found = {row["url"]: Visit(row["outcome"], row["status"], row["body"]) for row in of_round}
+    assert len(found) == len(of_round)
+    return found
+
+
 OPERATIONS = {
     "fetch": Operation("updated", "000003-fetch", fetch, finish, results),
     "update": Operation("fetched", "000003-update", update, nothing, everything),
     "compact": Operation("updated", "000002-compact", compact, nothing, everything),
+    "compact frontier": Operation("waiting", "000002-compact", compact_waiting, nothing, waiting),
     "compact tables": Operation("updated", "000002-compact", compact_tables, nothing, everything),
     "fold": Operation("updated", "", fold, fold, everything),
     "rank": Operation("updated", "000002-rank", ranked, nothing, everything),
@@ -138,23 +166,26 @@ class Prepared(NamedTuple):
 
     states: Mapping[str, Path]
     after: Mapping[str, object]  # `Operation.contents` without a fault
+    visits: Mapping[str, Visit]  # of the fetch step, without a fault
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
     folder = tmp_path_factory.mktemp("prepared")
     with Web(SITES) as web:
-        states = {"updated": folder / "updated", "fetched": folder / "fetched"}
+        states = {name: folder / name for name in ("updated", "fetched", "waiting")}
         crawl(states["updated"], [web.url("a.test")], rounds=2)
         shutil.copytree(states["updated"], states["fetched"])
         fetch(states["fetched"])
+        crawl(states["waiting"], [web.url("a.test")], rounds=2, limits__max_pages_per_round=2)
+        seeds(states["waiting"])
         after = {}
         for name, operation in OPERATIONS.items():
             path = Path(shutil.copytree(states[operation.state], folder / f"after-{name}"))
             operation.run(path)
             operation.complete(path)
             after[name] = operation.contents(path)
-        yield Prepared(states, after)
+        yield Prepared(states, after, visits(states["fetched"]))
 
 
 def committed(path: Path) -> list[str]:
@@ -198,6 +229,11 @@ def survives(prepared: Prepared, name: str, fault: Fault, folder: Path, seed: in
     assert lies(path) == [], context
     if steps == before:
         operation.run(path)
+    if name == "fetch":
+        found = visits(path)
+        assert found.keys() == prepared.visits.keys(), context
+        asked = {url: visit for url, visit in found.items() if visit.outcome != Outcome.DEFERRED}
+        assert asked == {url: prepared.visits[url] for url in asked}, context
     operation.complete(path)
     assert lies(path) == [], context
     assert operation.contents(path) == prepared.after[name], context

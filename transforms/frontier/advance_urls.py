@@ -18,7 +18,7 @@ from ..storage.exchange import CANDIDATES, FACTS
 from ..storage.key_scan import Wanted
 from ..storage.schemas import FRONTIER, FRONTIER_LEFT, REVISITS, URLS
 from ..storage.table_files import TableWriter, open_parquet, statistics
-from ..storage.waiting import MATCHED, Left, Waiting, groups, matching, read_group
+from ..storage.waiting import MATCHED, Left, Waiting, groups, matching, read_groups
 from ..storage.writers import write_rows
 from ..traps.allow_list import compile_allow_list
 from ..traps.holds import Holds, QueueName, Row, count_held, count_waiting, hold
@@ -239,11 +239,11 @@ class ScanTrappedFn(beam.DoFn):
                     and not any(known.min <= h <= known.max for h in holds.hosts)
                 ):
                     continue
-                mask = pc.is_in(read_group(file, group.number, ["host"])["host"], hosts)
+                mask = pc.is_in(read_groups(file, [group.number], ["host"])["host"], hosts)
                 mask = np.asarray(mask) & group.waits
                 if not mask.any():
                     continue
-                table = read_group(file, group.number, FRONTIER.names).filter(pa.array(mask))
+                table = read_groups(file, [group.number], FRONTIER.names).filter(pa.array(mask))
                 rows = table.to_pylist()
                 waiting.update(count_waiting(rows, holds))
                 held = table.filter(pa.array([holds(row) for row in rows], pa.bool_()))

@@ -10,19 +10,18 @@ import pyarrow.parquet as pq
 from ..storage.schemas import FRONTIER
 from ..storage.table_files import TableFile, TableWriter
 
-PRECEDENCE = (("depth", "ascending"), ("priority", "descending"), ("url", "ascending"))
-"""Sort keys of the URLs of a host, as `selection.order`."""
+ORDER = (("host", "ascending"), ("depth", "ascending"), ("priority", "descending"), ("url", "ascending"))
+"""Sort keys of the rows of a file: within a host, as `selection.order`."""
 
-ORDER = (("host", "ascending"), *PRECEDENCE)
-"""Sort keys of the rows of a file."""
-
-GROUP_ROWS = 16_384
+GROUP_ROWS = 2_048
 """Rows of a row group: the least that a reader reads."""
+
+_STATISTICS = ("host", "due_at")
 
 
 def frontier_writer(root: str, round_: int, stem: str = "part") -> TableWriter:
     """A writer of a frontier file; its batches must be sorted by `ORDER`."""
-    return TableWriter(root, "frontier", round_, stem, ORDER)
+    return TableWriter(root, "frontier", round_, stem, ORDER, _STATISTICS)
 
 
 def write_frontier(

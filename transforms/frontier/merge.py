@@ -5,17 +5,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..storage.schemas import FRONTIER, FRONTIER_LEFT
 from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table
-from ..storage.waiting import Left, Positions, Waiting, groups, read_group, round_of, with_deferred
+from ..storage.waiting import Left, Positions, Waiting, groups, parts, read_groups, round_of, with_deferred
 from .files import GROUP_ROWS, ORDER, frontier_writer, is_sorted
 
 WIDTH = 8
-"""Files of a tier that are merged into one, and the ratio of the sizes of two tiers."""
+"""The number of files of a tier that are merged into one, and the ratio of the sizes of two tiers."""
 
+_ROWS_AT_A_TIME = 1 << 14  # of each file
 _SMALLEST = 10_000  # rows: files below are of one tier, and not rewritten because of rows that left
 
 
@@ -36,12 +38,12 @@ def tier(live: int) -> int:
     return max(0, math.ceil(round(math.log(max(live, 1) / _SMALLEST, WIDTH), 9)))
 
 
-def choose_files(files: Sequence[Sized]) -> list[list[str]]:
-    """The groups of files that are merged next: full tiers, and large files of which most rows are of no use."""
+def choose_files(files: Sequence[Sized], width: int = WIDTH) -> list[list[str]]:
+    """The groups of files that are merged next: tiers of `width` files or more, and large files of mostly dead rows."""
     tiers: dict[int, list[Sized]] = {}
     for file in files:
         tiers.setdefault(tier(file.live), []).append(file)
-    chosen = [[file.path for file in some] for _, some in sorted(tiers.items()) if len(some) >= WIDTH]
+    chosen = [[file.path for file in some] for _, some in sorted(tiers.items()) if len(some) >= width]
     taken = {path for group in chosen for path in group}
     sparse = [file for file in files if file.rows > max(_SMALLEST, 2 * file.live) and file.path not in taken]
     return chosen + [[file.path] for file in sparse]
@@ -50,14 +52,17 @@ def choose_files(files: Sequence[Sized]) -> list[list[str]]:
 def _sorted_parts(root: str, path: str, left: Positions, last_updated: int) -> Iterator[pa.Table]:
     """The waiting rows of a file in parts that follow one another by `ORDER`, with their reasons of now."""
     with open_parquet(root, path) as file:
-        parts: Iterator[pa.Table] = (
-            read_group(file, group.number, FRONTIER.names).filter(pa.array(group.waits)) for group in groups(file, left)
+        found: Iterator[pa.Table] = (
+            read_groups(file, [group.number for group in part], FRONTIER.names).filter(
+                pa.array(np.concatenate([group.waits for group in part]))
+            )
+            for part in parts(groups(file, left), _ROWS_AT_A_TIME)
         )
         if not is_sorted(file):
-            parts = iter([pa.concat_tables([FRONTIER.empty_table(), *parts]).sort_by(list(ORDER))])
-        for part in parts:
-            if part.num_rows:
-                yield with_deferred(part) if round_of(path) <= last_updated else part
+            found = iter([pa.concat_tables([FRONTIER.empty_table(), *found]).sort_by(list(ORDER))])
+        for rows in found:
+            if rows.num_rows:
+                yield with_deferred(rows) if round_of(path) <= last_updated else rows
 
 
 def _key(rows: pa.Table, number: int) -> tuple[str, int, float, str]:

@@ -20,8 +20,8 @@ from ..settings import Priority
 from ..storage.batches import from_ipc, to_ipc
 from ..storage.schemas import FRONTIER, TIME
 from ..storage.table_files import open_parquet, statistics
-from ..storage.waiting import Left, Positions, groups, read_group
-from .files import ORDER, PRECEDENCE, is_sorted
+from ..storage.waiting import ROWS_AT_A_TIME, Left, Positions, groups, parts, read_groups
+from .files import ORDER, is_sorted
 from .priority import EQUAL, Quota, UrlClass, allocate, classes
 from .selection import Due, group_by_host
 
@@ -30,8 +30,21 @@ _CLASS = ("class_", pa.int8())
 _DUE = pa.schema([*(FRONTIER.field(name) for name in _STORED), _CLASS])
 _DECIDING = ["host", "due_at", "depth", "priority", "reason", "kind"]
 _RANKED = pa.schema(
-    [*(FRONTIER.field(name) for name, _ in PRECEDENCE), _CLASS, ("group", pa.int32()), ("number", pa.int64())]
+    [
+        *(FRONTIER.field(name) for name in ("depth", "priority", "host")),
+        _CLASS,
+        ("number", pa.int64()),
+        ("path", pa.string()),
+    ]
 )
+_RANKS = (
+    ("depth", "ascending"),
+    ("priority", "descending"),
+    ("host", "ascending"),
+    ("number", "ascending"),
+    ("path", "ascending"),
+)
+"""Sort keys over all hosts. URLs need not be read for it: within a host, the rows of a file are sorted by URL."""
 
 
 def spare(budget: int) -> int:
@@ -104,20 +117,22 @@ def _has_none(file: pq.ParquetFile, group: int, taken: _Taken, bounds: Bounds) -
     return is_full or hosts.min in bounds.hosts_not_due
 
 
-def candidates(file: pq.ParquetFile, left: Positions, bounds: Bounds) -> Iterator[tuple[int, pa.Table]]:
-    """(row group, its waiting and due rows, at most `bounds.per_host` of each host).
+def candidates(
+    file: pq.ParquetFile, left: Positions, bounds: Bounds, rows_at_a_time: int = ROWS_AT_A_TIME
+) -> Iterator[pa.Table]:
+    """The waiting and due rows of a file, at most `bounds.per_host` of each host, in parts.
 
-    Columns are host, depth, priority, `class_` and `number`, of the row in its group. In files that are not sorted the
-    limit holds for each row group.
+    Columns are host, depth, priority, `class_` and `number`, of the row in the file. In files that are not sorted the
+    limit holds for each part.
     """
     taken, is_ordered = _Taken(), is_sorted(file)
     columns = _DECIDING if is_ordered and not bounds.blocks else [*_DECIDING, "url"]
-    for group, _, waits in groups(file, left):
-        if _has_none(file, group, taken, bounds):
-            continue
-        rows = read_group(file, group, columns)
-        rows = rows.append_column("number", pa.array(np.arange(rows.num_rows)))
-        rows = rows.filter(pc.and_(is_due(rows, bounds), pa.array(waits)))
+    unread = (group for group in groups(file, left) if not _has_none(file, group.number, taken, bounds))
+    for part in parts(unread, rows_at_a_time):
+        rows = read_groups(file, [group.number for group in part], columns)
+        rows = rows.append_column("number", pa.array(np.concatenate([group.numbers for group in part])))
+        waits = pa.array(np.concatenate([group.waits for group in part]))
+        rows = rows.filter(pc.and_(is_due(rows, bounds), waits))
         if not rows.num_rows:
             continue
         if not is_ordered:
@@ -126,19 +141,29 @@ def candidates(file: pq.ParquetFile, left: Positions, bounds: Bounds) -> Iterato
         if rows.num_rows:
             taken.add(rows["host"])
             kinds = pa.array(classes(rows, bounds.priority, bounds.failing))
-            yield group, rows.select(["host", "depth", "priority", "number"]).append_column("class_", kinds)
+            yield rows.select(["host", "depth", "priority", "number"]).append_column("class_", kinds)
 
 
-def _take(file: pq.ParquetFile, group: int, rows: pa.Table) -> pa.Table:
-    """Rows of a row group as `_DUE`; `rows` has columns number and class_."""
-    return read_group(file, group, _STORED).take(rows["number"]).append_column("class_", rows["class_"])
+def _take(file: pq.ParquetFile, rows: pa.Table) -> Iterator[pa.Table]:
+    """Rows of a file as `_DUE`, in parts; `rows` has columns number and class_."""
+    wanted = rows.select(["number", "class_"]).sort_by("number")
+    numbers = wanted["number"].to_numpy()
+    chosen = (group for group in groups(file, np.empty(0, np.int64)) if group.is_any(numbers))
+    for part in parts(chosen, ROWS_AT_A_TIME):
+        held = np.concatenate([group.numbers for group in part])
+        own = wanted.filter(
+            pc.and_(pc.greater_equal(wanted["number"], held[0]), pc.less_equal(wanted["number"], held[-1]))
+        )
+        places = pa.array(np.searchsorted(held, own["number"].to_numpy()))
+        stored = read_groups(file, [group.number for group in part], _STORED)
+        yield stored.take(places).append_column("class_", own["class_"])
 
 
 def first_rows(rows: pa.Table, count: int) -> pa.Table:
-    """The `count` rows that come first by `PRECEDENCE`, in any order."""
+    """The `count` rows that come first by `_RANKS`, in any order."""
     if rows.num_rows <= count:
         return rows
-    return rows.take(pc.select_k_unstable(rows, count, list(PRECEDENCE)))
+    return rows.take(pc.select_k_unstable(rows, count, list(_RANKS)))
 
 
 def _may_precede(rows: pa.Table, depth: int, priority: float) -> pa.ChunkedArray:
@@ -177,24 +202,17 @@ def _of_class(rows: pa.Table, kind: int) -> pa.Table:
     return rows.filter(pc.equal(rows["class_"], kind))
 
 
-def _first_of_file(file: pq.ParquetFile, left: Positions, bounds: Bounds, count: int) -> pa.Table:
-    """The first `count` rows of each class in a file over all hosts, as `_DUE`."""
+def _first_of_file(file: pq.ParquetFile, path: str, left: Positions, bounds: Bounds, count: int) -> pa.Table:
+    """The first `count` rows of each class in a file over all hosts, as `_RANKED`."""
     firsts = {kind: _First(count) for kind in UrlClass}
-    for group, found in candidates(file, left, bounds):
-        rows = pa.concat_tables(first.may_be(_of_class(found, kind)) for kind, first in firsts.items())
-        if not rows.num_rows:
-            continue
-        urls = read_group(file, group, ["url"])["url"].take(rows["number"])
-        ranked = rows.append_column("url", urls).append_column("group", pa.array([group] * rows.num_rows, pa.int32()))
-        ranked = ranked.select(_RANKED.names).cast(_RANKED)
+    for found in candidates(file, left, bounds):
         for kind, first in firsts.items():
-            first.add(_of_class(ranked, kind))
-    best = pa.concat_tables(first.rows() for first in firsts.values())
-    tables = [
-        _take(file, group, best.filter(pc.equal(best["group"], group)))
-        for group in sorted(pc.unique(best["group"]).to_pylist())
-    ]
-    return pa.concat_tables([_DUE.empty_table(), *tables])
+            rows = first.may_be(_of_class(found, kind))
+            if rows.num_rows:
+                first.add(
+                    rows.append_column("path", pa.array([path] * rows.num_rows)).select(_RANKED.names).cast(_RANKED)
+                )
+    return pa.concat_tables(first.rows() for first in firsts.values())
 
 
 def share_out(rows: pa.Table, count: int, quota: Quota) -> pa.Table:
@@ -215,18 +233,30 @@ class _ReadDueFn(beam.DoFn):
 
     def process(self, path: str) -> Iterator[tuple[str, list[tuple]]]:
         with open_parquet(self._root, path) as file:
-            for group, rows in candidates(file, self._left.of(path), self._bounds):
-                yield from group_by_host(_tuples(_take(file, group, rows))).items()
+            for rows in candidates(file, self._left.of(path), self._bounds):
+                for found in _take(file, rows):
+                    yield from group_by_host(_tuples(found)).items()
 
 
-class _ReadFirstFn(beam.DoFn):
+class _RankFn(beam.DoFn):
     def __init__(self, root: str, left: Sequence[str], bounds: Bounds, count: int) -> None:
         self._root, self._bounds, self._count = root, bounds, count
         self._left = Left(root, left)
 
     def process(self, path: str) -> Iterator[bytes]:
         with open_parquet(self._root, path) as file:
-            yield to_ipc(_first_of_file(file, self._left.of(path), self._bounds, self._count))
+            yield to_ipc(_first_of_file(file, path, self._left.of(path), self._bounds, self._count))
+
+
+class _TakeFn(beam.DoFn):
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def process(self, chosen: tuple[str, bytes]) -> Iterator[tuple[str, list[tuple]]]:
+        path, rows = chosen
+        with open_parquet(self._root, path) as file:
+            for found in _take(file, from_ipc([rows], _RANKED)):
+                yield from group_by_host(_tuples(found)).items()
 
 
 class _FirstOfAllFn(beam.CombineFn):
@@ -236,21 +266,23 @@ class _FirstOfAllFn(beam.CombineFn):
         self._count, self._quota = count, quota
 
     def create_accumulator(self) -> bytes:
-        return to_ipc(_DUE.empty_table())
+        return to_ipc(_RANKED.empty_table())
 
     def add_input(self, first: bytes, rows: bytes) -> bytes:
         return self.merge_accumulators([first, rows])
 
     def merge_accumulators(self, tables: Iterable[bytes]) -> bytes:
-        rows = from_ipc(tables, _DUE)
+        rows = from_ipc(tables, _RANKED)
         return to_ipc(pa.concat_tables(first_rows(_of_class(rows, kind), self._count) for kind in UrlClass))
 
     def extract_output(self, first: bytes) -> bytes:
-        return to_ipc(share_out(from_ipc([first], _DUE), self._count, self._quota))
+        return to_ipc(share_out(from_ipc([first], _RANKED), self._count, self._quota))
 
 
-def _by_host(rows: bytes) -> Iterator[tuple[str, list[tuple]]]:
-    yield from group_by_host(_tuples(from_ipc([rows], _DUE))).items()
+def _by_path(rows: bytes) -> Iterator[tuple[str, bytes]]:
+    table = from_ipc([rows], _RANKED)
+    for path in sorted(pc.unique(table["path"]).to_pylist()):
+        yield path, to_ipc(table.filter(pc.equal(table["path"], path)))
 
 
 class ReadDue(beam.PTransform):
@@ -269,7 +301,9 @@ class ReadDue(beam.PTransform):
             return paths | "ReadDue" >> beam.ParDo(_ReadDueFn(self._root, self._left, self._bounds))
         return (
             paths
-            | "ReadFirst" >> beam.ParDo(_ReadFirstFn(self._root, self._left, self._bounds, count))
+            | "Rank" >> beam.ParDo(_RankFn(self._root, self._left, self._bounds, count))
             | "FirstOfAll" >> beam.CombineGlobally(_FirstOfAllFn(count, self._bounds.quota))
-            | "ByHost" >> beam.FlatMap(_by_host)
+            | "ByPath" >> beam.FlatMap(_by_path)
+            | "Spread" >> beam.Reshuffle()
+            | "Take" >> beam.ParDo(_TakeFn(self._root))
         )

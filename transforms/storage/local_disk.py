@@ -36,7 +36,7 @@ class LocalDisk:
         return os.path.exists(path)
 
     def open(self, path: str) -> BinaryIO:
-        return open(path, "rb")
+        return open(path, "rb", buffering=0)  # a buffer would read more than is asked for
 
     def create(self, path: str) -> BinaryIO:
         """An empty file for writing, without a buffer; replaces an existing one."""

@@ -107,11 +107,14 @@ def read_hosts(root: str, paths: Sequence[str], schema: pa.Schema) -> frozenset[
 
 @contextlib.contextmanager
 def open_parquet(root: str, path: str) -> Iterator[pq.ParquetFile]:
-    """A Parquet file of the crawl directory; CrawlDirError if it is missing or damaged."""
+    """A Parquet file of the crawl directory; CrawlDirError if it is missing or damaged.
+
+    Of a store, neighbouring columns are read with one request, and what lies between them with them.
+    """
     with (
         naming_damage(root, path),
         filesystem.open_file(filesystem.join(root, path)) as source,
-        pq.ParquetFile(source) as file,
+        pq.ParquetFile(source, pre_buffer=not filesystem.is_local(root)) as file,
     ):
         yield file
 

@@ -19,6 +19,9 @@ from .table_files import TableFile, conform, open_parquet, read_table
 MATCHED = pa.schema([*FRONTIER, FRONTIER_LEFT.field("path"), FRONTIER_LEFT.field("number")])
 """A row of the frontier with its position."""
 
+ROWS_AT_A_TIME = 1 << 16
+"""Rows of a frontier file that are read together, about."""
+
 _UNVISITED = ("new", "seed")
 
 Positions = NDArray[np.int64]
@@ -76,6 +79,16 @@ class Group(NamedTuple):
     first: int  # position of its first row in the file
     waits: NDArray[np.bool_]  # whether each of its rows has not left
 
+    @property
+    def numbers(self) -> Positions:
+        """The positions of its rows in the file."""
+        return np.arange(self.first, self.first + len(self.waits))
+
+    def is_any(self, positions: Positions) -> bool:
+        """Whether it has one of some positions."""
+        place = np.searchsorted(positions, self.first)
+        return bool(place < len(positions) and positions[place] < self.first + len(self.waits))
+
 
 def groups(file: pq.ParquetFile, left: Positions) -> Iterator[Group]:
     """The row groups that contain waiting URLs."""
@@ -90,25 +103,38 @@ def groups(file: pq.ParquetFile, left: Positions) -> Iterator[Group]:
         first += rows
 
 
-def read_group(file: pq.ParquetFile, group: int, columns: Sequence[str]) -> pa.Table:
-    """Columns of a row group; null if the file, of an earlier version, lacks them."""
+def parts(found: Iterable[Group], rows: int) -> Iterator[list[Group]]:
+    """Row groups, so many together that they have about so many rows."""
+    part: list[Group] = []
+    for group in found:
+        part.append(group)
+        if sum(len(each.waits) for each in part) >= rows:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def read_groups(file: pq.ParquetFile, numbers: Sequence[int], columns: Sequence[str]) -> pa.Table:
+    """Columns of row groups; null if the file, of an earlier version, lacks them."""
     schema = pa.schema([FRONTIER.field(name) for name in columns])
     present = [name for name in schema.names if name in file.schema_arrow.names]
-    return conform(file.read_row_group(group, present), schema)
+    return conform(file.read_row_groups(numbers, present), schema)
 
 
 def matching(file: pq.ParquetFile, path: str, left: Positions, wanted: Sequence[Wanted]) -> Iterator[pa.Table]:
     """The waiting URLs of a file whose keys may be wanted, as `MATCHED`; skips row groups without a wanted host."""
     chosen = {number for one in wanted for number in groups_with(file, "host", one.values)}
-    for group in groups(file, left):
-        if group.number not in chosen:
-            continue
-        keys = read_group(file, group.number, ["url_key"])
-        found = np.logical_or.reduce([one.mask(keys) for one in wanted]) & group.waits
-        if found.any():
-            yield _with_positions(read_group(file, group.number, FRONTIER.names), path, group.first).filter(
-                pa.array(found)
-            )
+    for part in parts((group for group in groups(file, left) if group.number in chosen), ROWS_AT_A_TIME):
+        keys = read_groups(file, [group.number for group in part], ["url_key"])
+        found = np.logical_or.reduce([one.mask(keys) for one in wanted])
+        found &= np.concatenate([group.waits for group in part])
+        numbers = np.concatenate([group.numbers for group in part])[found]
+        hit = [group for group in part if group.is_any(numbers)]
+        if hit:
+            held = np.concatenate([group.numbers for group in hit])
+            rows = read_groups(file, [group.number for group in hit], FRONTIER.names)
+            yield _with_positions(rows.take(pa.array(np.searchsorted(held, numbers))), path, numbers)
 
 
 def read_waiting(root: str, waiting: Waiting, columns: Sequence[str] = tuple(FRONTIER.names)) -> Iterator[pa.Table]:
@@ -117,16 +143,15 @@ def read_waiting(root: str, waiting: Waiting, columns: Sequence[str] = tuple(FRO
     for path in waiting.frontier:
         with open_parquet(root, path) as file:
             for group in groups(file, left.of(path)):
-                rows = read_group(file, group.number, columns).filter(pa.array(group.waits))
+                rows = read_groups(file, [group.number], columns).filter(pa.array(group.waits))
                 if "reason" in columns and round_of(path) <= waiting.last_updated:
                     rows = with_deferred(rows)
                 yield rows
 
 
-def _with_positions(rows: pa.Table, path: str, first: int) -> pa.Table:
+def _with_positions(rows: pa.Table, path: str, numbers: Positions) -> pa.Table:
     paths = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows.num_rows, np.int32)), pa.array([path]))
-    numbers = pa.array(np.arange(first, first + rows.num_rows))
-    return rows.append_column("path", paths.cast(pa.string())).append_column("number", numbers)
+    return rows.append_column("path", paths.cast(pa.string())).append_column("number", pa.array(numbers))
 
 
 def count_left(root: str, files: Iterable[TableFile]) -> dict[str, Counter[str]]:
