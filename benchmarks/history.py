@@ -1,6 +1,6 @@
 """What one round costs, by the history of the crawl: CPU time, peak memory, bytes read.
 
-    python benchmarks/history.py --known 0 1000000 5000000 [--waiting 0]
+    python benchmarks/history.py --known 0 10000000 --waiting 5000000
 
 Writes the history of a crawl as merging leaves it (states of URLs, hosts, robots.txt files, digests, signatures,
 traps; see `beamtrawl.transforms.storage.layouts`) straight into Parquet, always the same, and runs one round of 1,000
