@@ -16,14 +16,12 @@ from ...transforms.plugins import PluginError
 from ...transforms.settings import Scope, Settings, SettingsError, parse
 from ...transforms.storage.crawl_dir import CrawlDir, files_of
 from ...transforms.storage.schemas import SEEDS
-from ...transforms.storage.sql import connect
 from ...transforms.storage.table_files import read_table
 from ...transforms.storage.verify import file_faults, promised_files, row_faults
 from ...transforms.urls.explain import explain
 from ...transforms.urls.filters import UrlFilter
 from ..copies import copy_of
 from ..errors import Usage
-from ..explain.narrative import plan_reason
 from . import check_page, check_robots
 
 
@@ -159,6 +157,9 @@ def _on_any_host(scope: Scope) -> Scope:
 
 def _next_visit(crawl: CrawlDir, key: bytes) -> dict[str, str] | None:
     """When a crawl visits a URL next, and why; None if it does not, or does not know the URL."""
+    from ...transforms.storage.sql import connect  # both import DuckDB
+    from ..explain.narrative import plan_reason
+
     tables = connect(crawl, crawl.require_manifests(), ("urls", "host_changes"))
     state = _row(tables, "SELECT * FROM urls WHERE url_key = ?", key)
     if state is None or state["next_fetch_at"] is None:

@@ -86,7 +86,20 @@ def test_status(crawled: Path) -> None:
     found = json.loads(beamtrawl("status", crawled, "--json").out)
     assert set(found) == {
         *("directory", "rounds", "next_step", "tables", "index_segments", "outcomes", "frontier", "rejections"),
-        *("alerts", "hosts", "held", "aliases", "traps", "copies", "alarms"),
+        *(
+            "alerts",
+            "hosts",
+            "held",
+            "aliases",
+            "traps",
+            "copies",
+            "alarms",
+            "alarm_kinds",
+            "blocks",
+            "blocked",
+            "disk_free",
+            "last_step_at",
+        ),
     }
     assert (found["rounds"], found["hosts"], found["frontier"], found["alarms"]) == (2, 2, {}, [])
     assert found["outcomes"] == {"fetched": 4, "redirected": 1}
