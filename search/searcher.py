@@ -23,6 +23,7 @@ from .index.segments import Corpus, Mask, Scored
 from .query.match import matching, units
 from .query.parse import Query, parse
 from .query.spelling import Dictionary
+from .results.facets import FACTS, Facets, facets
 from .results.hits import Explanation, Hit, Part, Results, Stored
 from .results.host_grouping import by_host, whole_windows
 from .results.snippets import WIDTH, Snippet, cut, snippet, without_title
@@ -91,8 +92,9 @@ class Index:
         per_host: int | None = None,
         explain: bool = False,
         order: str = "score",
+        facet_values: int = 0,
     ) -> Results:
-        """The hits after the first `offset`, at most `limit`, in one of ORDERS.
+        """The hits after the first `offset`, at most `limit`, in one of ORDERS; and so many values of each facet.
 
         Any text is a query (`query.parse`). With `per_host`, further hits of a host come after those of other hosts
         (`host_grouping.by_host`).
@@ -100,7 +102,8 @@ class Index:
         parsed = parse(query, self._morphemes)
         scored = self._scored(parsed)
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        total, candidates = self._best(parsed, scored, most, order)
+        found, candidates = self._best(parsed, scored, most, order)
+        total = int(np.count_nonzero(found))
         if per_host is not None:
             places = [self._corpus.place(candidate.doc) for candidate in candidates]
             hosts = [segment.facts["host"][doc].as_py() for segment, doc in places]
@@ -108,7 +111,9 @@ class Index:
         candidates = candidates[offset : offset + limit]
         explanations = [self._explanation(c.doc, parsed, scored) if explain else None for c in candidates]
         suggestion = self._respelled(query, [word for word in parsed.words if not len(scored[word].scores)])
-        return Results(query, total, self._hits(candidates, explanations, parsed.words), suggestion, parsed.notes)
+        hits = self._hits(candidates, explanations, parsed.words)
+        counts = self._facets(found, facet_values) if facet_values else {}
+        return Results(query, total, hits, suggestion, parsed.notes, counts)
 
     def parts(self) -> Iterator[tuple[Segment, Mask]]:
         """Each segment, with a mask of its documents that a search can find."""
@@ -174,8 +179,8 @@ class Index:
 
     def _best(
         self, parsed: Query, scored: Mapping[Unit, Scored], most: int, order: str
-    ) -> tuple[int, list[_Candidate]]:
-        """The number of documents that match, and the first `most` of them."""
+    ) -> tuple[Mask, list[_Candidate]]:
+        """The documents that match, and the first `most` of them."""
         corpus = self._corpus
         found = matching(corpus, {unit: has.postings for unit, has in scored.items()}, parsed.condition)
         found &= corpus.found_at(self._now())
@@ -190,7 +195,12 @@ class Index:
         docs = bm25f.best(keys, found, most, [unit.top for unit, _ in scoring] if order == "score" else [])
         urls = [segment.facts["url"][doc].as_py() for segment, doc in map(corpus.place, docs.tolist())]
         candidates = sorted(map(_Candidate, (-keys[docs]).tolist(), urls, docs.tolist(), scores[docs].tolist()))
-        return int(np.count_nonzero(found)), candidates[:most]
+        return found, candidates[:most]
+
+    def _facets(self, found: Mask, most: int) -> Facets:
+        corpus = self._corpus
+        counts = {name: corpus.counts(fact, found) for name, fact in FACTS.items()}
+        return facets(counts, corpus.years(found), most)
 
     def _explanation(self, doc: int, parsed: Query, scored: Mapping[Unit, Scored]) -> Explanation:
         parts = []

@@ -19,6 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--as-of", type=_round, metavar="ROUND", help="the index as it was after this round")
     parser.add_argument("--per-host", type=int, metavar="N", help="after N hits of a host, those of others come first")
+    parser.add_argument(
+        "--facets", type=int, default=0, metavar="N", help="show the N most frequent sites, languages, types and years"
+    )
     parser.add_argument("--explain", action="store_true", help="say how each score comes about")
 
 
@@ -36,6 +39,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise Usage(f"--offset {arguments.offset}: must be at least 0")
     if arguments.per_host is not None and arguments.per_host < 1:
         raise Usage(f"--per-host {arguments.per_host}: must be at least 1")
+    if arguments.facets < 0:
+        raise Usage(f"--facets {arguments.facets}: must be at least 0")
     results = Index.open(CrawlDir(arguments.dir), arguments.as_of).search(
         " ".join(arguments.query),
         arguments.limit,
@@ -43,6 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
         per_host=arguments.per_host,
         explain=arguments.explain,
         order=arguments.sort,
+        facet_values=arguments.facets,
     )
     if arguments.json:
         print(json.dumps(as_json(results), indent=2, ensure_ascii=False))
@@ -50,6 +56,8 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"{results.total} documents")
     for note in results.notes:
         print(note)
+    for name, values in results.facets.items():
+        print(f"{name}: {', '.join(f'{value.value} {value.documents}' for value in values) or 'unknown'}")
     if results.suggestion:
         print(f"did you mean: {results.suggestion}")
     for number, (hit, shown) in enumerate(

@@ -12,7 +12,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..results.hits import Results, as_json
-from ..results.render import is_language, is_web_url, readable, shown
+from ..results.render import is_language, is_web_url, narrowing, readable, shown
 from ..results.snippets import marked
 from ..searcher import ORDERS, Index
 from .limits import guard, limit
@@ -22,6 +22,9 @@ from .reload import LatestIndex, NoIndexError
 
 PAGE_HITS = 10
 """Hits on a page of results."""
+
+PAGE_FACET_VALUES = 6
+"""Values of each facet on a page of results."""
 
 PAGE_PER_HOST = 2
 """Hits of a host on a page of results before those of other hosts follow."""
@@ -101,10 +104,10 @@ def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, cl
     """`/`, the search page, by GET or POST; `/help`; `/api/search`; `/opensearch.xml`."""
 
     def search(
-        query: str, limit: int, offset: int, per_host: int | None, explain: bool = False, order: str = "score"
+        query: str, limit: int, offset: int, per_host: int | None, explain: bool, order: str, facets: int
     ) -> Results:
         with metrics.queries.time():
-            return latest.ask(lambda index: index.search(query, limit, offset, per_host, explain, order))
+            return latest.ask(lambda index: index.search(query, limit, offset, per_host, explain, order, facets))
 
     @app.route("/", methods=["GET", "POST"])
     def page() -> ResponseReturnValue:
@@ -112,12 +115,14 @@ def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, cl
         if not query:
             return flask.render_template("home.html", documents=latest.get().documents)
         begin, offset, order = clock(), (number - 1) * PAGE_HITS, _order()
-        results = search(query, PAGE_HITS, offset, PAGE_PER_HOST if order == "score" else None, order=order)
+        per_host = PAGE_PER_HOST if order == "score" else None
+        results = search(query, PAGE_HITS, offset, per_host, False, order, PAGE_FACET_VALUES)
         return flask.render_template(
             "results.html",
             query=query,
             results=results,
             hits=list(shown(results.hits, query, PAGE_PER_HOST)),
+            facets=narrowing(results.facets, query, MAX_QUERY),
             first=offset + 1,
             sort=None if order == "score" else order,
             page=number,
@@ -130,7 +135,8 @@ def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, cl
         query = _query() or flask.abort(400, "q is missing: give a query, as in /api/search?q=robot")
         limit, offset = _number("limit", PAGE_HITS, 1, MAX_LIMIT), _number("offset", 0, 0, MAX_OFFSET)
         per_host, explain = _number("per_host", 0, 0, MAX_LIMIT), _number("explain", 0, 0, 1)
-        return as_json(search(query, limit, offset, per_host or None, bool(explain), _order()))
+        facets = _number("facets", 0, 0, MAX_LIMIT)
+        return as_json(search(query, limit, offset, per_host or None, bool(explain), _order(), facets))
 
     @app.get("/help", endpoint="help")
     def syntax() -> ResponseReturnValue:

@@ -112,6 +112,12 @@ class Segment:
         values, codes = self._distinct(fact)
         return np.array([is_wanted(value) for value in values], bool)[codes]
 
+    def counts(self, fact: str, found: npt.NDArray[np.bool_]) -> dict[str, int]:
+        """How many of the documents found have each value of a fact; null counts as ""."""
+        values, codes = self._distinct(fact)
+        counts = np.bincount(codes[found], minlength=len(values))
+        return {values[number]: int(counts[number]) for number in np.flatnonzero(counts)}
+
     def _distinct_values(self, fact: str) -> tuple[list[str], Ints]:
         """The distinct values of a fact, and for each document the number of its value."""
         found = pc.fill_null(self.facts[fact], "").combine_chunks().dictionary_encode()

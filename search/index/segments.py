@@ -1,6 +1,7 @@
 """The documents of all segments as one collection: the cost of a query does not depend on the number of segments."""
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
@@ -88,6 +89,19 @@ class Corpus:
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> Mask:
         """Whether `is_wanted` holds for the value of a fact of each document; null counts as ""."""
         return _joined([segment.having(fact, is_wanted) for segment in self.segments], bool)
+
+    def counts(self, fact: str, found: Mask) -> Counter[str]:
+        """How many of the documents found have each value of a fact; null counts as ""."""
+        counts: Counter[str] = Counter()
+        for start, segment in zip(self._starts, self.segments, strict=False):
+            counts.update(segment.counts(fact, found[start : start + segment.documents]))
+        return counts
+
+    def years(self, found: Mask) -> dict[int, int]:
+        """How many of the documents found are of each year, by `dates`."""
+        dates = self.dates[found]
+        years, counts = np.unique(dates[~np.isnat(dates)].astype("datetime64[Y]").astype(int), return_counts=True)
+        return dict(zip((1970 + years).tolist(), counts.tolist(), strict=True))
 
     def scored(self, units: Sequence[Unit]) -> dict[Unit, Scored]:
         """The scored postings of words and phrases. Those not cached are read together, in two round trips."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from .facets import Facets
 from .snippets import Snippet
 
 
@@ -55,6 +56,7 @@ class Results:
     hits: list[Hit]
     suggestion: str | None = None  # the query in another spelling, if no document contains a word
     notes: tuple[str, ...] = ()  # on parts of the query that cannot be used as they were meant
+    facets: Facets = dataclasses.field(default_factory=dict)  # empty unless asked for
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +77,10 @@ def as_json(results: Results) -> dict[str, Any]:
     help_with_spelling = {"suggestion": results.suggestion} if results.suggestion else {}
     notes = {"notes": list(results.notes)} if results.notes else {}
     hits = [_hit_as_json(hit) for hit in results.hits]
-    return {"query": results.query, "total": results.total} | help_with_spelling | notes | {"hits": hits}
+    facets = {name: [value._asdict() for value in values] for name, values in results.facets.items()}
+    help_with_filters = {"facets": facets} if facets else {}
+    found = {"query": results.query, "total": results.total} | help_with_spelling | notes
+    return found | {"hits": hits} | help_with_filters
 
 
 def _hit_as_json(hit: Hit) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from .facets import Facets
 from .hits import Hit
 
 KINDS = {
@@ -51,6 +52,34 @@ def shown(hits: Sequence[Hit], query: str, per_host: int) -> Iterator[Shown]:
             tuple(_notes(hit, len(languages) > 1)),
             f"{query} site:{hit.host}" if is_last and len(set(hosts)) > 1 else None,
         )
+
+
+class Narrower(NamedTuple):
+    """A value of a facet as it is displayed."""
+
+    label: str
+    documents: int
+    query: str
+
+
+def narrowing(facets: Facets, query: str, longest: int) -> dict[str, list[Narrower]]:
+    """The queries, of at most `longest` characters, that narrow a query by a facet with several values."""
+    found: dict[str, list[Narrower]] = {}
+    for name, values in facets.items():
+        some = [Narrower(_label(name, v.value), v.documents, f"{query} {v.filter}") for v in values]
+        some = [narrower for narrower in some if len(narrower.query) <= longest]
+        if len(values) > 1 and some:
+            found[_FACETS[name]] = some
+    return found
+
+
+_FACETS = {"site": "Site", "lang": "Language", "type": "Type", "year": "Year"}
+
+
+def _label(facet: str, value: str) -> str:
+    if facet != "type":
+        return value
+    return "HTML" if value in _HTML else KINDS.get(value, value)
 
 
 def is_web_url(url: str) -> bool:
