@@ -79,6 +79,8 @@ def test_a_crawl_visits_each_url_once_by_depth_and_says_what_came_of_it(crawled:
     asked = [request.path for request in web.requests if request.host == "a.test"]
     assert crawled.end.reason == "frontier_empty"
     visits = crawled.by_path("a.test", rows(path, "visits"))
+    again = visits["/broken"]["round"]  # for the second time: once its host may be asked, beside tired.test or after it
+    assert again in (4, 5)
     assert {path: (v["round"], v["depth"], v["outcome"]) for path, v in visits.items()} == {
         "/": (1, 0, "fetched"),
         "/one": (2, 1, "fetched"),
@@ -89,7 +91,7 @@ def test_a_crawl_visits_each_url_once_by_depth_and_says_what_came_of_it(crawled:
         "/new": (3, 1, "fetched"),  # a redirect costs a round and no depth
         "/deep": (3, 2, "fetched"),
         "/copy": (3, 2, "fetched"),
-        "/broken": (4, 2, "server_error"),  # for the second time
+        "/broken": (again, 2, "server_error"),
     }
     assert asked[0] == "/robots.txt"
     assert sorted(asked[1:]) == sorted([*(visits.keys() - {"/private/x"}), "/broken"])

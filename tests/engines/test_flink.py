@@ -4,6 +4,7 @@ What needs Java, Flink or Beam's job server is skipped where they are not, and s
 installed, it fails instead.
 """
 
+import functools
 import json
 import os
 import shutil
@@ -106,8 +107,11 @@ def test_a_cluster_that_cannot_start_says_where_its_logs_are(tmp_path: Path) -> 
 
 
 def test_stopping_ends_the_processes_of_a_cluster_and_no_others(tmp_path: Path) -> None:
-    flink = [sys.executable, "-c", "import time; time.sleep(60)", "org.apache.flink"]
-    with subprocess.Popen(flink) as mine, subprocess.Popen(flink) as another, subprocess.Popen(flink[:3]) as reused:
+    flink = [sys.executable, "-c", "import time; print(flush=True); time.sleep(60)", "org.apache.flink"]
+    run = functools.partial(subprocess.Popen, stdout=subprocess.PIPE)
+    with run(flink) as mine, run(flink) as another, run(flink[:3]) as reused:
+        for process in (mine, another, reused):
+            process.stdout.readline()  # a process that has just begun has no command line yet
         state = {"address": "", "job_manager": mine.pid, "task_managers": [reused.pid]}
         (tmp_path / "cluster.json").write_text(json.dumps(state))
         flink_cluster.stop(tmp_path)
