@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="answer requests for this name only, or .NAME with its subdomains (repeatable; without --trust-proxy, a"
-        " gateway at a loopback address answers requests for that address only)",
+        help="answer requests for this name, or .NAME with its subdomains, and for localhost only (repeatable; without"
+        " it and --trust-proxy, a gateway at a loopback address answers requests for localhost and that address only)",
     )
     parser.add_argument("--title", default="Beamtrawl", help="the name on the pages (Beamtrawl)")
     parser.add_argument("--logo", type=Path, metavar="FILE", help="an image beside the name")

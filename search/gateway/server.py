@@ -2,7 +2,6 @@
 
 import dataclasses
 import time
-from collections.abc import Callable
 from typing import Any
 
 import waitress
@@ -57,18 +56,19 @@ def create_server(app: Any, host: str, port: int, limits: ServerLimits, trusted_
         max_request_body_size=1 << 20,  # the application refuses much less, with an error page
         **proxy,
     )
+    channel = _channel_class(limits, trusted_proxy)
     for listener in bound.values():
         if hasattr(listener, "channel_class"):
-            listener.channel_class = _channel_class(limits, trusted_proxy, time.monotonic)
+            listener.channel_class = channel
     return server
 
 
-def _channel_class(limits: ServerLimits, trusted_proxy: str | None, clock: Callable[[], float]) -> type[HTTPChannel]:
+def _channel_class(limits: ServerLimits, trusted_proxy: str | None) -> type[HTTPChannel]:
     """waitress's connection, with the limits."""
 
     class Channel(HTTPChannel):
         def __init__(self, server: Any, sock: Any, addr: Any, adj: Any, map: Any = None) -> None:
-            self._request_began: float | None = clock()
+            self._request_began: float | None = time.monotonic()
             self._client = client_of(addr[0])
             super().__init__(server, sock, addr, adj, map=map)
             channels = [c for c in (map or {}).values() if getattr(c, "_client", None) == self._client]
@@ -80,12 +80,12 @@ def _channel_class(limits: ServerLimits, trusted_proxy: str | None, clock: Calla
             if self.request is None:
                 self._request_began = None
             elif self._request_began is None:
-                self._request_began = clock()
+                self._request_began = time.monotonic()
             return is_read
 
         def readable(self) -> bool:
             """Whether to read; called in each turn of the server's loop, once a second at least."""
-            now = clock()
+            now = time.monotonic()
             if self.requests or self.total_outbufs_len:  # the next request is not read meanwhile
                 self._request_began = self._request_began and now
             elif self._request_began is not None and now - self._request_began > limits.request_s:

@@ -63,6 +63,14 @@ def test_patterns_with_a_path_are_those_of_release(pattern: str, text: str) -> N
     assert (blocks.match(url) is not None, blocks.mask(pa.chunked_array([[url]])).to_pylist()) == (wanted, [wanted])
 
 
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [("A.test", "a.test"), ("a.test/", "a.test"), ("A.test:81/", "a.test:81"), ("a.test/X", "a.test/X")],
+)
+def test_a_host_may_end_with_a_slash(text: str, pattern: str) -> None:
+    assert check_pattern(text) == pattern
+
+
 @pytest.mark.parametrize("text", ["", "http://a.test/", "https://a.test", "/x", "a b", "a.test/x y", "a.test/x\n"])
 def test_what_is_no_pattern_is_refused_with_the_way_out(text: str) -> None:
     with pytest.raises(PatternError, match=re.escape(f"{text!r} is no pattern: it must be HOST or HOST/PATTERN")):

@@ -58,7 +58,7 @@ def add_block(crawl: CrawlDir, block: Block) -> None:
 
 
 def remove_block(crawl: CrawlDir, pattern: str) -> None:
-    """Removes the block of a pattern; OSError if there is none."""
+    """Removes the block of a pattern; on a local disk, OSError if there is none."""
     path = crawl.path(_path(pattern))
     filesystem.delete([path])
     filesystem.sync_folder(filesystem.split(path)[0])

@@ -79,13 +79,15 @@ NO_BLOCKS = Blocks()
 def check_pattern(text: str) -> str:
     """The pattern with its host in lower case; PatternError if it is neither HOST nor HOST/PATTERN.
 
-    >>> check_pattern("Example.org"), check_pattern("example.org/Private/*")
-    ('example.org', 'example.org/Private/*')
+    HOST/ is the whole host, as people copy it, and not its home page alone.
+
+    >>> check_pattern("Example.org"), check_pattern("example.org/"), check_pattern("example.org/Private/*")
+    ('example.org', 'example.org', 'example.org/Private/*')
     """
     if not _PATTERN.fullmatch(text):
         raise PatternError(f"{text!r} is no pattern: it must be HOST or HOST/PATTERN, without http://; * is anything")
     host, slash, path = text.partition("/")
-    return host.lower() + slash + path
+    return host.lower() + (slash + path if path else "")
 
 
 def expression(pattern: str) -> str:
