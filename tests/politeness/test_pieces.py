@@ -26,10 +26,10 @@ from beamtrawl.transforms.storage.pieces import (
 )
 from beamtrawl.transforms.storage.schemas import HostRow
 from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
-from tests.politeness.test_scheduler import due, pages
 from tests.support import slow_store
 from tests.support.contexts import visit_context
 from tests.support.disks import Fault, SimulatedDisk
+from tests.support.scheduled_rounds import due, pages
 from tests.support.servers import Servers
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

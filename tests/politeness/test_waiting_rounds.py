@@ -11,9 +11,9 @@ import pytest
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.politeness.backoff import patience
 from beamtrawl.transforms.settings import Politeness
-from tests.politeness.test_scheduler import Round, outcomes, pages, turns
 from tests.support.access_log import ROBOTS, Manners, violations
 from tests.support.crawls import Silent, crawl, frontier, rows, states
+from tests.support.scheduled_rounds import Round, outcomes, pages, turns
 from tests.support.servers import PAGE, Servers
 from tests.support.web import CLOSED, Page, html, plain, status
 from tests.support.web_process import WebProcess

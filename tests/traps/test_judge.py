@@ -27,7 +27,7 @@ from beamtrawl.transforms.traps.judge import (
 )
 from beamtrawl.transforms.traps.novelty import Family, page_words
 from beamtrawl.transforms.traps.templates import family, form, is_opaque, template
-from tests.politeness.test_scheduler import due
+from tests.support.scheduled_rounds import due
 
 PLAIN, WITHOUT_NEWS = ("/a/*", Kind.PLAIN), ("/a/*", Kind.WITHOUT_NEWS)
 
