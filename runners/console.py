@@ -15,6 +15,7 @@ from ..transforms.outcomes import Outcome
 from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import Manifest, Step
 from .background import INTERRUPTS, Background
+from .submission import Submission, waits_for
 
 T = TypeVar("T")
 _LIVE_EVERY = 1.0  # seconds
@@ -32,8 +33,10 @@ def add_up(reports: list[dict[str, Any]]) -> dict[str, Any]:
     return total
 
 
-def describe(step: Step, rows: int, total: dict[str, Any], seconds: float) -> str:
-    """Return one line on a running fetch step."""
+def describe(step: Step, rows: int, total: dict[str, Any], seconds: float, waits: str | None = None) -> str:
+    """Return one line on a running fetch step. `waits`: what it waits for, before its first worker reports."""
+    if waits:
+        return f"round {step.round} {step.kind}: {waits}, {rows} URLs, {duration(seconds)}"
     done = sum(total["outcomes"].values())
     rate = done / seconds if seconds > 0 else 0.0
     left = f", about {duration((rows - done) / rate)} left" if rate > 0 and rows > done else ""
@@ -111,10 +114,14 @@ def duration(seconds: float) -> str:
 
 
 class Console:
-    """Prints the progress of a crawl to a stream (an Observer of `runners.session`)."""
+    """Prints the progress of a crawl to a stream (an Observer of `runners.session`).
 
-    def __init__(self, stream: TextIO) -> None:
+    `submission` returns how far the running pipeline is on its way to a cluster.
+    """
+
+    def __init__(self, stream: TextIO, submission: Callable[[], Submission] = lambda: Submission.NONE) -> None:
         self._stream = stream
+        self._submission = submission
         self._live = stream.isatty()
         self._lock = threading.RLock()  # a signal handler may print while a line is printed
         self._step: tuple[Step, str, int, float] | None = None
@@ -148,7 +155,9 @@ class Console:
         self._shown_at = now
         step, progress, rows, started = current
         if step.kind == "fetch":
-            line = describe(step, rows, add_up(read_reports(progress)), now - started)
+            reports = read_reports(progress)
+            waits = waits_for(self._submission(), len(reports))
+            line = describe(step, rows, add_up(reports), now - started, waits)
         else:
             line = f"round {step.round} update: {rows} visits, {duration(now - started)}"
         if not self._live:

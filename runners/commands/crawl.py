@@ -12,7 +12,7 @@ from ...transforms.storage.waiting import count_waiting
 from .. import session
 from ..console import Console, describe_end, run_interruptibly
 from ..crawl_status import release_hint
-from ..engines.choose import RUNNERS, engine
+from ..engines.choose import RUNNERS, engine, submission
 from ..errors import Usage
 
 
@@ -53,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Start or resume a crawl; Ctrl-C ends it once the requests under way are answered."""
     directory = CrawlDir(arguments.dir)
-    console = Console(sys.stderr)
     settings = session.stored_settings(directory)
     flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
     try:
@@ -61,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     except SettingsError as error:
         raise Usage(str(error)) from error
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
+    console = Console(sys.stderr, partial(submission, chosen))
     words = session.COMMAND_LINE
     seeds = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     session.refuse_seedless(directory, seeds, words)

@@ -8,6 +8,7 @@ from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOpt
 
 from ...pipeline.attempt import Engine
 from ..errors import StartError
+from ..submission import Submission, Submitter
 from .direct import DirectEngine
 from .flink import JOB_SERVER_OPTIONS, FlinkEngine
 
@@ -27,10 +28,10 @@ class BeamEngine:
     def __init__(self, runner: str, workers: int | None, flags: Sequence[str]) -> None:
         self.workers = workers or 1
         self.flags = [f"--runner={runner}", *flags]
+        self.submitter = Submitter()
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
-        with beam.Pipeline(options=PipelineOptions(self.flags)) as pipeline:
-            build(pipeline)
+        self.submitter.run(beam.Pipeline(options=PipelineOptions(self.flags)), build)
 
 
 def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
@@ -47,6 +48,11 @@ def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
     return BeamEngine(
         BEAM_RUNNERS[name], workers, [*_dataflow(workers, flags), *flags] if name == "dataflow" else flags
     )
+
+
+def submission(engine: Engine) -> Submission:
+    """Return how far the running pipeline of an engine is on its way to a cluster."""
+    return engine.submitter.submission if isinstance(engine, BeamEngine | FlinkEngine) else Submission.NONE
 
 
 def _dataflow(workers: int | None, flags: Sequence[str]) -> list[str]:

@@ -25,6 +25,7 @@ from apache_beam.version import __version__ as BEAM
 
 from ...transforms.errors import BeamtrawlError
 from ..errors import Failure, Usage
+from ..submission import Submitter
 from .expected import reporting
 from .flink_rest import FlinkRest, Overview
 
@@ -59,13 +60,14 @@ class FlinkEngine:
         if not self._runs_already and not options.view_as(FlinkRunnerOptions).flink_job_server_jar:
             _provide_job_server(version)
         self._flags = [*defaults(overview, version, self.workers, options), *flags]
+        self.submitter = Submitter()
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         endpoint = [] if self._runs_already else [f"--job_endpoint={self._job_endpoint}"]
         options = PipelineOptions([*self._flags, *endpoint])
         try:
-            with reporting(), beam.Pipeline(runner=PortableRunner(), options=options) as pipeline:
-                build(pipeline)
+            with reporting():
+                self.submitter.run(beam.Pipeline(runner=PortableRunner(), options=options), build)
         except BeamtrawlError:
             raise
         except Exception as error:

@@ -15,6 +15,7 @@ import pytest
 from beamtrawl.pipeline.crawl import StopSignal
 from beamtrawl.runners.background import INTERRUPTS
 from beamtrawl.runners.console import Console, add_up, describe, describe_manifest, duration, run_interruptibly, size
+from beamtrawl.runners.submission import Submission, waits_for
 from beamtrawl.transforms.storage.crawl_dir import Manifest, Step
 
 NOTHING: dict[str, Any] = {"outcomes": {}, "bytes": 0, "active": 0, "waiting": 0}
@@ -90,6 +91,12 @@ FETCHING = {
 @pytest.mark.parametrize(("rows", "total", "seconds", "line"), FETCHING.values(), ids=FETCHING)
 def test_a_fetch_step_under_way(rows: int, total: dict[str, Any], seconds: float, line: str) -> None:
     assert describe(Step("fetch", 3), rows, total, seconds) == line
+
+
+def test_a_fetch_step_whose_workers_have_not_started() -> None:
+    waits = waits_for(Submission.ACCEPTED, 0)
+    line = "round 3 fetch: handed to the cluster, waiting for workers, 4800 URLs, 1 min 5 s"
+    assert describe(Step("fetch", 3), 4800, NOTHING, 65.0, waits) == line
 
 
 def manifest(step: str, seconds: int, **counters: int) -> Manifest:
