@@ -85,16 +85,19 @@ setup(
         "s3": ["obstore>=0.12"],  # DIR on s3:// (docs/stores.md)
         "gcs": ["obstore>=0.12"],  # DIR on gs://
         "flink": ["apache-flink-libraries>=1.20,<1.21"],  # a cluster to try it on; docs/flink.md says why this version
+        "docs": ["furo>=2025.12", "myst-parser>=5", "sphinx>=9"],  # docs/ as a site
         "benchmark": ["ir-measures>=0.3", "tantivy>=0.25"],  # judges of search, and an engine to compare with
         "test": [
             "axe-core-python>=0.1",  # a judge of accessibility, in JavaScript
             "fastwarc>=0.15",  # a judge of archives
             "flask-cors>=6",  # of moto's server
+            "furo>=2025.12",
             "hypothesis>=6.100",
             "ipykernel>=6.29",  # runs docs/notebook.ipynb, with nbclient
             "kiwipiepy>=0.23",
             "moto[s3]>=5.2",  # a server of S3 that honours conditions
             "mypy>=1.15",
+            "myst-parser>=5",
             "nbclient>=0.10",
             "obstore>=0.12",
             "pandas>=2.2",
@@ -104,6 +107,7 @@ setup(
             "pytest-xdist>=3.7",
             "ruff>=0.11",
             "setuptools>=71",
+            "sphinx>=9",
             "warcio>=1.7.5",
         ],
     },

@@ -97,6 +97,7 @@ def commands(page: Path) -> list[list[str]]:
             except ValueError:  # a quotation goes on in the next line
                 continue
             if not line.endswith("\\"):
+                split = split[:-1] if split[-1] == "&" else split  # in the background
                 plain = [word if " " in word else word.strip("[]").partition("|")[0] for word in split if word != "…"]
                 plain = ["1" if word in ("N", "ROUND", "PORT") else word for word in plain]
                 found.append(plain[1 : plain.index("--") if "--" in plain else None])

@@ -1,26 +1,47 @@
 """`beamtrawl demo`: a small web on loopback, crawled, indexed and searched, to see that everything works."""
 
 import argparse
+import contextlib
 import tempfile
-from contextlib import nullcontext
+import threading
 
 from ...search.searcher import Index
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..demo import server
-from ..errors import Failure
-from . import crawl, search
+from ..errors import Failure, Usage
+from . import crawl, search, serve
 from .registry import CommandModule
+
+WEB_PORT = 8600
+"""The port of the first site of `demo --web`; each further one has the next."""
+
+LOOPBACK = ["--allow-address", "127.0.0.0/8"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", nargs="?", help="keep the crawl here; else it is thrown away")
+    parser.add_argument("--serve", action="store_true", help="then serve its search page, until Ctrl-C")
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="the port of --serve (8000)")
+    parser.add_argument(
+        "--web",
+        type=int,
+        nargs="?",
+        const=WEB_PORT,
+        metavar="PORT",
+        help=f"only serve the web, at this port and the next four ({WEB_PORT}; 0: any), until Ctrl-C",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Three rounds, then searches whose right answers are known."""
-    place = nullcontext(arguments.dir) if arguments.dir else tempfile.TemporaryDirectory(prefix="beamtrawl-demo-")
+    if arguments.web is not None:
+        if arguments.dir or arguments.serve:
+            raise Usage("--web crawls nothing: leave out DIR and --serve")
+        _serve_web(arguments.web)
+        return
+    place = contextlib.nullcontext(arguments.dir) if arguments.dir else tempfile.TemporaryDirectory(prefix="beamtrawl-")
     with server.demo_web() as web, place as directory:
-        words = [directory, "--rounds", "3", "--delay", "0.02", "--allow-address", "127.0.0.0/8"]
+        words = [directory, "--rounds", "3", "--delay", "0.02", *LOOPBACK]
         for seed in web.seeds:
             words += ["--seed", seed]
         _type("crawl", words, crawl)
@@ -31,7 +52,31 @@ def run(arguments: argparse.Namespace) -> None:
                 raise Failure(f"the first hit for {query!r} should end with {path}")
         print(f"\nAll {len(server.QUERIES)} searches found the right page first.")
         if arguments.dir:
-            print(f"The crawl is in {directory}; look at it: beamtrawl status {directory}")
+            print(_NEXT.format(dir=directory, page=f"{web.origins['almanac']}/private/diary.html"))
+        else:
+            print("\nTo keep the crawl and look at it:  beamtrawl demo ./mycrawl")
+        if arguments.serve:
+            _type("serve", [directory, "--port", str(arguments.port)], serve)
+
+
+_NEXT = """
+The crawl is in {dir}. What to try next:
+
+    beamtrawl status {dir}
+    beamtrawl explain {dir} {page}
+    beamtrawl sql {dir} "SELECT host, count(*) AS pages FROM documents GROUP BY host"
+    beamtrawl serve {dir}"""
+
+
+def _serve_web(port: int) -> None:
+    try:
+        with server.demo_web(port) as web, contextlib.suppress(KeyboardInterrupt):
+            for name, origin in web.origins.items():
+                print(f"{origin}/  {name}", flush=True)
+            print("Ctrl-C ends it", flush=True)
+            threading.Event().wait()
+    except (OSError, OverflowError) as error:
+        raise Failure(f"cannot listen at 127.0.0.1:{port}: {error}; choose another port: --web PORT") from error
 
 
 def _type(name: str, words: list[str], command: CommandModule) -> None:

@@ -115,11 +115,17 @@ def answer(site: Site, path: str) -> Answer:
 
 
 @contextlib.contextmanager
-def demo_web() -> Iterator[DemoWeb]:
-    """Serve the bundled web until the block ends, each site on a free port of 127.0.0.1."""
+def demo_web(first_port: int = 0) -> Iterator[DemoWeb]:
+    """Serve the bundled web until the block ends, each site on a port of 127.0.0.1: free ones, or from a number on.
+
+    OSError if a port is taken.
+    """
     log: list[Request] = []
     with contextlib.ExitStack() as stack:
-        servers = {name: stack.enter_context(_Server(site, log)) for name, site in SITES.items()}
+        servers = {
+            name: stack.enter_context(_Server(site, log, first_port and first_port + number))
+            for number, (name, site) in enumerate(SITES.items())
+        }
         origins = {name: f"http://{server.host}" for name, server in servers.items()}
         for server in servers.values():
             server.origins = origins
@@ -133,8 +139,10 @@ class _Server(ThreadingTCPServer):  # not HTTPServer, which looks up its own nam
     block_on_close = False  # a client may hold its connection open
     request_queue_size = 64
 
-    def __init__(self, site: Site, log: list[Request]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    allow_reuse_address = True
+
+    def __init__(self, site: Site, log: list[Request], port: int) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.host = "{}:{}".format(*self.server_address)
         self.site = site
         self.log = log

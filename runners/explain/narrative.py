@@ -40,7 +40,10 @@ def conclusion(record: UrlRecord, now: datetime) -> str:
             f"held: its template looks like a trap ({names or reason}); beamtrawl release DIR HOST/PATTERN releases it"
         )
     if state == "alias":
-        return f"not fetched: an alias of {record.copies.get('joined_to') or _last(record.aliases)}"
+        target = record.copies.get("joined_to") or _last(record.aliases)
+        if record.visits:
+            return f"fetched in round {record.visits[-1]['round']}; represented by {target}, of which it is an alias"
+        return f"not fetched: an alias of {target}"
     if state == "redirected":
         target = next((visit["redirect_to"] for visit in reversed(record.visits) if visit["redirect_to"]), None)
         return f"redirects to {target}"

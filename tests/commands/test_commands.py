@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -251,7 +252,15 @@ def test_the_demo_finds_what_it_should(tmp_path: Path) -> None:
     assert code == 0
     assert "All 5 searches found the right page first." in out
     assert "3 rounds done" in err
+    for command in re.findall(r"^    beamtrawl (.+)$", out, re.MULTILINE)[:-1]:  # what to try next, all but serve
+        assert beamtrawl(*shlex.split(command)).code == 0
     assert json.loads(beamtrawl("status", tmp_path / "demo", "--json").out)["rounds"] == 3
+
+
+def test_the_demo_web_is_served_or_crawled_not_both(tmp_path: Path) -> None:
+    assert failure("demo", tmp_path / "x", "--web") == (2, "--web crawls nothing: leave out DIR and --serve")
+    code, message = failure("demo", "--web", 70_000)
+    assert (code, message.startswith("cannot listen at 127.0.0.1:70000: ")) == (1, True)
 
 
 def test_a_reader_that_has_seen_enough_is_no_reason_for_a_traceback(crawled: Path) -> None:

@@ -1,0 +1,136 @@
+"""Pages of the documentation that are generated from the code.
+
+python docs/reference.py [FOLDER] writes them, into docs/ unless another folder is named.
+
+`commands.md` holds the help of each command as the program prints it, `settings.md` the comments of `crawl.toml`.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import io
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from unicodedata import normalize
+
+from beamtrawl.runners import program
+from beamtrawl.transforms.settings import Settings
+from beamtrawl.transforms.settings.toml_values import to_toml
+
+WIDTH = 100  # columns of the help
+
+GUIDES = {
+    "crawl": "running.md",
+    "seeds": "running.md",
+    "status": "running.md#alarms",
+    "release": "traps.md",
+    "block": "politeness.md#blocks-when-a-webmaster-complains",
+    "unblock": "politeness.md#blocks-when-a-webmaster-complains",
+    "blocks": "politeness.md#blocks-when-a-webmaster-complains",
+    "rank": "search.md#scoring",
+    "estimate": "running.md#estimates",
+    "compact": "compaction.md",
+    "search": "search.md",
+    "serve": "gateway.md",
+    "sql": "tables.md",
+    "explain": "running.md#why-a-url-is-or-is-not-in-the-index",
+    "changes": "running.md#what-has-changed",
+    "check": "running.md#what-the-crawler-makes-of-a-url-a-robotstxt-or-a-page",
+    "export": "export.md",
+    "clean": "running.md#when-something-breaks",
+    "policy": "politeness.md#the-robots-page",
+    "demo": "tutorial.md",
+}
+"""The page that tells more about a command."""
+
+
+def commands() -> str:
+    """The text of commands.md."""
+    lines = [
+        "# Commands",
+        "",
+        "The help of each command, as `beamtrawl COMMAND --help` prints it. This page is generated: "
+        "`python docs/reference.py`.",
+        "",
+        *_block(_help()),
+    ]
+    for words, level in _walk():
+        lines += ["", f"{'#' * level} beamtrawl {' '.join(words)}", ""]
+        if guide := GUIDES.get(words[0]) if level == 2 else None:
+            lines += [f"[Guide]({guide})", ""]
+        lines += _block(_help(*words))
+    return "\n".join(lines) + "\n"
+
+
+def settings() -> str:
+    """The text of settings.md."""
+    lines = [
+        "# Settings",
+        "",
+        "`DIR/crawl.toml` holds the settings of a crawl. The first run writes it, with these comments and the values",
+        "of its flags; a flag of a later run overrides a setting for that run. An unknown key or a bad value is",
+        "refused, with its line. This page is generated: `python docs/reference.py`.",
+    ]
+    for part in dataclasses.fields(Settings):
+        lines += ["", f"## [{part.name}]", "", _plain(part.type.__doc__ or ""), ""]
+        lines += ["| key | default | meaning |", "|---|---|---|"]
+        for field in dataclasses.fields(part.type):
+            default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+            shown = "unset" if default is None else f"`{to_toml(default)}`"
+            secret = " Secret: it is never logged or stored in tables." if field.metadata["secret"] else ""
+            lines.append(f"| `{field.name}` | {shown} | {_plain(field.metadata['comment'])}{secret} |")
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"commands.md": commands, "settings.md": settings}
+
+
+def _walk() -> Iterator[tuple[list[str], int]]:
+    """The words of each command and subcommand, and the level of its heading."""
+    top = program.parser()
+    for name in _choices(top):
+        _printed(top, name)  # adds the arguments of the command
+        command = _choices(top)[name]
+        yield [name], 2
+        for kind in _choices(command):
+            yield [name, kind], 3
+
+
+def _choices(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return groups[0].choices if groups else {}
+
+
+def _help(*words: str) -> str:
+    return _printed(program.parser(), *words)
+
+
+def _printed(parser: argparse.ArgumentParser, *words: str) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        parser.parse_args([*words, "--help"])
+    return out.getvalue()
+
+
+def _block(text: str) -> list[str]:
+    return ["```text", *text.rstrip().split("\n"), "```"]
+
+
+def _plain(text: str) -> str:
+    """A comment as a cell of a table, in one line."""
+    text = re.sub(r"\s+", " ", normalize("NFC", text)).strip()
+    return re.sub(r"([|*_<>\\])", r"\\\1", text)
+
+
+def main() -> None:
+    """Write the pages."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
+    os.environ["COLUMNS"] = str(WIDTH + 2)  # argparse leaves two free
+    for name, render in PAGES.items():
+        (folder / name).write_text(render(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
