@@ -13,7 +13,7 @@ from ..storage.schemas import HostRow, RobotsRow
 from ..traps.allow_list import compile_allow_list
 from ..traps.novelty import unpack
 from . import backoff, host_queue
-from .clock import monotonic
+from .clock import SYSTEM_CLOCK, Clock, monotonic
 from .context import VisitContext
 from .host_stats import newest_row
 
@@ -57,7 +57,7 @@ def _budgets(known: Iterable[dict[str, Any]], traps: Traps) -> Budgets:
     return Budgets((row for row in rows if "template" in row), forms, compile_allow_list(traps.allow))
 
 
-def turn_of(work: Work, context: VisitContext, now: datetime) -> host_queue.HostTurn:
+def turn_of(work: Work, context: VisitContext, now: datetime, clock: Clock = SYSTEM_CLOCK) -> host_queue.HostTurn:
     """Return a host's turn, initialized from earlier rounds."""
     known = known_robots(work.robots, context.identity.token, now)
     turn = host_queue.HostTurn(work.host, deque(map(Due._make, work.due)), known.current, known.expired)
@@ -66,7 +66,7 @@ def turn_of(work: Work, context: VisitContext, now: datetime) -> host_queue.Host
     if work.row:
         turn.held_by = work.row["held_by"]
     if ready_at := backoff.ready_at(work.row, context.politeness):
-        turn.ready_at = monotonic(ready_at)
+        turn.ready_at = monotonic(ready_at, clock)
     return turn
 
 
