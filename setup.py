@@ -52,6 +52,7 @@ setup(
         "beamtrawl": ["py.typed"],
         "beamtrawl.search.gateway": ["templates/*", "static/*"],
         "beamtrawl.runners.policy": ["templates/*"],
+        "beamtrawl.runners.report": ["templates/*"],
     },
     install_requires=[
         "ada-url>=1.15",  # the WHATWG URL parser, in C++

@@ -11,6 +11,7 @@ from ..errors import Usage
 from ..estimate.defaults import DEFAULTS
 from ..estimate.measured import compare, measure, plan_of
 from ..estimate.plan import Estimate, Plan, Prices, Rates, estimate, with_page_bytes
+from ..estimate.saved import SAVED, render_estimate
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--price-gb-in", type=float, default=0.0, metavar="PRICE", help="of a GB received")
     add("--price-gb-month", type=float, default=0.0, metavar="PRICE", help="of a GB stored for a month")
     add("--price-worker-hour", type=float, default=0.0, metavar="PRICE", help="of an hour of a worker")
+    add("--save", metavar="DIR", help="keep the estimate in this crawl directory, a new one too, for its report")
     add("--json", action="store_true", help="print JSON")
     parser.epilog = "Example: beamtrawl estimate --hosts 100 --pages 5000 --delay 1 --workers 4"
 
@@ -45,6 +47,8 @@ def run(arguments: argparse.Namespace) -> None:
         rates = with_page_bytes(rates, arguments.page_bytes)
     prices = Prices(arguments.price_gb_in, arguments.price_gb_month, arguments.price_worker_hour)
     found = estimate(_plan(arguments), rates, prices)
+    if arguments.save:
+        CrawlDir(arguments.save).write_text(SAVED, render_estimate(found))
     actual = compare(found, CrawlDir(arguments.against)) if arguments.against else {}
     if arguments.json:
         print(json.dumps(dataclasses.asdict(found) | ({"actual": actual} if actual else {}), indent=1))

@@ -63,7 +63,7 @@ def query_arrow(crawl: CrawlDir, text: str, parameters: Sequence[Any] | None = N
 def query_batches(crawl: CrawlDir, text: str, rows: int, memory: str = "1GB") -> Iterator[pa.RecordBatchReader]:
     """The rows of a query, read while they are used, in batches; what needs more memory goes to a temporary folder."""
     with tempfile.TemporaryDirectory() as scratch, _asked(crawl, text) as connection:
-        connection.execute(f"SET temp_directory = '{scratch}'; SET memory_limit = '{memory}'")
+        _bound_memory(connection, scratch, memory)
         yield _relation(connection, text).to_arrow_reader(rows)
 
 
@@ -75,8 +75,33 @@ def _asked(crawl: CrawlDir, text: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """
     manifests = crawl.require_manifests()
     words = set(re.findall(r"\w+", text.lower()))
-    named = {name for name in TABLES if words & {name, f"{name}_history"}}
-    named |= {"frontier_left"} if "frontier" in named else set()
+    with _opened(crawl, manifests, {name for name in TABLES if words & {name, f"{name}_history"}}) as connection:
+        yield connection
+
+
+@contextlib.contextmanager
+def open_tables(
+    crawl: CrawlDir, manifests: Sequence[Manifest], named: Collection[str], memory: str = "1GB"
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection for several queries over the named tables of a crawl as of some manifests.
+
+    What needs more memory goes to a temporary folder. QueryError if a query fails, CrawlDirError if that is due to a
+    damaged file.
+    """
+    with tempfile.TemporaryDirectory() as scratch, _opened(crawl, manifests, named) as connection:
+        _bound_memory(connection, scratch, memory)
+        yield connection
+
+
+def _bound_memory(connection: duckdb.DuckDBPyConnection, scratch: str, memory: str) -> None:
+    connection.execute(f"SET temp_directory = '{scratch}'; SET memory_limit = '{memory}'")
+
+
+@contextlib.contextmanager
+def _opened(
+    crawl: CrawlDir, manifests: Sequence[Manifest], named: Collection[str]
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    named = {*named, "frontier_left"} if "frontier" in named else named
     try:
         with connect(crawl, manifests, named=named) as connection, _naming_damage(crawl, manifests, named):
             yield connection

@@ -1,0 +1,64 @@
+"""`beamtrawl report`: write a report of a crawl as one HTML file."""
+
+import argparse
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ...transforms.storage.crawl_dir import CrawlDir
+from ...transforms.storage.sql import QueryError
+from ..errors import Failure, Usage
+from ..estimate.plan import Estimate
+from ..estimate.saved import SAVED, parse_estimate
+from ..report.collect import collect
+from ..report.page import render_report
+from ..session import stored_settings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the HTML file to write (standard output)")
+    parser.add_argument(
+        "--estimate", metavar="FILE", help="compare with what estimate --json has printed (else with estimate --save)"
+    )
+    parser.epilog = "Example: beamtrawl report ./mycrawl -o report.html"
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write the report; Failure if a file of the crawl or the output fails."""
+    crawl = CrawlDir(arguments.dir)
+    crawl.require_manifests()
+    try:
+        report = collect(crawl, stored_settings(crawl), _estimate(crawl, arguments.estimate), datetime.now(UTC))
+    except QueryError as error:
+        raise Failure(str(error)) from error
+    page = render_report(report)
+    if arguments.output is None:
+        sys.stdout.write(page)
+        return
+    try:
+        _replace(Path(arguments.output), page)
+    except OSError as error:
+        raise Failure(f"cannot write {arguments.output}: {error.strerror}") from error
+
+
+def _estimate(crawl: CrawlDir, path: str | None) -> Estimate | None:
+    """The estimate in a file, or the one saved in the crawl directory, if any."""
+    if path is None:
+        return parse_estimate(crawl.read_text(SAVED), crawl.path(SAVED)) if crawl.exists(SAVED) else None
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Usage(f"--estimate {path}: {getattr(error, 'strerror', None) or error}") from error
+    return parse_estimate(text, path)
+
+
+def _replace(target: Path, page: str) -> None:
+    """Write a file so that a reader sees the old one or the whole new one."""
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        draft.write_text(page, encoding="utf-8")
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)

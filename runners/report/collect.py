@@ -1,0 +1,58 @@
+"""Makes the report of a crawl: reads its state once, and lets each section query it."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from ...transforms.errors import CrawlDirError
+from ...transforms.settings import Settings
+from ...transforms.storage.crawl_dir import CrawlDir, Manifest
+from ...transforms.storage.sql import open_tables
+from ..crawl_status import disk_of, summarize
+from ..estimate.plan import Estimate
+from .content import Report, Section
+from .known import TABLES, Known
+from .sections import alarms, estimate, freshness, hosts, outcomes, overview, pages, robots, rounds, storage, urls
+
+SECTIONS: tuple[Callable[[Known], Section], ...] = (
+    overview.section,
+    alarms.section,
+    rounds.section,
+    outcomes.section,
+    urls.section,
+    hosts.section,
+    pages.section,
+    pages.duplicates,
+    robots.section,
+    robots.usage,
+    storage.section,
+    storage.index,
+    freshness.section,
+    estimate.section,
+)
+_ATTEMPTS = 3
+
+
+def collect(crawl: CrawlDir, settings: Settings, found: Estimate | None, now: datetime) -> Report:
+    """Return the report of a crawl as of its last commit; CrawlDirError if a file is missing or damaged.
+
+    A crawl that runs may merge files meanwhile and remove those that the merged ones replace: then it is read again.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        manifests = crawl.require_manifests()
+        try:
+            return _collect(crawl, manifests, settings, found, now)
+        except CrawlDirError:
+            if crawl.require_manifests() == manifests:
+                raise
+    return _collect(crawl, crawl.require_manifests(), settings, found, now)
+
+
+def _collect(
+    crawl: CrawlDir, manifests: list[Manifest], settings: Settings, found: Estimate | None, now: datetime
+) -> Report:
+    status = summarize(crawl, now, settings.alarms, disk_of(crawl.root))
+    with open_tables(crawl, manifests, TABLES) as connection:
+        known = Known(crawl, manifests, settings, status, now, found, connection)
+        known.prepare()
+        sections = [section(known) for section in SECTIONS]
+    return Report(crawl.root.rstrip("/").rpartition("/")[2] or crawl.root, crawl.root, now, sections)

@@ -1,0 +1,64 @@
+"""What the sections of a report draw on: the state of a crawl, its manifests, and queries over its tables."""
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import duckdb
+
+from ...transforms.settings import Settings
+from ...transforms.storage.crawl_dir import CrawlDir, Manifest
+from ..crawl_status import Status
+from ..estimate.plan import Estimate
+
+TABLES = ("visits", "robots", "documents", "urls", "hosts", "host_turns", "rejections", "change_rates", "revisits")
+"""The tables that the queries of the sections name."""
+
+_PREPARED = """
+CREATE TEMP TABLE url_counts AS
+    SELECT host, state, depth, discovered_round, count(*) AS urls,
+        count(*) FILTER (WHERE fetches > 1) AS revisited, count(*) FILTER (WHERE changed > 0) AS changed
+    FROM urls GROUP BY ALL;
+CREATE TEMP TABLE pages AS
+    SELECT host, media_type, charset, language, duplicate_of IS NOT NULL AS is_duplicate,
+        near_duplicate_of IS NOT NULL AS is_near_duplicate, same_content_as IS NOT NULL AS is_copy,
+        canonical_url IS NOT NULL AND canonical_ignored IS NULL AS has_canonical,
+        noindex, nofollow, noarchive, spam_score, truncated, depth, fetched_at,
+        facts['parse_error'] AS parse_error, content_usage, tdm_reservation, noai, noimageai, ai_training
+    FROM documents QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1;
+CREATE TEMP TABLE visit_counts AS
+    SELECT round, host, outcome, status, count(*) AS visits, sum(body_bytes) AS bytes, sum(elapsed_ms) AS elapsed_ms,
+        count(*) FILTER (WHERE truncated) AS truncated
+    FROM visits GROUP BY ALL
+"""
+"""Tables that several sections read, each from one pass: counts of URLs and visits, and the newest version of pages."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Known:
+    """A crawl as a report sees it: one state, read once."""
+
+    crawl: CrawlDir
+    manifests: Sequence[Manifest]
+    settings: Settings
+    status: Status
+    now: datetime
+    estimate: Estimate | None  # made before the crawl
+    connection: duckdb.DuckDBPyConnection
+
+    def prepare(self) -> None:
+        """Create the tables `url_counts`, `pages` and `visit_counts`."""
+        self.connection.execute(_PREPARED)
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query; `values` are those of its question marks."""
+        return self.connection.execute(query, values).fetchall()
+
+    def row(self, query: str, *values: Any) -> tuple[Any, ...]:
+        """Return the only row of a query without GROUP BY."""
+        return self.rows(query, *values)[0]
+
+    def count(self, table: str, *conditions: str) -> list[int]:
+        """Return the number of rows of a table for which each of the conditions holds."""
+        return list(self.row(f"SELECT {', '.join(f'count(*) FILTER (WHERE {c})' for c in conditions)} FROM {table}"))

@@ -1,0 +1,116 @@
+"""Hosts: the largest, slowest, refusing, trapped and blocked ones, and how fast they answer."""
+
+from ..content import Chart, Column, Part, Section, Table
+from ..known import Known
+
+_NAMED = 15  # hosts of a table
+_URL_COUNTS = "SELECT host, sum(urls)::BIGINT AS urls FROM url_counts GROUP BY 1"
+_PAGES = "SELECT host, count(*) AS pages FROM pages GROUP BY 1"
+
+
+def section(known: Known) -> Section:
+    status = known.status
+    if not known.row("SELECT count(*) FROM hosts")[0]:
+        return Section("hosts", "Hosts", ["No host has been requested yet."])
+    parts: list[Part] = [_latency(known), _largest(known), _slowest(known)]
+    parts += _refusing(known)
+    parts.append(_trapped(known) if status.traps else "No template of URLs is throttled or trapped.")
+    if blocks := status.blocks:
+        caption = f"Blocks: {len(blocks):,}{_first(len(blocks))}; {status.blocked:,} waiting URLs match"
+        columns = [Column("blocked"), Column("since"), Column("reason"), Column("stored content is removed")]
+        rows = [(b.pattern, b.since, b.reason, "yes" if b.forget else "no") for b in blocks[:_NAMED]]
+        parts.append(Table(caption, columns, rows))
+    else:
+        parts.append("No host is blocked.")
+    return Section("hosts", "Hosts", parts)
+
+
+def _latency(known: Known) -> Chart:
+    """Requests by duration, over all hosts: place n of `latency` counts those below 2**n milliseconds."""
+    found = known.rows(
+        "SELECT place, sum(n)::BIGINT FROM (SELECT unnest(latency) AS n, generate_subscripts(latency, 1) - 1 AS place"
+        " FROM hosts) GROUP BY 1 HAVING sum(n) > 0"
+    )
+    counts = dict(found)
+    places = range(min(counts, default=0), max(counts, default=0) + 1)
+    labels = [f"{2**place:,}" for place in places]
+    series = {"requests": [float(counts.get(place, 0)) for place in places]}
+    return Chart("Requests by duration", "milliseconds, at most", "requests", labels, series)
+
+
+def _largest(known: Known) -> Table:
+    rows = known.rows(
+        f"SELECT host, urls, coalesce(pages, 0), requests, bytes, failures FROM hosts LEFT JOIN ({_URL_COUNTS})"
+        f" USING (host) LEFT JOIN ({_PAGES}) USING (host)"
+        " ORDER BY 3 DESC, urls DESC NULLS LAST, host LIMIT ?",
+        _NAMED,
+    )
+    columns = [Column("host"), Column("URLs", "count"), Column("pages", "count"), Column("requests", "count")]
+    return Table(
+        "The largest hosts, by pages", [*columns, Column("received", "bytes"), Column("failures", "count")], rows
+    )
+
+
+def _slowest(known: Known) -> Table:
+    rows = known.rows(
+        "SELECT host, latency_p50_ms, latency_p95_ms, crawl_delay, requests, not_before FROM hosts"
+        " WHERE requests > 0 ORDER BY latency_p95_ms DESC NULLS LAST, crawl_delay DESC NULLS LAST, host LIMIT ?",
+        _NAMED,
+    )
+    columns = [
+        Column("host"),
+        Column("median", "ms"),
+        Column("95th percentile", "ms"),
+        Column("Crawl-delay", "seconds"),
+        Column("requests", "count"),
+        Column("next request from (UTC)", "time"),
+    ]
+    return Table("The slowest hosts, by the 95th percentile of durations", columns, rows, "Durations are upper bounds.")
+
+
+def _refusing(known: Known) -> list[Part]:
+    """Hosts that fail, deny by robots.txt or hold the crawl back."""
+    rows = known.rows(
+        "SELECT host, requests, failures, failures / requests, coalesce(denied, 0), coalesce(refused, 0),"
+        " failures_in_row, CASE WHEN not_before > ? THEN held_by END, CASE WHEN not_before > ? THEN not_before END"
+        " FROM hosts LEFT JOIN (SELECT host, sum(visits) FILTER (WHERE outcome = 'denied_robots')::BIGINT AS denied,"
+        " sum(visits) FILTER (WHERE status IN (401, 403, 429))::BIGINT AS refused FROM visit_counts GROUP BY 1)"
+        " USING (host) WHERE failures > 0 OR denied > 0 OR refused > 0 OR failures_in_row > 0"
+        " ORDER BY failures + coalesce(denied, 0) + coalesce(refused, 0) DESC, host LIMIT ?",
+        known.now,
+        known.now,
+        _NAMED,
+    )
+    if not rows:
+        return ["No host has refused or failed a request."]
+    columns = [
+        Column("host"),
+        Column("requests", "count"),
+        Column("failed", "count"),
+        Column("share", "share"),
+        Column("denied by robots.txt", "count"),
+        Column("401, 403, 429", "count"),
+        Column("failures in a row", "count"),
+        Column("held by"),
+        Column("until (UTC)", "time"),
+    ]
+    return [Table("Refusing and failing hosts", columns, rows)]
+
+
+def _trapped(known: Known) -> Table:
+    traps = sorted(known.status.traps, key=lambda trap: (-trap["held"] - trap["waiting"], trap["host"], trap["name"]))
+    columns = [Column("host"), Column("template"), Column("state"), Column("since round", "count")]
+    columns += [Column(name, "count") for name in ("pages", "with news", "waiting", "held")]
+    rows = [
+        (
+            *(t["host"], t["name"], t["state"], t["since"], t["pages"], t["fresh"], t["waiting"], t["held"]),
+            next(iter(t["samples"] or []), None),
+        )
+        for t in traps[:_NAMED]
+    ]
+    caption = f"Throttled and trapped templates of URLs: {len(traps):,}{_first(len(traps))}"
+    return Table(caption, [*columns, Column("such as")], rows, "release makes the held URLs wait for a visit again.")
+
+
+def _first(count: int) -> str:
+    return f", the first {_NAMED}" if count > _NAMED else ""

@@ -1,0 +1,90 @@
+"""Pages: media types, languages, charsets, directives, quality, duplicates and near duplicates."""
+
+from ..content import Chart, Column, Figure, Figures, Part, Section, Table, distribution, largest
+from ..known import Known
+
+_NAMED = 20
+_PAIRS = 15  # pairs of hosts with copies
+
+
+def section(known: Known) -> Section:
+    total = known.row("SELECT count(*) FROM pages")[0]
+    if not total:
+        return Section("pages", "Pages", ["No page has been parsed yet."])
+    parts: list[Part] = [
+        _by(known, "media_type", "Media types", "media type"),
+        _by(known, "coalesce(language, 'unknown')", "Languages", "language"),
+        _by(known, "coalesce(charset, 'none')", "Character encodings", "encoding"),
+        _directives(known),
+        _spam(known),
+    ]
+    errors = known.rows(
+        "SELECT left(parse_error, 400), media_type, count(*) FROM pages WHERE parse_error IS NOT NULL"
+        " GROUP BY ALL ORDER BY 3 DESC, 1 LIMIT ?",
+        _NAMED,
+    )
+    if errors:
+        columns = [Column("error"), Column("media type"), Column("pages", "count")]
+        parts.append(Table("Pages that could not be parsed", columns, errors))
+    return Section("pages", "Pages", parts)
+
+
+def duplicates(known: Known) -> Section:
+    """The section about pages whose content another page has."""
+    exact, near, copies, canonical, total = known.count(
+        "pages", "is_duplicate", "is_near_duplicate", "is_copy", "has_canonical", "true"
+    )
+    figures = [
+        Figure("duplicates", exact),
+        Figure("near duplicates", near),
+        Figure("also on another site", copies),
+        Figure("with a canonical link", canonical),
+        Figure("duplicates and near duplicates", (exact + near) / total if total else None, "share"),
+    ]
+    parts: list[Part] = [Figures(figures)]
+    parts.append(
+        "A duplicate is not indexed; a near duplicate only by its identifiers of programs. Pages that another site has"
+        " too are indexed on both."
+    )
+    if pairs := known.status.copies:
+        names = ("duplicates", "near duplicates", "same content")
+        rows = [
+            (p["host"], p["of_host"], p["duplicates"], p["near_duplicates"], p["same_content"]) for p in pairs[:_PAIRS]
+        ]
+        caption = f"Copies by host: {len(pairs):,} pair{'s' if len(pairs) > 1 else ''}" + (
+            f", the first {_PAIRS}" if len(pairs) > _PAIRS else ""
+        )
+        parts.append(Table(caption, [Column("host"), Column("copies of"), *(Column(n, "count") for n in names)], rows))
+    return Section("duplicates", "Duplicates", parts)
+
+
+def _by(known: Known, column: str, caption: str, name: str) -> Table:
+    counts = known.rows(f"SELECT {column}, count(*) FROM pages GROUP BY 1 ORDER BY 2 DESC, 1")
+    counts = [(value if value is not None else "unknown", count) for value, count in counts]
+    return distribution(caption, name, "pages", largest(counts, _NAMED, "others"))
+
+
+def _directives(known: Known) -> Table:
+    names = {
+        "noindex": "excluded from the index (noindex, unavailable_after)",
+        "nofollow": "links not followed (nofollow)",
+        "noarchive": "not shown from a copy (noarchive)",
+        "truncated IS NOT NULL": "cut at a limit",
+        "parse_error IS NOT NULL": "not parsed",
+    }
+    *counts, total = known.count("pages", *names, "true")
+    rows = [(text, count, count / total) for text, count in zip(names.values(), counts, strict=True)]
+    columns = [Column("pages"), Column("number", "count"), Column("share of all", "share")]
+    return Table("Directives and limits", columns, rows)
+
+
+def _spam(known: Known) -> Chart:
+    """Pages by spam score, in tenths."""
+    counts = dict(
+        known.rows(
+            "SELECT least(9, floor(spam_score * 10))::INT, count(*) FROM pages WHERE spam_score IS NOT NULL GROUP BY 1"
+        )
+    )
+    labels = [f"{tenth / 10:.1f}" for tenth in range(10)]
+    series = {"pages": [float(counts.get(tenth, 0)) for tenth in range(10)]}
+    return Chart("HTML pages by spam score", "score, from … on", "pages", labels, series)

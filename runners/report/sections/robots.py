@@ -1,0 +1,74 @@
+"""robots.txt, and what authors say about the use of their content."""
+
+from ..content import Column, Part, Section, Table, distribution, largest
+from ..known import Known
+
+_NAMED = 15
+_VERDICTS = {
+    "rules": "its rules apply",
+    "allow_all": "none (4xx): everything is allowed",
+    "deny_all": "401 or 403: everything is forbidden",
+    "unreachable": "cannot be fetched: the host waits",
+}
+
+
+def section(known: Known) -> Section:
+    verdicts = known.rows("SELECT verdict, count(*) FROM robots GROUP BY 1 ORDER BY 2 DESC, 1")
+    if not verdicts:
+        return Section("robots", "robots.txt", ["No robots.txt has been requested yet."])
+    counts = [(f"{verdict}: {_VERDICTS[verdict]}" if verdict in _VERDICTS else verdict, n) for verdict, n in verdicts]
+    parts: list[Part] = [distribution("Origins by verdict", "verdict", "origins", counts)]
+    parts += _table(
+        known,
+        "URLs that robots.txt denies, by rule",
+        [Column("host"), Column("rule"), Column("visits", "count")],
+        "SELECT host, left(robots_rule, 400), count(*) FROM visits WHERE outcome = 'denied_robots' GROUP BY ALL"
+        " ORDER BY 3 DESC, 1, 2 LIMIT ?",
+    )
+    parts += _table(
+        known,
+        "The longest Crawl-delays",
+        [Column("origin"), Column("Crawl-delay", "seconds"), Column("fetched (UTC)", "time")],
+        "SELECT origin, crawl_delay, fetched_at FROM robots WHERE crawl_delay > 0 ORDER BY 2 DESC, 1 LIMIT ?",
+    )
+    parts += _table(
+        known,
+        "robots.txt that cannot be fetched",
+        [Column("origin"), Column("status", "count"), Column("error"), Column("next try (UTC)", "time")],
+        "SELECT origin, status, left(error, 400), expires_at FROM robots WHERE verdict = 'unreachable'"
+        " ORDER BY fetched_at DESC, 1 LIMIT ?",
+    )
+    return Section("robots", "robots.txt", parts)
+
+
+def usage(known: Known) -> Section:
+    """The section about usage preferences."""
+    allowed, reserved, silent, mining, noai, noimageai, total = known.count(
+        *("pages", "ai_training", "NOT ai_training", "ai_training IS NULL"),
+        *("tdm_reservation", "noai", "noimageai", "true"),
+    )
+    if not total:
+        return Section("usage", "Usage preferences", ["No page has been parsed yet."])
+    parts: list[Part] = [
+        distribution(
+            "Training of AI models, as pages and robots.txt conclude",
+            "preference",
+            "pages",
+            [("allowed", allowed), ("reserved", reserved), ("nothing stated", silent)],
+        )
+    ]
+    rows = [("text and data mining reserved (TDMRep)", mining), ("noai", noai), ("noimageai", noimageai)]
+    statements = known.rows(
+        "SELECT content_usage, count(*) FROM pages WHERE content_usage IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
+    )
+    rows += [(f"Content-Usage: {value}", n) for value, n in largest(statements, _NAMED, "other values")]
+    found = [(name, count, count / total) for name, count in rows if count]
+    if found:
+        columns = [Column("statement"), Column("pages", "count"), Column("share of all", "share")]
+        parts.append(Table("Statements", columns, found))
+    return Section("usage", "Usage preferences", parts)
+
+
+def _table(known: Known, caption: str, columns: list[Column], query: str) -> list[Part]:
+    rows = known.rows(query, _NAMED)
+    return [Table(caption, columns, rows)] if rows else []

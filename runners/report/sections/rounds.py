@@ -1,0 +1,172 @@
+"""Rounds: visits, rates and durations, from the counters of manifests."""
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import datetime
+
+from ....transforms.outcomes import Outcome
+from ....transforms.storage.crawl_dir import Manifest
+from ....transforms.storage.manifests import moment
+from ..charts import bins
+from ..content import Chart, Column, Section, Table
+from ..known import Known
+
+_GOOD = (Outcome.FETCHED, Outcome.NOT_MODIFIED)
+_MOVED = (Outcome.REDIRECTED, Outcome.REDIRECT_LOOP, Outcome.BAD_REDIRECT)
+_ABSENT = (Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.UNWANTED_TYPE, Outcome.TOO_LONG)
+_NOT_REQUESTED = (Outcome.DENIED_ROBOTS, Outcome.BLOCKED_ADDRESS, Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS)
+CLASSES = {
+    "fetched": _GOOD,
+    "redirected": _MOVED,
+    "no page": _ABSENT,
+    "not requested": _NOT_REQUESTED,
+    "failed": tuple(o for o in Outcome if o not in {*_GOOD, *_MOVED, *_ABSENT, *_NOT_REQUESTED, Outcome.DENIED_META}),
+}
+"""Outcomes in classes that a chart can tell apart."""
+
+
+@dataclasses.dataclass
+class Round:
+    """The counts of one round, or of several in a row."""
+
+    first: int
+    last: int
+    started: datetime | None = None
+    fetch_s: float = 0.0
+    update_s: float = 0.0
+    outcomes: dict[str, int] = dataclasses.field(default_factory=dict)  # by class
+    requested: int = 0
+    documents: int = 0
+    found: int = 0  # new URLs
+    waiting: int | None = None  # in the frontier afterwards
+
+    @property
+    def name(self) -> str:
+        return f"{self.first}" if self.first == self.last else f"{self.first}–{self.last}"
+
+    @property
+    def visits(self) -> int:
+        return sum(self.outcomes.values())
+
+    @property
+    def rate(self) -> float | None:
+        """Requests a second of the fetch steps."""
+        return self.requested / self.fetch_s if self.fetch_s and self.requested else None
+
+    @property
+    def update_rate(self) -> float | None:
+        """Pages a second of the update steps."""
+        return self.documents / self.update_s if self.update_s and self.documents else None
+
+
+def read_rounds(manifests: Sequence[Manifest]) -> list[Round]:
+    """Return the counts of each round that has a fetch step."""
+    rounds: dict[int, Round] = {}
+    for m in manifests:
+        seconds = (moment(m.ended_at) - moment(m.started_at)).total_seconds() if m.started_at and m.ended_at else 0.0
+        if m.step == "fetch":
+            found = rounds.setdefault(m.round, Round(m.round, m.round))
+            found.started = moment(m.started_at) if m.started_at else None
+            found.fetch_s += seconds
+            for name, outcomes in CLASSES.items():
+                found.outcomes[name] = sum(m.counters.get(outcome, 0) for outcome in outcomes)
+            found.requested = found.visits - sum(m.counters.get(outcome, 0) for outcome in _NOT_REQUESTED)
+        elif m.step == "update" and m.round in rounds:
+            found = rounds[m.round]
+            found.update_s += seconds
+            found.documents += m.counters.get("documents_rows", 0)
+            found.found += m.counters.get("new", 0)
+            found.waiting = m.counters.get("frontier_waiting")
+    return [rounds[number] for number in sorted(rounds)]
+
+
+def merge(rounds: Sequence[Round]) -> Round:
+    """Return the sums of consecutive rounds, with what waited after the last."""
+    first, last = rounds[0], rounds[-1]
+    return Round(
+        first=first.first,
+        last=last.last,
+        started=first.started,
+        fetch_s=sum(r.fetch_s for r in rounds),
+        update_s=sum(r.update_s for r in rounds),
+        outcomes={name: sum(r.outcomes.get(name, 0) for r in rounds) for name in CLASSES},
+        requested=sum(r.requested for r in rounds),
+        documents=sum(r.documents for r in rounds),
+        found=sum(r.found for r in rounds),
+        waiting=last.waiting,
+    )
+
+
+def section(known: Known) -> Section:
+    each = read_rounds(known.manifests)
+    if not each:
+        return Section("rounds", "Rounds", ["No round has been fetched yet."])
+    rounds = [merge(each[part.start : part.stop]) for part in bins(len(each))]
+    labels = [r.name for r in rounds]
+    seeds = sum(m.counters.get("seeds", 0) for m in known.manifests if m.step == "seeds")
+    by_class = {name: [float(r.outcomes[name]) for r in rounds] for name in CLASSES}
+    columns = [
+        Column("round"),
+        Column("begun (UTC)", "time"),
+        Column("visits", "count"),
+        *(Column(name, "count") for name in CLASSES),
+        Column("requests/s", "number"),
+        Column("fetch", "seconds"),
+        Column("update", "seconds"),
+        Column("pages", "count"),
+        Column("new URLs", "count"),
+        Column("then waiting", "count"),
+    ]
+    rows = [
+        (
+            *(r.name, r.started, r.visits, *(r.outcomes[name] for name in CLASSES), r.rate),
+            *(r.fetch_s, r.update_s, r.documents, r.found, r.waiting),
+        )
+        for r in rounds
+    ]
+    note = "“No page” are 404, 410, other 4xx, unwanted types and answers beyond the limits; outcomes are below."
+    if len(rounds) < len(each):
+        note += f" Consecutive rounds are summed up: there are {len(each):,}."
+    return Section(
+        "rounds",
+        "Rounds",
+        [
+            Chart("Visits by round", "round", "visits", labels, {n: v for n, v in by_class.items() if any(v)}),
+            Chart(
+                "Rates",
+                "round",
+                "a second of the step",
+                labels,
+                {"requests (fetch)": [r.rate for r in rounds], "pages (update)": [r.update_rate for r in rounds]},
+                "lines",
+            ),
+            Chart(
+                "Duration of steps",
+                "round",
+                "seconds",
+                labels,
+                {"fetch": [r.fetch_s for r in rounds], "update": [r.update_s for r in rounds]},
+            ),
+            Chart(
+                "Growth of the crawl",
+                "round",
+                "URLs, cumulative",
+                labels,
+                {
+                    "found": _cumulated([r.found for r in rounds], seeds),
+                    "fetched": _cumulated([r.outcomes["fetched"] for r in rounds]),
+                    "waiting": [r.waiting for r in rounds],
+                },
+                "lines",
+            ),
+            Table("Round by round", columns, rows, note),
+        ],
+    )
+
+
+def _cumulated(counts: Sequence[int], start: int = 0) -> list[float]:
+    sums, total = [], float(start)
+    for count in counts:
+        total += count
+        sums.append(total)
+    return sums

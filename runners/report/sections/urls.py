@@ -1,0 +1,51 @@
+"""URLs: states, depth, what waits and why, links that rules excluded, alias rules."""
+
+from ..charts import bins
+from ..content import Chart, Column, Part, Section, Table, distribution, largest, shares
+from ..known import Known
+
+_STATES = ("fetched", "due", "redirected", "alias", "trapped", "gone", "denied", "failed")
+_RULES = 20
+
+
+def section(known: Known) -> Section:
+    counts = known.rows("SELECT state, sum(urls)::BIGINT FROM url_counts GROUP BY 1 ORDER BY 2 DESC, 1")
+    if not counts:
+        return Section("urls", "URLs", ["No URLs yet: the first update step has not ended."])
+    parts: list[Part] = [distribution("URLs by state", "state", "URLs", counts), _depth(known)]
+    if waiting := [(reason, count) for reason, count in known.status.frontier.items() if count]:
+        parts.append(distribution("Waiting URLs by reason", "reason", "URLs", largest(waiting, 10, "other")))
+    rejected = known.rows(
+        "SELECT reason, sum(count)::BIGINT, count(DISTINCT host), left(any_value(samples[1] ORDER BY round, host), 400)"
+        " FROM rejections GROUP BY 1 ORDER BY 2 DESC, 1"
+    )
+    if rejected:
+        share = {reason: share for reason, _, share in shares([row[:2] for row in rejected])}
+        columns = [Column("rule"), Column("links", "count"), Column("share", "share"), Column("hosts", "count")]
+        rows = [(reason, links, share[reason], hosts, sample) for reason, links, hosts, sample in rejected]
+        note = "A link is counted each time that it is found."
+        parts.append(Table("Links that a rule excluded", [*columns, Column("such as")], rows, note))
+    if aliases := known.status.aliases:
+        columns = [Column("origin"), Column("rule"), Column("pages agree", "count"), Column("differ", "count")]
+        parts.append(
+            Table(
+                f"Alias rules in use: {len(aliases):,}" + (f", the first {_RULES}" if len(aliases) > _RULES else ""),
+                [*columns, Column("since round", "count")],
+                [(r["origin"], r["rule"], r["support"], r["contradictions"], r["since"]) for r in aliases[:_RULES]],
+            )
+        )
+    return Section("urls", "URLs", parts)
+
+
+def _depth(known: Known) -> Chart:
+    """URLs by links from a seed, by state."""
+    found = known.rows("SELECT coalesce(depth, 0), state, sum(urls)::BIGINT FROM url_counts GROUP BY ALL")
+    deepest = max(depth for depth, _, _ in found)
+    counts = {(depth, state): count for depth, state, count in found}
+    parts = bins(deepest + 1, 40)
+    labels = [f"{part.start}" if len(part) == 1 else f"{part.start}–{part.stop - 1}" for part in parts]
+    states = [*_STATES, *sorted({state for _, state, _ in found} - {*_STATES})]
+    series = {
+        state: [float(sum(counts.get((depth, state), 0) for depth in part)) for part in parts] for state in states
+    }
+    return Chart("URLs by depth", "links from a seed", "URLs", labels, {n: v for n, v in series.items() if any(v)})
