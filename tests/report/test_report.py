@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import lxml.html
+import pyarrow.parquet as pq
 import pytest
 
 from tests.report.hostile import EVIL, hostile_crawl
@@ -227,3 +228,30 @@ def test_a_wrong_value_of_an_estimate_is_named(crawl, tmp_path) -> None:
     ran = beamtrawl("estimate", "--hosts", 1, "--pages", 12, "--json")
     file.write_text(json.dumps(json.loads(ran.out) | {"fetch": "soon"}), encoding="utf-8")
     assert 'its fetch is "soon"' in failure("report", crawl[0], "--estimate", file)[1]
+
+
+def test_the_newest_version_of_a_page_counts(tmp_path) -> None:
+    _empty(tmp_path)
+    for round_, language in enumerate(("de", "en"), start=1):
+        document = {"url": "http://a.test/", "host": "a.test", "language": language, "media_type": "text/html"}
+        commit_rows(tmp_path, "update", round_, {"documents": [document]})
+    assert tables(report_of(tmp_path))["Languages"] == [["en", "1", "100.0 %"]]
+
+
+def test_a_crawl_of_an_earlier_version_lacks_columns(tmp_path) -> None:
+    _empty(tmp_path)
+    visit = {"url": "http://a.test/", "host": "a.test", "outcome": "fetched", "status": 200}
+    document = {"url": "http://a.test/", "host": "a.test", "media_type": "text/html", "noai": True}
+    commit_rows(tmp_path, "fetch", 1, {"visits": [visit]})
+    commit_rows(
+        tmp_path, "update", 1, {"documents": [document], "urls": [{"url": "http://a.test/", "state": "fetched"}]}
+    )
+    kept = {"url_key", "url", "host", "round", "outcome", "status", "media_type", "state"}
+    for file in tmp_path.glob("[vdu]*/round=*/*.parquet"):
+        rows = pq.ParquetFile(file).read()
+        pq.write_table(rows.select([name for name in rows.column_names if name in kept]), file)
+    found = tables(report_of(tmp_path))
+    assert found["Media types"] == [["text/html", "1", "100.0 %"]]
+    assert [row[2] for row in found["Visits by outcome"]] == ["1"]
+    assert found["URLs by state"] == [["fetched", "1", "100.0 %"]]
+    assert found["Training of AI models, as pages and robots.txt conclude"][2] == ["nothing stated", "1", "100.0 %"]
