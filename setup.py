@@ -73,6 +73,8 @@ setup(
         "PyStemmer>=3",  # Snowball, in C
         "rapidfuzz>=3.9",  # spelling help
         "requests>=2.32",
+        "rich>=13.9,<16",  # progress on a terminal
+        "shtab>=1.7.2",  # completion in shells
         "urllib3>=2.3",
         "waitress>=3.0",  # serves the gateway
         "webencodings>=0.5",

@@ -9,11 +9,14 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from beamtrawl.pipeline.seeds import Added
-from beamtrawl.runners.console import add_up, describe, describe_added, describe_manifest, read_reports
+from beamtrawl.runners.progress.lines import line
+from beamtrawl.runners.progress.reports import add_up, read_reports
+from beamtrawl.runners.progress.running import Running
+from beamtrawl.runners.progress.words import describe_added, describe_manifest
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.storage.crawl_dir import Manifest, Step
 
-_EVERY_S = 2.0  # between two reports on a fetch step under way
+_EVERY_S = 2.0  # between two reports on a step under way
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Recorder:
         self.warnings: list[str] = []
         self._callback = callback
         self._reports: queue.SimpleQueue[Progress] = queue.SimpleQueue()
-        self._current: tuple[Step, str, int, float] | None = None
+        self._current: tuple[Running, str] | None = None
         self._reported_at = time.monotonic()
 
     def seeds_added(self, added: Added) -> None:
@@ -49,8 +52,9 @@ class Recorder:
     def warn(self, line: str) -> None:
         self.warnings.append(line)
 
-    def step_started(self, step: Step, progress: str, rows: int) -> None:
-        self._current = (step, progress, rows, time.monotonic())
+    def step_started(self, step: Step, progress: str, rows: int, at_most: int | None = None) -> None:
+        now = time.monotonic()
+        self._current = Running(step, rows, now, at_most, now=now), progress
         self._report(step.kind, step.round, f"round {step.round} {step.kind} of {rows} URLs", total=rows)
 
     def step_committed(self, manifest: Manifest) -> None:
@@ -59,6 +63,9 @@ class Recorder:
         outcomes = visits_by_outcome([manifest])
         done = sum(outcomes.values())
         self._report(manifest.step, manifest.round, describe_manifest(manifest), True, done, done, outcomes)
+
+    def busy(self, what: str) -> None:
+        self._current = None
 
     def waiting(self, until: datetime, urls: int) -> None:
         line = f"waiting until {until:%H:%M:%S} UTC, when {urls} URLs are due again"
@@ -73,16 +80,16 @@ class Recorder:
             self._callback(self._reports.get())
 
     def _look(self) -> None:
-        """Report on the fetch step under way, if it is time to."""
+        """Report on the step under way, if it is time to."""
         now, current = time.monotonic(), self._current
-        if current is None or current[0].kind != "fetch" or now - self._reported_at < _EVERY_S:
+        if current is None or now - self._reported_at < _EVERY_S:
             return
         self._reported_at = now
-        step, prefix, rows, started = current
-        total = add_up(read_reports(prefix))
-        outcomes = dict(total["outcomes"])
-        line = describe(step, rows, total, now - started)
-        self._report(step.kind, step.round, line, done=sum(outcomes.values()), total=rows, outcomes=outcomes)
+        known, prefix = current
+        running = known.at(now, add_up(read_reports(prefix)))
+        self._current = running, prefix
+        step, outcomes = running.step, dict(running.reported.outcomes)
+        self._report(step.kind, step.round, line(running), done=running.done, total=running.total, outcomes=outcomes)
 
     def _report(
         self,

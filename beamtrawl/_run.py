@@ -20,9 +20,9 @@ from beamtrawl._progress import Progress, Recorder, visits_by_outcome
 from beamtrawl.pipeline.crawl import End, StopSignal
 from beamtrawl.runners import session
 from beamtrawl.runners.background import Background
-from beamtrawl.runners.console import describe_end
 from beamtrawl.runners.crawl_status import release_hint
 from beamtrawl.runners.engines.choose import RUNNERS, engine
+from beamtrawl.runners.progress.words import describe_end
 from beamtrawl.transforms.settings import override
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from beamtrawl.transforms.storage.waiting import count_waiting

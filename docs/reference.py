@@ -42,6 +42,7 @@ GUIDES = {
     "export": "export.md",
     "clean": "running.md#when-something-breaks",
     "policy": "politeness.md#the-robots-page",
+    "completion": "running.md#completion-in-a-shell",
     "demo": "tutorial.md",
 }
 """The page that tells more about a command."""

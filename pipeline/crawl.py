@@ -62,12 +62,19 @@ _FETCH_SECONDS, _UPDATE_SECONDS, _REVISIT_SECONDS = (
 class Observer(Protocol):
     """Receives the progress of a crawl."""
 
-    def step_started(self, step: Step, progress: str, rows: int) -> None:
-        """`progress` is the prefix of the files in which fetching workers report."""
+    def step_started(self, step: Step, progress: str, rows: int, at_most: int | None = None) -> None:
+        """`progress` is the prefix of the files in which workers report.
+
+        `rows` counts what the step reads, the URLs of the frontier or visits; `at_most` limits the visits of a fetch
+        step.
+        """
 
     def step_committed(self, manifest: Manifest) -> None: ...
 
     def waiting(self, until: datetime, urls: int) -> None: ...
+
+    def busy(self, what: str) -> None:
+        """Work between two steps begins, such as merging files; the next call of any method ends it."""
 
 
 class End(NamedTuple):
@@ -78,6 +85,7 @@ class End(NamedTuple):
     due_at: datetime | None = None  # for not_due: when the next URL is due, if that is known
     held: int = 0  # URLs that traps hold, for frontier_empty
     blocked: int = 0  # URLs that wait and are blocked, for frontier_empty
+    max_pages: int = 0  # the limit, for max_pages
 
 
 class StopSignal:
@@ -143,7 +151,8 @@ def run_crawl(
             return End("not_due", done)
         at_most = _pages_left(settings, manifests)
         if at_most == 0:
-            return End("max_pages", done)
+            return End("max_pages", done, max_pages=settings.limits.max_pages)
+        observer.busy("looking for due URLs")
         now = datetime.now(UTC)
         leftovers = find_leftovers(crawl, attempts_prefix(step))
         blocks = read_blocks(crawl)
@@ -152,6 +161,7 @@ def run_crawl(
             due_at = now
         if (settings.recrawl.after is not None or settings.recrawl.per_day) and now >= revisits_at:
             revisits_at = now + _REVISITS_EVERY
+            observer.busy("looking for pages to revisit")
             if planned := _add_planned(crawl, settings, engine, manifests, step.round):
                 manifests = crawl.manifests()
             if _add_revisits(crawl, settings, engine, manifests, step.round, now) or planned:
@@ -178,6 +188,7 @@ def run_crawl(
 def _compact(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
     """Merge what the steps so far have left in many files, if there are enough of them."""
     digest = settings_digest(settings)
+    observer.busy("merging files of the frontier, the index and tables, where there are many")
     compact_frontier(crawl, digest, engine)
     for merged in (merge(crawl, digest, engine, BY_TIERS), merge_tables(crawl, digest, engine, full_tier)):
         if merged:
@@ -278,7 +289,7 @@ def _fetch(
         ),
         leftovers=leftovers,
     )
-    observer.step_started(step, attempt.progress, rows)
+    observer.step_started(step, attempt.progress, rows, at_most)
     stop.watch(attempt.stop_file)
     engine.run(partial(fetch.build, step=plan), min(rows, at_most or rows) * _FETCH_SECONDS)
     promises = write_promises(crawl.root, step.round, find_leftovers(crawl, attempts_prefix(step)))
@@ -377,6 +388,7 @@ def _update(
         workers=engine.workers,
         waiting=Waiting.of(manifests),
         report=attempt.report,
+        progress=attempt.progress,
         plan=_plan(crawl, settings, manifests, [file.path for file in visits]),
         **paths,
     )

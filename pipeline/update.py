@@ -41,12 +41,27 @@ from ..transforms.settings import Settings
 from ..transforms.sitemaps.follow import FollowFn
 from ..transforms.storage.schemas import DIGESTS, TRAP_QUEUES, TRAP_SAMPLES, TRAPS, URLS
 from ..transforms.storage.semi_join import CollectKeysFn, CollectListFn, CollectSetFn, ReadByNameFn
+from ..transforms.storage.stage_progress import StageProgress
 from ..transforms.storage.stages import Read, Receive, Routes, Summarize, To, ToAll, ToOne, ToSummary, together
 from ..transforms.storage.waiting import Waiting
 from ..transforms.storage.writers import ReportFn, WriteSideFn
 from ..transforms.traps.watch_yields import HostsWithTrapsFn, ReadTrapsFn, hosts_of
 from .update_hosts import AddHostsFn, EarlierHostsFn, TurnsFn
 from .update_parts import MarkFn, WatchAndFinishFn, WriteRejectionsFn, files_of_step, row_groups
+
+STAGES = {
+    "ParseVisits": "parsing pages",
+    "ReadEarlier": "reading what earlier rounds know of their contents",
+    "JudgeContents": "finding duplicates",
+    "FindNearDuplicates": "finding near duplicates",
+    "FinishPages": "writing documents, links and the index",
+    "ScanTrapped": "reading the URLs of traps",
+    "ReadUrls": "reading the known URLs",
+    "LearnAliases": "learning aliases",
+    "AdvanceUrls": "writing the states of URLs",
+    "WriteFrontier": "writing the next frontier",
+}
+"""The stages on which workers report, by label and in the order in which they run, with what they do."""
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
@@ -80,6 +95,7 @@ class UpdateStep:
     trap_queues: Sequence[str]
     seeds: Sequence[str]
     report: str
+    progress: str = ""  # prefix of the workers' reports; empty: they report nothing
     plan: Plan | None = None  # of revisits
 
     @property
@@ -102,6 +118,11 @@ class UpdateStep:
         """Files of the frontier that the step writes."""
         return _share(self.links, _ROWS_PER_FRONTIER_FILE, 1)
 
+    def stage(self, label: str) -> StageProgress | None:
+        """Return where workers report that they process a stage, by its label."""
+        number = list(STAGES).index(label) + 1
+        return StageProgress(self.progress, STAGES[label], number, len(STAGES)) if self.progress else None
+
     @property
     def _least(self) -> int:
         return 1 if self.visit_rows < _SMALL else self.workers
@@ -122,6 +143,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     forms = partial(with_forms, known=known)
     files = pipeline | "Files" >> beam.Create(files_of_step(step), reshuffle=False)
 
+    stage = step.stage
     parsed = (
         files
         | "SpreadFiles" >> beam.Reshuffle()
@@ -134,6 +156,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     decided = together("near", parsed, judged) | "FindNearDuplicates" >> Receive(
         {"": DecideFn(root, step.near, round_, step.settings.documents.similarity, partitions)},
         {"": [To("by_shard", "", "near")], "by_url": [To("to_class", "urls", "near")]},
+        progress=stage("FindNearDuplicates"),
     )
     finished = together("by_shard", parsed, read, judged, decided) | "FinishPages" >> Receive(
         {"": WatchAndFinishFn(root, round_, step.settings, partitions)},
@@ -145,12 +168,14 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
             "files": [_TO_REPORT],
         },
         summary,
+        progress=stage("FinishPages"),
     )
     trapped = beam.pvalue.AsList(finished["trapped"])
     scanned = files | "ScanTrapped" >> Read(
         {"frontier": ScanTrappedFn(root, step.waiting.left, partitions, step.settings.traps)},
         {"frontier": [ToSummary("found", "keys", forms)], "queues": [ToOne("to_write", "queues", "queues")]},
         trapped,
+        progress=stage("ScanTrapped"),
     )
     keys = together("found", parsed, judged, finished, scanned) | "SummarizeFound" >> Summarize(
         {"keys": _keys(step), "suggested": CollectListFn()}
@@ -160,7 +185,11 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         together("contents", parsed, judged, earlier)
         | "Members" >> beam.ParDo(MembersFn(known, partitions), keys)
         | "LearnAliases"
-        >> Receive({"": JudgeRulesFn(root, round_, known)}, {"judged": [ToAll("judged")], "files": [_TO_REPORT]})
+        >> Receive(
+            {"": JudgeRulesFn(root, round_, known)},
+            {"judged": [ToAll("judged")], "files": [_TO_REPORT]},
+            progress=stage("LearnAliases"),
+        )
     )
     rules = beam.pvalue.AsList(learned["judged"])
     freed = _read_freed(files, step, known, earlier, keys, rules) if known.used else []
@@ -185,6 +214,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
             },
             rules,
             trapped,
+            progress=stage("AdvanceUrls"),
         )
     )
     written = together("to_write", advanced, scanned) | "WriteFrontier" >> Receive(
@@ -195,6 +225,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
             **({} if step.plan is None else {"plan": WritePlanFn(root, round_, step.plan)}),
         },
         {"files": [_TO_REPORT]},
+        progress=stage("WriteFrontier"),
     )
     files_written = together("files", parsed, judged, finished, learned, advanced, written)
     files_written | "Report" >> Receive({"": ReportFn(step.report)}, {})
@@ -212,7 +243,8 @@ def _keys(step: UpdateStep) -> CollectKeysFn:
 def _parse_visits(step: UpdateStep, forms: "partial") -> Read:
     settings, partitions = step.settings, step.partitions
     scope, kinds = settings.scope, tuple(settings.documents.kinds)
-    parse = ParseFn(step.root, settings, step.robot, step.shards, partitions, step.round, step.seeds)
+    progress = step.stage("ParseVisits")
+    parse = ParseFn(step.root, settings, step.robot, step.shards, partitions, step.round, step.seeds, progress)
     follow = FollowFn(step.root, scope, settings.sitemaps, kinds, step.shards, partitions, step.seeds)
     rejections, keys = To("to_class", "rejections", "found"), ToSummary("found", "keys", forms)
     routes: Routes = {
@@ -269,6 +301,7 @@ def _read_earlier(step: UpdateStep, summary: beam.pvalue.AsSingleton) -> Read:
             "hosts": [To("by_content", "hosts", "earlier")],
         },
         summary,
+        progress=step.stage("ReadEarlier"),
     )
 
 
@@ -291,6 +324,7 @@ def _judge_contents(step: UpdateStep, known: KnownRules) -> Receive:
             "gone": WriteSideFn(root, "near", round_),
         },
         routes if step.aliases is None else {**routes, "pairs": suggestions},
+        progress=step.stage("JudgeContents"),
     )
 
 
@@ -306,9 +340,14 @@ def _read_urls(step: UpdateStep, known: KnownRules, keys: beam.pvalue.AsSingleto
     }
     if known.used:
         routes["urls"].append(ToSummary("joined", "joined", joined_keys))
-        return Read(read, routes, keys)
+        return Read(read, routes, keys, progress=step.stage("ReadUrls"))
     waiting = ReadWaitingByNameFn(step.root, step.waiting.left, step.partitions, "keys")
-    return Read({**read, "frontier": waiting}, {**routes, "frontier": [To("to_class", "urls", "frontier")]}, keys)
+    return Read(
+        {**read, "frontier": waiting},
+        {**routes, "frontier": [To("to_class", "urls", "frontier")]},
+        keys,
+        progress=step.stage("ReadUrls"),
+    )
 
 
 def _read_freed(

@@ -7,15 +7,17 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from ..transforms.errors import BeamtrawlError
+from .commands.examples import EXAMPLES
 from .commands.registry import COMMANDS, Command
 from .errors import Usage, full_traceback, one_line
+from .suggest import suggestion, with_suggestion
 
 
 class _Parser(argparse.ArgumentParser):
     """An ArgumentParser that reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
-        raise Usage(f"{message}; see: {self.prog} --help")
+        raise Usage(f"{with_suggestion(message)}; see: {self.prog} --help")
 
 
 class _CommandParser(_Parser):
@@ -28,16 +30,32 @@ class _CommandParser(_Parser):
             module = self.command.load()
             module.add_arguments(self)
             self.set_defaults(run=module.run)
+            _add_examples(self, self.command.name)
             self.command = None
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:  # here, so that the message names the command
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            hint = suggestion(unknown[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return found, unknown
+
+
+def _add_examples(parser: argparse.ArgumentParser, words: str) -> None:
+    """Add an example to the help of a command and of the commands below it."""
+    if example := EXAMPLES.get(words):
+        parser.epilog = " ".join(filter(None, (parser.epilog, f"Example: {example}")))
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                _add_examples(below, f"{words} {name}")
 
 
 def parser() -> argparse.ArgumentParser:
     top = _Parser(
         prog="beamtrawl", description="A polite, breadth-first web crawler and full-text indexer.", allow_abbrev=False
+    )
+    top.epilog = (
+        "Exit codes: 0 success, 1 failure, 2 a command line that cannot be understood, 3 alarms (status --check),"
+        " 130 interrupted. Example: beamtrawl demo"
     )
     top.add_argument("--version", action="version", version=f"beamtrawl {__version__}")
     top.add_argument("--debug", action="store_true", help="show a traceback when something fails")
@@ -50,7 +68,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run a command. Exit codes: 0 for success, 1 for failure, 2 for usage."""
+    """Run a command. Exit codes: 0 for success, 1 for failure, 2 for usage, 130 for an interrupt.
+
+    A command may define others: 3 for alarms (`status --check`).
+    """
     cut = words.index("--") if "--" in words else len(words)
     debug = "--debug" in words[:cut]
     try:

@@ -175,6 +175,7 @@ def rank_after_crawl(directory: CrawlDir, settings: Settings, engine: Engine, ob
         return
     try:
         limit = settings.ranking.max_links
+        observer.busy("ranking pages and hosts by their links")
         observer.step_committed(rank(directory, settings_digest(settings), engine, limit, datetime.now(UTC)))
     except Exception as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]

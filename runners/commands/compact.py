@@ -15,9 +15,9 @@ from ...transforms.blocks.rules import Blocks
 from ...transforms.indexing.merge_policy import ALL
 from ...transforms.storage.crawl_dir import CrawlDir
 from ...transforms.storage.table_runs import all_runs
-from ..console import describe_manifest
 from ..engines.choose import RUNNERS, engine
 from ..lock import Lock
+from ..progress.words import describe_manifest
 from ..session import stored_settings
 
 

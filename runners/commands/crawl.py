@@ -3,17 +3,20 @@
 import argparse
 import sys
 from functools import partial
+from pathlib import Path
+from typing import TextIO
 
 from ...pipeline.crawl import StopSignal
+from ...transforms.errors import BeamtrawlError
 from ...transforms.plugins import PluginError
 from ...transforms.settings import SettingsError, override
 from ...transforms.storage.crawl_dir import CrawlDir
 from ...transforms.storage.waiting import count_waiting
 from .. import session
-from ..console import Console, describe_end, run_interruptibly
+from ..console import Console, open_outputs, run_interruptibly
 from ..crawl_status import release_hint
 from ..engines.choose import RUNNERS, engine, submission
-from ..errors import Usage
+from ..errors import Usage, one_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
     parser.add_argument("--workers", type=_count, metavar="N", help="parallel workers; else one a core")
+    parser.add_argument("--json", action="store_true", help="print events, one JSON object a line")
+    parser.add_argument("--log", metavar="FILE", help="append the events to a file")
     parser.epilog = "What comes after -- goes to Beam."
 
 
@@ -60,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
     except SettingsError as error:
         raise Usage(str(error)) from error
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
-    console = Console(sys.stderr, partial(submission, chosen))
+    log = open_log(arguments.log) if arguments.log else None
+    outputs = open_outputs(sys.stderr, sys.stdout if arguments.json else None, log)
+    console = Console(outputs, arguments.rounds, partial(submission, chosen))
     words = session.COMMAND_LINE
     seeds = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     session.refuse_seedless(directory, seeds, words)
@@ -73,10 +80,25 @@ def run(arguments: argparse.Namespace) -> int:
         console.warn(line)
     stop = StopSignal()
     rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, arguments.rounds)
-    end = run_interruptibly(rounds, stop, console)
-    waiting = count_waiting(directory)
-    console.say(describe_end(end, waiting, release_hint(directory) if end.held else ""))
+    try:
+        end = run_interruptibly(rounds, stop, console)
+        console.ended(end, count_waiting(directory), release_hint(directory) if end.held else "")
+    except Exception as error:
+        console.failed(str(error) if isinstance(error, BeamtrawlError) else one_line(error))
+        raise
+    finally:
+        console.close()
+        if log:
+            log.close()
     return 0
+
+
+def open_log(path: str) -> TextIO:
+    """Open a file to append to; Usage if that is impossible."""
+    try:
+        return Path(path).open("a", encoding="utf-8")
+    except OSError as error:
+        raise Usage(f"--log {path}: {error.strerror}") from error
 
 
 def _count(text: str) -> int:

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from ...pipeline.crawl import settings_digest
 from ...pipeline.rank import rank
 from ...transforms.storage.crawl_dir import CrawlDir
-from ..console import describe_manifest
 from ..engines.choose import RUNNERS, engine
 from ..errors import Failure
 from ..lock import Lock
+from ..progress.words import describe_manifest
 from ..session import stored_settings
 
 

@@ -46,5 +46,6 @@ COMMANDS = (
     Command("export", "Write a web archive, texts, tables or the index for other programs.", "export"),
     Command("clean", "Remove files that failed attempts left behind.", "clean"),
     Command("policy", "Write the robot's information page for webmasters.", "policy"),
+    Command("completion", "Print a script that completes command lines in a shell.", "completion"),
     Command("demo", "Crawl and search a small bundled web.", "demo"),
 )

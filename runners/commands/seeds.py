@@ -9,7 +9,7 @@ from ...pipeline.seeds import add_seeds
 from ...transforms.settings import parse
 from ...transforms.storage.crawl_dir import CrawlDir
 from .. import session
-from ..console import Console
+from ..console import Console, text_output
 from ..errors import Usage
 
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Add seeds to a crawl that may be running."""
     directory = CrawlDir(arguments.dir)
     directory.require_manifests()
-    console = Console(sys.stderr)
+    console = Console([text_output(sys.stderr)])
     words = session.COMMAND_LINE
     found = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     if not found:

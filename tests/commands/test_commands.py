@@ -59,14 +59,15 @@ def test_a_crawl_tells_of_each_step_and_of_its_end(first_run: tuple[Path, Ran]) 
     assert (code, out) == (0, "")
     steps = [
         "2 seeds added",
-        *(f"round {n} {step}:" for n in (1, 2) for step in ("fetch", "update")),
+        r"round 1 fetch: 2 visits in .*\(fetched 2\)",
+        "round 1 update: 2 documents ",
+        r"round 2 fetch: 3 visits in .*\(fetched 2, redirected 1\)",
+        "round 2 update: 2 documents ",
         "round 2 rank: 6 links between 5 pages of 2 hosts, in ",
         "the frontier is",
     ]
-    lines = err.splitlines()
-    assert [line.startswith(step) for line, step in zip(lines, steps, strict=True)] == [True] * len(steps)
-    assert "(fetched 2)" in lines[1]
-    assert "(fetched 2, redirected 1)" in lines[3]
+    lines = iter(err.splitlines())  # on a busy machine, there are lines on steps under way
+    assert [step for step in steps if not any(re.match(step, line) for line in lines)] == []
 
 
 def test_an_empty_frontier_ends_at_once_and_asks_nobody(web: Web, crawled: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.runners.console import describe_end
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.progress.words import describe_end
 from beamtrawl.transforms.frontier.due_pages import TAKEN
 from beamtrawl.transforms.settings import render
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir

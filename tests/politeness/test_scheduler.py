@@ -191,6 +191,10 @@ def test_who_watches_is_told(tmp_path: Path) -> None:
         "bytes": 2 * len(PAGE.body) + 2,
         "active": 0,
         "waiting": 0,
+        "backing_off": 0,
+        "queued": 0,
+        "longest_queue_s": 0.0,
+        "ends_in_s": None,
     }
 
 

@@ -10,6 +10,7 @@ import pytest
 from beamtrawl.pipeline.rank import rank
 from beamtrawl.runners.console import Console
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.progress.outputs import TextOutput
 from beamtrawl.runners.session import rank_after_crawl
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.write_segment import write_segment
@@ -144,7 +145,9 @@ def test_without_links_there_is_nothing_to_rank(tmp_path):
 
 def after_crawl(crawl, **ranking):
     """What the end of a crawl says of its links."""
-    rank_after_crawl(crawl, Settings(ranking=Ranking(**ranking)), DirectEngine(1, []), Console(told := io.StringIO()))
+    rank_after_crawl(
+        crawl, Settings(ranking=Ranking(**ranking)), DirectEngine(1, []), Console([TextOutput(told := io.StringIO())])
+    )
     return told.getvalue()
 
 

@@ -32,7 +32,10 @@ class Silent:
         self.committed: list[Manifest] = []
         self.waited = 0
 
-    def step_started(self, step: Step, progress: str, rows: int) -> None:
+    def step_started(self, step: Step, progress: str, rows: int, at_most: int | None = None) -> None:
+        pass
+
+    def busy(self, what: str) -> None:
         pass
 
     def step_committed(self, manifest: Manifest) -> None:

@@ -32,6 +32,7 @@ from ..storage.bloom import shard
 from ..storage.crawl_dir import CrawlDir
 from ..storage.exchange import CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS
 from ..storage.schemas import DOCUMENTS, KEY, SEEDS, VISITS
+from ..storage.stage_progress import StageProgress
 from ..storage.table_files import conform, open_parquet, read_hosts
 from ..urls.filters import UrlFilter
 from ..usage import Usage
@@ -202,10 +203,18 @@ class ParseFn(beam.DoFn):
     """
 
     def __init__(
-        self, root: str, settings: Settings, robot: str, shards: int, partitions: int, round_: int, seeds: Sequence[str]
+        self,
+        root: str,
+        settings: Settings,
+        robot: str,
+        shards: int,
+        partitions: int,
+        round_: int,
+        seeds: Sequence[str],
+        progress: StageProgress | None = None,
     ) -> None:
         self._root, self._settings, self._robot, self._round = root, settings, robot, round_
-        self._seeds = seeds
+        self._seeds, self._progress = seeds, progress
         self._kinds, self._near = tuple(settings.documents.kinds), settings.documents.near_duplicates
         self._shards, self._partitions = shards, partitions
 
@@ -216,6 +225,8 @@ class ParseFn(beam.DoFn):
     def process(self, row_group: tuple[str, int]) -> Iterator[Any]:
         kinds = kinds_of(self._kinds)
         url_filter = UrlFilter(self._settings.scope, self._seed_hosts, kinds.extensions)
+        if self._progress:
+            self._progress.report()
         path, number = row_group
         with open_parquet(self._root, path) as file:
             visits = conform(file.read_row_group(number), VISITS).to_pylist()
@@ -233,6 +244,8 @@ class ParseFn(beam.DoFn):
                 pages[-1] |= judged(visit["url"], page, self._near)
                 if found_alerts := list(alert_rows(self._observers, visit, page)):
                     alerts.setdefault(shard(visit["host"], self._shards), []).extend(found_alerts)
+        if self._progress:
+            self._progress.report(len(visits))
         yield from (beam.pvalue.TaggedOutput("alerts", batch) for batch in alerts.items())
         yield from self._facts(pa.Table.from_pylist(facts, schema=FACTS))
         if yields:

@@ -89,9 +89,14 @@ def patience(held_by: str | None, politeness: Politeness) -> float:
     For an ordinary delay 5, or twice the configured delay if that is longer; for a backoff 1. A host that is not ready
     by then is deferred, so that a round never lasts as long as a backoff or a long Crawl-delay (SPEC B4).
     """
-    if held_by in _BACKOFFS:
+    if is_backoff(held_by):
         return _BACKOFF_PATIENCE_S
     return max(_PATIENCE_S, 2 * politeness.delay, 2 * (politeness.shared_delay or 0.0))
+
+
+def is_backoff(held_by: str | None) -> bool:
+    """Return whether a host waits because it failed or asked for it with Retry-After, not for its ordinary delay."""
+    return held_by in _BACKOFFS
 
 
 def shared_rest(state: HostState, politeness: Politeness) -> float:

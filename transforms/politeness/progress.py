@@ -16,6 +16,7 @@ from ..http.reply import Reply
 from ..outcomes import Outcome
 from ..storage import filesystem
 from ..storage.crawl_dir import CrawlDir
+from .census import Census
 
 STORE_INTERVAL_S = 2.0
 """The interval between two listings of the blocks on an object store, each of which is a request."""
@@ -39,9 +40,18 @@ class Report:
         self._outcomes[end.value] = self._outcomes.get(end.value, 0) + 1
         self._bytes += len(reply.body)
 
-    def snapshot(self, active: int, waiting: int) -> dict[str, Any]:
-        """Return current outcomes, bytes, and numbers of active and waiting hosts."""
-        return {"outcomes": dict(self._outcomes), "bytes": self._bytes, "active": active, "waiting": waiting}
+    def snapshot(self, active: int, census: Census) -> dict[str, Any]:
+        """Return a report: outcomes and bytes so far, hosts with a request under way, and the queues."""
+        return {
+            "outcomes": dict(self._outcomes),
+            "bytes": self._bytes,
+            "active": active,
+            "waiting": max(0, census.hosts - census.backing_off - active),
+            "backing_off": census.backing_off,
+            "queued": census.urls,
+            "longest_queue_s": round(census.seconds, 1),
+            "ends_in_s": round(census.ends_in, 1) if math.isfinite(census.ends_in) else None,
+        }
 
 
 class Watch:

@@ -13,6 +13,7 @@ from ..storage.schemas import HostRow
 from ..storage.sitemap_terms import SITEMAP
 from ..urls.canonical import origin as origin_of
 from . import backoff, host_queue
+from .census import Census
 from .clock import SYSTEM_CLOCK, Calls, Clock
 from .context import CHECK_INTERVAL, Event, VisitContext
 from .keeper import Keeper
@@ -53,6 +54,7 @@ class HostScheduler:
         self._queues = self._turns.queues
         self.robots = RobotsFetches(context, self._turns, self.names, held, clock, lambda: self._watch.blocks)
         self._next_check = 0.0
+        self._census, self._census_at = Census(), 0.0
 
     def add(self, name: str, turns: Iterable[host_queue.HostTurn], ready_at: float = 0.0) -> None:
         """Add a shared queue with its hosts; no request to them starts before `ready_at` (monotonic clock)."""
@@ -219,4 +221,11 @@ class HostScheduler:
         self._publish()
 
     def _publish(self) -> None:
-        self._watch.snapshot = self._turns.report.snapshot(len(self._requests), len(self._queues))
+        """Update the report; hosts are counted so rarely that it takes at most half a percent of the time."""
+        now = self._clock.monotonic()
+        if not self._queues and not self._requests:
+            self._census = Census()
+        elif now >= self._census_at:
+            self._census = self._turns.census(now)
+            self._census_at = now + 200 * (self._clock.monotonic() - now)
+        self._watch.snapshot = self._turns.report.snapshot(len(self._requests), self._census)

@@ -52,6 +52,10 @@ class SharedQueues:
         """Assign a host to its queue, permanently."""
         self._of.setdefault(host, shared)
 
+    def name_of(self, host: str) -> str:
+        """Return the name of a host's queue."""
+        return self._of[host].name
+
     def schedule(self, turn: HostTurn, at: float) -> None:
         """Schedule a host's turn, unless it is scheduled already or has a request under way."""
         if not turn.is_scheduled:

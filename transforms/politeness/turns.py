@@ -12,6 +12,7 @@ from ..outcomes import Outcome
 from ..storage.schemas import HostRow
 from ..urls.canonical import origin as origin_of
 from . import backoff
+from .census import Census, take_census
 from .clock import Clock, monotonic
 from .context import CHECK_INTERVAL, Event, VisitContext
 from .host_queue import HostTurn
@@ -66,6 +67,11 @@ class Turns:
                 yield known
             else:
                 self.schedule(known)
+
+    def census(self, now: float) -> Census:
+        """Return the census of all queues."""
+        named = ((self.queues.name_of(host), turn) for host, turn in self._by_host.items())
+        return take_census(named, now, self.deadline, self._politeness)
 
     def schedule(self, turn: HostTurn, look: bool = False) -> None:
         """Schedule a host's turn for when it is ready.

@@ -11,6 +11,7 @@ from typing import Any
 import apache_beam as beam
 
 from .batches import Batch
+from .stage_progress import StageProgress
 
 Keyed = tuple[tuple[str, int], tuple[str, Any]]
 """((kind, partition), (side, data))"""
@@ -66,8 +67,8 @@ Routes = Mapping[str, Sequence[To]]
 class _DispatchFn(beam.DoFn):
     """Calls the function of an element's kind, and sends its outputs, which are batches, along the routes."""
 
-    def __init__(self, fns: Mapping[str, beam.DoFn], routes: Routes) -> None:
-        self._fns, self._routes = dict(fns), dict(routes)
+    def __init__(self, fns: Mapping[str, beam.DoFn], routes: Routes, progress: StageProgress | None) -> None:
+        self._fns, self._routes, self._progress = dict(fns), dict(routes), progress
 
     def setup(self) -> None:
         for fn in self._fns.values():
@@ -75,6 +76,8 @@ class _DispatchFn(beam.DoFn):
 
     def process(self, element: tuple[Any, Any], *inputs: Any) -> Iterator[Any]:
         kind, argument = self._parse(element)
+        if self._progress:
+            self._progress.report()
         if fn := self._fns.get(kind):
             for output in fn.process(argument, *inputs) or ():
                 is_tagged = isinstance(output, beam.pvalue.TaggedOutput)
@@ -99,14 +102,20 @@ class _DispatchGroupsFn(_DispatchFn):
 class _Stage(beam.PTransform):
     """Applies a function to each element, by its kind; returns the PCollections of the exchanges by name.
 
-    `inputs` are the side inputs that every function takes.
+    `inputs` are the side inputs that every function takes. Workers report to `progress`.
     """
 
     _fn: type[_DispatchFn] = _DispatchFn
 
-    def __init__(self, fns: Mapping[str, beam.DoFn], routes: Routes, *inputs: beam.pvalue.AsSideInput) -> None:
+    def __init__(
+        self,
+        fns: Mapping[str, beam.DoFn],
+        routes: Routes,
+        *inputs: beam.pvalue.AsSideInput,
+        progress: StageProgress | None = None,
+    ) -> None:
         super().__init__()
-        self._dispatch, self._inputs = self._fn(fns, routes), inputs
+        self._dispatch, self._inputs = self._fn(fns, routes, progress), inputs
         self._exchanges = sorted({to.exchange for some in routes.values() for to in some})
 
     def expand(self, elements: beam.PCollection) -> "dict[str, beam.PCollection]":

@@ -1,0 +1,75 @@
+"""The words for committed steps, the end of a crawl, counts, sizes and times."""
+
+from datetime import datetime
+
+from ...pipeline.crawl import End
+from ...pipeline.seeds import Added
+from ...transforms.outcomes import Outcome
+from ...transforms.storage.crawl_dir import Manifest
+
+
+def describe_manifest(manifest: Manifest) -> str:
+    """Return one line on a committed step."""
+    counters = manifest.counters
+    seconds = (datetime.fromisoformat(manifest.ended_at) - datetime.fromisoformat(manifest.started_at)).total_seconds()
+    took = f"in {seconds:.1f} s"
+    if manifest.step == "fetch":
+        visits = counters.get("visits_rows", 0)
+        parts = ", ".join(f"{o.value} {counters[o.value]}" for o in Outcome if counters.get(o.value))
+        rate = f", {visits / seconds:.1f}/s" if seconds > 0 else ""
+        return f"round {manifest.round} fetch: {visits} visits {took}{rate} ({parts})"
+    if manifest.step == "compact" and manifest.replaced:
+        before, after = len(manifest.replaced), len(manifest.files)
+        return f"round {manifest.round} compact: {before} files of tables merged into {after}, {took}"
+    if manifest.step == "compact":
+        before, after = len(manifest.index_replaced), len(manifest.index)
+        return f"round {manifest.round} compact: {before} segments of the index merged into {after}, {took}"
+    if manifest.step == "rank":
+        found = f"{counters['links']} links between {counters['pages']} pages of {counters['hosts']} hosts"
+        return f"round {manifest.round} rank: {found}, {took}"
+    return (
+        f"round {manifest.round} update: {counters.get('documents_rows', 0)} documents"
+        f" ({counters.get('duplicates', 0)} duplicates), {counters.get('links_rows', 0)} links,"
+        f" {counters.get('frontier_waiting', 0)} URLs in the next frontier, {took}"
+    )
+
+
+def describe_added(added: Added) -> str:
+    again = f", {added.again} to be asked for once more" if added.again else ""
+    known = f", {added.known} known already" if added.known else ""
+    return f"{added.new} seeds added{again}{known}"
+
+
+def describe_end(end: End, waiting: int, release: str = "") -> str:
+    """Return one line on why a crawl ended, with the number of URLs in its frontier.
+
+    `release` is the command that releases URLs held as traps.
+    """
+    waits = f"{waiting} URLs wait" if waiting else "no page is due"
+    reasons = {
+        "frontier_empty": "the frontier is empty"
+        + (f" but for {end.blocked} URLs that are blocked" if end.blocked else "")
+        + (f"; {end.held} URLs are held as traps; to release them: {release}" if end.held else ""),
+        "rounds": f"{end.rounds} rounds done, {waiting} URLs in the frontier",
+        "max_pages": f"the limit of {end.max_pages} pages is reached, {waiting} URLs in the frontier;"
+        " to go on, raise limits.max_pages (--max-pages)",
+        "stopped": f"stopped, {waiting} URLs in the frontier; the same command goes on",
+        "not_due": f"{waits} until {end.due_at:%Y-%m-%d %H:%M:%S} UTC; the same command goes on then"
+        if end.due_at
+        else f"{waiting} URLs wait: the last round was too short to ask for any of them; limits.round_time is its time",
+    }
+    return reasons[end.reason]
+
+
+def size(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,124 @@
+"""The state of a step under way, and the lines on it."""
+
+import dataclasses
+
+import pytest
+
+from beamtrawl.pipeline.update import STAGES
+from beamtrawl.runners.progress.lines import line, screen
+from beamtrawl.runners.progress.reports import Reported, Stage
+from beamtrawl.runners.progress.running import Running
+from beamtrawl.transforms.storage.crawl_dir import Step
+
+FETCH = Running(Step("fetch", 3), 100, started=1000.0)
+BUSY = Reported(2, {"gone": 5, "fetched": 20}, 123_456, 4, 2, 1, 50, 12.0, 3000.0)
+
+
+def fetch(seconds: float, reported: Reported, **changes: object) -> Running:
+    return dataclasses.replace(FETCH, **changes).at(1000.0 + seconds, reported)
+
+
+# state, its line
+LINES = {
+    "no worker has reported": (
+        fetch(12, Reported()),
+        "round 3 fetch: 0 of 100 URLs, waiting for the first report of a worker, 12 s",
+    ),
+    "handed to a cluster": (
+        FETCH.at(1065.0, Reported(), "handed to the cluster, waiting for workers"),
+        "round 3 fetch: 0 of 100 URLs, handed to the cluster, waiting for workers, 1 min 5 s",
+    ),
+    "under way": (
+        fetch(10, BUSY),
+        "round 3 fetch: 25 of 100 URLs, 2.5/s now, 2.5/s mean, 123.5 kB, about 20 s left,"
+        " hosts 4 active, 2 waiting, 1 backing off, visits fetched 20, gone 5",
+    ),
+    "with a limit of pages": (
+        fetch(10, BUSY, at_most=30),
+        "round 3 fetch: 25 of 30 URLs (limit of pages), 2.5/s now, 2.5/s mean, 123.5 kB, about 20 s left,"
+        " hosts 4 active, 2 waiting, 1 backing off, visits fetched 20, gone 5",
+    ),
+    "at its end": (
+        fetch(10, Reported(1, {"fetched": 100}, 999)),
+        "round 3 fetch: 100 of 100 URLs, 10.0/s now, 10.0/s mean, 999 B,"
+        " hosts 0 active, 0 waiting, 0 backing off, visits fetched 100",
+    ),
+    "an update before its first report": (
+        Running(Step("update", 3), 25, 1000.0).at(1004.0, Reported()),
+        "round 3 update: 25 visits, waiting for the first report of a worker, 4 s",
+    ),
+    "an update that parses": (
+        Running(Step("update", 3), 25, 1000.0).at(1004.0, Reported(2, stage=Stage(1, 10, "parsing pages", 12))),
+        "round 3 update: 12 of 25 visits, stage 1 of 10: parsing pages, 4 s",
+    ),
+    "a later stage": (
+        Running(Step("update", 3), 25, 1000.0).at(1090.0, Reported(2, stage=Stage(3, 10, "finding duplicates", 25))),
+        "round 3 update: 25 visits, stage 3 of 10: finding duplicates, 1 min 30 s",
+    ),
+}
+
+
+@pytest.mark.parametrize(("running", "text"), LINES.values(), ids=LINES)
+def test_a_line_on_a_step(running: Running, text: str) -> None:
+    assert line(running) == text
+
+
+def test_the_screen_of_a_fetch_step() -> None:
+    assert screen(fetch(10, BUSY, at_most=30, round=1, rounds=2)) == (
+        "round 3 fetch (1 of 2), 10 s, 25 of 30 URLs (limit of pages), 75 left in the frontier",
+        [
+            "2.5/s now, 2.5/s mean, 123.5 kB, about 20 s left",
+            "hosts: 4 active, 2 waiting, 1 backing off; 50 URLs queued",
+            "visits: fetched 20, gone 5",
+        ],
+    )
+
+
+def test_the_screens_before_the_first_report_invent_no_numbers() -> None:
+    assert screen(fetch(3, Reported())) == (
+        "round 3 fetch, 3 s, waiting for the first report of a worker",
+        ["100 URLs in the frontier"],
+    )
+    assert screen(Running(Step("update", 3), 25, 1000.0).at(1004.0, Reported())) == (
+        "round 3 update, 4 s, waiting for the first report of a worker",
+        ["25 visits"],
+    )
+    assert fetch(3, Reported()).fraction is None
+
+
+def test_the_rate_now_is_that_of_the_last_ten_seconds() -> None:
+    running = FETCH
+    for second in range(1, 31):  # 10 visits a second for 20 seconds, then 1 a second
+        visits = 10 * min(second, 20) + max(0, second - 20)
+        running = running.at(1000.0 + second, Reported(1, {"fetched": visits}))
+    assert running.rate == 1.0
+    assert running.mean_rate == 7.0
+    assert len(running.samples) <= 12
+
+
+# queued URLs, seconds of the longest queue, seconds until the round ends; expected, at 2.5 visits per second
+LEFT = {
+    "by the rate": (50, 12.0, None, 20.0),
+    "by the delay of one host": (50, 500.0, None, 500.0),
+    "by the time of the round": (50, 500.0, 90.0, 90.0),
+    "nothing is queued": (0, 0.0, 90.0, None),
+}
+
+
+@pytest.mark.parametrize(("queued", "longest", "ends", "expected"), LEFT.values(), ids=LEFT)
+def test_the_time_left(queued: int, longest: float, ends: float | None, expected: float | None) -> None:
+    reported = Reported(1, {"fetched": 25}, queued=queued, longest_queue_s=longest, ends_in_s=ends)
+    assert fetch(10, reported).seconds_left == expected
+
+
+def test_the_part_that_is_done_only_grows_over_the_stages_of_an_update() -> None:
+    update = Running(Step("update", 3), 25, 1000.0)
+    reports = [Stage(1, 10, "", 0), Stage(1, 10, "", 25), *(Stage(number, 10, "", 25) for number in range(2, 11))]
+    parts = [update.at(1001.0, Reported(1, stage=stage)).fraction for stage in reports]
+    assert parts == sorted(parts)
+    assert parts[0] == 0.0
+    assert parts[-1] < 1.0
+
+
+def test_every_stage_of_an_update_has_words() -> None:
+    assert all(words[0].islower() and not words.endswith(".") for words in STAGES.values())

@@ -1,0 +1,88 @@
+"""The words for committed steps, the end of a crawl, counts, sizes and times."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from beamtrawl.pipeline.crawl import End
+from beamtrawl.runners.progress.words import describe_end, describe_manifest, duration, size
+from beamtrawl.transforms.storage.crawl_dir import Manifest
+
+SIZES = {
+    0: "0 B",
+    999: "999 B",
+    1000: "1.0 kB",
+    52_345: "52.3 kB",
+    1_000_000: "1.0 MB",
+    3_210_000_000: "3.2 GB",
+    5e14: "500.0 TB",
+}
+
+
+@pytest.mark.parametrize(("count", "text"), SIZES.items(), ids=SIZES.values())
+def test_a_size(count: float, text: str) -> None:
+    assert size(count) == text
+
+
+DURATIONS = {
+    0: "0 s",
+    59.9: "59 s",
+    60: "1 min 0 s",
+    125: "2 min 5 s",
+    3599: "59 min 59 s",
+    3600: "1 h 0 min",
+    100_000: "27 h 46 min",
+}
+
+
+@pytest.mark.parametrize(("seconds", "text"), DURATIONS.items(), ids=DURATIONS.values())
+def test_a_duration(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def manifest(step: str, seconds: int, **counters: int) -> Manifest:
+    return Manifest(
+        step, 3, "", (), counters, (), "2026-03-01T11:59:00.000+00:00", f"2026-03-01T11:59:{seconds:02}.000+00:00"
+    )
+
+
+COMMITTED = {
+    "a fetch step": (
+        manifest("fetch", 4, visits_rows=10, timeout=1, fetched=9, robots_rows=2),
+        "round 3 fetch: 10 visits in 4.0 s, 2.5/s (fetched 9, timeout 1)",
+    ),
+    "in no time": (manifest("fetch", 0, visits_rows=1, gone=1), "round 3 fetch: 1 visits in 0.0 s (gone 1)"),
+    "an update step": (
+        manifest("update", 2, documents_rows=8, duplicates=3, links_rows=99, frontier_waiting=40),
+        "round 3 update: 8 documents (3 duplicates), 99 links, 40 URLs in the next frontier, in 2.0 s",
+    ),
+    "an update of nothing": (
+        manifest("update", 1),
+        "round 3 update: 0 documents (0 duplicates), 0 links, 0 URLs in the next frontier, in 1.0 s",
+    ),
+}
+
+
+@pytest.mark.parametrize(("committed", "line"), COMMITTED.values(), ids=COMMITTED)
+def test_a_committed_step(committed: Manifest, line: str) -> None:
+    assert describe_manifest(committed) == line
+
+
+ENDS = {
+    "frontier_empty": (End("frontier_empty", 3), "the frontier is empty"),
+    "rounds": (End("rounds", 3), "3 rounds done, 40 URLs in the frontier"),
+    "max_pages": (
+        End("max_pages", 3, max_pages=1000),
+        "the limit of 1000 pages is reached, 40 URLs in the frontier; to go on, raise limits.max_pages (--max-pages)",
+    ),
+    "stopped": (End("stopped", 3), "stopped, 40 URLs in the frontier; the same command goes on"),
+    "not_due": (
+        End("not_due", 3, datetime(2026, 3, 1, 12, 30, tzinfo=UTC)),
+        "40 URLs wait until 2026-03-01 12:30:00 UTC; the same command goes on then",
+    ),
+}
+
+
+@pytest.mark.parametrize(("end", "line"), ENDS.values(), ids=ENDS)
+def test_the_end_of_a_crawl(end: End, line: str) -> None:
+    assert describe_end(end, 40) == line
