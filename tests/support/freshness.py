@@ -11,8 +11,10 @@ from numpy.random import Generator
 
 from beamtrawl.transforms.freshness.allocation import Bounds, bucket, freshness, intervals, solve
 from beamtrawl.transforms.freshness.change_rate import DAY, DEFAULT_RATE, Floats, Observed, estimate
+from beamtrawl.transforms.freshness.trials import with_trials
 
-BOUNDS = Bounds(3600.0, 365 * DAY)
+BOUNDS = Bounds(0.05 * DAY, 90 * DAY)
+"""The defaults of recrawl.min_interval and recrawl.max_interval."""
 
 
 class Simulation(NamedTuple):
@@ -94,6 +96,7 @@ class Ours:
         count = len(web.rates)
         self._web, self._observed = web, list(np.zeros((3, count)))
         self._visited_at, self._rates = np.zeros(count), np.full(count, DEFAULT_RATE)
+        self._visits = np.zeros(count, np.int64)
         self._solve()
         self._solved_at = 0.0
 
@@ -116,9 +119,14 @@ class Ours:
         if now >= self._solved_at + DAY:
             self._solve()
             self._solved_at = now
-        host = estimate(Observed(*(column.sum() for column in self._observed)), DEFAULT_RATE)
-        self._rates[pages] = estimate(Observed(*(column[pages] for column in self._observed)), host)
-        return now + intervals(self._rates[pages], self._web.weights[pages], self._mu, BOUNDS)
+        self._visits[pages] += 1
+        host = estimate(Observed(*(column.sum() for column in self._observed)), DEFAULT_RATE).rate
+        weights = self._web.weights[pages]
+        threshold = weights / self._mu
+        found = estimate(Observed(*(column[pages] for column in self._observed)), host, threshold)
+        self._rates[pages] = found.rate
+        chosen = intervals(found.rate, weights, self._mu, BOUNDS)
+        return now + with_trials(chosen, found, threshold, pages + self._visits[pages], BOUNDS)
 
 
 class Uniform:

@@ -34,7 +34,15 @@ class Observed(NamedTuple):
     unchanged_s: ArrayLike  # intervals of the visits that found no change, summed
 
 
-def estimate(observed: Observed, expected: ArrayLike) -> Floats:
+class Estimate(NamedTuple):
+    """What is known of the change rate of each page."""
+
+    rate: Floats
+    spread: Floats  # standard deviation of its logarithm
+    faster: Floats  # probability that it is higher than a threshold
+
+
+def estimate(observed: Observed, expected: ArrayLike, threshold: ArrayLike = np.inf) -> Estimate:
     """The change rate of each page; `expected` is the rate of the host's pages, used as far as little was observed.
 
     An interval t without a change has the likelihood exp(-rate t), one with a change 1 - exp(-rate t); the latter takes
@@ -44,19 +52,24 @@ def estimate(observed: Observed, expected: ArrayLike) -> Floats:
     change, and more than 0 if none did.
 
     >>> eight, none = Observed(8, 8 * np.log(DAY), 2 * DAY), Observed(0, 0, 0)
-    >>> [round(float(estimate(one, 1 / DAY)[0] * DAY), 2) for one in (eight, none)]
+    >>> [round(float(estimate(one, 1 / DAY).rate[0] * DAY), 2) for one in (eight, none)]
     [1.45, 1.0]
     """
-    columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, np.float64)) for v in (*observed, expected)))
-    parts = range(0, len(columns[0]), _BATCH)
-    return np.concatenate([_estimate(*(c[start : start + _BATCH, None] for c in columns)) for start in parts or (0,)])
+    columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, np.float64)) for v in (*observed, expected, threshold)))
+    starts = range(0, len(columns[0]), _BATCH) or (0,)
+    parts = [_estimate(*(c[start : start + _BATCH, None] for c in columns)) for start in starts]
+    return Estimate(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _estimate(changed: Floats, changed_log_s: Floats, unchanged_s: Floats, expected: Floats) -> Floats:
+def _estimate(
+    changed: Floats, changed_log_s: Floats, unchanged_s: Floats, expected: Floats, threshold: Floats
+) -> Estimate:
     interval = np.exp(np.divide(changed_log_s, changed, out=np.zeros_like(changed), where=changed > 0))
     rates = np.exp(_LOGS)
     logs = changed * np.log(-np.expm1(-rates * interval)) - rates * unchanged_s
     logs -= ((_LOGS - np.log(expected)) / SPREAD) ** 2 / 2
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    result: Floats = np.exp((weights * _LOGS).sum(axis=1) / weights.sum(axis=1))
-    return result
+    weights /= weights.sum(axis=1, keepdims=True)
+    mean = (weights * _LOGS).sum(axis=1)
+    spread = np.sqrt((weights * (_LOGS - mean[:, None]) ** 2).sum(axis=1))
+    return Estimate(np.exp(mean), spread, (weights * (rates > threshold)).sum(axis=1))

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from ..freshness.allocation import Bounds, Bucket, Histogram, bucket, intervals, solve
 from ..freshness.change_rate import DAY, DEFAULT_RATE, Observed, estimate
+from ..freshness.trials import with_trials
 from ..outcomes import Outcome
 from ..settings import Settings
 from ..storage.key_scan import Wanted, matching_rows
@@ -138,10 +139,13 @@ def _plan_pages(rows: list[Row], visits: Mapping[bytes, Row], rates: Mapping[str
         np.array([row.get(name) or 0 for row in rows], np.float64) for name in OBSERVED[:3]
     )
     expected = np.array([rates.get(row["host"], DEFAULT_RATE) for row in rows])
-    found = estimate(Observed(changed, changed_log_s, unchanged_s), expected)
     weights = np.array([weight(row, plan.high_score) for row in rows])
-    chosen = intervals(found, weights, plan.mu, plan.bounds)
-    for row, rate, heavy, seconds in zip(rows, found.tolist(), weights.tolist(), chosen.tolist(), strict=True):
+    threshold = weights / plan.mu
+    found = estimate(Observed(changed, changed_log_s, unchanged_s), expected, threshold)
+    numbers = np.array([int.from_bytes(row["url_key"][:4], "big") + (row.get("fetches") or 0) for row in rows])
+    chosen = intervals(found.rate, weights, plan.mu, plan.bounds)
+    chosen = with_trials(chosen, found, threshold, numbers, plan.bounds)
+    for row, rate, heavy, seconds in zip(rows, found.rate.tolist(), weights.tolist(), chosen.tolist(), strict=True):
         due_at = visits[row["url_key"]]["fetched_at"] + timedelta(seconds=seconds)
         row.update(changes_per_day=rate * DAY, revisit_weight=heavy, next_fetch_at=due_at)
 
@@ -149,7 +153,7 @@ def _plan_pages(rows: list[Row], visits: Mapping[bytes, Row], rates: Mapping[str
 def host_rate(observed: Iterable[float | None]) -> float:
     """The rate of a host's pages per second, from its row of host_changes."""
     changed, changed_log_s, unchanged_s, *_ = (value or 0 for value in observed)
-    return float(estimate(Observed(changed, changed_log_s, unchanged_s), DEFAULT_RATE)[0])
+    return float(estimate(Observed(changed, changed_log_s, unchanged_s), DEFAULT_RATE).rate[0])
 
 
 def _rates(hosts: Iterable[tuple[Any, ...]]) -> dict[str, float]:
