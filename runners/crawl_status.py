@@ -21,7 +21,7 @@ from ..transforms.storage.manifests import moment
 from ..transforms.storage.schemas import TABLES
 from ..transforms.storage.table_files import read_table
 from ..transforms.storage.waiting import waiting_by_reason
-from ..transforms.traps.judge import State
+from ..transforms.traps.judge import State, results_of
 from ..transforms.traps.names import group_templates, pattern_of
 from .alarms import (
     Alarm,
@@ -60,6 +60,8 @@ class Trap(TypedDict):
     since: int  # round
     pages: int
     fresh: int  # pages with anything new
+    failed: int  # requests that gave no page
+    redirected: int
     samples: list[str]
     name: str  # of the trap, as URL patterns: its templates may differ in folders
     patterns: list[str]  # what releases it
@@ -214,7 +216,8 @@ def _aliases(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[AliasRule]:
 
 def _traps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Trap]:
     """Return the traps, throttled or trapped, merged if they differ in folders alone; the costliest of a host first."""
-    columns = ["host", "template", "kind", "round", "state", "since", "pages", "fresh", "samples"]
+    columns = ["host", "template", "kind", "round", "state", "since"]
+    columns += ["pages", "fresh", "failed", "redirected", "samples"]
     paths = [file.path for file in files_of(manifests, "traps")]
     newest: dict[tuple[str, str, str], Trap] = {}
     for row in sorted(
@@ -252,6 +255,7 @@ def _join(rows: list[Trap], names: Sequence[str], waiting: int, held: int) -> Tr
     """Return one row for the templates of a trap: that of the costliest, with the pages of all."""
     row = max(rows, key=lambda row: (row["state"] == State.TRAPPED, row["pages"], row["template"], row["kind"])).copy()
     row["pages"], row["fresh"] = sum(each["pages"] for each in rows), sum(each["fresh"] for each in rows)
+    row["failed"], row["redirected"] = sum(each["failed"] for each in rows), sum(each["redirected"] for each in rows)
     row["name"], row["waiting"], row["held"] = " and ".join(names), waiting, held
     row["patterns"] = [pattern_of(row["host"], name) for name in names]
     return row
@@ -273,8 +277,8 @@ def _release_command(row: Trap, directory: str) -> str:
 def _trap_line(row: Trap, directory: str) -> str:
     sample = f", such as {row['samples'][0]}" if row["samples"] else ""
     return (
-        f"{row['host']}{row['name']} is {row['state']} since round {row['since']}: {row['fresh']} of {row['pages']}"
-        f" pages had anything new, {row['waiting']} URLs wait and {row['held']} are held{sample}; to release them:"
+        f"{row['host']}{row['name']} is {row['state']} since round {row['since']}: {results_of(row)},"
+        f" {row['waiting']} URLs wait and {row['held']} are held{sample}; to release them:"
         f" {_release_command(row, directory)}"
     )
 

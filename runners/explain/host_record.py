@@ -8,7 +8,7 @@ from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.http.request_headers import Identity
 from ...transforms.robots import rules
-from ...transforms.traps.judge import State
+from ...transforms.traps.judge import State, results_of
 from .url_record import MOST, Row, Sources
 
 
@@ -88,7 +88,7 @@ def host_lines(record: Row, now: datetime) -> Iterator[str]:
         yield f"waiting: {row['urls']} ({row['reason']})"
     for row in record["traps"]:
         if row["state"] != State.OPEN:
-            yield f"template {row['template']}: {row['state']}, {row['fresh']} of {row['pages']} pages had anything new"
+            yield f"template {row['template']}: {row['state']}, {results_of(row)}"
     for row in record["copies_of"]:
         yield f"copies of pages of {row['host']}: {row['documents']}"
 

@@ -7,7 +7,7 @@ from typing import Any
 from ...transforms.freshness.change_rate import DAY
 from ...transforms.frontier.revisit_plan import FADING, OBSERVED, host_rate
 from ...transforms.outcomes import Outcome
-from ...transforms.traps.judge import State
+from ...transforms.traps.judge import State, results_of
 from ...transforms.usage import Usage
 from .url_record import MOST, Row, UrlRecord
 
@@ -134,7 +134,7 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
     for trap in record.traps:
         yield (
             f"template {trap['template']} ({trap['kind']}): {trap['state']} since round {trap['since']},"
-            f" {trap['fresh']} of {trap['pages']} pages had anything new"
+            f" {results_of(trap)}"
         )
     yield from _document(record)
     if record.state and record.state["next_fetch_at"]:

@@ -108,6 +108,18 @@ def requests_of(row: Row) -> int:
     return int(row["pages"] + row["failed"] + row["redirected"])
 
 
+def results_of(row: Mapping[str, object]) -> str:
+    """What the requests for a template gave, in words.
+
+    >>> results_of({"pages": 40, "fresh": 1, "failed": 2, "redirected": 0})
+    '1 of 40 pages had anything new, 2 requests gave no page'
+    """
+    parts = [f"{row['fresh']} of {row['pages']} pages had anything new"] if row["pages"] else []
+    parts += [f"{row['failed']} requests gave no page"] if row["failed"] else []
+    parts += [f"{row['redirected']} requests were redirected"] if row["redirected"] else []
+    return ", ".join(parts) or "none of it was requested"
+
+
 def judge(row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str], round_: int) -> Row:
     """The row after a round; `queue` is the host's queue before the round, if known."""
     kept = min(1.0, max(0, _WINDOW - counts.pages) / max(1, row["recent_pages"]))
