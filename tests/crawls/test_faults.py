@@ -167,6 +167,7 @@ class Prepared(NamedTuple):
     states: Mapping[str, Path]
     after: Mapping[str, object]  # `Operation.contents` without a fault
     visits: Mapping[str, Visit]  # of the fetch step, without a fault
+    completed: dict[str, object]  # `Operation.contents` after `complete`, by the rows before
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +186,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
             operation.run(path)
             operation.complete(path)
             after[name] = operation.contents(path)
-        yield Prepared(states, after, visits(states["fetched"]))
+        yield Prepared(states, after, visits(states["fetched"]), {})
 
 
 def committed(path: Path) -> list[str]:
@@ -214,6 +215,20 @@ def places(prepared: Prepared, name: str, kind: str, folder: Path) -> list[int]:
     return [number for number, operation in enumerate(disk.operations, 1) if operation not in reading]
 
 
+def completed(prepared: Prepared, name: str, path: Path) -> object:
+    """`Operation.contents` after `Operation.complete`.
+
+    Crawls with equal rows after a fetch step are completed once: their other rounds take most of the time.
+    """
+    operation = OPERATIONS[name]
+    state = repr((name, committed(path), without_times(path)))
+    if operation.complete is not finish or state not in prepared.completed:
+        operation.complete(path)
+        assert lies(path) == [], name
+        prepared.completed[state] = operation.contents(path)
+    return prepared.completed[state]
+
+
 def survives(prepared: Prepared, name: str, fault: Fault, folder: Path, seed: int | None = None) -> None:
     """Checks the crawl after a fault, and after the operation was run again."""
     operation = OPERATIONS[name]
@@ -234,9 +249,7 @@ def survives(prepared: Prepared, name: str, fault: Fault, folder: Path, seed: in
         assert found.keys() == prepared.visits.keys(), context
         asked = {url: visit for url, visit in found.items() if visit.outcome != Outcome.DEFERRED}
         assert asked == {url: prepared.visits[url] for url in asked}, context
-    operation.complete(path)
-    assert lies(path) == [], context
-    assert operation.contents(path) == prepared.after[name], context
+    assert completed(prepared, name, path) == prepared.after[name], context
     shutil.rmtree(folder)
 
 
