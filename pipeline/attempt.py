@@ -1,5 +1,6 @@
 """One attempt at a step: its temporary files, and its commit."""
 
+import contextlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -106,4 +107,5 @@ class Attempt:
     def clear(self) -> None:
         """Remove the temporary files of this attempt and of earlier ones."""
         names = self._crawl.names("attempts", f"{self._prefix}*")
-        filesystem.delete(self._crawl.path(f"attempts/{name}") for name in names)
+        with contextlib.suppress(FileNotFoundError):  # a cleaning that was paused, or a worker, removed it first
+            filesystem.delete(self._crawl.path(f"attempts/{name}") for name in names)

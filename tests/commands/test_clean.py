@@ -3,6 +3,7 @@
 import json
 import shutil
 from argparse import Namespace
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,10 +13,12 @@ from beamtrawl.pipeline.compact_tables import merge_tables
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands import clean
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.errors import LockedError
 from beamtrawl.runners.lock import Lock
 from beamtrawl.transforms.storage import filesystem
 from beamtrawl.transforms.storage.beside import live_stems, registered
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest, files_of, visible_files
+from beamtrawl.transforms.storage.table_files import TableWriter
 from beamtrawl.transforms.storage.table_runs import all_runs
 from tests.support.crawls import frontier, rows
 from tests.support.disks import CallingDisk
@@ -63,6 +66,54 @@ def test_seeds_that_are_added_meanwhile_stay(planned: Path, tmp_path: Path) -> N
         assert files(copy) == {*visible_files(crawl.manifests()), *manifests, *left}, at
         assert {row["url"] for row in frontier(copy)} == {"http://a.test/", "http://b.test/"}
     assert at > 30
+
+
+class Successor:
+    """Takes the lock over from an owner that is paused, writes a file of a table, and commits it later."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock: Lock | None = None
+
+    def write(self) -> None:
+        lock = self._path / "lock.json"
+        if lock.exists():
+            lock.write_text(json.dumps(json.loads(lock.read_text()) | {"beat": 0}))
+        crawl = CrawlDir(str(self._path))
+        self._lock = Lock(crawl)
+        self._claimed = self._lock.__enter__()
+        writer = TableWriter(crawl.root, "urls", 0)
+        writer.write_rows([{"url": "http://b.test/", "url_key": bytes(16), "round": 0}])
+        self._file = writer.close()
+
+    def commit(self) -> None:
+        assert self._lock
+        assert self._file
+        self._claimed.commit(Manifest("seeds", 0, "", (self._file,), {}, (), "", ""), "-b")
+        self._lock.__exit__(None, None, None)
+
+
+def test_a_cleaning_that_was_paused_removes_nothing_of_its_successor(planned: Path, tmp_path: Path) -> None:
+    """It is paused at any operation, also between the check of its lock and the removal."""
+    at, has_called, ends = 0, True, Counter[str]()
+    while has_called:
+        at += 1
+        copy = tmp_path / f"copy-{at}"
+        shutil.copytree(planned, copy)
+        successor = Successor(copy)
+        disk = CallingDisk(tmp_path / "kept", at, successor.write)
+        with filesystem.mounted(str(copy), disk):
+            try:
+                cleaned(copy)
+                ends["done"] += 1
+            except (CrawlDirError, LockedError) as error:
+                assert "taken over by" in str(error) or "in use by" in str(error)  # noqa: PT017
+                ends["refused"] += 1
+        has_called = disk.has_called
+        if has_called:
+            successor.commit()
+        assert {row["url"] for row in rows(copy, "urls")} == {"http://a.test/", *(["http://b.test/"] * has_called)}, at
+    assert ends["refused"] > 30
 
 
 def test_files_that_were_replaced_lately_stay_for_their_readers(planned: Path) -> None:

@@ -4,12 +4,11 @@
 """
 
 import itertools
+import json
 import random
 import subprocess
 import threading
-from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,9 +16,7 @@ import pytest
 from werkzeug.test import Client
 
 from beamtrawl.pipeline.seeds import Seed, add_seeds
-from beamtrawl.runners.commands import clean, compact
 from beamtrawl.runners.commands.submissions import open_submissions
-from beamtrawl.runners.errors import LockedError
 from beamtrawl.search.gateway.app import create_app
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.settings import render
@@ -97,23 +94,42 @@ class Beside:
         _, ((count,),) = query(self.crawl, "SELECT count(*) FROM documents JOIN urls USING (url_key)")
         assert count > 0
 
+    def status(self) -> None:
+        assert json.loads(self._say("status", self.path, "--json"))["rounds"] > 0
+
+    def explain(self) -> None:
+        assert self._say("explain", self.path, self._web.url("a.test", "/0"))
+
+    def check(self) -> None:
+        assert self._say("check", "crawl", self.path).endswith(": no fault\n")
+
+    def block(self) -> None:
+        """And unblock: of a host of which the crawl has no page."""
+        self._say("block", self.path, "other.test")
+        self._say("unblock", self.path, "other.test")
+
+    def export(self) -> None:
+        kind = ("warc", "cdxj", "ciff", "corpus", "documents", "links")[self.done["export"] % 6]
+        out = self.path.parent / f"export-{self.done['export']}"
+        self._say("export", kind, self.path, out if kind in ("warc", "corpus") else f"{out}.csv.gz")
+
     def clean(self) -> None:
-        self._locked(lambda: clean.run(Namespace(dir=str(self.path))))
+        self._say("clean", self.path)
 
     def compact(self) -> None:
-        words = {"dir": str(self.path), "drop_history": False, "rebuild_index": False}
-        self._locked(lambda: compact.run(Namespace(**words, runner="direct", workers=1, beam=[])))
+        self._say("compact", self.path, "--workers", 1)
 
-    def _locked(self, run: Callable[[], object]) -> None:
-        try:
-            run()
-        except LockedError as error:
-            if " is in use by process " not in str(error):
-                raise
-            self.done["refused"] += 1
+    def _say(self, *words: object) -> str:
+        """What a command prints, which must succeed or be refused because of the lock."""
+        ran = beamtrawl(*words)
+        refused = " is in use by process " in ran.err or " was taken by another process just now" in ran.err
+        self.done["refused"] += refused
+        assert ran.code == 0 or refused, ran.err
+        return ran.out
 
 
 SHARES = {"seeds_add": 3, "submit": 1, "serve": 5, "search": 5, "sql": 3, "clean": 5, "compact": 3}
+SHARES |= {"status": 3, "explain": 3, "check": 1, "block": 2, "export": 3}
 
 
 @pytest.mark.slow("commands beside a crawl")

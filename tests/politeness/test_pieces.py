@@ -15,7 +15,7 @@ from beamtrawl.transforms.politeness.keeper import Keeper
 from beamtrawl.transforms.politeness.visit_hosts import _VisitFn
 from beamtrawl.transforms.politeness.works import Work
 from beamtrawl.transforms.storage import filesystem
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from beamtrawl.transforms.storage.pieces import (
     NOTHING_LEFT,
     Leftovers,
@@ -100,6 +100,32 @@ def test_a_piece_counts_if_all_of_its_files_are_whole(tmp_path: Path) -> None:
     assert find_leftovers(crawl, "000002-fetch").files == []
     (tmp_path / files[2].path).write_bytes(b"PAR1 cut short")
     assert find_leftovers(crawl, "000001-fetch").files == files[:1]
+    written = (tmp_path / files[0].path).read_bytes()
+    footer = 8 + int.from_bytes(written[-8:-4], "little")
+    (tmp_path / files[0].path).write_bytes(written[:-footer] + b"\xff" * (footer - 8) + written[-8:])
+    assert find_leftovers(crawl, "000001-fetch").files == []
+
+
+def test_a_piece_that_cannot_be_read_at_the_moment_is_not_given_up(tmp_path: Path) -> None:
+    """A step that went on without it would ask its pages again, and `clean` would remove them."""
+    folder = tmp_path / "crawl"
+    crawl = CrawlDir(str(folder))
+    writer = TableWriter(crawl.root, "robots", 1)
+    writer.write_rows([{"origin": "http://a.test", "host": "a.test"}])
+    file = writer.close()
+    assert file is not None
+    write_piece(crawl, "000001-fetch-ab", [file])
+    at, has_failed = 0, True
+    while has_failed:
+        at += 1
+        disk = SimulatedDisk(tmp_path / "kept", Fault("error", at))
+        with filesystem.mounted(crawl.root, disk):
+            try:
+                assert find_leftovers(crawl, "000001-fetch").files == [file]
+            except (CrawlDirError, OSError) as error:
+                assert "Input/output error" in str(error)
+        has_failed = disk.has_failed
+    assert at > 3
 
 
 def test_no_piece_is_closed_while_a_slow_store_closes_the_last(tmp_path: Path) -> None:

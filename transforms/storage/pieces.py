@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from ..errors import CrawlDirError, DiskError
 from . import filesystem
 from .crawl_dir import CrawlDir, Step
@@ -43,11 +45,17 @@ NOTHING_LEFT = Leftovers([], [], [])
 
 
 def find_leftovers(crawl: CrawlDir, prefix: str) -> Leftovers:
-    """The complete pieces and the promises of attempts with this name prefix; ignores pieces with a damaged file."""
+    """The complete pieces and the promises of attempts with this name prefix; ignores pieces with a damaged file.
+
+    CrawlDirError or OSError if a file cannot be read at the moment: what was fetched is not given up for that.
+    """
     files: list[TableFile] = []
     records: list[str] = []
     for name in crawl.names("attempts", f"{prefix}*-piece-*.json"):
-        piece = parse_report(crawl.read_text(f"attempts/{name}"))
+        try:
+            piece = parse_report(crawl.read_text(f"attempts/{name}"))
+        except FileNotFoundError:  # another process has just committed it
+            continue
         if all(_is_whole(crawl.root, file) for file in piece):
             files += piece
             records.append(f"attempts/{name}")
@@ -59,8 +67,17 @@ def _is_whole(root: str, file: TableFile) -> bool:
     try:
         with open_parquet(root, file.path) as parquet:
             return bool(parquet.metadata.num_rows == file.rows)
-    except CrawlDirError:
+    except CrawlDirError as error:
+        if not _is_damage(error.__cause__):
+            raise
         return False
+
+
+def _is_damage(cause: BaseException | None) -> bool:
+    """Whether a file is missing or damaged; else the disk or the store has failed, and may be read the next time."""
+    if isinstance(cause, FileNotFoundError | pa.ArrowException):
+        return True
+    return isinstance(cause, OSError) and cause.errno is None  # of Arrow: a footer that it cannot decode
 
 
 def write_piece(crawl: CrawlDir, attempt: str, files: Iterable[TableFile]) -> None:
