@@ -4,7 +4,7 @@ import contextlib
 from datetime import datetime, timedelta
 
 from ..transforms.storage import filesystem
-from ..transforms.storage.checkpoints import MOST_LOOSE, fold, is_checkpoint, new_name, render_checkpoint
+from ..transforms.storage.checkpoints import MOST_LOOSE, fold, is_checkpoint
 from ..transforms.storage.crawl_dir import CrawlDir
 
 KEPT_FOR = timedelta(hours=1)
@@ -23,9 +23,7 @@ def fold_history(crawl: CrawlDir, now: datetime, most: int = MOST_LOOSE, kept_fo
     if len(loose) <= most:
         return 0
     folded = fold(manifests, now - kept_for)
-    with filesystem.guard(crawl.root):
-        crawl.require_claim()
-        crawl.write_text(f"manifests/{new_name(len(manifests))}", render_checkpoint(folded.manifests))
+    crawl.write_checkpoint(folded.manifests)
     over = [f"manifests/{name}" for name in names if name in manifests or is_checkpoint(name)]
     with contextlib.suppress(FileNotFoundError):  # an earlier call was killed
         filesystem.delete(crawl.path(path) for path in (*over, *folded.dead))

@@ -77,6 +77,26 @@ def test_a_folded_crawl_is_the_same_crawl_in_one_file(crawl):
     assert sum(m.counters["visits_rows"] for m in again.manifests() if m.step == "fetch") == 55
 
 
+def test_a_directory_that_stays_open_sees_what_a_new_one_sees(crawl):
+    """Also after another process has committed, merged, consumed or folded."""
+    crawl.commit(manifest("seeds", 0, file("frontier/a", "frontier")))
+    other = CrawlDir(crawl.root)
+    merged = manifest("compact", 10, file("urls/merged-2"), replaced=("urls/merged", "urls/round=000006/part.parquet"))
+    changes = [
+        lambda: other.commit(manifest("fetch", 11)),
+        lambda: crawl.commit(manifest("update", 11, consumed=("frontier/a",))),
+        lambda: other.commit(merged, "-0b1b2c3d"),
+        lambda: fold_history(other, START + 9.5 * HOUR, most=0),
+        lambda: crawl.commit(manifest("fetch", 12)),
+        lambda: fold_history(crawl, START + 20 * HOUR, most=0),
+        lambda: other.commit(manifest("update", 12, file("urls/last"))),
+    ]
+    for number, change in enumerate(changes):
+        assert crawl.manifests() == CrawlDir(crawl.root).manifests(), number
+        change()
+        assert crawl.manifests() == other.manifests() == CrawlDir(crawl.root).manifests(), number
+
+
 def test_replaced_files_are_removed_after_their_time(crawl):
     assert fold_history(crawl, START + 11 * HOUR, most=1) == 21
     assert crawl.paths("urls") == [f"urls/round={round_:06d}/part.parquet" for round_ in range(6, 11)]

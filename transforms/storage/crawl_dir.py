@@ -8,11 +8,11 @@ import contextlib
 import dataclasses
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..errors import CrawlDirError
 from . import filesystem
-from .checkpoints import is_checkpoint, parse_checkpoint
+from .checkpoints import is_checkpoint, new_name, parse_checkpoint, render_checkpoint
 from .claims import Claim, read_owner
 from .manifests import FORMAT, Manifest, iso, parse_manifest, program, render_manifest
 from .table_files import TableFile
@@ -98,6 +98,7 @@ class CrawlDir:
             self.root = os.path.abspath(self.root)
         self.claim = claim
         self._read: dict[str, dict[str, Manifest]] = {}  # by the name of the file
+        self._current: dict[str, tuple[Manifest, Manifest]] = {}  # as it was written, and without replaced files
 
     def claimed(self, claim: Claim) -> "CrawlDir":
         """The same directory, for commits under a claim."""
@@ -178,8 +179,11 @@ class CrawlDir:
         Their `files` are without those that a later step has replaced.
         """
         order = {"seeds": 0, "revisits": 1, "fetch": 2, "update": 3}
-        parsed = list(self.committed().values())
-        return sorted(without_replaced(parsed), key=lambda m: (m.round, order.get(m.step, 5), m.ended_at))
+        written, before = self.committed(), self._current
+        known = (before[name][1] if name in before and before[name][0] is m else m for name, m in written.items())
+        current = without_replaced(list(known))
+        self._current = {name: (m, now) for (name, m), now in zip(written.items(), current, strict=True)}
+        return sorted(current, key=lambda m: (m.round, order.get(m.step, 5), m.ended_at))
 
     def committed(self) -> dict[str, Manifest]:
         """The manifests as they were written, by file name. Files that were read before are not read again."""
@@ -204,6 +208,14 @@ class CrawlDir:
         texts = filesystem.read_all(self.path(f"manifests/{name}") for name in new)
         read = self._read | {name: _manifests_in(name, text) for name, text in zip(new, texts, strict=True)}
         return {name: read[name] for name in names}
+
+    def write_checkpoint(self, manifests: Mapping[str, Manifest]) -> None:
+        """Writes a checkpoint of all committed steps, by file name; CrawlDirError if the claim has ended."""
+        name = new_name(len(manifests))
+        with filesystem.guard(self.root):
+            self.require_claim()
+            self.write_text(f"manifests/{name}", render_checkpoint(manifests))
+        self._read[name] = dict(manifests)
 
     def require_manifests(self) -> list[Manifest]:
         """The committed steps; CrawlDirError if this is not a crawl directory."""
