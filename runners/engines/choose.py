@@ -1,14 +1,13 @@
 """Chooses the engine that runs the pipelines, and checks Beam's options."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import apache_beam as beam
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
 
 from ...pipeline.attempt import Engine
-from ..errors import StartError
-from ..submission import Submission, Submitter
+from ..submission import Submission
+from .beam_runner import BeamEngine, OptionsError, open_runner
 from .direct import DirectEngine
 from .flink import JOB_SERVER_OPTIONS, FlinkEngine
 
@@ -18,28 +17,14 @@ BEAM_RUNNERS = {"dataflow": "DataflowRunner", "spark": "SparkRunner"}
 RUNNERS = ("direct", "flink", *BEAM_RUNNERS)
 
 
-class OptionsError(StartError):
-    """Beam options that cannot be used."""
-
-
-class BeamEngine:
-    """Any runner of Beam, configured by Beam's own options."""
-
-    def __init__(self, runner: str, workers: int | None, flags: Sequence[str]) -> None:
-        self.workers = workers or 1
-        self.flags = [f"--runner={runner}", *flags]
-        self.submitter = Submitter()
-
-    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
-        self.submitter.run(beam.Pipeline(options=PipelineOptions(self.flags)), build)
-
-
 def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
     """Return the engine of a name. OptionsError for options that Beam does not define: Beam itself ignores them."""
     if workers is not None and workers < 1:
         raise OptionsError(f"workers = {workers}: must be at least 1")
-    check_options(flags, JOB_SERVER_OPTIONS if name == "flink" else ())
     if runner := PipelineOptions(list(flags)).view_as(StandardOptions).runner:
+        open_runner(runner)
+    check_options(flags, JOB_SERVER_OPTIONS if name == "flink" else ())
+    if runner:
         return BeamEngine(runner, workers, flags)
     if name == "direct":
         return DirectEngine(workers, flags)

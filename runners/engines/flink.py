@@ -26,6 +26,7 @@ from apache_beam.version import __version__ as BEAM
 from ...transforms.errors import BeamtrawlError
 from ..errors import Failure, Usage
 from ..submission import Submitter
+from .beam_runner import free_port
 from .expected import reporting
 from .flink_rest import FlinkRest, Overview
 
@@ -76,8 +77,7 @@ class FlinkEngine:
     @functools.cached_property
     def _job_endpoint(self) -> str:
         """Start a job server, return its endpoint. FlinkRunner starts one per pipeline, in the main thread only."""
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = free_port()
         server = _JobServer(PipelineOptions([*self._flags, f"--job_port={port}"]))
         server.start()
         atexit.register(server.stop)

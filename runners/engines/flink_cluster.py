@@ -1,11 +1,13 @@
 """A small Flink cluster on this machine, for tests and for users without one.
 
     python -m beamtrawl.runners.engines.flink_cluster start WORK [--task-managers N] [--slots N]
+    python -m beamtrawl.runners.engines.flink_cluster add WORK
     python -m beamtrawl.runners.engines.flink_cluster stop WORK
 
 The cluster is the one of the PyPI package apache-flink-libraries, which holds Flink's jars and none of its shell
 scripts. It listens on loopback only. WORK keeps its configuration, logs and process ids; `stop` ends those processes
-and no others. One JobManager, N TaskManagers; any user of this machine may submit jobs to it.
+and no others, `add` starts one more TaskManager, such as in place of one that has ended. One JobManager, N
+TaskManagers; any user of this machine may submit jobs to it.
 """
 
 import argparse
@@ -18,7 +20,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -58,41 +60,63 @@ def start(work: Path, task_managers: int = 2, slots: int = 2) -> Cluster:
 
     Raises ClusterError on failure, with no process left running.
     """
-    java, jars = _java(), _jars()
+    _java(), _jars()
     if _state(work).exists():
         raise ClusterError(f"{work} has a cluster already; stop it first")
     configuration, logs = work / "conf", work / "logs"
     configuration.mkdir(parents=True, exist_ok=True)
     logs.mkdir(exist_ok=True)
-    rpc, rest = _free_ports(2)
-    (configuration / "config.yaml").write_text("".join(f"{k}: {v}\n" for k, v in _settings(work, rpc, rest, slots)))
-    opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _PACKAGES_OF_THE_JDK]
-    common = [java, "-Xmx512m", *opened, "-classpath", f"{jars}/*"]
-    to_configuration = ["--configDir", str(configuration)]
-    started = [
-        _launch([*common, _JOB_MANAGER, *to_configuration, "--executionMode", "cluster"], logs / "job-manager.log")
-    ]
-    for number in range(1, task_managers + 1):
-        log = logs / f"task-manager-{number}.log"
-        started.append(_launch([*common, _TASK_MANAGER, *to_configuration], log))
-    cluster = Cluster(f"127.0.0.1:{rest}", started[0], tuple(started[1:]))
+    rpc, web = _free_ports(2)
+    (configuration / "config.yaml").write_text("".join(f"{k}: {v}\n" for k, v in _settings(work, rpc, web, slots)))
+    started = [_launch(work, "job-manager", _JOB_MANAGER, "--executionMode", "cluster")]
+    started += [_launch(work, f"task-manager-{n}", _TASK_MANAGER) for n in range(1, task_managers + 1)]
+    cluster = Cluster(f"127.0.0.1:{web}", started[0], tuple(started[1:]))
     try:
-        _await(cluster, task_managers * slots, logs)
+        rest, wanted = FlinkRest(cluster.address), task_managers * slots
+        _wait(lambda: (seen := rest.overview()) is not None and seen.slots >= wanted, cluster.processes, logs)
     except BaseException:
         _end(cluster.processes)
         raise
-    _state(work).write_text(json.dumps(dataclasses.asdict(cluster)))
+    _write(work, cluster)
+    return cluster
+
+
+def add(work: Path) -> Cluster:
+    """Start one more TaskManager in the cluster of a work directory, and wait until the cluster knows it.
+
+    Raises ClusterError on failure, with the cluster as it was.
+    """
+    cluster = _running(work)
+    rest = FlinkRest(cluster.address)
+    if (known := rest.task_managers()) is None:
+        raise ClusterError(f"no JobManager answers at {cluster.address}; stop the cluster in {work} and start it again")
+    number = len(list((work / "logs").glob("task-manager-*.log"))) + 1
+    added = _launch(work, f"task-manager-{number}", _TASK_MANAGER)
+    try:
+        _wait(lambda: bool((rest.task_managers() or known) - known), (added,), work / "logs")
+    except BaseException:
+        _end((added,))
+        raise
+    cluster = dataclasses.replace(cluster, task_managers=(*filter(_runs, cluster.task_managers), added))
+    _write(work, cluster)
     return cluster
 
 
 def stop(work: Path) -> None:
     """End the processes of the cluster in a work directory. Raises ClusterError if there is none."""
-    state = _state(work)
-    if not state.exists():
+    _end(_running(work).processes)
+    _state(work).unlink()
+
+
+def _running(work: Path) -> Cluster:
+    if not _state(work).exists():
         raise ClusterError(f"{work} has no cluster that runs")
-    fields = json.loads(state.read_text())
-    _end((*fields["task_managers"], fields["job_manager"]))
-    state.unlink()
+    fields = json.loads(_state(work).read_text())
+    return Cluster(fields["address"], fields["job_manager"], tuple(fields["task_managers"]))
+
+
+def _write(work: Path, cluster: Cluster) -> None:
+    _state(work).write_text(json.dumps(dataclasses.asdict(cluster)))
 
 
 def _settings(work: Path, rpc: int, rest: int, slots: int) -> Iterator[tuple[str, object]]:
@@ -150,20 +174,24 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
-def _launch(command: list[str], log: Path) -> int:
-    """Start a process in its own session, which outlives this program; return the process id."""
+def _launch(work: Path, name: str, program: str, *words: str) -> int:
+    """Start a Java program of Flink in its own session, which outlives this program; return the process id."""
+    java, log = _java(), work / "logs" / f"{name}.log"
+    opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _PACKAGES_OF_THE_JDK]
+    command = [java, "-Xmx512m", *opened, "-classpath", f"{_jars()}/*", program, "--configDir", str(work / "conf")]
     files = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644),
         (os.POSIX_SPAWN_DUP2, 1, 2),
     ]
-    return os.posix_spawn(command[0], command, os.environ, file_actions=files, setsid=True)
+    return os.posix_spawn(java, [*command, *words], os.environ, file_actions=files, setsid=True)
 
 
-def _await(cluster: Cluster, slots: int, logs: Path) -> None:
-    rest, deadline = FlinkRest(cluster.address), time.monotonic() + _START_SECONDS
-    while not (overview := rest.overview()) or overview.slots < slots:
-        if any(os.waitpid(process, os.WNOHANG)[0] for process in cluster.processes):
+def _wait(is_ready: Callable[[], bool], processes: Sequence[int], logs: Path) -> None:
+    """Wait until the cluster is ready; ClusterError if one of its new processes ends, or after a time."""
+    deadline = time.monotonic() + _START_SECONDS
+    while not is_ready():
+        if any(os.waitpid(process, os.WNOHANG)[0] for process in processes):
             raise ClusterError(f"a process of the cluster ended at once; the logs in {logs} say why")
         if time.monotonic() > deadline:
             raise ClusterError(f"the cluster was not ready within {_START_SECONDS:.0f} s; see the logs in {logs}")
@@ -199,8 +227,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m beamtrawl.runners.engines.flink_cluster", description=__doc__.partition("\n")[0]
     )
-    actions = parser.add_subparsers(dest="action", metavar="start|stop", required=True)
-    for action in ("start", "stop"):
+    actions = parser.add_subparsers(dest="action", metavar="start|add|stop", required=True)
+    for action in ("start", "add", "stop"):
         sub = actions.add_parser(action)
         sub.add_argument("work", type=Path, metavar="WORK", help="a directory for configuration, logs and process ids")
         if action == "start":
@@ -210,6 +238,8 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if arguments.action == "start":
             print(start(arguments.work, arguments.task_managers, arguments.slots).address)
+        elif arguments.action == "add":
+            print(f"{len(add(arguments.work).task_managers)} TaskManagers")
         else:
             stop(arguments.work)
     except ClusterError as error:

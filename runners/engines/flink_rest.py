@@ -1,6 +1,6 @@
 """Reads the size of a Flink cluster from its REST interface."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import requests
 
@@ -24,8 +24,20 @@ class FlinkRest:
     def overview(self) -> Overview | None:
         """Return the size of the cluster; None if no Flink responds at the address."""
         try:
-            answer = requests.get(f"{self._url.rstrip('/')}/overview", timeout=_SECONDS)
-            fields = answer.json()
+            fields = self._get("overview")
             return Overview(fields["flink-version"], fields["taskmanagers"], fields["slots-total"])
         except (requests.RequestException, KeyError, TypeError):
             return None
+
+    def task_managers(self) -> set[str] | None:
+        """Return the ids of the TaskManagers; None if no Flink responds at the address.
+
+        One that has ended stays until its heartbeat times out.
+        """
+        try:
+            return {each["id"] for each in self._get("taskmanagers")["taskmanagers"]}
+        except (requests.RequestException, KeyError, TypeError):
+            return None
+
+    def _get(self, path: str) -> Any:
+        return requests.get(f"{self._url.rstrip('/')}/{path}", timeout=_SECONDS).json()

@@ -4,8 +4,12 @@ import apache_beam as beam
 import pytest
 from apache_beam.testing.util import assert_that, equal_to
 
-from beamtrawl.runners.engines.choose import BEAM_RUNNERS, BeamEngine, OptionsError, check_options, engine
+from beamtrawl.runners.engines.beam_runner import BeamEngine, OptionsError
+from beamtrawl.runners.engines.choose import BEAM_RUNNERS, check_options, engine
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.errors import Failure
+
+FOREIGN = "tests.support.foreign_runner.ForeignRunner"  # by its name only: nothing else imports its module
 
 ACCEPTED = {
     "none": [],
@@ -32,6 +36,10 @@ REFUSED = {
     "a word": (["stray"], "stray"),
     "a word for a number": (["--direct_num_workers=many"], "'many'"),
     "a number out of nowhere": (["--direct_num_workers"], "--direct_num_workers"),
+    "no class of a runner": (["--runner=json.JSONDecoders"], "--runner=json.JSONDecoders"),
+    "no module of a runner": (["--runner=no_such_module.Runner"], "--runner=no_such_module.Runner"),
+    "no runner of Beam": (["--runner=Walker"], "--runner=Walker"),
+    "an option misspelt of a runner of others": ([f"--runner={FOREIGN}", "--foreign_slot=3"], "--foreign_slot"),
     "no choice": (["--direct_running_mode=warp"], "'warp'"),
 }
 
@@ -65,6 +73,7 @@ RUNNING = {
     "in this process": ("direct", 1, []),
     "with workers": ("direct", 2, []),
     "a short step, with as many workers as are worth it": ("direct", None, []),
+    "a runner of others, with an option of its own": ("direct", None, [f"--runner={FOREIGN}", "--foreign_slots=3"]),
     "a runner of Beam": ("direct", None, ["--runner=apache_beam.runners.portability.fn_api_runner.FnApiRunner"]),
 }
 
@@ -76,6 +85,19 @@ def test_a_pipeline_runs(name: str, workers: int | None, flags: list[str]) -> No
         assert_that(lengths, equal_to([3, 7, 3]))
 
     engine(name, workers, flags).run(build, seconds=0.0)
+
+
+def test_the_options_of_a_runner_of_others_reach_it() -> None:
+    def build(pipeline: beam.Pipeline) -> None:
+        pipeline | beam.Create([1])
+
+    with pytest.raises(ValueError, match="0 slots"):
+        engine("direct", None, [f"--runner={FOREIGN}", "--foreign_slots=0"]).run(build, seconds=0.0)
+
+
+def test_a_portable_runner_without_a_job_server_is_told_in_one_line() -> None:
+    with pytest.raises(Failure, match=r"job server of PortableRunner does not start: .*--job_endpoint"):
+        engine("direct", None, ["--runner=PortableRunner"]).run(lambda pipeline: None, seconds=0.0)
 
 
 def test_a_pipeline_that_fails_raises() -> None:

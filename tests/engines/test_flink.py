@@ -21,7 +21,8 @@ import requests
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from beamtrawl.runners.engines import flink_cluster
-from beamtrawl.runners.engines.choose import OptionsError, engine
+from beamtrawl.runners.engines.beam_runner import OptionsError
+from beamtrawl.runners.engines.choose import engine
 from beamtrawl.runners.engines.flink import FlinkEngine, cause, defaults
 from beamtrawl.runners.engines.flink_rest import FlinkRest, Overview
 from beamtrawl.runners.errors import Failure, Usage
@@ -97,6 +98,35 @@ def test_a_work_directory_holds_one_cluster(cluster: flink_cluster.Cluster, tmp_
     (tmp_path / "cluster.json").write_text("{}")
     with pytest.raises(flink_cluster.ClusterError, match="stop it first"):
         flink_cluster.start(tmp_path)
+
+
+@slow
+def test_a_task_manager_is_added_in_place_of_one_that_was_killed(
+    cluster: flink_cluster.Cluster, tmp_path: Path
+) -> None:
+    flink_cluster.start(tmp_path, task_managers=1, slots=1)
+    try:
+        killed = json.loads((tmp_path / "cluster.json").read_text())["task_managers"]
+        os.kill(killed[0], signal.SIGKILL)
+        assert flink_cluster.main(["add", str(tmp_path)]) == 0
+        state = json.loads((tmp_path / "cluster.json").read_text())
+        assert len(state["task_managers"]) == 1
+        assert state["task_managers"] != killed
+        known = FlinkRest(state["address"]).task_managers()
+        assert known is not None
+        assert len(known) in (1, 2)  # the killed one stays for a minute
+        assert sorted(path.name for path in (tmp_path / "logs").iterdir()) == [
+            "job-manager.log",
+            "task-manager-1.log",
+            "task-manager-2.log",
+        ]
+        os.kill(state["job_manager"], signal.SIGKILL)
+        with pytest.raises(flink_cluster.ClusterError, match="no JobManager answers"):
+            flink_cluster.add(tmp_path)
+    finally:
+        flink_cluster.stop(tmp_path)
+    with pytest.raises(flink_cluster.ClusterError, match="no cluster that runs"):
+        flink_cluster.add(tmp_path)
 
 
 @slow
