@@ -27,14 +27,14 @@ from ir_measures import RR
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from beamtrawl.search.index.bm25f import WEIGHTS
+from beamtrawl.search.index.bm25f import WEIGHTING
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.write_segment import DOCS, url_text
 from beamtrawl.transforms.ranking import endorsements
 from beamtrawl.transforms.ranking.pagerank import distinct, pagerank
-from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, found
+from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.storage.schemas import DOCUMENTS, LINKS
 from beamtrawl.transforms.storage.table_files import open_parquet, read_table
@@ -89,10 +89,10 @@ def judge(name: str, items: Sequence[Item], search: Callable[[str], list[str]]) 
 
 
 def tantivy_search(documents: Iterator[dict]) -> Callable[[str], list[str]]:
-    """Search with tantivy over documents of `url` and the fields of WEIGHTS."""
+    """Search with tantivy over documents of `url` and the fields of WEIGHTING."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("id", stored=True, tokenizer_name="raw")
-    for field in WEIGHTS:
+    for field in WEIGHTING.fields:
         builder.add_text_field(field, tokenizer_name="en_stem")
     index = tantivy.Index(builder.build())
     writer = index.writer(50_000_000, 1)
@@ -104,7 +104,7 @@ def tantivy_search(documents: Iterator[dict]) -> Callable[[str], list[str]]:
 
     def search(text: str) -> list[str]:
         words = " ".join(re.findall(r"\w+", text.lower()))
-        query, _ = index.parse_query_lenient(words, list(WEIGHTS), field_boosts=dict(WEIGHTS))
+        query, _ = index.parse_query_lenient(words, list(WEIGHTING.fields), field_boosts=dict(WEIGHTING.fields))
         return [searcher.doc(address)["id"][0] for _, address in searcher.search(query, 10).hits]
 
     return search
@@ -130,12 +130,12 @@ def main() -> None:
     endorsing = endorsements.endorsing(links, documents.select(endorsements.DOCUMENT_COLUMNS), pages)
     ranks = pagerank(*distinct(endorsing.sources, endorsing.targets, len(pages.urls)), len(pages.urls))
     askable = {url for url in indexed if not arguments.hosts or host(url) in arguments.hosts}
-    items, left = hide(endorsements.tally(endorsing, pages), pages, askable, arguments.queries)
+    items, left = hide(endorsements.count_anchors(endorsing, pages), pages, askable, arguments.queries)
 
     try:
         for number, segment in enumerate(segments):
             keys = doc_keys(crawl.root, segment)
-            add_links(crawl.root, segment, f"{HIDDEN}/{number}", found(keys, pages, ranks, left))
+            add_links(crawl.root, segment, f"{HIDDEN}/{number}", link_data(keys, pages, ranks, left))
         index = Index([Segment(crawl.root, s, f"{HIDDEN}/{number}") for number, s in enumerate(segments)])
         judge("beamtrawl", items, lambda text: [url for _, url in best(index, text)])
     finally:

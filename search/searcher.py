@@ -4,7 +4,7 @@ import functools
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.tombstones import alive, read_tombstones
 from ..transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from .index import bm25f
+from .index.patterns import is_pattern
 from .index.postings import Unit
 from .index.segment import HitFacts, Segment, StoredTexts
 from .index.segments import Corpus, Mask, Scored
@@ -31,6 +32,8 @@ from .results.snippets import WIDTH, Snippet, cut, snippet, without_title
 _LOG = logging.getLogger(__name__)
 
 
+_AS_TEXT = "no page matches this as it is written, so a minus and NOT are taken as text"
+
 ORDERS = ("score", "date")
 """The orders of hits: best first, or newest first; by URL where that is equal."""
 
@@ -44,11 +47,31 @@ class _Candidate(NamedTuple):
     score: float
 
 
+class _Terms(NamedTuple):
+    """What a query's words and phrases are in the index."""
+
+    scored: Mapping[Unit, Scored]
+    stand_for: Mapping[str, Sequence[str]]  # by pattern, its terms; by word that no document has, the nearest ones
+
+
+class _Answer(NamedTuple):
+    """A query, with what it finds."""
+
+    parsed: Query
+    terms: _Terms
+    found: Mask
+    candidates: list[_Candidate]
+
+
 class Index:
     """The indexed documents of a crawl, opened for queries. Thread-safe."""
 
     def __init__(
-        self, segments: Sequence[Segment], alive: Sequence[Mask] | None = None, clock: Callable[[], float] = time.time
+        self,
+        segments: Sequence[Segment],
+        alive: Sequence[Mask] | None = None,
+        clock: Callable[[], float] = time.time,
+        weighting: bm25f.Weighting = bm25f.WEIGHTING,
     ) -> None:
         """`alive` has a mask for each segment: the documents that searches find and statistics count. Default: all.
 
@@ -57,7 +80,7 @@ class Index:
         self._clock = clock
         self._segments = segments
         self._alive = alive or [np.ones(segment.documents, bool) for segment in segments]
-        self._corpus = Corpus(segments, self._alive)
+        self._corpus = Corpus(segments, self._alive, weighting)
         self.documents = self._corpus.documents
 
     @classmethod
@@ -99,10 +122,8 @@ class Index:
         Any text is a query (`query.parse`). With `per_host`, further hits of a host come after those of other hosts
         (`host_grouping.by_host`).
         """
-        parsed = parse(query, self._morphemes)
-        scored = self._scored(parsed)
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        found, candidates = self._best(parsed, scored, most, order)
+        parsed, (scored, stand_for), found, candidates = self._answer(query, most, order)
         total = int(np.count_nonzero(found))
         if per_host is not None:
             places = [self._corpus.place(candidate.doc) for candidate in candidates]
@@ -110,8 +131,8 @@ class Index:
             candidates = [candidates[place] for place in by_host(hosts, per_host)]
         candidates = candidates[offset : offset + limit]
         explanations = [self._explanation(c.doc, parsed, scored) if explain else None for c in candidates]
-        suggestion = self._respelled(query, [word for word in parsed.words if not len(scored[word].scores)])
-        hits = self._hits(candidates, explanations, parsed.words)
+        suggestion = self._respelled(query, {word: near[0] for word, near in stand_for.items() if not is_pattern(word)})
+        hits = self._hits(candidates, explanations, parsed.words, stand_for)
         counts = self._facets(found, facet_values) if facet_values else {}
         return Results(query, total, hits, suggestion, parsed.notes, counts)
 
@@ -173,9 +194,36 @@ class Index:
             _LOG.warning("the index has Korean morphemes, which this search does not use: %s", HOW_TO_INSTALL)
         return is_available()
 
-    def _scored(self, parsed: Query) -> dict[Unit, Scored]:
-        """The words and phrases of the query, with their scored postings."""
-        return self._corpus.scored([*dict.fromkeys((*parsed.scoring, *units(parsed.condition)))])
+    def _answer(self, query: str, most: int, order: str) -> _Answer:
+        """The answer to a query with its first `most` candidates. If exclusions leave nothing, they are text."""
+        answer = self._answer_to(parse(query, self._morphemes), most, order)
+        if answer.parsed.excludes and not answer.found.any():
+            plain = self._answer_to(parse(query, self._morphemes, is_text=True), most, order)
+            if plain.found.any():
+                return plain._replace(parsed=plain.parsed._replace(notes=(*plain.parsed.notes, _AS_TEXT)))
+        return answer
+
+    def _answer_to(self, parsed: Query, most: int, order: str) -> _Answer:
+        terms = self._terms(parsed)
+        return _Answer(parsed, terms, *self._best(parsed, terms.scored, most, order))
+
+    def _terms(self, parsed: Query) -> _Terms:
+        """The words and phrases of the query, with their scored postings.
+
+        A pattern has those of its terms, and a word that no document contains those of the nearest words.
+        """
+        wanted = dict.fromkeys((*parsed.scoring, *units(parsed.condition)))
+        patterns = [unit for unit in wanted if isinstance(unit, str) and is_pattern(unit)]
+        scored = self._corpus.scored([unit for unit in wanted if unit not in patterns])
+        stand_for = {pattern: self._corpus.like(pattern) for pattern in patterns}
+        scored |= {pattern: self._corpus.any_of([(term,) for term in terms]) for pattern, terms in stand_for.items()}
+        for word in parsed.words:
+            if not is_pattern(word) and not len(scored[word].scores) and (near := self._near(word)):
+                scored[word], stand_for[word] = self._corpus.any_of(near), near
+        return _Terms(scored, stand_for)
+
+    def _near(self, word: str) -> list[str]:
+        return self._dictionary.near(word) if self.documents else []
 
     def _best(
         self, parsed: Query, scored: Mapping[Unit, Scored], most: int, order: str
@@ -190,6 +238,8 @@ class Index:
         )  # without words, the boost factors are the score
         for unit, weight in scoring:
             scores[unit.postings.docs] += unit.scores if weight == 1 else weight * unit.scores
+        if parsed.least_score:
+            found &= scores >= parsed.least_score * np.max(scores, initial=0.0, where=found)
         found[corpus.copies.others(found, scores)] = False
         keys = scores if order == "score" else corpus.days
         docs = bm25f.best(keys, found, most, [unit.top for unit, _ in scoring] if order == "score" else [])
@@ -215,21 +265,23 @@ class Index:
         return Explanation(parts, *(float(factor[doc]) for factor in self._corpus.boost_factors))
 
     def _hits(
-        self, candidates: Sequence[_Candidate], explanations: Sequence[Explanation | None], words: Sequence[str]
+        self,
+        candidates: Sequence[_Candidate],
+        explanations: Sequence[Explanation | None],
+        words: Sequence[str],
+        stand_for: Mapping[str, Sequence[str]],
     ) -> list[Hit]:
         """The candidates as hits, with facts, titles and snippets."""
         found = self._corpus.texts([candidate.doc for candidate in candidates])
-        forms = {segment: segment.forms(words) for segment in {segment for segment, _, _ in found}}
+        others = {term: word for word, terms in stand_for.items() for term in terms}
+        forms = {segment: segment.forms(words) | others for segment in {segment for segment, _, _ in found}}
         return [
             _hit(candidate, segment.facts_of(doc), texts, forms[segment], explanation)
             for candidate, (segment, doc, texts), explanation in zip(candidates, found, explanations, strict=True)
         ]
 
-    def _respelled(self, query: str, missing: Iterable[str]) -> str | None:
-        """The query with suggestions in place of the `missing` words; None without any suggestion."""
-        if not self.documents:
-            return None
-        changes = {word: near for word in missing if (near := self._dictionary.suggest(word)) is not None}
+    def _respelled(self, query: str, changes: Mapping[str, str]) -> str | None:
+        """The query with other words in place of some; None if it stays the same."""
         if not changes:
             return None
         pattern = r"\b(?:" + "|".join(map(re.escape, changes)) + r")\b"

@@ -5,11 +5,13 @@ The score of a document is its BM25F score times its boost factors:
 - BM25F: S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.6. The
   frequencies of a term are first summed over the fields, each weighted and divided by the field's relative length; the
   sum then saturates, once. So an occurrence in the title counts as several in the body, but never as two words.
+- The names of a page are its title, headings, URL and anchors. A term in them adds a bonus, which saturates likewise:
+  without it, frequent words of a text outweigh the name that somebody asks for.
 - Boost factors do not depend on the query. Each is bounded, so that it never ranks a page above one that matches much
   better: N. Craswell and others, "Relevance Weighting for Query Independent Evidence", 2005, for the saturation of
   link rank.
 
-All numbers are round, and none was fitted to a collection (docs/search.md).
+All numbers are round; how they were chosen is in docs/decisions/weights.md.
 """
 
 import math
@@ -23,17 +25,25 @@ from .postings import Ints, Postings
 
 Floats = npt.NDArray[np.float64]
 
-WEIGHTS: Mapping[str, float] = {"title": 8.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
-"""The weight of an occurrence in a field, relative to one in the body: the names of a page weigh more than its text."""
 
-K1 = 3.0
-"""The saturation of term frequency: the larger, the slower. Field weights above 1 need more than plain BM25."""
+class Weighting(NamedTuple):
+    """The constants of BM25F."""
 
-B = 0.75
-"""The degree of length normalization, from 0 (none) to 1 (full)."""
+    fields: Mapping[str, float]  # the weight of an occurrence in a field, relative to one in the body
+    b: Mapping[str, float]  # the degree of length normalization of a field, from 0 (none) to 1 (full)
+    k1: float  # the saturation of term frequency: the larger, the slower
+    names: float  # the largest bonus of a term in the names of a page, relative to a score of 1
+    phrase: float  # the weight of a phrase relative to a word of the same document frequency; its words count too
 
-PHRASE = 0.5
-"""The weight of a phrase relative to a word of the same document frequency; its words count separately."""
+
+WEIGHTING = Weighting(
+    fields={"title": 2.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0},
+    b={"title": 0.75, "body": 0.6, "headings": 0.75, "url": 0.75, "anchors": 0.75},
+    k1=1.2,
+    names=1.0,
+    phrase=0.5,
+)
+"""Settled on public test collections and known items: docs/decisions/weights.md."""
 
 LINKS = 0.1
 """The largest boost by links, over a page without links."""
@@ -75,24 +85,31 @@ def inverse_document_frequency(documents: int, document_frequency: int) -> float
     return math.log(1 + (documents - document_frequency + 0.5) / (document_frequency + 0.5))
 
 
-def field_factors(lengths: Mapping[str, Ints], averages: Mapping[str, float]) -> dict[str, Floats]:
+def field_factors(
+    lengths: Mapping[str, Ints], averages: Mapping[str, float], weighting: Weighting = WEIGHTING
+) -> dict[str, Floats]:
     """By field, the weight of one occurrence in each document, from field lengths and their averages."""
-    return {
-        name: weight
-        / (1 - B + B * lengths[name].astype(np.float64) / (averages[name] or 1))  # an average of 0: all lengths are 0
-        for name, weight in WEIGHTS.items()
-    }
+    factors = {}
+    for name, weight in weighting.fields.items():
+        relative = lengths[name].astype(np.float64) / (averages[name] or 1)  # an average of 0: all lengths are 0
+        factors[name] = weight / (1 - weighting.b[name] + weighting.b[name] * relative)
+    return factors
 
 
-def impacts(postings: Postings, factors: Mapping[str, Floats]) -> Floats:
+def impacts(postings: Postings, factors: Mapping[str, Floats], weighting: Weighting = WEIGHTING) -> Floats:
     """The scores of a term for the documents of its postings, without the term's weight.
 
-    `factors` are the `field_factors` of all documents.
+    `factors` are the `field_factors` of all documents. A page that is named by a term has a bonus beyond the saturation
+    of its frequency.
     """
-    weighted = np.zeros(len(postings.docs))
+    names = np.zeros(len(postings.docs))
+    body = np.zeros(len(postings.docs))
     for field, frequency in postings.frequencies.items():
-        weighted += frequency * factors[field][postings.docs]
-    return weighted * (K1 + 1) / (K1 + weighted)
+        into = body if field == "body" else names
+        into += frequency * factors[field][postings.docs]
+    weighted = names + body
+    k1 = weighting.k1
+    return weighted * (k1 + 1) / (k1 + weighted) + weighting.names * names / (names + k1)
 
 
 def best(scores: Floats, found: npt.NDArray[np.bool_], most: int, likely: Sequence[Ints]) -> Ints:

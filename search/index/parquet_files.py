@@ -78,6 +78,13 @@ class Files:
         for row in np.flatnonzero(found).tolist():
             yield rows.column(0)[row].as_py(), rows.slice(row, 1)
 
+    def between(self, name: str, first: str, last: str, columns: Sequence[str]) -> pa.Table:
+        """The rows whose first column, by which the file is sorted, is from `first` to `last`."""
+        firsts, lasts = self._ranges[name]
+        rows = self.read(name, range(bisect.bisect_left(lasts, first), bisect.bisect_right(firsts, last)), columns)
+        keys = rows.column(0)
+        return rows.filter(pc.and_(pc.greater_equal(keys, first), pc.less_equal(keys, last)))
+
     def _part(self, name: str, span: "_Span") -> "_Part":
         with self._open(name) as source:
             return _Part(span.start, _bytes(source, span.start, span.end - span.start))

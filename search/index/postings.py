@@ -6,10 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...transforms.indexing.analysis import word_classes
 from ...transforms.indexing.invert import PHRASE_FIELDS
 from ...transforms.indexing.write_segment import FORMS, POSTINGS, undo_gaps, unpack
+from . import patterns
 from .cache import Cache
 from .parquet_files import Files
 
@@ -107,6 +109,12 @@ class Terms:
     def frequencies(self) -> pa.Table:
         """All terms with `df`, the number of documents that contain them."""
         return self._files.read(POSTINGS, self._groups(), ("term", "df"))
+
+    def like(self, pattern: str) -> pa.Table:
+        """The terms that a pattern matches, with `df`."""
+        start = patterns.prefix(pattern)
+        rows = self._files.between(POSTINGS, start, f"{start}\U0010ffff", ("term", "df"))
+        return rows.filter(pc.match_substring_regex(rows["term"], patterns.expression(pattern)))
 
     def all_postings(self) -> pa.Table:
         """All rows of the postings file, without positions."""

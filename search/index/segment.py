@@ -127,6 +127,10 @@ class Segment:
         """The terms of its documents with `df`, the number of documents that contain them."""
         return self._own.frequencies()
 
+    def like(self, pattern: str) -> list[pa.Table]:
+        """Tables of the terms of its documents and their anchors that a pattern matches, with `df`."""
+        return [terms.like(pattern) for terms in self._terms]
+
     def inverted(self) -> Inverted:
         """The inverted index of its documents, without positions and lengths."""
         return decode(self._own.all_postings(), OWN_FIELDS)

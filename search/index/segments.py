@@ -1,6 +1,7 @@
 """The documents of all segments as one collection: the cost of a query does not depend on the number of segments."""
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,11 +13,15 @@ import numpy.typing as npt
 from . import bm25f
 from .cache import Cache
 from .copies import find_copies
+from .patterns import MAX_WORDS
 from .postings import Ints, Postings, Unit, unite
 from .segment import Segment, StoredTexts
 
 MAX_CACHED_POSTINGS = 4_000_000
 """Postings of words and phrases that are cached, decoded and scored: 40 bytes each."""
+
+MAX_CACHED_PATTERNS = 1_000
+"""Patterns whose words are cached."""
 
 _ENTRY = 64  # additional weight of an entry: bounds entries of words that no document contains, too
 
@@ -41,22 +46,26 @@ class Scored(NamedTuple):
 class Corpus:
     """The documents of all segments, numbered consecutively. Thread-safe."""
 
-    def __init__(self, segments: Sequence[Segment], current: Sequence[Mask]) -> None:
+    def __init__(
+        self, segments: Sequence[Segment], current: Sequence[Mask], weighting: bm25f.Weighting = bm25f.WEIGHTING
+    ) -> None:
         """`current` has a mask for each segment: the documents that searches find and statistics count."""
+        self._weighting = weighting
         self.segments = segments
         self.current = _joined(current, bool)
         self.documents = int(self.current.sum())
         self._starts = np.cumsum([0, *(segment.documents for segment in segments)])
         # Statistics cover all segments, so that scores do not depend on the segmentation.
-        lengths = {name: _joined([s.lengths[name] for s in segments], np.int32) for name in bm25f.WEIGHTS}
+        lengths = {name: _joined([s.lengths[name] for s in segments], np.int32) for name in weighting.fields}
         averages = {name: int(part[self.current].sum()) / max(1, self.documents) for name, part in lengths.items()}
-        self._factors = bm25f.field_factors(lengths, averages)
+        self._factors = bm25f.field_factors(lengths, averages, weighting)
         self.boost_factors = _boost_factors(segments, current)
         self.boosts = np.prod(self.boost_factors, axis=0)
         self.expires = _joined([s.expires for s in segments], "datetime64[us]")
         self._may_expire = not bool(np.isnat(self.expires).all())
         self.dates = _joined([s.dates for s in segments], "datetime64[us]")
         self.copies = find_copies([segment.facts for segment in segments])
+        self._like: Cache[str, list[str]] = Cache(self._read_like, MAX_CACHED_PATTERNS)
         self._scored: Cache[Unit, Scored] = Cache(
             self._read, MAX_CACHED_POSTINGS, lambda found: len(found.scores) + _ENTRY
         )
@@ -107,6 +116,25 @@ class Corpus:
         """The scored postings of words and phrases. Those not cached are read together, in two round trips."""
         return self._scored.get(units)
 
+    def like(self, pattern: str) -> list[str]:
+        """The terms that a pattern matches, the most frequent MAX_WORDS of them."""
+        return self._like.get([pattern])[pattern]
+
+    def _read_like(self, patterns: list[str]) -> dict[str, list[str]]:
+        found = {}
+        for pattern in patterns:
+            tables = itertools.chain(*_in_parallel(Segment.like, self.segments, [pattern] * len(self.segments)))
+            df: Counter[str] = Counter()
+            for table in tables:
+                for term, documents in zip(table["term"].to_pylist(), table["df"].to_pylist(), strict=True):
+                    df[term] += documents
+            found[pattern] = sorted(df, key=lambda term: (-df[term], term))[:MAX_WORDS]
+        return found
+
+    def any_of(self, units: Sequence[Unit]) -> Scored:
+        """The scored postings of the documents with any of some units, as if these were forms of one word."""
+        return self._score("", unite([found.postings for found in self.scored(units).values()]))
+
     def _read(self, units: list[Unit]) -> dict[Unit, Scored]:
         lookups = [
             (start, lookup)
@@ -128,8 +156,8 @@ class Corpus:
     def _score(self, unit: Unit, postings: Postings) -> Scored:
         weight = bm25f.inverse_document_frequency(self.documents, len(postings.docs))
         if not isinstance(unit, str):
-            weight *= bm25f.PHRASE
-        scores = weight * bm25f.impacts(postings, self._factors) * self.boosts[postings.docs]
+            weight *= self._weighting.phrase
+        scores = weight * bm25f.impacts(postings, self._factors, self._weighting) * self.boosts[postings.docs]
         top = np.argpartition(scores, -TOP)[-TOP:] if len(scores) > TOP else slice(None)
         return Scored(postings, scores, postings.docs[top])
 

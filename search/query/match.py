@@ -6,7 +6,8 @@ import numpy as np
 
 from ..index.postings import Postings, Unit
 from ..index.segments import Corpus, Mask
-from .parse import All, Any, Condition, Filter, Not, Phrase, Word, day
+from .lexemes import day
+from .parse import All, Any, Condition, Filter, Not, Phrase, Word
 
 
 def units(condition: Condition) -> Iterator[Unit]:

@@ -1,35 +1,41 @@
 """Parses queries.
 
-    query   = part part …               any of the words; all phrases, filters and parts with AND; nothing excluded
+    query   = part part …               any of the words; all phrases, filters, parts with AND or +; nothing excluded
     part    = operand, or operands joined by AND and OR; AND binds closer
-    operand = word | "phrase" | field:word | field:"phrase" | filter:value | (query) | NOT operand | -operand
+    operand = word | "phrase" | field:word | field:"phrase" | filter:value | (query) | NOT operand | -operand | +operand
 
 A word matches all its forms; a phrase, of one word or more, matches exact forms. A token of several words (node.js,
 3.11) matches each of them, and documents that contain them consecutively rank higher; with an operator or a field it
-is a phrase. A Korean word also matches by its morphemes, where the index has them; with an operator, by all of them or
-as a phrase. Fields are title and url; filters are site, lang, type, after and before. Input that is not of this form is
-ignored or taken as words, so that every query has an answer.
+is a phrase. A word with an asterisk (dja*) matches all words of this pattern. A Korean word also matches by its
+morphemes, where the index has them; with an operator, by all of them or as a phrase. Fields are title and url; filters
+are site, lang, type, after and before. Input that is not of this form is ignored or taken as words, so that every query
+has an answer; `lexemes` decides where operators are text. In a long query phrases are optional, and documents that
+match much worse than the best one are left out.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...transforms.indexing.analysis import STOP_WORDS, tokens
+from ...transforms.indexing.analysis import CJK, STOP_WORDS, tokens
+from ..index.patterns import pattern
 from ..index.postings import Unit
+from .lexemes import FIELDS, FILTERS, Lexemes, as_text, lexemes
 
-MAX_TERMS = 64
-"""The most words of a query, and of a phrase: enough for a pasted paragraph, and a bound on the cost."""
+MAX_TERMS = 128
+"""The most words of a query, stop words aside: enough for a pasted paragraph, and a bound on the cost."""
 
-MAX_PARTS = 256
-"""The most tokens of a query, with operators and parentheses."""
+MAX_PHRASE = 64
+"""The most words of a phrase, and of a token."""
 
-_MAX_WHOLE = 8  # a longer token, such as a Chinese sentence, is a phrase only in quotes
+LEAST_SCORE = 0.125
+"""In a long query without required parts, the least score of a document, relative to the best one."""
+
+_MAX_WHOLE = 8  # a longer token, such as a path, is a phrase only in quotes
 _SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # don't, crawler's: the analysis splits them, but they are one word
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
-_MAX_DEPTH = 16
+_CJK = re.compile(f"[{CJK}]")
 
 
 class Word(NamedTuple):
@@ -81,6 +87,8 @@ class Query(NamedTuple):
     phrases: tuple[tuple[str, ...], ...]  # of two words or more, scored
     condition: Condition  # of the documents that match
     times: Mapping[str, int]  # how often each word occurs in the query
+    excludes: bool = False  # some documents, by NOT or a minus
+    least_score: float = 0.0  # of a document that is found, relative to the best one
     notes: tuple[str, ...] = ()  # a sentence on each filter whose value cannot be used, which is taken as words
 
     @property
@@ -93,10 +101,11 @@ class Query(NamedTuple):
         return self.times[unit] if isinstance(unit, str) else 1
 
 
-def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: ()) -> Query:
+def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: (), is_text: bool = False) -> Query:
     """The query in a text; any text is a query.
 
-    `morphemes` gives further terms of a word, for documents in Korean (`transforms/indexing/korean.py`).
+    `morphemes` gives further terms of a word, for documents in Korean (`transforms/indexing/korean.py`). With `is_text`
+    nothing but filters is read as query language.
 
     >>> query = parse('fast "full text" -odd site:a.org')
     >>> query.words, query.phrases
@@ -105,87 +114,24 @@ def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: ()
     (Phrase(terms=('full', 'text'), field=None), Filter(name='site', value='a.org'))
     """
     text = text.encode(errors="replace").decode()  # a command-line argument that is not UTF-8 has lone surrogates
-    text = text.lower() if text.strip() in _OPERATORS else text
-    parser = _Parser(_lexemes(text), morphemes)
+    parser = _Parser(as_text(text) if is_text else lexemes(text), morphemes)
     condition = parser.query()
     times = Counter(parser.words)
-    words = tuple(times)[:MAX_TERMS]
-    words = tuple(word for word in words if word not in STOP_WORDS) or words
+    words = (tuple(word for word in times if word not in STOP_WORDS) or tuple(times))[:MAX_TERMS]
     phrases, times_of_words = tuple(dict.fromkeys(parser.phrases)), {word: times[word] for word in words}
-    return Query(words, phrases, condition, times_of_words, tuple(dict.fromkeys(parser.notes)))
+    return Query(
+        words,
+        phrases,
+        condition,
+        times_of_words,
+        parser.excludes,
+        parser.least_score,
+        tuple(dict.fromkeys(parser.notes)),
+    )
 
 
-def day(text: str) -> datetime | None:
-    """The first moment of a year, a month or a day, in UTC; None if the text is no date.
-
-    >>> day("2024-05").isoformat(), day("2024-13")
-    ('2024-05-01T00:00:00+00:00', None)
-    """
-    if not re.fullmatch(r"\d{4}(-\d\d?){0,2}", text, re.ASCII):
-        return None
-    year, month, first = ([int(number) for number in text.split("-")] + [1, 1])[:3]
-    try:
-        return datetime(year, month, first, tzinfo=UTC)
-    except ValueError:
-        return None
-
-
-class _Lexeme(NamedTuple):
-    kind: str  # ( ) - AND OR NOT word phrase, or the name of a field or filter
-    text: str
-    is_quoted: bool = False
-
-
-_OPERATORS = ("AND", "OR", "NOT")
-_FIELDS = ("title", "url")
-_FILTERS = {
-    "site": lambda value: value.strip("."),
-    "lang": lambda value: value if re.fullmatch("[a-z]{2,3}", value) else "",
-    "type": lambda value: value,
-    "after": lambda value: value if day(value) else "",
-    "before": lambda value: value if day(value) else "",
-}
 _DATES = "a date is a year, a month or a day, such as 2024, 2024-05 or 2024-05-31"
 _VALUES = {"lang": "a language is a code of two or three letters, such as en", "after": _DATES, "before": _DATES}
-_PIECE = re.compile(
-    rf"""(?P<minus>(?<![^\s(])-(?=\S))
-    | (?P<name>(?<![^\s(-])(?:{"|".join([*_FIELDS, *_FILTERS])})):(?=[^\s"]|"[^"]*")
-    | "(?P<phrase>[^"]*)"
-    | (?P<open>(?<![^\s(-])\()
-    | (?P<word>[^\s"]+)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-
-
-def _lexemes(text: str) -> Iterator[_Lexeme]:
-    """The lexemes of a query. A parenthesis counts only where a group can begin or, inside a group, end."""
-    depth, name = 0, "word"
-    for number, piece in enumerate(_PIECE.finditer(text)):
-        if number == MAX_PARTS:
-            return
-        if piece["minus"]:
-            yield _Lexeme("-", "")
-        elif piece["name"]:
-            name = piece["name"].lower()
-            continue
-        elif piece["phrase"] is not None:
-            yield _Lexeme(name, piece["phrase"], True)
-        elif piece["open"]:
-            if depth < _MAX_DEPTH:
-                depth += 1
-                yield _Lexeme("(", "")
-        else:
-            word = piece["word"]
-            closed = min(depth, len(word) - len(word.rstrip(")")))
-            depth -= closed
-            word = word[: len(word) - closed]
-            if word in _OPERATORS and name == "word":
-                yield _Lexeme(word, "")
-            elif word:
-                yield _Lexeme(name, word)
-            yield from [_Lexeme(")", "")] * closed
-        name = "word"
-    yield from [_Lexeme(")", "")] * depth
 
 
 class _Piece(NamedTuple):
@@ -193,17 +139,20 @@ class _Piece(NamedTuple):
 
     terms: tuple[str, ...]
     morphemes: tuple[str, ...] = ()
+    is_quoted: bool = False
 
 
 class _Parser:
     """Parses the lexemes by recursive descent, and collects the words and phrases that are scored."""
 
-    def __init__(self, lexemes: Iterable[_Lexeme], morphemes: Callable[[str], Sequence[str]]) -> None:
-        self._lexemes = list(lexemes)
+    def __init__(self, lexemes: Lexemes, morphemes: Callable[[str], Sequence[str]]) -> None:
+        self._lexemes, self._is_long = lexemes
         self._morphemes = morphemes
         self._next = 0
         self.words: list[str] = []
         self.phrases: list[tuple[str, ...]] = []
+        self.excludes = False
+        self.least_score = LEAST_SCORE if self._is_long else 0.0
         self.notes: list[str] = []
 
     def query(self, scores: bool = True) -> Condition:
@@ -212,7 +161,9 @@ class _Parser:
         must: list[Condition] = []
         while self._next < len(self._lexemes) and not self._take(")"):
             part = self._part(scores)
-            if isinstance(part, _Piece):
+            if isinstance(part, _Piece) and part.is_quoted and not self._is_long:
+                must.append(_whole(part))
+            elif isinstance(part, _Piece):
                 may += map(Word, part.terms + part.morphemes)
             elif isinstance(part, Any) or (isinstance(part, Word) and part.field is None):
                 may.append(part)
@@ -239,11 +190,14 @@ class _Parser:
         return _join(All, operands)
 
     def _operand(self, scores: bool) -> Condition | _Piece | None:
-        is_not = False
+        is_not, is_required = False, self._take("+")
         while self._take("NOT") or self._take("-"):
             is_not = True
         operand = self._atom(scores and not is_not)
-        return Not(_whole(operand)) if is_not and operand is not None else operand
+        if operand is None or not (is_not or is_required):
+            return operand
+        self.excludes |= is_not
+        return Not(_whole(operand)) if is_not else All((_whole(operand),))
 
     def _atom(self, scores: bool) -> Condition | _Piece | None:
         if self._next == len(self._lexemes) or self._lexemes[self._next].kind in (")", "AND", "OR"):
@@ -252,24 +206,24 @@ class _Parser:
         self._next += 1
         if lexeme.kind == "(":
             return self.query(scores)
-        if lexeme.kind in _FILTERS and (value := _FILTERS[lexeme.kind](lexeme.text.casefold().strip())):
+        if lexeme.kind in FILTERS and (value := FILTERS[lexeme.kind](lexeme.text.casefold().strip())):
             return Filter(lexeme.kind, value)
         if lexeme.kind in _VALUES:
             self.notes.append(f"{lexeme.kind}:{lexeme.text} is taken as words: {_VALUES[lexeme.kind]}")
-        is_word = lexeme.kind not in _FIELDS
-        text = f"{lexeme.kind} {lexeme.text}" if lexeme.kind in _FILTERS else lexeme.text
-        terms = tuple(tokens(text))[:MAX_TERMS]
-        morphemes = () if lexeme.is_quoted or not is_word else tuple(self._morphemes(text))[:MAX_TERMS]
+        is_word, is_quoted = lexeme.kind not in FIELDS, lexeme.is_quoted
+        text = f"{lexeme.kind} {lexeme.text}" if lexeme.kind in FILTERS else lexeme.text
+        found = None if is_quoted or self._is_long else pattern(text)
+        terms = (found,) if found else tuple(tokens(text))[:MAX_PHRASE]
+        morphemes = () if is_quoted or found or not is_word else tuple(self._morphemes(text))[:MAX_PHRASE]
         if scores:
             self.words += terms + morphemes
-            is_whole = len(terms) <= _MAX_WHOLE and not _SHORTENED.fullmatch(text)
-            if len(terms) > 1 and (lexeme.is_quoted or is_whole):
+            if len(terms) > 1 and (is_quoted or _is_name(text, terms)):
                 self.phrases.append(terms)
         if not terms:
             return None
         if not is_word:
             return Word(terms[0], lexeme.kind) if len(terms) == 1 else Phrase(terms, lexeme.kind)
-        return Phrase(terms) if lexeme.is_quoted else _Piece(terms, morphemes)
+        return _Piece(terms, morphemes, is_quoted)
 
     def _take(self, kind: str) -> bool:
         """Whether a lexeme of this kind is next; if so, skip it."""
@@ -279,10 +233,15 @@ class _Parser:
         return False
 
 
+def _is_name(text: str, terms: Sequence[str]) -> bool:
+    """Whether an unquoted token of several words names one thing. Pairs of a CJK word do not: they overlap."""
+    return len(terms) <= _MAX_WHOLE and not _SHORTENED.fullmatch(text) and not _CJK.search(text)
+
+
 def _whole(part: Condition | _Piece) -> Condition:
     if not isinstance(part, _Piece):
         return part
-    exact = Word(part.terms[0]) if len(part.terms) == 1 else Phrase(part.terms)
+    exact = Word(part.terms[0]) if len(part.terms) == 1 and not part.is_quoted else Phrase(part.terms)
     # Morphemes cover only a part of a token that is partly in another script.
     if not part.morphemes or not all(map(_HANGUL.fullmatch, part.terms)):
         return exact
@@ -305,5 +264,6 @@ def _requires(condition: Condition, kinds: tuple[type, ...]) -> bool:
 
 def _without_stop_words(parts: list[Condition]) -> list[Condition]:
     """The distinct parts without stop words, or all if there are only stop words."""
-    parts = list(dict.fromkeys(parts))[:MAX_TERMS]
-    return [part for part in parts if not (isinstance(part, Word) and part.term in STOP_WORDS)] or parts
+    parts = list(dict.fromkeys(parts))
+    content = [part for part in parts if not (isinstance(part, Word) and part.term in STOP_WORDS)]
+    return (content or parts)[:MAX_TERMS]

@@ -10,6 +10,12 @@ from rapidfuzz.process import extract
 MIN_LENGTH = 4
 """The fewest characters of a word that gets a suggestion."""
 
+MAX_LENGTH = 26
+"""The most characters of a word that gets a suggestion: two more than the longest words that are suggested."""
+
+MAX_NEAR = 3
+"""The most words that are searched for in place of one that no document contains."""
+
 
 class Dictionary:
     """The words of an index that can be suggested."""
@@ -32,10 +38,16 @@ class Dictionary:
         >>> words.suggest("serach"), words.suggest("research")
         ('search', 'search')
         """
-        if len(word) < MIN_LENGTH:
-            return None
+        return next(iter(self.near(word)), None)
+
+    def near(self, word: str) -> list[str]:
+        """The nearest words, at most MAX_NEAR, in the order in which `suggest` prefers them.
+
+        >>> Dictionary([pa.table({"term": ["search", "starch", "sea"], "df": [9, 1, 2]})]).near("starh")
+        ['starch']
+        """
+        if not MIN_LENGTH <= len(word) <= MAX_LENGTH:
+            return []
         found = extract(word, self._words, scorer=OSA.distance, score_cutoff=1 + (len(word) >= 8), limit=None)
-        if not found:
-            return None
-        best = min(found, key=lambda match: (match[1], -int(self._documents[match[2]]), match[0]))
-        return best[0]
+        best = sorted(found, key=lambda match: (match[1], -int(self._documents[match[2]]), match[0]))[:MAX_NEAR]
+        return [word for word, distance, _ in best if distance == best[0][1]]

@@ -1,9 +1,20 @@
 """Which anchors describe a page, and how many of them are kept."""
 
+import doctest
+
 import numpy as np
 import pyarrow as pa
+import pytest
 
-from beamtrawl.transforms.ranking.endorsements import anchors_of, count_votes, keep_specific
+from beamtrawl.transforms.ranking import endorsements
+from beamtrawl.transforms.ranking.endorsements import (
+    LINK_COLUMNS,
+    anchors_of,
+    count_votes,
+    current_links,
+    is_direction,
+    keep_specific,
+)
 
 
 def votes(**targets: int) -> pa.Table:
@@ -33,3 +44,34 @@ def test_the_thousand_anchors_of_most_hosts_are_kept():
     assert first == ("Anchor 1199", 2)
     assert len(others) == 999
     assert none == []
+
+
+# An anchor in lower case; whether it says only where a link leads from here.
+ANCHORS = {
+    **dict.fromkeys(["next", "prev", "previous", "next page", "previous chapter", "go to the next section"], True),
+    **dict.fromkeys(
+        ["« previous", "next »", "next: ", "up", "back", "here", "click here", "read more", "다음", "zurück"], True
+    ),
+    **dict.fromkeys(["next steps", "next.js", "backup", "more on joins", "previous releases", "chapter 1"], False),
+}
+
+
+@pytest.mark.parametrize(("anchor", "expected"), ANCHORS.items(), ids=ANCHORS)
+def test_directions_are_no_votes(anchor, expected):
+    assert is_direction(pa.chunked_array([[anchor]])).to_pylist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("rel", "counts"), [(None, 1), ("", 1), ("noopener", 1), ("next", 0), ("PREV nofollow", 0), ("nextcloud", 1)]
+)
+def test_links_to_neighbours_do_not_endorse(rel, counts):
+    row = dict.fromkeys(LINK_COLUMNS) | {"source_key": b"a", "target_key": b"b", "kind": "a", "round": 1, "rel": rel}
+    links = pa.table(
+        {name: pa.array([value], None if value is not None else pa.string()) for name, value in row.items()}
+    )
+    links = links.set_column(LINK_COLUMNS.index("from_duplicate"), "from_duplicate", pa.array([False]))
+    assert current_links(links).endorsing.num_rows == counts
+
+
+def test_examples():
+    assert doctest.testmod(endorsements).failed == 0

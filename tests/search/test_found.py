@@ -123,4 +123,4 @@ def test_help_with_spelling(tmp_path, text, suggestion):
 
 @pytest.mark.parametrize("module", [host_grouping, spelling])
 def test_examples(module):
-    assert doctest.testmod(module) == (0, 1 if module is host_grouping else 2)
+    assert doctest.testmod(module) == (0, 1 if module is host_grouping else 3)

@@ -9,14 +9,14 @@ from beamtrawl.search.results.host_grouping import by_host
 from beamtrawl.search.results.snippets import snippet
 
 
-def test_a_query_has_256_parts_and_the_rest_is_left_out():
-    assert parse("first " * 255 + "last").words == ("first", "last")
-    assert parse("first " * 256 + "last").words == ("first",)
+def test_a_query_has_512_parts_and_the_rest_is_left_out():
+    assert parse("first " * 511 + "last").words == ("first", "last")
+    assert parse("first " * 512 + "last").words == ("first",)
 
 
-def test_a_query_has_64_words_and_a_phrase_too():
-    words = [f"w{number}" for number in range(65)]
-    assert parse(" ".join(words)).words == tuple(words[:64])
+def test_a_query_has_128_words_and_a_phrase_64():
+    words = [f"w{number}" for number in range(129)]
+    assert parse(" ".join(["the", *words])).words == tuple(words[:128])
     assert parse(f'"{" ".join(words)}"').phrases == (tuple(words[:64]),)
 
 

@@ -3,7 +3,8 @@
 import functools
 import math
 
-from beamtrawl.search.query.parse import All, Any, Filter, Not, Phrase, Word, day, parse
+from beamtrawl.search.query.lexemes import day
+from beamtrawl.search.query.parse import All, Any, Filter, Not, Phrase, Word, parse
 from beamtrawl.transforms.indexing.analysis import tokens, word_class
 from beamtrawl.transforms.indexing.korean import ANALYSED
 from beamtrawl.transforms.indexing.term_forms import stemmed_as
@@ -12,8 +13,9 @@ from beamtrawl.transforms.indexing.write_segment import url_text
 FIELDS = ("title", "body", "headings", "url", "anchors")
 
 # The numbers of docs/search.md, and not those of the program: what is compared with them is held by them.
-WEIGHTS = {"title": 8.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
-K1, B, PHRASE = 3.0, 0.75, 0.5
+WEIGHTS = {"title": 2.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
+B = {"title": 0.75, "body": 0.6, "headings": 0.75, "url": 0.75, "anchors": 0.75}
+K1, NAMES, PHRASE = 1.2, 1.0, 0.5
 LINKS, HALF_RANK, SPAM = 0.1, 10.0, 0.5
 FRESH, FRESH_DAYS = 0.05, 365.0
 
@@ -126,22 +128,29 @@ class Naive:
         return links * quality * (1 + FRESH * fresh)
 
     def score(self, number, unit):
-        having, frequency = self.having(unit), 0.0
+        having, frequency, names = self.having(unit), 0.0, 0.0
         for field, count in self.count(number, unit).items():
             length = len(self.documents[number].words[field])
-            relative = 1 - B + B * length / (self.average[field] or 1)
+            relative = 1 - B[field] + B[field] * length / (self.average[field] or 1)
             frequency += WEIGHTS[field] * count / relative
+            names += WEIGHTS[field] * count / relative if field != "body" else 0
         idf = math.log(1 + (len(self.documents) - having + 0.5) / (having + 0.5))
         weight = idf if isinstance(unit, str) else idf * PHRASE
-        return weight * frequency * (K1 + 1) / (K1 + frequency)
+        return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
 
     def search(self, text):
         """(score, URL) of all documents that match, best first."""
         query = self.parse(text)
+        found = self.ask(query)
+        return self.ask(self.parse(text, is_text=True)) if query.excludes and not found else found
+
+    def ask(self, query):
         units = [*query.words, *query.phrases]
         found = []
         for number, document in enumerate(self.documents):
             if matches(document, query.condition):
                 score = sum(query.weight(unit) * self.score(number, unit) for unit in units) if units else 1.0
                 found.append((score * self.boost(document.row), document.row["url"]))
+        least = query.least_score * max((score for score, _ in found), default=0.0)
+        found = [pair for pair in found if pair[0] >= least]
         return sorted(found, key=lambda pair: (-round(pair[0], 9), pair[1]))

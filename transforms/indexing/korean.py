@@ -27,7 +27,8 @@ MAX_WORDS = 20_000
 """Words of a text that are analysed; the others have bigrams only."""
 
 _HANGUL = "\uac00-\ud7a3"
-_WORD = re.compile(f"[A-Za-z0-9]*[{_HANGUL}][A-Za-z0-9{_HANGUL}]*")  # Hangul after Latin letters is often a particle
+# Hangul after Latin letters is often a particle. A match begins where a word does: long words are read once.
+_WORD = re.compile(f"(?<![A-Za-z0-9])[A-Za-z0-9]*+[{_HANGUL}][A-Za-z0-9{_HANGUL}]*")
 _MAX_WORD_LENGTH = 24  # characters of a word
 # Nouns, names, numerals, verbs, adjectives and roots; not particles, endings and affixes.
 _CONTENT_TAGS = frozenset({"NNG", "NNP", "NR", "VV", "VA", "XR"})

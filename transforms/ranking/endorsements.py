@@ -133,9 +133,19 @@ def votes_of(links: pa.Table, pages: Pages) -> pa.Table:
     """
     links = links.append_column("folded", pc.utf8_lower(links["anchor"]))
     links = links.filter(pc.match_substring_regex(links["anchor"], r"[\p{L}\p{N}]"))
+    links = links.filter(pc.invert(is_direction(links["folded"])))
     links = links.filter(pa.array(~_is_address(links, pages)))
     votes = links.group_by(["host", "folded", "target"]).aggregate([("anchor", "min")])
     return votes.rename_columns(["host", "folded", "target", "anchor"])
+
+
+def is_direction(folded: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whether each lower-case anchor says where a link leads from here, such as "next page", and not what is there.
+
+    >>> is_direction(pa.chunked_array([["next", "« previous chapter", "read more", "next steps", "up"]])).to_pylist()
+    [True, True, True, False, True]
+    """
+    return pc.match_substring_regex(folded, _DIRECTION)
 
 
 def keep_specific(votes: pa.Table) -> pa.Table:
@@ -177,4 +187,11 @@ def _numbers(keys: pa.Array | pa.ChunkedArray, known: pa.Array) -> Longs:
     return pc.fill_null(pc.index_in(keys, value_set=known), -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-_NO_ENDORSEMENT = r"(?i)(^|\s)(nofollow|ugc|sponsored)(\s|$)"
+_NO_ENDORSEMENT = r"(?i)(^|\s)(nofollow|ugc|sponsored|prev|previous|next)(\s|$)"
+
+_PARTS = "page|chapter|section|topic|part|step|post|article|entry|slide|item"
+_DIRECTION = (
+    rf"^[^\p{{L}}\p{{N}}]*((go )?(to )?(the )?(prev|previous|next)( ({_PARTS}))?|up|back|here|click here|more|read more"
+    r"|zurück|weiter|précédent|suivant|anterior|siguiente|próximo|precedente|successivo|назад|вперёд|далее"
+    r"|前へ|次へ|上一页|下一页|이전|다음)[^\p{L}\p{N}]*$"
+)

@@ -1,0 +1,193 @@
+"""How well search answers the judged queries of test collections, beside tantivy and bm25s on the same text.
+
+    python benchmarks/collections.py DIRECTORY [--fit] [--queries N] [--cache FOLDER]
+
+Each folder of DIRECTORY with these files is a collection:
+
+    docs.jsonl     {"id", "title", "text", "language"} a line
+    queries.jsonl  {"id", "text"} a line
+    qrels.tsv      query, document and gain, separated by tabs
+
+Each document becomes a page; each query is asked as it is, with the defaults; nDCG@10 is the mean over the queries that
+have a judged document. tantivy and bm25s have title and text as one text, their English stemmers for English, and for
+Chinese, Japanese and Korean the terms of our analysis, since they have none. bm25s is compared if it is installed
+(pip install bm25s).
+
+With --fit, weights are chosen by cross-validation: for each collection in turn, those of `grid` with the best mean
+over the other collections are used on it. --queries limits the queries of each. FOLDER keeps the indexes for the next
+run.
+"""
+
+import argparse
+import itertools
+import json
+import math
+import re
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import tantivy
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from beamtrawl.search.index.bm25f import WEIGHTING, Weighting
+from beamtrawl.search.index.segment import Segment
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.analysis import STEMMERS, tokens
+from beamtrawl.transforms.indexing.write_segment import write_segment
+from benchmarks.asking import best
+from tests.support.corpus import documents
+
+try:
+    import bm25s
+    import Stemmer
+except ImportError:
+    bm25s = None
+
+DEPTH = 10
+SEGMENT = "index/collection"
+
+
+class Collection(NamedTuple):
+    name: str
+    docs: list[dict]
+    queries: list[dict]
+    gains: Mapping[str, Mapping[str, int]]  # by query and document
+
+
+def read(folder: Path) -> Collection:
+    gains: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for line in (folder / "qrels.tsv").read_text().splitlines():
+        query, doc, gain = line.split("\t")
+        if int(gain) > 0:
+            gains[query][doc] = int(gain)
+    docs, queries = ([json.loads(line) for line in (folder / f"{name}.jsonl").open()] for name in ("docs", "queries"))
+    return Collection(folder.name, docs, [query for query in queries if query["id"] in gains], gains)
+
+
+def ndcg(found: list[str], gains: Mapping[str, int]) -> float:
+    """nDCG at DEPTH, with the gains as they are."""
+    ideal = sorted(gains.values(), reverse=True)[:DEPTH]
+    reached = sum(gains.get(doc, 0) / math.log2(place + 2) for place, doc in enumerate(found[:DEPTH]))
+    return reached / sum(gain / math.log2(place + 2) for place, gain in enumerate(ideal))
+
+
+def score(collection: Collection, search: Callable[[str], list[str]]) -> float:
+    scores = [ndcg(search(query["text"]), collection.gains[query["id"]]) for query in collection.queries]
+    return sum(scores) / len(scores)
+
+
+def segment(collection: Collection, cache: Path) -> Segment:
+    root = cache / collection.name
+    if not (root / SEGMENT).exists():
+        rows = [{"url": f"http://docs.test/{doc['id']}"} | doc for doc in collection.docs]
+        write_segment(str(root), SEGMENT, documents(*rows))
+    return Segment(str(root), SEGMENT)
+
+
+def ours(found: Segment, weighting: Weighting = WEIGHTING) -> Callable[[str], list[str]]:
+    index = Index([found], weighting=weighting)
+    return lambda text: [url.rpartition("/")[2] for _, url in best(index, text, DEPTH)]
+
+
+def plain(collection: Collection) -> tuple[list[str], Callable[[str], str], str]:
+    """The texts for another engine, the same treatment for a query, and the language."""
+    language = collection.docs[0]["language"]
+    texts = [f"{doc['title']}\n{doc['text']}" for doc in collection.docs]
+    if language in ("ko", "zh", "ja"):
+        treat = lambda text: " ".join(tokens(text))  # noqa: E731
+        return [treat(text) for text in texts], treat, language
+    return texts, str, language
+
+
+def by_tantivy(collection: Collection) -> Callable[[str], list[str]]:
+    texts, treat, language = plain(collection)
+    stems = {"en": "en_stem"}.get(language, "default")
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("text", tokenizer_name=stems)
+    builder.add_text_field("id", stored=True, tokenizer_name="raw")
+    index = tantivy.Index(builder.build())
+    if language in STEMMERS and language != "en":
+        analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())
+        index.register_tokenizer("default", analyzer.filter(tantivy.Filter.stemmer(STEMMERS[language])).build())
+    writer = index.writer(50_000_000, 1)
+    for doc, text in zip(collection.docs, texts, strict=True):
+        writer.add_document(tantivy.Document(id=doc["id"], text=text))
+    writer.commit()
+    index.reload()
+    searcher = index.searcher()
+
+    def search(text: str) -> list[str]:
+        words = " ".join(re.findall(r"\w+", treat(text).lower()))  # no operators
+        query, _ = index.parse_query_lenient(words, ["text"])
+        return [searcher.doc(address)["id"][0] for _, address in searcher.search(query, DEPTH).hits]
+
+    return search
+
+
+def by_bm25s(collection: Collection) -> Callable[[str], list[str]]:
+    texts, treat, language = plain(collection)
+    stemmer = Stemmer.Stemmer(STEMMERS[language]) if language in STEMMERS else None
+    options = {"stopwords": "en" if language == "en" else [], "stemmer": stemmer, "show_progress": False}
+    index = bm25s.BM25()
+    index.index(bm25s.tokenize(texts, **options), show_progress=False)
+    ids = [doc["id"] for doc in collection.docs]
+
+    def search(text: str) -> list[str]:
+        words = bm25s.tokenize([treat(text)], **options)
+        found, _ = index.retrieve(words, k=DEPTH, show_progress=False)
+        return [ids[number] for number in found[0]]
+
+    return search
+
+
+def grid() -> Iterator[Weighting]:
+    for k1, b, names in itertools.product((1.2, 2.0), (0.6, 0.75), (0.0, 1.0, 2.0)):
+        yield WEIGHTING._replace(k1=k1, b=WEIGHTING.b | {"body": b}, names=names)
+
+
+def told(weighting: Weighting) -> str:
+    return f"k1 {weighting.k1}, b {weighting.b['body']}, names {weighting.names}"
+
+
+def fit(collections: list[Collection], segments: Mapping[str, Segment]) -> None:
+    """Print the score of each collection with the weights that are best on the others."""
+    weightings = list(grid())
+    scores = [{c.name: score(c, ours(segments[c.name], w)) for c in collections} for w in weightings]
+    for w, found in zip(weightings, scores, strict=True):
+        mean = sum(found.values()) / len(found)
+        each = " ".join(f"{value:.3f}" for value in found.values())
+        print(f"{told(w)}: {mean:.4f} = {each}")
+    for held in collections:
+        others = [sum(value for name, value in found.items() if name != held.name) for found in scores]
+        chosen = max(range(len(others)), key=others.__getitem__)
+        print(f"held out {held.name}: {scores[chosen][held.name]:.4f} with {told(weightings[chosen])}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--queries", type=int, default=10_000)
+    arguments = parser.parse_args()
+    collections = [read(path.parent) for path in sorted(arguments.directory.glob("*/qrels.tsv"))]
+    collections = [found._replace(queries=found.queries[: arguments.queries]) for found in collections]
+    with tempfile.TemporaryDirectory() as scratch:
+        segments = {found.name: segment(found, arguments.cache or Path(scratch)) for found in collections}
+        if arguments.fit:
+            fit(collections, segments)
+            return
+        print("| collection | documents | queries | Beamtrawl | tantivy | bm25s |\n|---|---|---|---|---|---|")
+        for found in collections:
+            runs = [ours(segments[found.name]), by_tantivy(found), *([by_bm25s(found)] if bm25s else [])]
+            scores = " | ".join(f"{score(found, run):.3f}" for run in runs)
+            print(f"| {found.name} | {len(found.docs)} | {len(found.queries)} | {scores} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""Patterns of words: dja* for all words that begin so."""
+
+import re
+import unicodedata
+
+from ...transforms.indexing.analysis import CJK, MAX_TERM_LENGTH
+
+MAX_WORDS = 200
+"""The most words that a pattern stands for: the most frequent ones."""
+
+_PATTERN = re.compile(rf"[^\W_{CJK}]{{2}}(?:[^\W_{CJK}]|\*)*")
+
+
+def pattern(text: str) -> str | None:
+    """The pattern that a token is, in the form of terms; None if it is none.
+
+    A pattern begins with two letters or digits at least, and has an asterisk for any number of them.
+
+    >>> pattern("Dja*"), pattern("py*on"), pattern("d*"), pattern("django"), pattern("*args")
+    ('dja*', 'py*on', None, None, None)
+    """
+    if "*" not in text or not _PATTERN.fullmatch(text):
+        return None
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return folded if _PATTERN.fullmatch(folded) and len(folded) <= MAX_TERM_LENGTH else None
+
+
+def is_pattern(term: str) -> bool:
+    """Whether a unit is a pattern and no word: words have no asterisks."""
+    return "*" in term
+
+
+def prefix(pattern: str) -> str:
+    """The letters before the first asterisk."""
+    return pattern.partition("*")[0]
+
+
+def expression(pattern: str) -> str:
+    """The regular expression, of RE2, of the words that a pattern matches."""
+    return f"^{'.*'.join(map(re.escape, pattern.split('*')))}$"

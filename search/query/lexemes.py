@@ -1,0 +1,197 @@
+"""Splits a query into lexemes, and reads operators as text where they are not meant as operators.
+
+A query is typed in the query language or pasted from a text, which may hold quotation marks, brackets, dashes and
+capital letters of its own. The rules, in the order in which they apply:
+
+- Curly quotation marks count as straight ones. A mark opens a phrase only after a space or a bracket: 15" is no phrase.
+- e.g. and i.e. are left out, as stop words are.
+- `--word` is text: an option of a command. So is a minus if nothing else is searched for.
+- AND, OR and NOT are words in a query in capitals, and in one of more than LONG_QUERY words; unless one stands between
+  every two operands (`A AND B OR C`), or in parentheses.
+- In a query of more than LONG_QUERY words, a minus counts only at the end: `… -word`.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+MAX_PARTS = 512
+"""The most tokens of a query, with operators and parentheses."""
+
+LONG_QUERY = 8
+"""The most words outside quotation marks of a query that is certainly typed; a longer one may be pasted."""
+
+_MAX_DEPTH = 16
+
+OPERATORS = ("AND", "OR", "NOT")
+FIELDS = ("title", "url")
+FILTERS = {
+    "site": lambda value: value.strip("."),
+    "lang": lambda value: value if re.fullmatch("[a-z]{2,3}", value) else "",
+    "type": lambda value: value,
+    "after": lambda value: value if day(value) else "",
+    "before": lambda value: value if day(value) else "",
+}
+"""By filter, its value in its normal form; empty if it is none."""
+
+
+class Lexeme(NamedTuple):
+    """A part of a query."""
+
+    kind: str  # ( ) - + AND OR NOT word, or the name of a field or filter
+    text: str = ""
+    is_quoted: bool = False
+
+    @property
+    def is_operand(self) -> bool:
+        """Whether it is a word, a phrase or a filter."""
+        return self.kind not in ("(", ")", "-", "+", *OPERATORS)
+
+
+class Lexemes(NamedTuple):
+    """The lexemes of a query."""
+
+    parts: list[Lexeme]
+    is_long: bool  # phrases and words are then optional, except after a plus or with an operator
+
+
+def day(text: str) -> datetime | None:
+    """The first moment of a year, a month or a day, in UTC; None if the text is no date.
+
+    >>> day("2024-05").isoformat(), day("2024-13")
+    ('2024-05-01T00:00:00+00:00', None)
+    """
+    if not re.fullmatch(r"\d{4}(-\d\d?){0,2}", text, re.ASCII):
+        return None
+    year, month, first = ([int(number) for number in text.split("-")] + [1, 1])[:3]
+    try:
+        return datetime(year, month, first, tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def lexemes(text: str) -> Lexemes:
+    """The lexemes of a query, as they are meant.
+
+    >>> [part.text or part.kind for part in lexemes("beam -museum").parts]
+    ['beam', '-', 'museum']
+    >>> [part.text or part.kind for part in lexemes("TO BE OR NOT TO BE").parts]
+    ['TO', 'BE', 'or', 'not', 'TO', 'BE']
+    """
+    parts = _without_explaining(list(_split(text.translate(_STRAIGHT))))
+    words = [part.text for part in parts if part.kind == "word" and not part.is_quoted]
+    is_long = len([word for word in words if any(map(str.isalnum, word))]) > LONG_QUERY
+    if (is_long or _is_capital("".join(words)) or not any(part.is_operand for part in parts)) and not _is_boolean(
+        parts
+    ):
+        parts = _without_operators(parts, is_long)
+    return Lexemes(parts if _has_subject(parts) else _without_signs(parts), is_long)
+
+
+def as_text(text: str) -> Lexemes:
+    """The lexemes of a query with filters, but without operators."""
+    parts = _without_operators(_without_explaining(list(_split(text.translate(_STRAIGHT)))), True)
+    return Lexemes(_without_signs(parts), True)
+
+
+_STRAIGHT = str.maketrans("“”„‟", '""""')
+
+_EXPLAINING = re.compile(r"\W*(?:e\.g|i\.e)\b\W*", re.IGNORECASE)
+
+_PIECE = re.compile(
+    rf"""(?P<sign>(?<![^\s(])[-+](?=[^\s+-]))
+    | (?P<name>(?<![^\s(+-])(?:{"|".join([*FIELDS, *FILTERS])})):(?=[^\s"]|"[^"]*")
+    | (?<!\w)"(?P<phrase>[^"]*)"(?!\w)
+    | (?P<open>(?<![^\s(+-])\()
+    | (?P<word>[^\s"]+)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _split(text: str) -> Iterator[Lexeme]:
+    """The lexemes as they stand. A parenthesis counts only where a group can begin or, inside a group, end."""
+    depth, name = 0, "word"
+    for number, piece in enumerate(_PIECE.finditer(text)):
+        if number == MAX_PARTS:
+            break
+        if piece["sign"]:
+            yield Lexeme(piece["sign"])
+        elif piece["name"]:
+            name = piece["name"].lower()
+            continue
+        elif piece["phrase"] is not None:
+            yield Lexeme(name, piece["phrase"], True)
+        elif piece["open"]:
+            if depth < _MAX_DEPTH:
+                depth += 1
+                yield Lexeme("(")
+        else:
+            word = piece["word"]
+            closed = min(depth, len(word) - len(word.rstrip(")")))
+            depth -= closed
+            word = word[: len(word) - closed]
+            if word in OPERATORS and name == "word":
+                yield Lexeme(word)
+            elif word:
+                yield Lexeme(name, word)
+            yield from [Lexeme(")")] * closed
+        name = "word"
+    yield from [Lexeme(")")] * depth
+
+
+def _without_explaining(parts: list[Lexeme]) -> list[Lexeme]:
+    """The parts with e.g. and i.e. emptied, which are stop words of two words; as they are if there is nothing else."""
+    found = [
+        part._replace(text="") if part.kind == "word" and _EXPLAINING.fullmatch(part.text) else part for part in parts
+    ]
+    return found if any(map(str.isalnum, "".join(part.text for part in found))) else parts
+
+
+def _is_capital(words: str) -> bool:
+    """Whether words have capital letters and no small ones."""
+    return words != words.lower() and words == words.upper()
+
+
+def _is_boolean(parts: Sequence[Lexeme]) -> bool:
+    """Whether AND, OR and NOT are meant: they join all operands, or some in parentheses."""
+    depth, needs_operator = 0, False
+    is_joined = any(part.is_operand for part in parts)
+    for part in parts:
+        depth += (part.kind == "(") - (part.kind == ")")
+        if part.kind in ("AND", "OR") and depth:
+            return True
+        if part.kind in OPERATORS or part.kind in ("-", "+"):
+            needs_operator = False
+        elif part.is_operand:
+            is_joined = is_joined and (not needs_operator or part.kind in FILTERS)
+            needs_operator = needs_operator or part.kind not in FILTERS
+    return is_joined
+
+
+def _without_operators(parts: Sequence[Lexeme], is_long: bool) -> list[Lexeme]:
+    """The parts with AND, OR and NOT as words; if they are a long text, without parentheses and inner minuses too."""
+    found = [Lexeme("word", part.kind.lower()) if part.kind in OPERATORS else part for part in parts]
+    if not is_long:
+        return found
+    found = [part for part in found if part.kind not in ("(", ")")]
+    end = len(found)
+    while end >= 2 and (found[end - 2].kind == "-" or found[end - 1].kind in FILTERS):
+        end -= 2 if found[end - 2].kind == "-" else 1
+    return _without(found[:end], "-") + found[end:]
+
+
+def _has_subject(parts: Sequence[Lexeme]) -> bool:
+    """Whether anything is searched for, not only excluded."""
+    return any(
+        part.is_operand and (not number or parts[number - 1].kind not in ("-", "NOT"))
+        for number, part in enumerate(parts)
+    )
+
+
+def _without_signs(parts: Sequence[Lexeme]) -> list[Lexeme]:
+    return _without(parts, "-", "+", "NOT")
+
+
+def _without(parts: Sequence[Lexeme], *kinds: str) -> list[Lexeme]:
+    return [part for part in parts if part.kind not in kinds]

@@ -1,0 +1,130 @@
+"""Searches by patterns (dja*), and for words that no document contains."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from beamtrawl.search.index import patterns
+from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.analysis import tokens
+from tests.support.corpus import indexed
+
+ROWS = [
+    {"url": "http://a.test/1", "title": "Django", "text": "the web framework django"},
+    {"url": "http://a.test/2", "text": "django's djangos", "anchors": ["djaneiro"]},
+    {"url": "http://a.test/3", "text": "python, pylon and pythons"},
+    {"url": "http://a.test/4", "text": "djinn pattern*"},
+]
+
+
+def urls(results):
+    return sorted(hit.url[-1] for hit in results.hits)
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def index(request, tmp_path_factory):
+    parts = [ROWS[number :: request.param] for number in range(request.param)]
+    return Index.open(indexed(tmp_path_factory.mktemp("patterns"), *parts))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("dja*", "12"),
+        ("Dj*", "124"),
+        ("py*on", "3"),
+        ("py*ns", "3"),
+        ("django*", "12"),
+        ("djaneir*", "2"),  # an anchor
+        ("title:dj*", "1"),
+        ("dj* -django", "4"),
+        ("dj* AND framework", "1"),
+        ("dj* NOT djan*", "4"),
+        ("zebra* python", "3"),
+        ("zebra*", ""),
+        ("pattern*", "4"),
+    ],
+)
+def test_a_pattern_finds_all_words_that_match(index, query, found):
+    assert urls(index.search(query)) == list(found)
+
+
+def test_a_pattern_counts_as_one_word(index):
+    (part,) = index.search("djan*", explain=True).hits[0].explanation.parts
+    assert (part.text, part.documents, part.frequencies) == ("djan*", 2, {"title": 1, "body": 1})
+
+
+def test_words_of_a_pattern_are_marked(index):
+    (hit,) = index.search("py*on").hits
+    assert [piece for piece, is_match in hit.snippet if is_match] == ["python", "pylon"]
+
+
+def test_the_most_frequent_words_of_a_pattern_are_taken(tmp_path):
+    rows = [{"url": f"http://a.test/{n}", "text": f"word{n:03d} wordy"} for n in range(patterns.MAX_WORDS)]
+    rare = [{"url": "http://a.test/last", "text": f"word{patterns.MAX_WORDS}"}]
+    assert Index.open(indexed(tmp_path, rows, rare)).search("wor*").total == patterns.MAX_WORDS
+
+
+@pytest.mark.parametrize(
+    ("query", "found", "suggestion"),
+    [
+        ("djagno", "12", "django"),
+        ("framewrok django", "12", "framework django"),
+        ("djagno AND framework", "1", "django AND framework"),
+        ("framework -djagno", "1", None),  # only words that are searched for
+        ('"djagno"', "", '"django"'),  # exactly so
+        ("zebra", "", None),
+    ],
+)
+def test_a_word_of_no_document_stands_for_the_nearest_one(index, query, found, suggestion):
+    results = index.search(query)
+    assert urls(results) == list(found)
+    assert results.suggestion == suggestion
+
+
+# Texts of a document, pasted as they stand: with quotation marks, brackets, dashes, options, capitals, Korean.
+PIECES = [
+    *(
+        "Old",
+        "LIGHT",
+        "AND",
+        "OR",
+        "NOT",
+        "and",
+        "-",
+        "--",
+        "-l",
+        "--all",
+        "+x",
+        '"',
+        "“fog",
+        "bell”",
+        "(",
+        ")",
+        "(a",
+        "b)",
+    ),
+    *(
+        "e.g.",
+        "node.js",
+        "*",
+        "foot*",
+        '15"',
+        "검색",
+        "엔진을",
+        "全文検索",
+        "don't",
+        "C++",
+        "x:y",
+        "http://a.test/x?y=1",
+        "\n",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=30).map(" ".join) | st.text(max_size=60))
+@settings(max_examples=60, deadline=None)
+def test_a_text_pasted_from_a_document_finds_something(tmp_path_factory, text):
+    rows = [{"url": "http://a.test/1", "text": text}, {"url": "http://a.test/2", "text": "other words"}]
+    index = Index.open(indexed(tmp_path_factory.mktemp("pasted"), rows))
+    assert index.search(text).total or not tokens(text)
