@@ -136,6 +136,10 @@ class Index:
         counts = self._facets(found, facet_values) if facet_values else {}
         return Results(query, total, hits, suggestion, parsed.notes, counts)
 
+    def words_like(self, pattern: str) -> list[str]:
+        """The words of the index that a pattern (`index.patterns`) matches, the most frequent ones first."""
+        return self._corpus.like(pattern)
+
     def parts(self) -> Iterator[tuple[Segment, Mask]]:
         """Each segment, with a mask of its documents that a search can find."""
         return zip(self._segments, self._alive, strict=True)

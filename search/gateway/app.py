@@ -1,6 +1,7 @@
 """The search gateway: a search page and a JSON API over the index of a crawl, as a WSGI application."""
 
 import itertools
+import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from ..results.hits import Results, as_json
 from ..results.render import is_language, is_web_url, narrowing, readable, shown
 from ..results.snippets import marked
 from ..searcher import ORDERS, Index
+from ..suggest import suggestions
 from .limits import guard, limit
 from .metrics import Metrics
 from .rate_limits import Rate
@@ -28,6 +30,9 @@ PAGE_FACET_VALUES = 6
 
 PAGE_PER_HOST = 2
 """Hits of a host on a page of results before those of other hosts follow."""
+
+SUGGESTIONS_SHOWN = 8
+"""Suggestions in one response."""
 
 MAX_LIMIT = 100
 """The most hits in one response of the API."""
@@ -101,7 +106,7 @@ def create_app(
 
 
 def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock) -> None:
-    """`/`, the search page, by GET or POST; `/help`; `/api/search`; `/opensearch.xml`."""
+    """`/`, the search page, by GET or POST; `/help`; `/api/search`; `/api/suggest`; `/opensearch.xml`."""
 
     def search(
         query: str, limit: int, offset: int, per_host: int | None, explain: bool, order: str, facets: int
@@ -137,6 +142,12 @@ def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, cl
         per_host, explain = _number("per_host", 0, 0, MAX_LIMIT), _number("explain", 0, 0, 1)
         facets = _number("facets", 0, 0, MAX_LIMIT)
         return as_json(search(query, limit, offset, per_host or None, bool(explain), _order(), facets))
+
+    @app.get("/api/suggest")
+    def suggest() -> ResponseReturnValue:
+        query, most = flask.request.values.get("q", "")[:MAX_QUERY], _number("limit", SUGGESTIONS_SHOWN, 1, MAX_LIMIT)
+        found = latest.ask(lambda index: suggestions(index, query, most))
+        return app.response_class(json.dumps([query, found]), mimetype="application/x-suggestions+json")
 
     @app.get("/help", endpoint="help")
     def syntax() -> ResponseReturnValue:

@@ -129,3 +129,5 @@ def _notes(hit: Hit, has_several_languages: bool) -> Iterator[str]:
         yield hit.language
     if hit.published_at:
         yield f"published {hit.published_at:%Y-%m-%d}"
+    elif hit.fetched_at:
+        yield f"fetched {hit.fetched_at:%Y-%m-%d}"

@@ -14,6 +14,9 @@ WIDTH = 220
 MAX_SCANNED_CHARACTERS = 50_000
 """The number of characters of a text that are searched for a passage."""
 
+MAX_ENDING = 10
+"""The most letters of a Korean word before and after a match that are marked with it."""
+
 
 class Snippet(tuple[tuple[str, bool], ...]):
     """Pieces of text in their order, each with whether it is a match; `str` gives the text."""
@@ -24,6 +27,7 @@ class Snippet(tuple[tuple[str, bool], ...]):
 
 _SPACES = re.compile(r"\s+")
 _CJK = re.compile(f"[{CJK}]")
+_HANGUL = re.compile("[\uac00-\ud7a3]+")
 _LETTER = re.compile(rf"[^\W_{CJK}]")
 
 
@@ -119,10 +123,22 @@ def _matches(folded: str, forms: Mapping[str, str]) -> list[_Match]:
         start = folded.find(form)
         while start >= 0:
             end = start + len(form)
-            if is_pair or not (_LETTER.match(folded, end) or (start and _LETTER.match(folded, start - 1))):
+            if _HANGUL.match(form):  # the whole word: endings are written in one piece with it
+                begin, end = _hangul_around(folded, start, end)
+                found.append(_Match(begin, end, word))
+            elif is_pair or not (_LETTER.match(folded, end) or (start and _LETTER.match(folded, start - 1))):
                 found.append(_Match(start, end, word))
             start = folded.find(form, start + 1)
     return sorted(found)
+
+
+def _hangul_around(folded: str, start: int, end: int) -> tuple[int, int]:
+    """The bounds of the Korean word that a match is in, as far as MAX_ENDING letters before and after the match."""
+    before, after = folded[max(0, start - MAX_ENDING) : start], folded[end : end + MAX_ENDING]
+    letters_before, letters_after = _HANGUL.match(before[::-1]), _HANGUL.match(after)
+    return start - len(letters_before[0] if letters_before else ""), end + len(
+        letters_after[0] if letters_after else ""
+    )
 
 
 def _best_start(matches: list[_Match], width: int) -> int:

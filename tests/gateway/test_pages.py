@@ -211,10 +211,10 @@ def facts(page):
 def test_what_is_telling_of_a_hit_is_said(client):
     hits = {found[0]: found[1:] for found in facts(client.get("/?q=kind").text)}
     assert hits == {
-        "c.test/1": ["en", "Cached text of One"],
+        "c.test/1": ["en", "fetched 2026-01-02", "Cached text of One"],
         "c.test/2.pdf": ["PDF", "en", "published 2024-05-06", "Cached text of c.test/2.pdf"],
-        "c.test/3": ["text/x-odd", "de", "Cached text of c.test/3", "More from c.test"],
-        "d.test/가": ["en"],
+        "c.test/3": ["text/x-odd", "de", "fetched 2026-01-02", "Cached text of c.test/3", "More from c.test"],
+        "d.test/가": ["en", "fetched 2026-01-02"],
     }
     (alone,) = facts(client.get("/?q=kind+type:pdf").text)
     assert alone[1:3] == ["PDF", "published 2024-05-06"]
@@ -302,6 +302,31 @@ def test_browsers_learn_how_to_search(client):
     asked = {kind: re.sub(r"{\w+\?}", "", url.replace("{searchTerms}", "number7")) for kind, url in templates.items()}
     assert "1 page found" in client.get(asked["text/html"]).text
     assert client.get(asked["application/json"]).json["total"] == 1
+    assert client.get(asked["application/x-suggestions+json"]).get_json(force=True)[0] == "number7"
+
+
+@pytest.mark.parametrize(
+    ("typed", "suggested"),
+    [
+        ("", []),
+        ("ligh", ["Old lights", "Light of the harbour", "lighthouse", "light", "lights"]),
+        ("Lighth", ["Light of the harbour", "Old lights", "lighthouse"]),
+        ("old ligh", ["Old lights", "Light of the harbour", "old lighthouse", "old light"]),
+        ("old lights ", ["Light of the harbour"]),
+        ("old lights", []),
+        ("zebra", []),
+        ('"(', []),
+    ],
+)
+def test_suggestions_as_somebody_types(tmp_path, typed, suggested):
+    rows = [
+        {"url": "http://a.test/1", "title": "Light of the harbour", "text": "the lighthouse, a lighthouse"},
+        {"url": "http://a.test/2", "title": "Old lights", "text": "a lighthouse"},
+    ]
+    client = create_app(indexed(tmp_path, rows)).test_client()
+    answer = client.get("/api/suggest", query_string={"q": typed})
+    assert answer.mimetype == "application/x-suggestions+json"
+    assert answer.get_json(force=True) == [typed, suggested]
 
 
 def test_robots_keep_out(client):

@@ -49,7 +49,7 @@ def test_what_is_no_page_of_the_web_becomes_no_link(url):
 MARKED = {
     "each time": ("One two, ONE three", ["one"], ["One", "ONE"]),
     "whole words": ("one ones someone", ["one"], ["one"]),
-    "pairs of characters as one": ("검색엔진은", ["검색", "색엔", "엔진"], ["검색엔진"]),
+    "pairs of characters as one Korean word": ("검색엔진은", ["검색", "색엔", "엔진"], ["검색엔진은"]),
     "nothing": ("one", [], []),
 }
 

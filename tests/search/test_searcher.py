@@ -258,7 +258,7 @@ def marked(pieces):
         ("Cat, CAT; cats and concat", ["cat"], "[Cat], [CAT]; cats and concat"),
         ("In C++ or C#, not C", ["c++", "c#"], "In [C++] or [C#], not C"),
         ("a\n\n  b\tc", ["b"], "a [b] c"),
-        ("전문 검색엔진은", ["검색", "색엔", "엔진"], "전문 [검색엔진]은"),
+        ("전문 검색엔진은", ["검색", "색엔", "엔진"], "전문 [검색엔진은]"),
         ("日本語と日本", ["日本", "本語"], "[日本語]と[日本]"),
         ("Python入門", ["python", "入門"], "[Python入門]"),
         ("ＦＵＬＬ Çelik", ["full", "çelik"], "[ＦＵＬＬ] [Çelik]"),
@@ -314,3 +314,18 @@ def test_a_snippet_does_not_begin_with_the_title(tmp_path, text, shown):
     row = {"url": "http://a.test/", "title": "Harbour – The Port", "text": text, "headings": "word"}
     (hit,) = Index.open(indexed(tmp_path, [row])).search("port").hits
     assert str(hit.snippet) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "marked"),
+    [
+        ("빠른 검색엔진을 만든다", "검색", ["검색엔진을"]),
+        ("빠른 검색엔진을 만든다", "엔진", ["검색엔진을"]),
+        ("검색 검색엔진", "검색", ["검색", "검색엔진"]),
+        ("全文検索エンジン", "検索", ["検索"]),  # no spaces: the match alone
+        ("가" * 11 + "검색" + "나" * 11, "검색", ["가" * 10 + "검색" + "나" * 10]),
+    ],
+)
+def test_a_korean_word_is_marked_whole(tmp_path, text, query, marked):
+    (hit,) = Index.open(indexed(tmp_path, [{"url": "http://a.test/1", "text": text}])).search(query).hits
+    assert [piece for piece, is_match in hit.snippet if is_match] == marked
