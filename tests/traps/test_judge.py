@@ -205,6 +205,23 @@ def test_what_is_finite_and_no_copy_is_drained(queue: Queue, copies: int, budget
     assert judge(row, Counts(pages=2, different=0 if copies else 2), queue, [], 2)["budget"] == budget
 
 
+# state and URLs waiting before, pages with news among its next ten: budget
+DRAINS_AFTER_MANY = {
+    "newly throttled": (90, 0, 205),
+    "newly throttled, but more wait": (110, 0, 8),
+    "with a single page of news": (90, 1, 205),
+}
+
+
+@pytest.mark.parametrize(("waiting", "fresh", "budget"), DRAINS_AFTER_MANY.values(), ids=DRAINS_AFTER_MANY)
+def test_what_has_given_many_pages_is_drained_as_fast(waiting: int, fresh: int, budget: int) -> None:
+    row = after([(400, 0, 0)], Kind.SERIES) | {"waiting": 100}
+    if not fresh:
+        row |= {"state": "open"}
+    counts = Counts(pages=10, fresh=fresh, news=fresh, different=10)
+    assert judge(row, counts, Queue(waiting, 0), [], 2)["budget"] == budget
+
+
 def test_a_template_is_held_when_its_host_has_nothing_else() -> None:
     row = after([(6, 0, 6), (2, 0, 2), (2, 0, 2)], Kind.WITHOUT_NEWS)
     assert row["since"] == 1

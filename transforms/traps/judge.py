@@ -31,6 +31,7 @@ _SURE = 2  # factor of the growth of a template that is surely no trap
 _MOSTLY, _OFTEN, _SELDOM = 2 / 3, 1 / 2, 1 / 4  # share of recent pages with news
 _WINDOW = 32  # number of recent pages
 _SAMPLED, _REOPENED, _DRAINED = 8, 16, 16  # pages per round: newly throttled, reopened, and first round of draining
+_LIKE_BEFORE = 2  # while a template drains, its budget is at least its pages so far by this
 _SAMPLES = 3
 _ANY = "*"
 
@@ -132,15 +133,18 @@ def judge(row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str],
     }
     after["recent_pages"] = row["recent_pages"] * kept + counts.pages
     after["recent_fresh"] = row["recent_fresh"] * kept + counts.fresh
+    is_draining = drains(row, after, queue)
     if row["state"] == State.OPEN:
         state, budget = _of_open(after)
     elif counts.fresh:  # a single page with news reopens it and restarts the judgement
         state, budget = State.OPEN, max(_REOPENED, _GROWTH * counts.fresh)
         after |= {"recent_pages": float(counts.pages), "recent_fresh": float(counts.fresh)}
-    elif drains(row, after, queue):
+    elif is_draining:
         state, budget = State.THROTTLED, max(_DRAINED, _CAUTIOUS * row["budget"])
     else:
         state, budget = State(row["state"]), max(1, row["budget"] // 2)
+    if is_draining:  # what has given hundreds of pages need not begin with sixteen again
+        budget = max(budget, after["different"] // _LIKE_BEFORE)
     since = row["since"] if state == row["state"] and row["since"] else round_
     return after | {"state": state, "budget": budget, "since": since}
 
@@ -163,7 +167,7 @@ def _of_open(row: Row) -> tuple[State, int]:
 
 
 def drains(row: Row, after: Row, queue: Queue | None) -> bool:
-    """Whether a throttled template is finite (its host's queue shrinks) and most of its pages are not copies."""
+    """Whether a template is finite (its host's queue shrinks) and most of its pages are not copies."""
     is_finite = queue is not None and row["waiting"] is not None and sum(queue) < row["waiting"]
     return is_finite and after["different"] * 2 >= after["pages"] > 0
 
