@@ -1,5 +1,6 @@
 """Seeds: the URLs that a crawl starts from."""
 
+import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -45,6 +46,14 @@ class Added(NamedTuple):
     known: int  # waiting, or visited with success
 
 
+_STRAY = re.compile("[\ud800-\udfff]")  # a byte that `decode_lines` could not decode
+
+
+def decode_lines(content: bytes) -> list[str]:
+    """Return the lines of a file in UTF-8, with or without a BOM; bytes that are not UTF-8 become lone surrogates."""
+    return content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape").splitlines()
+
+
 def parse_seeds(lines: Iterable[str], name: str, kind: str | None = None) -> tuple[list[Seed], list[BadLine]]:
     """Return the seeds in lines of `URL[<tab>metadata]`; empty lines and lines that start with # are comments."""
     seeds, bad = [], []
@@ -52,7 +61,9 @@ def parse_seeds(lines: Iterable[str], name: str, kind: str | None = None) -> tup
         text, _, metadata = line.strip().partition("\t")
         if not text or text.startswith("#"):
             continue
-        if url := canonicalize(text):
+        if stray := _STRAY.search(line):
+            bad.append(BadLine(name, number, text[:200], f"the byte 0x{ord(stray[0]) - 0xDC00:02x} is not UTF-8"))
+        elif url := canonicalize(text):
             seeds.append(Seed(url, metadata or None, kind))
         else:
             problem = "not a URL" if "://" in text else "not an absolute URL; it must start with http:// or https://"

@@ -33,6 +33,10 @@ class _CommandParser(_Parser):
             _add_examples(self, self.command.name)
             self.command = None
         found, unknown = super().parse_known_args(args, namespace)
+        for action in self._actions:  # argparse gives an optional argument no word behind a flag (bpo-15112)
+            is_left = not action.option_strings and action.nargs == "?" and getattr(found, action.dest, "") is None
+            if is_left and unknown and not unknown[0].startswith("-"):
+                setattr(found, action.dest, unknown.pop(0))
         if unknown:  # here, so that the message names the command
             hint = suggestion(unknown[0], self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")

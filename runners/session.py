@@ -14,7 +14,7 @@ from ..pipeline import crawl as rounds_of
 from ..pipeline.attempt import Engine
 from ..pipeline.crawl import End, StopSignal, run_crawl, settings_digest
 from ..pipeline.rank import has_unranked_links, rank
-from ..pipeline.seeds import Added, Seed, add_seeds, parse_seeds
+from ..pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
 from ..transforms.http.address_guard import blocked, literal_loopback
 from ..transforms.http.client import allowed_networks
 from ..transforms.http.request_headers import Identity
@@ -89,11 +89,12 @@ def choose_seeds(
     seeds, bad = seeds + more, bad + more_bad
     if file is not None:
         try:
-            lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise StartError(f"cannot read the seeds in {file}: {reason}") from error
-        more, more_bad = parse_seeds(lines, file)
+            content = Path(file).read_bytes()
+        except OSError as error:
+            raise StartError(f"cannot read the seeds in {file}: {error.strerror}") from error
+        if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise StartError(f"cannot read the seeds in {file}: it is UTF-16; save it as UTF-8")
+        more, more_bad = parse_seeds(decode_lines(content), file)
         seeds, bad = seeds + more, bad + more_bad
     for line in bad:
         warn(str(line))

@@ -19,7 +19,7 @@ LOGOS = (".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
-    parser.add_argument("--port", type=int, default=8000, metavar="N")
+    parser.add_argument("--port", type=_port, default=8000, metavar="N")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
     parser.add_argument("--submissions", action="store_true", help="let people submit URLs to the crawl, at /submit")
     parser.add_argument(
@@ -38,6 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--title", default="Beamtrawl", help="the name on the pages (Beamtrawl)")
     parser.add_argument("--logo", type=Path, metavar="FILE", help="an image beside the name")
+
+
+def _port(text: str) -> int:
+    if text.isascii() and text.isdecimal() and int(text) < 65536:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text}: must be a number from 0 to 65535")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -4,33 +4,102 @@ import argparse
 import csv
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TextIO
 
 from ...transforms.storage.crawl_dir import CrawlDir
 from ...transforms.storage.sql import QueryError, query
-from ..errors import Failure
+from ..errors import Failure, Usage
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
-    parser.add_argument("query", metavar="QUERY", help="SQL of DuckDB over the tables of the crawl")
+    parser.add_argument(
+        "query", metavar="QUERY", nargs="?", help="SQL of DuckDB over the tables of the crawl; without it, from stdin"
+    )
+    parser.add_argument("-f", dest="file", metavar="FILE", help="the query in this file")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print a JSON array of rows")
+    form.add_argument("--jsonl", action="store_true", help="print one JSON object a line")
     form.add_argument("--csv", action="store_true", help="print CSV")
+    parser.add_argument("--unsafe", action="store_true", help="allow other files to be read, and files to be written")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what a query over the tables of a crawl gives."""
+    """Print what a query over the tables of a crawl gives; without a query, that of each one on stdin."""
+    crawl = CrawlDir(arguments.dir)
+    if arguments.query is not None and arguments.file:
+        raise Usage("give a QUERY or -f FILE, not both")
+    if arguments.query is None and not arguments.file:
+        crawl.require_manifests()
+        _converse(crawl, arguments, sys.stdin)
+        return
+    _answer(crawl, arguments, _read(arguments.file) if arguments.file else arguments.query)
+
+
+def _read(path: str) -> str:
     try:
-        names, rows = query(CrawlDir(arguments.dir), arguments.query)
+        return Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Usage(f"cannot read the query in {path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _converse(crawl: CrawlDir, arguments: argparse.Namespace, stream: TextIO) -> None:
+    """Answer the queries in a stream; on a terminal, with a prompt, and an error does not end it."""
+    is_terminal = stream.isatty()
+    if is_terminal:
+        import readline  # noqa: F401, PLC0415  # `input` edits lines with it
+
+        print("SQL of DuckDB, ended by ; (SHOW TABLES; names the tables, Ctrl-D ends)")
+    for text in statements(_typed() if is_terminal else stream):
+        try:
+            _answer(crawl, arguments, text)
+        except Failure as error:
+            if not is_terminal:
+                raise
+            print(error, file=sys.stderr)
+
+
+def _typed() -> Iterator[str]:
+    while True:
+        try:
+            yield input("sql> ")
+        except EOFError:
+            print()
+            return
+
+
+def statements(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the statements in lines of text: each ends with a line that ends with a semicolon, or with the text.
+
+    >>> list(statements(["SELECT 1;", "SELECT", "  2;", "", "SELECT 3"]))
+    ['SELECT 1;', 'SELECT\\n  2;', 'SELECT 3']
+    """
+    found: list[str] = []
+    for line in lines:
+        text = line.rstrip()
+        if text or found:
+            found.append(text)
+        if text.endswith(";"):
+            yield "\n".join(found)
+            found = []
+    if any(found):
+        yield "\n".join(found)
+
+
+def _answer(crawl: CrawlDir, arguments: argparse.Namespace, text: str) -> None:
+    try:
+        names, rows = query(crawl, text, arguments.unsafe)
     except QueryError as error:
         raise Failure(str(error)) from error
     cells = [[_plain(value) for value in row] for row in rows]
     if arguments.json:
-        print(
-            json.dumps([dict(zip(names, row, strict=True)) for row in cells], indent=1, ensure_ascii=False, default=str)
-        )
+        found = [dict(zip(names, row, strict=True)) for row in cells]
+        print(json.dumps(found, indent=1, ensure_ascii=False, default=str))
+    elif arguments.jsonl:
+        for row in cells:
+            print(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, default=str))
     elif arguments.csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)

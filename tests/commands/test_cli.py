@@ -25,10 +25,13 @@ def planned(tmp_path: Path) -> Path:
 # the words, what the message says; NEW stands for a directory that is not there
 MISUSED = {
     "no command": ([], "the following arguments are required: COMMAND"),
-    "an unknown command": (["craw1", "NEW"], "'craw1'"),
+    "an unknown command": (["craw1", "NEW"], "craw1: there is no such command; did you mean crawl?"),
     "no directory": (["crawl"], "DIR"),
     "an unknown flag": (["crawl", "NEW", "--no-such-flag"], "--no-such-flag"),
-    "a flag cut short": (["crawl", "NEW", "--round", "3"], "--round 3; see: beamtrawl crawl --help"),
+    "a flag cut short": (
+        ["crawl", "NEW", "--round", "3"],
+        "--round 3; did you mean --rounds?; see: beamtrawl crawl --help",
+    ),
     "no workers": (["crawl", "NEW", "--seed", "http://127.0.0.1:9/", "--workers", "0"], "workers = 0: must be"),
     "a flag of another command": (["status", "NEW", "--limit", "3"], "--limit"),
     "a word too many": (["status", "NEW", "stray"], "stray"),
@@ -60,7 +63,7 @@ MISUSED = {
     "seeds without an action": (["seeds"], "ACTION"),
     "a rate below zero": (["serve", "NEW", "--rate", "-1"], "--rate -1.0"),
     "a rate that is no number": (["serve", "NEW", "--rate", "nan"], "--rate nan"),
-    "a port that is no number": (["serve", "NEW", "--port", "http"], "'http'"),
+    "a port that is no number": (["serve", "NEW", "--port", "http"], "argument --port: http: must be a number"),
 }
 
 
@@ -141,7 +144,9 @@ def test_a_file_of_seeds_may_hold_comments_and_bad_lines(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [(b"http://a.test/\xff\n", "0xff"), (None, "Is a directory")], ids=["not UTF-8", "a directory"]
+    ("text", "reason"),
+    [("http://a.test/".encode("utf-16"), "it is UTF-16; save it as UTF-8"), (None, "Is a directory")],
+    ids=["UTF-16", "a directory"],
 )
 def test_a_file_of_seeds_that_cannot_be_read(tmp_path: Path, text: bytes | None, reason: str) -> None:
     file = tmp_path / "seeds.txt"
@@ -247,6 +252,46 @@ def test_a_setting_that_cannot_be_used(planned: Path, old: str, new: str, said: 
     lines[number] = lines[number].replace(old, new)
     file.write_text("\n".join(lines))
     assert failure("crawl", planned) == (1, f"crawl.toml, line {number + 1}: {said}")
+
+
+ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_settings_in_the_encodings_of_editors_are_read(planned: Path, encoding: str) -> None:
+    file = planned / "crawl.toml"
+    mark = "\ufeff" if encoding.endswith("e") else ""
+    file.write_bytes((mark + file.read_text()).encode(encoding))
+    code, _, err = beamtrawl("crawl", planned, "--rounds", 0)
+    assert (code, err) == (0, "0 rounds done, 1 URLs in the frontier\n")
+
+
+def test_settings_in_another_encoding_are_refused(planned: Path) -> None:
+    file = planned / "crawl.toml"
+    file.write_bytes(file.read_bytes().replace(b"# ", b"# \xe4", 1))
+    code, line = failure("crawl", planned)
+    assert code == 1
+    assert "crawl.toml, line 1: the byte 0xe4 is not UTF-8; save it as UTF-8" in line
+
+
+def test_a_bad_byte_in_a_file_of_seeds_costs_its_line_only(tmp_path: Path) -> None:
+    file = tmp_path / "seeds.txt"
+    file.write_bytes(b"\xef\xbb\xbfhttp://127.0.0.1:9/a\nhttp://127.0.0.1:9/\xff\nhttp://127.0.0.1:9/b\n")
+    code, out, err = beamtrawl("crawl", tmp_path / "new", "--seeds", file, "--rounds", 0, *LOOPBACK)
+    assert (code, out) == (0, "")
+    assert err.splitlines() == [
+        f"{file}, line 2: 'http://127.0.0.1:9/\\udcff' is skipped: the byte 0xff is not UTF-8",
+        "2 seeds added",
+        "0 rounds done, 2 URLs in the frontier",
+    ]
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "http"])
+def test_a_port_that_cannot_be(planned: Path, port: str) -> None:
+    assert failure("serve", planned, "--port", port) == (
+        2,
+        f"argument --port: {port}: must be a number from 0 to 65535; see: beamtrawl serve --help",
+    )
 
 
 def test_a_search_before_there_is_an_index(planned: Path) -> None:

@@ -130,9 +130,57 @@ def test_sql_as_json_and_csv(crawled: Path) -> None:
     (row,) = json.loads(beamtrawl("sql", crawled, query, "--json").out)
     assert list(row) == ["host", "depth", "title", "url_key", "fetched_at", "description"]
     assert (row["depth"], row["title"], len(bytes.fromhex(row["url_key"]))) == (0, "고등어 제철", 16)
+    (line,) = beamtrawl("sql", crawled, query, "--jsonl").out.splitlines()
+    assert json.loads(line) == row
     names, cells = csv.reader(io.StringIO(beamtrawl("sql", crawled, query, "--csv").out))
     assert names == list(row)
     assert cells == ["" if value is None else str(value) for value in row.values()]
+
+
+def test_sql_from_a_file_and_from_standard_input(crawled: Path, tmp_path: Path) -> None:
+    file = tmp_path / "query.sql"
+    file.write_text("SELECT count(*) AS n\nFROM documents")
+    assert beamtrawl("sql", crawled, "-f", file, "--csv") == Ran(0, "n\n4\n", "")
+    typed = "SELECT 1 AS a;\nSELECT\n  count(*) AS b FROM visits"
+    ran = subprocess.run(
+        [*PROGRAM, "sql", str(crawled), "--jsonl"], input=typed, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, '{"a": 1}\n{"b": 5}\n', "")
+    assert failure("sql", crawled, "SELECT 1", "-f", file) == (2, "give a QUERY or -f FILE, not both")
+
+
+def test_sql_lists_the_tables_without_helpers(crawled: Path) -> None:
+    names = [row["name"] for row in json.loads(beamtrawl("sql", crawled, "SHOW TABLES", "--json").out)]
+    assert {name.removesuffix("_history") for name in names} == set(TABLES)
+
+
+# a query: what the message says
+UNSAFE = {
+    "a file elsewhere": ("SELECT * FROM read_text('ELSEWHERE')", "the query failed: Permission Error: Cannot access"),
+    "a copy": ("COPY (SELECT 1) TO 'DIR/copy.csv'", "COPY is refused, because the tables can only be read; --unsafe"),
+    "a copy, explained": ("EXPLAIN ANALYZE COPY (SELECT 1) TO 'DIR/copy.csv'", "COPY is refused"),
+    "a copy behind a query": ("SELECT 1; COPY (SELECT 1) TO 'DIR/copy.csv'", "COPY is refused"),
+    "an extension": ("INSTALL httpfs", "LOAD is refused"),
+    "a database": ("ATTACH 'DIR/a.db'", "ATTACH is refused"),
+    "a setting": ("SET memory_limit = '1GB'", "SET is refused"),
+}
+
+
+@pytest.mark.parametrize(("query", "said"), UNSAFE.values(), ids=UNSAFE)
+def test_sql_reads_nothing_but_the_crawl(crawled: Path, tmp_path: Path, query: str, said: str) -> None:
+    other, before = tmp_path / "other", contents(crawled)
+    other.write_text("a secret")
+    text = query.replace("ELSEWHERE", str(other)).replace("DIR", str(crawled))
+    code, line = failure("sql", crawled, text)
+    assert code == 1
+    assert line.startswith(said)
+    assert contents(crawled) == before
+
+
+def test_sql_reads_and_writes_other_files_if_that_is_allowed(crawled: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.csv"
+    assert beamtrawl("sql", crawled, "--unsafe", f"COPY (SELECT 1 AS a) TO '{copy}'").code == 0
+    assert json.loads(beamtrawl("sql", crawled, "--unsafe", "--json", f"FROM '{copy}'").out) == [{"a": 1}]
 
 
 @pytest.mark.parametrize(

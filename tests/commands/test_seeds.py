@@ -46,7 +46,7 @@ BAD = {
     "no host": ("http://", "not a URL"),
     "an impossible port": ("http://a.test:99999/", "not a URL"),
     "a host that cannot be looked up": ("http://a*b.test/", "not a URL"),
-    "stray bytes of a command line": ("http://a.test/\udcff", "not a URL"),
+    "stray bytes of a command line": ("http://a.test/\udcff", "the byte 0xff is not UTF-8"),
 }
 
 

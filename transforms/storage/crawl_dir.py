@@ -4,6 +4,7 @@ A step is committed when its manifest exists, which is created by one atomic mov
 manifests name, so files of failed attempts are invisible.
 """
 
+import codecs
 import contextlib
 import dataclasses
 import os
@@ -111,7 +112,16 @@ class CrawlDir:
         return filesystem.exists(self.path(relative))
 
     def read_text(self, relative: str) -> str:
-        return self.read_bytes(relative).decode()
+        """Read a file in UTF-8, or in UTF-16 with a byte order mark; CrawlDirError names a byte that is neither."""
+        content = self.read_bytes(relative)
+        is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        try:
+            return content.decode("utf-16" if is_utf16 else "utf-8-sig")
+        except UnicodeDecodeError as error:
+            number = len(content[: error.start].splitlines()) or 1
+            where, byte = f"{relative}, line {number}", content[error.start]
+            name = "UTF-16" if is_utf16 else "UTF-8"
+            raise CrawlDirError(f"{where}: the byte 0x{byte:02x} is not {name}; save it as UTF-8") from error
 
     def read_bytes(self, relative: str) -> bytes:
         return filesystem.read_bytes(self.path(relative))

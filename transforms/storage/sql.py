@@ -46,9 +46,14 @@ class QueryError(BeamtrawlError):
     """A query that DuckDB rejects; the message is one line."""
 
 
-def query(crawl: CrawlDir, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """(column names, rows) of a query over the committed files of a crawl, each table a view."""
+def query(crawl: CrawlDir, text: str, unsafe: bool = True) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """(column names, rows) of a query over the committed files of a crawl, each table a view.
+
+    Unless `unsafe`, it reads no file outside of the crawl directory, and writes none: QueryError.
+    """
     with _asked(crawl, text) as connection:
+        if not unsafe:
+            _confine(connection, crawl, text)
         found = _relation(connection, text)
         return list(found.columns), found.fetchall()
 
@@ -65,6 +70,28 @@ def query_batches(crawl: CrawlDir, text: str, rows: int, memory: str = "1GB") ->
     with tempfile.TemporaryDirectory() as scratch, _asked(crawl, text) as connection:
         _bound_memory(connection, scratch, memory)
         yield _relation(connection, text).to_arrow_reader(rows)
+
+
+def _confine(connection: duckdb.DuckDBPyConnection, crawl: CrawlDir, text: str) -> None:
+    """Refuse a query that does anything but read the tables; DuckDB is kept from files outside of the crawl."""
+    _refuse_writes(connection, text)
+    if filesystem.is_local(crawl.root):
+        folder = crawl.path("").replace("'", "''")
+        connection.execute(f"SET allowed_directories = ['{folder}']")
+    connection.execute("SET python_enable_replacements = false")
+    connection.execute("SET enable_external_access = false; SET lock_configuration = true")
+
+
+def _refuse_writes(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    for statement in connection.extract_statements(text):
+        kind = statement.type.name
+        if kind not in ("SELECT", "EXPLAIN", "PRAGMA"):
+            raise QueryError(f"{kind} is refused, because the tables can only be read; --unsafe allows it")
+        if kind == "EXPLAIN":  # EXPLAIN ANALYZE runs what it explains
+            _refuse_writes(connection, _EXPLAIN.sub("", statement.query, count=1))
+
+
+_EXPLAIN = re.compile(r"^\s*explain\s*(\([^)]*\)|analyze\b)?", re.IGNORECASE)
 
 
 @contextlib.contextmanager
@@ -149,9 +176,12 @@ def _create_views(
     tables: Iterable[str],
     named: Collection[str],
 ) -> None:
+    connection.execute("CREATE SCHEMA empty")  # not in SHOW TABLES
     for name in tables:
         files = current_files(manifests, name) if name in named else []
-        connection.register(f"empty_{name}", TABLES[name].empty_table())
+        connection.register("rows", TABLES[name].empty_table())
+        connection.execute(f"CREATE TABLE empty.{name} AS FROM rows")
+        connection.unregister("rows")
         if not filesystem.is_local(crawl.root):  # DuckDB would require an extension and its own credentials
             connection.register(f"files_{name}", open_dataset(crawl, files, TABLES[name]))
         connection.execute(view(crawl, files, name))
@@ -167,7 +197,7 @@ def _create_views(
 
 def view(crawl: CrawlDir, files: Sequence[TableFile], name: str) -> str:
     """SQL that creates a view of a table's files, `NAME_history` for a snapshot; columns missing in files are null."""
-    source = f"SELECT * FROM empty_{name}"
+    source = f"SELECT * FROM empty.{name}"
     if files and filesystem.is_local(crawl.root):
         paths = ", ".join("'" + _literal(crawl.path(file.path)).replace("'", "''") + "'" for file in files)
         source += (
@@ -191,7 +221,7 @@ def newest(name: str) -> str:
 def waiting_view(crawl: CrawlDir, waiting: Waiting) -> str:
     """SQL that creates the view `frontier` of the waiting URLs, each once, with the reason of now."""
     columns = ", ".join(f'"{name}"' for name in TABLES["frontier"].names)
-    source = "SELECT * FROM empty_frontier"
+    source = "SELECT * FROM empty.frontier"
     if not filesystem.is_local(crawl.root):
         source = "SELECT * FROM waiting"
     elif waiting.frontier:
@@ -199,7 +229,7 @@ def waiting_view(crawl: CrawlDir, waiting: Waiting) -> str:
         reason = f"CASE WHEN reason IN ('new', 'seed') AND {is_late} THEN 'deferred' ELSE reason END AS reason"
         source = (
             f"SELECT {columns} FROM (SELECT * REPLACE ({reason}) FROM (SELECT *, NULL AS filename, NULL AS"
-            f" file_row_number FROM empty_frontier UNION ALL BY NAME SELECT * FROM {_read(crawl, waiting.frontier)}))"
+            f" file_row_number FROM empty.frontier UNION ALL BY NAME SELECT * FROM {_read(crawl, waiting.frontier)}))"
         )
         if waiting.left:
             folder = crawl.path("").replace("'", "''")
@@ -226,7 +256,8 @@ def _relation(
     connection: duckdb.DuckDBPyConnection, text: str, parameters: Sequence[Any] | None = None
 ) -> duckdb.DuckDBPyRelation:
     """The bound query, not yet executed. Names refer to tables only, never to Python variables."""
-    connection.execute("SET python_enable_replacements = false")
+    if connection.execute("SELECT current_setting('python_enable_replacements')").fetchall() == [(True,)]:
+        connection.execute("SET python_enable_replacements = false")
     found = connection.sql(text, params=parameters)
     if found is None:
         raise QueryError("the query is empty; ask for example: SELECT host, count(*) FROM documents GROUP BY 1")
