@@ -24,6 +24,7 @@ from .index.segments import Corpus, Mask, Scored
 from .query.match import matching, units
 from .query.parse import Query, parse
 from .query.spelling import Dictionary
+from .query.synonyms import Synonyms, read_synonyms
 from .results.facets import FACTS, Facets, facets
 from .results.hits import Explanation, Hit, Part, Results, Stored
 from .results.host_grouping import by_host, whole_windows
@@ -51,7 +52,8 @@ class _Terms(NamedTuple):
     """What a query's words and phrases are in the index."""
 
     scored: Mapping[Unit, Scored]
-    stand_for: Mapping[str, Sequence[str]]  # by pattern, its terms; by word that no document has, the nearest ones
+    stand_for: Mapping[str, Sequence[str]]  # by pattern or word, the words that are searched for in its place
+    respelled: Mapping[str, str]  # by word that no document has, the nearest one
 
 
 class _Answer(NamedTuple):
@@ -72,12 +74,15 @@ class Index:
         alive: Sequence[Mask] | None = None,
         clock: Callable[[], float] = time.time,
         weighting: bm25f.Weighting = bm25f.WEIGHTING,
+        synonyms: Synonyms | None = None,
     ) -> None:
         """`alive` has a mask for each segment: the documents that searches find and statistics count. Default: all.
 
-        `clock` gives the POSIX time at which documents past `unavailable_after` are left out.
+        `clock` gives the POSIX time at which documents past `unavailable_after` are left out. A word
+        of `synonyms` is searched for as if these were forms of it.
         """
         self._clock = clock
+        self._synonyms = synonyms or {}
         self._segments = segments
         self._alive = alive or [np.ones(segment.documents, bool) for segment in segments]
         self._corpus = Corpus(segments, self._alive, weighting)
@@ -105,7 +110,7 @@ class Index:
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
         if blocks := read_blocks(crawl):
             masks = [m & ~np.asarray(blocks.mask(s.facts["url"])) for m, s in zip(masks, segments, strict=True)]
-        return cls(segments, masks)
+        return cls(segments, masks, synonyms=read_synonyms(crawl))
 
     def search(
         self,
@@ -123,7 +128,7 @@ class Index:
         (`host_grouping.by_host`).
         """
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        parsed, (scored, stand_for), found, candidates = self._answer(query, most, order)
+        parsed, (scored, stand_for, respelled), found, candidates = self._answer(query, most, order)
         total = int(np.count_nonzero(found))
         if per_host is not None:
             places = [self._corpus.place(candidate.doc) for candidate in candidates]
@@ -131,7 +136,7 @@ class Index:
             candidates = [candidates[place] for place in by_host(hosts, per_host)]
         candidates = candidates[offset : offset + limit]
         explanations = [self._explanation(c.doc, parsed, scored) if explain else None for c in candidates]
-        suggestion = self._respelled(query, {word: near[0] for word, near in stand_for.items() if not is_pattern(word)})
+        suggestion = self._respelled(query, respelled)
         hits = self._hits(candidates, explanations, parsed.words, stand_for)
         counts = self._facets(found, facet_values) if facet_values else {}
         return Results(query, total, hits, suggestion, parsed.notes, counts)
@@ -214,17 +219,23 @@ class Index:
     def _terms(self, parsed: Query) -> _Terms:
         """The words and phrases of the query, with their scored postings.
 
-        A pattern has those of its terms, and a word that no document contains those of the nearest words.
+        A pattern has those of its terms, a word those of its synonyms too, and a word that no document contains those
+        of the nearest words.
         """
         wanted = dict.fromkeys((*parsed.scoring, *units(parsed.condition)))
         patterns = [unit for unit in wanted if isinstance(unit, str) and is_pattern(unit)]
         scored = self._corpus.scored([unit for unit in wanted if unit not in patterns])
         stand_for = {pattern: self._corpus.like(pattern) for pattern in patterns}
         scored |= {pattern: self._corpus.any_of([(term,) for term in terms]) for pattern, terms in stand_for.items()}
+        respelled = {}
+        for word in wanted:
+            if isinstance(word, str) and word in self._synonyms:
+                stand_for[word] = [word, *self._synonyms[word]]
+                scored[word] = self._corpus.any_of(stand_for[word])
         for word in parsed.words:
-            if not is_pattern(word) and not len(scored[word].scores) and (near := self._near(word)):
-                scored[word], stand_for[word] = self._corpus.any_of(near), near
-        return _Terms(scored, stand_for)
+            if word not in stand_for and not len(scored[word].scores) and (near := self._near(word)):
+                scored[word], stand_for[word], respelled[word] = self._corpus.any_of(near), near, near[0]
+        return _Terms(scored, stand_for, respelled)
 
     def _near(self, word: str) -> list[str]:
         return self._dictionary.near(word) if self.documents else []
@@ -278,7 +289,8 @@ class Index:
         """The candidates as hits, with facts, titles and snippets."""
         found = self._corpus.texts([candidate.doc for candidate in candidates])
         others = {term: word for word, terms in stand_for.items() for term in terms}
-        forms = {segment: segment.forms(words) | others for segment in {segment for segment, _, _ in found}}
+        words = [*words, *(term for term, word in others.items() if not is_pattern(word))]
+        forms = {segment: others | segment.forms(words) for segment in {segment for segment, _, _ in found}}
         return [
             _hit(candidate, segment.facts_of(doc), texts, forms[segment], explanation)
             for candidate, (segment, doc, texts), explanation in zip(candidates, found, explanations, strict=True)

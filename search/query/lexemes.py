@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from ...transforms.indexing.analysis import tokens
+
 MAX_PARTS = 512
 """The most tokens of a query, with operators and parentheses."""
 
@@ -45,8 +47,8 @@ class Lexeme(NamedTuple):
 
     @property
     def is_operand(self) -> bool:
-        """Whether it is a word, a phrase or a filter."""
-        return self.kind not in ("(", ")", "-", "+", *OPERATORS)
+        """Whether it is a word, a phrase or a filter, and no dash or the like."""
+        return self.kind not in ("(", ")", "-", "+", *OPERATORS) and bool(tokens(self.text))
 
 
 class Lexemes(NamedTuple):

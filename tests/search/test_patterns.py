@@ -50,7 +50,8 @@ def test_a_pattern_finds_all_words_that_match(index, query, found):
 
 
 def test_a_pattern_counts_as_one_word(index):
-    (part,) = index.search("djan*", explain=True).hits[0].explanation.parts
+    (explanation,) = (hit.explanation for hit in index.search("djan*", explain=True).hits if hit.url.endswith("1"))
+    (part,) = explanation.parts
     assert (part.text, part.documents, part.frequencies) == ("djan*", 2, {"title": 1, "body": 1})
 
 

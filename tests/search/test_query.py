@@ -54,6 +54,8 @@ CASES = {
     "operators without operands": ("AND a1 OR", "a1", [], A),
     "an operator alone is a word": ("NOT", "not", [], Word("not")),
     "operators alone": ("AND OR", "and or", [], Any((Word("and"), Word("or")))),
+    "an operator and a dash": ("AND -", "and", [], Word("and")),
+    "an exclusion and a dash": ("-a1 —", "a1", [], A),
     "in capitals": ("TO BE OR NOT TO B1", "b1", [], B),
     "in capitals, between all operands": ("A1 AND B1 OR C1", "a1 b1 c1", [], Any((All((A, B)), C))),
     "in capitals, in parentheses": ("(A1 OR B1) C1", "a1 b1 c1", [], Any((Any((A, B)), C))),
