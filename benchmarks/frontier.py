@@ -1,10 +1,11 @@
 """What it costs to select a round from a frontier of millions of waiting URLs.
 
-python benchmarks/frontier.py [--rows 1000000]
+python benchmarks/frontier.py [--rows 1000000] [--rounds 1]
 
 Writes a frontier spread over 100,000 hosts and one of a single host, each as a large file and smaller, newer ones, and
 selects rounds of 1,000 and of 100,000 URLs, each in a process of its own. Prints CPU seconds, wall time, the peak of
-resident memory and the bytes read.
+resident memory, the bytes read and the classes of the selected URLs in percent, in the order of `UrlClass`; 40, 40, 10
+and 10 are set. With `--rounds N`, N rounds of 1,000 URLs, and the least URLs of a class in a round.
 """
 
 import argparse
@@ -14,9 +15,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 import numpy as np
@@ -25,8 +28,10 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.frontier.merge import merge_frontier
+from beamtrawl.transforms.frontier.priority import Quota, UrlClass, shares_of
 from beamtrawl.transforms.frontier.read_due import Bounds, ReadDue, spare
 from beamtrawl.transforms.frontier.selection import Due, choose
+from beamtrawl.transforms.settings import Priority
 from beamtrawl.transforms.storage.schemas import FRONTIER, KEY
 from beamtrawl.transforms.storage.table_files import conform
 from beamtrawl.transforms.storage.waiting import Waiting
@@ -70,7 +75,7 @@ def _table(random: np.random.Generator, first: int, last: int, hosts: int) -> pa
         "host": pa.array([f"host{h}.test" for h in own]),
         "depth": pa.array(depth, pa.int32()),
         "priority": pa.array(np.round(random.exponential(0.1, len(urls)), 4)),
-        "reason": pa.array(["new"] * len(urls)),
+        "reason": pa.array(random.choice(["new", "recrawl", "retry"], len(urls), p=[0.9, 0.05, 0.05])),
         "referrer": pa.array([f"http://host{h}.test/section/" for h in own]),
         "discovered_round": pa.array(depth, pa.int32()),
         "redirects": pa.array(np.zeros(len(urls)), pa.int32()),
@@ -80,27 +85,46 @@ def _table(random: np.random.Generator, first: int, last: int, hosts: int) -> pa
 
 
 def select(root: str, paths: list[str], bounds: Bounds, per_host: int) -> None:
-    """Select a round, grouped by host as the fetch step does, and print the number of its URLs."""
+    """Select a round, grouped by host as the fetch step does, and print the number of its URLs of each class."""
 
-    def chosen(pair: tuple[str, Iterable[list[tuple]]]) -> int:
-        return len(choose((Due._make(row) for rows in pair[1] for row in rows), per_host))
+    def chosen(pair: tuple[str, Iterable[list[tuple]]]) -> list[tuple[int, int]]:
+        due = choose((Due._make(row) for rows in pair[1] for row in rows), per_host, quota=bounds.quota)
+        return list(Counter(row.class_ for row in due).items())
 
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         host_to_due = pipeline | beam.Create(paths) | ReadDue(root, [], bounds) | "ByHost" >> beam.GroupByKey()
-        counts = host_to_due | "Choose" >> beam.Map(chosen)
-        counts | "Sum" >> beam.CombineGlobally(sum) | "Print" >> beam.Map(lambda count: print(f"urls {count}"))
+        counts = host_to_due | "Choose" >> beam.FlatMap(chosen)
+        counts | "Sum" >> beam.CombinePerKey(sum) | "Print" >> beam.MapTuple(lambda kind, n: print(f"urls {kind} {n}"))
 
 
-def _measured(arguments: list[str]) -> dict[str, float]:
-    """What a run of this file in another process cost."""
-    run = subprocess.run([sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, float] = json.loads(run.stdout.splitlines()[-1])
-    return found | {"urls": sum(int(line.split()[1]) for line in run.stdout.splitlines() if line.startswith("urls"))}
+class Selected(NamedTuple):
+    """What some rounds have selected, and what that cost."""
+
+    urls: int  # in each round
+    percent: list[float]  # by class, of all rounds
+    least: int  # URLs of a class in a round
+    cost: dict[str, float]
 
 
-def _one(root: str, paths: list[str], at_most: int | None, per_host: int) -> None:
+def _measured(rounds: int, **arguments: Any) -> Selected:
+    """Rounds of a run of this file in another process."""
+    words = [sys.executable, __file__, "--select", json.dumps(arguments | {"rounds": rounds})]
+    run = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+    *lines, cost = run.stdout.splitlines()
+    counts = [(int(words[1]), int(words[2])) for line in lines if (words := line.split())[0] == "urls"]
+    total = sum(count for _, count in counts)
+    percent = [100 * sum(count for found, count in counts if found == kind) / total for kind in UrlClass]
+    least = min(count for _, count in counts) if len(counts) == len(UrlClass) * rounds else 0
+    return Selected(total // rounds, percent, least, json.loads(cost))
+
+
+def _select(root: str, paths: list[str], at_most: int | None, per_host: int, rounds: int) -> None:
     begun, used, read = time.monotonic(), time.process_time(), _kernel("io", "rchar")
-    select(root, paths, Bounds(datetime.now(UTC), spare(per_host), at_most), per_host)
+    priority = Priority(high_depth=1)
+    for number in range(1, rounds + 1):
+        quota = Quota(shares_of(priority), number)
+        bounds = Bounds(datetime.now(UTC), spare(per_host), at_most, priority=priority, quota=quota)
+        select(root, paths, bounds, per_host)
     cost = {"cpu": time.process_time() - used, "wall": time.monotonic() - begun}
     print(json.dumps(cost | {"peak": _kernel("status", "VmHWM") / 1024, "read": (_kernel("io", "rchar") - read) / 1e6}))
 
@@ -114,12 +138,13 @@ def _kernel(file: str, name: str) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=1, metavar="N", help="rounds of 1,000 URLs")
     parser.add_argument("--select", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.select:
-        _one(**json.loads(arguments.select))
+        _select(**json.loads(arguments.select))
         return
-    names = ("waiting URLs", "hosts", "round", "selected", "CPU s", "wall s", "peak MB", "read MB")
+    names = ("waiting URLs", "hosts", "round", "selected", "CPU s", "wall s", "peak MB", "read MB", "classes", "least")
     print(f"| {' | '.join(names)} |\n{'|---' * len(names)}|")
     for hosts in (100_000, 1):
         with tempfile.TemporaryDirectory() as folder:
@@ -127,14 +152,16 @@ def main() -> None:
             if seconds:
                 print(f"merging: {seconds:.1f} CPU s per million rows", file=sys.stderr)
             size = sum((Path(folder) / path).stat().st_size for path in paths) / 1e6
-            for count in (1_000, 100_000):
+            for count in (1_000, 100_000) if arguments.rounds == 1 else (1_000,):
                 # Many hosts: the first of all. One host: its budget.
                 plan = {"at_most": count, "per_host": 10_000} if hosts > 1 else {"at_most": None, "per_host": count}
-                cost = _measured(["--select", json.dumps({"root": folder, "paths": paths} | plan)])
+                found = _measured(arguments.rounds, root=folder, paths=paths, **plan)
+                cost, percent = found.cost, " ".join(f"{share:.1f}" for share in found.percent)
                 figures = (
                     f"{cost['cpu']:.1f} | {cost['wall']:.1f} | {cost['peak']:.0f} | {cost['read']:.0f} of {size:.0f}"
                 )
-                print(f"| {arguments.rows:,} | {hosts:,} | {count:,} | {cost['urls']:,.0f} | {figures} |", flush=True)
+                row = f"{arguments.rows:,} | {hosts:,} | {count:,} | {found.urls:,} | {figures}"
+                print(f"| {row} | {percent} | {found.least} |", flush=True)
 
 
 if __name__ == "__main__":
