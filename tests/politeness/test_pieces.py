@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow.parquet as pq
 import pytest
 
+from beamtrawl.transforms.errors import StoreError
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.politeness.adopted import state_rows
 from beamtrawl.transforms.politeness.keeper import Keeper
@@ -17,6 +19,7 @@ from beamtrawl.transforms.politeness.visit_hosts import _VisitFn
 from beamtrawl.transforms.politeness.works import Work
 from beamtrawl.transforms.storage import filesystem
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError
+from beamtrawl.transforms.storage.local_disk import LocalDisk
 from beamtrawl.transforms.storage.pieces import (
     NOTHING_LEFT,
     Leftovers,
@@ -124,6 +127,22 @@ def test_a_piece_that_cannot_be_read_at_the_moment_is_not_given_up(tmp_path: Pat
             assert find_leftovers(crawl, "000001-fetch").files == [file]
         has_failed = disk.has_failed
     assert at > 3
+
+
+class SilentStore(LocalDisk):
+    """Tables cannot be read; the error has no number, as that of a client of an object store."""
+
+    def open(self, path: str) -> BinaryIO:
+        if path.endswith(".parquet"):
+            raise StoreError(f"{path} cannot be read: the store does not answer") from OSError("no answer")
+        return super().open(path)
+
+
+def test_a_piece_in_a_store_that_does_not_answer_is_not_given_up(tmp_path: Path) -> None:
+    crawl = CrawlDir(str(tmp_path))
+    write_piece(crawl, "000001-fetch-ab", [TableFile("robots", "robots/a.parquet", 1, 1, {})])
+    with filesystem.mounted(crawl.root, SilentStore()), pytest.raises(StoreError, match="the store does not answer"):
+        find_leftovers(crawl, "000001-fetch")
 
 
 def test_no_piece_is_closed_while_a_slow_store_closes_the_last(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def _is_whole(root: str, file: TableFile) -> bool:
         with open_parquet(root, file.path) as parquet:
             return bool(parquet.metadata.num_rows == file.rows)
     except CrawlDirError as error:
-        if not _is_damage(error.__cause__):
+        if isinstance(error, DiskError) or not _is_damage(error.__cause__):
             raise
         return False
 
