@@ -53,8 +53,12 @@ class Attempt:
             filesystem.write_bytes(self._crawl.path(f"attempts/{name}.stop"), b"", durable=False)
 
     def files(self) -> list[TableFile]:
-        """Return the files that the completed pipeline has written."""
-        return parse_report(self._crawl.read_text(f"attempts/{self.name}.json"))
+        """Return the files that the completed pipeline has written; CrawlDirError if another process has taken over."""
+        try:
+            return parse_report(self._crawl.read_text(f"attempts/{self.name}.json"))
+        except FileNotFoundError:
+            self._crawl.require_claim()  # whoever took over has removed it
+            raise
 
     def pieces(self) -> list[TableFile]:
         """Return the files of the durable pieces that the pipeline has written."""

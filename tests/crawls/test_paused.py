@@ -95,7 +95,9 @@ def test_of_an_owner_that_was_paused_and_its_successor_one_commits(
     crawled: Path, tmp_path: Path, run: Callable[[CrawlDir], None], pytestconfig: pytest.Config
 ) -> None:
     every = list(range(1, operations(crawled, tmp_path, run) + 1))
-    for at in random.Random(run.__name__).sample(every, pytestconfig.getoption("--faults") * 4 or len(every)):
+    for at in random.Random(run.__name__).sample(
+        every, min(len(every), 4 * pytestconfig.getoption("--faults") or 10**6)
+    ):
         path = Path(shutil.copytree(crawled, tmp_path / f"crawl-{at}"))
         disk = CallingDisk(tmp_path / f"kept-{at}", at, lambda path=path: take_over(path, run))  # type: ignore[misc]
         with filesystem.mounted(str(path), disk), contextlib.suppress(CrawlDirError, LockedError):

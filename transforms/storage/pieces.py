@@ -5,6 +5,7 @@ hosts with a pause longer than that of a resumed step, one JSON row per line of 
 written immediately. Both survive a kill, and the next attempt at the step adopts them.
 """
 
+import contextlib
 import json
 import queue
 import threading
@@ -130,7 +131,8 @@ class PromiseLog:
         self._thread.join()
         if self._file:
             self._file.close()
-        filesystem.delete(self._paths)
+        with contextlib.suppress(FileNotFoundError):  # another process took over, and has committed the step
+            filesystem.delete(self._paths)
 
     def _sync(self) -> None:
         if not self._file:
