@@ -14,7 +14,7 @@ from ..transforms.blocks.rules import Block
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.outcomes import Outcome
 from ..transforms.parsing.registry import PARSE_ERRORS
-from ..transforms.settings import Alarms
+from ..transforms.settings import Alarms, Limits
 from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, next_step
 from ..transforms.storage.manifests import moment
@@ -98,7 +98,11 @@ class Status:
     alarms: list[str]  # one line each
     alarm_kinds: dict[str, int]  # their number by kind
     disk_free: int | None  # bytes on the disk of the directory; None: unknown, as on a store
+    first_step_at: float  # POSIX time of the start of the first step
     last_step_at: float  # POSIX time of the last commit
+    fetch_seconds: float  # of all fetch steps
+    bytes: int  # of the files of tables
+    limits: dict[str, int]  # of pages that are set, by name: max_pages, max_pages_per_round, max_pages_per_host
     blocks: list[Block]  # oldest first
     blocked: int  # URLs in the frontier that a block matches
 
@@ -107,7 +111,7 @@ class Status:
         return dataclasses.asdict(self)
 
 
-DEFAULTS = Alarms()
+DEFAULTS, NO_LIMITS = Alarms(), Limits()
 
 
 class Disk(NamedTuple):
@@ -125,7 +129,19 @@ def disk_of(root: str) -> Disk | None:
     return Disk(usage.free, usage.total)
 
 
-def summarize(crawl: CrawlDir, now: datetime, limits: Alarms = DEFAULTS, disk: Disk | None = None) -> Status:
+_LIMITS = ("max_pages", "max_pages_per_round", "max_pages_per_host")
+
+
+def _seconds(manifest: Manifest) -> float:
+    """The duration of a step; 0 if its times are not known."""
+    if not (manifest.started_at and manifest.ended_at):
+        return 0.0
+    return (moment(manifest.ended_at) - moment(manifest.started_at)).total_seconds()
+
+
+def summarize(
+    crawl: CrawlDir, now: datetime, limits: Alarms = DEFAULTS, disk: Disk | None = None, pages: Limits = NO_LIMITS
+) -> Status:
     """Return the state of a crawl from its manifests and tables, with the alarms beyond some limits."""
     manifests = crawl.require_manifests()
     step = next_step(manifests)
@@ -180,6 +196,10 @@ def summarize(crawl: CrawlDir, now: datetime, limits: Alarms = DEFAULTS, disk: D
         alarms=[alarm.text for alarm in found],
         alarm_kinds=dict(Counter(alarm.kind for alarm in found)),
         disk_free=disk.free if disk else None,
+        first_step_at=min((moment(m.started_at).timestamp() for m in manifests if m.started_at), default=0.0),
+        fetch_seconds=round(sum(_seconds(m) for m in manifests if m.step == "fetch"), 3),
+        bytes=sum(file.bytes for name in TABLES for file in files_of(manifests, name)),
+        limits={name: count for name in _LIMITS if (count := getattr(pages, name))},
         last_step_at=max((moment(m.ended_at).timestamp() for m in manifests if m.ended_at), default=0.0),
         blocks=list(blocks),
         blocked=count_waiting(crawl, blocks),

@@ -2,13 +2,17 @@
 
 import argparse
 import json
+import shlex
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from ...transforms.outcomes import REQUESTED
 from ...transforms.settings import Settings, parse
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..copies import copy_line, total
 from ..crawl_status import Status, disk_of, summarize
 from ..errors import Failure
+from ..progress.words import duration, size
 
 ALARMED = 3
 """The exit code of `status --check` if there are alarms."""
@@ -29,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
     settings = parse(crawl.read_text("crawl.toml")) if crawl.exists("crawl.toml") else Settings()
-    found = summarize(crawl, datetime.now(UTC), settings.alarms, disk_of(crawl.root))
+    found = summarize(crawl, datetime.now(UTC), settings.alarms, disk_of(crawl.root), settings.limits)
     if arguments.metrics:
         from ..metrics_file import write_metrics  # noqa: PLC0415
 
@@ -49,6 +53,7 @@ def render(found: Status) -> str:
     step, many = found.next_step, [row for row in found.copies if total(row) >= _MANY]
     lines = [
         f"{found.directory}: {found.rounds} rounds; next: {step.step} of round {step.round}",
+        *_times(found),
         _line("tables", found.tables),
         _line("outcomes", found.outcomes),
         _line("frontier", found.frontier),
@@ -66,7 +71,32 @@ def render(found: Status) -> str:
         *([f"{more} more pairs of hosts with copies"] if (more := len(many) - _RULES_NAMED) > 0 else []),
         *([f"{more} more alias rules in use"] if (more := len(found.aliases) - _RULES_NAMED) > 0 else []),
     ]
-    return "\n".join(lines + [f"alarm: {alarm}" for alarm in found.alarms])
+    return "\n".join([*lines, *(f"alarm: {alarm}" for alarm in found.alarms), f"to go on: {_go_on(found)}"])
+
+
+def _times(found: Status) -> Iterator[str]:
+    """When the crawl ran, how fast, how much it stores, and the limits of pages that are set."""
+    if found.last_step_at:
+        first, last = (
+            f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}" for at in (found.first_step_at, found.last_step_at)
+        )
+        yield f"first step {first} UTC, last {last} UTC; {size(found.bytes)} in tables"
+    if found.fetch_seconds:
+        visits = sum(found.outcomes.values())
+        yield f"fetching: {visits} visits in {duration(found.fetch_seconds)}, {visits / found.fetch_seconds:.1f}/s"
+    if found.limits:
+        yield _line("limits of pages", found.limits)
+
+
+def _go_on(found: Status) -> str:
+    """What to do next, in one line."""
+    crawl = f"beamtrawl crawl {shlex.quote(found.directory)}"
+    most, visits = found.limits.get("max_pages"), sum(found.outcomes.get(outcome, 0) for outcome in REQUESTED)
+    if found.next_step.step == "fetch" and most and visits >= most:
+        return f"{crawl} --max-pages N, with more than the {most} pages that are visited"
+    if found.next_step.step == "fetch" and not found.frontier:
+        return f"beamtrawl seeds add {shlex.quote(found.directory)} URL, because the frontier is empty"
+    return crawl
 
 
 def _blocks(found: Status) -> str:

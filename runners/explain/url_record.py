@@ -86,6 +86,7 @@ class Sources(NamedTuple):
     manifests: Sequence[Manifest]
     settings: Settings
     tables: duckdb.DuckDBPyConnection
+    seed_hosts: frozenset[str]
 
     def rows(self, query: str, *values: Any) -> list[Row]:
         found = self.tables.execute(query, values)
@@ -99,7 +100,9 @@ class Sources(NamedTuple):
 def open_sources(crawl: CrawlDir, settings: Settings) -> Sources:
     """Open the tables; CrawlDirError if there is no crawl."""
     manifests = crawl.require_manifests()
-    return Sources(crawl, manifests, settings, connect(crawl, manifests, _USED))
+    tables = connect(crawl, manifests, _USED)
+    hosts = frozenset(host for (host,) in tables.execute("SELECT DISTINCT host FROM seeds").fetchall())
+    return Sources(crawl, manifests, settings, tables, hosts)
 
 
 def url_record(sources: Sources, reference: str) -> UrlRecord:
@@ -111,11 +114,12 @@ def url_record(sources: Sources, reference: str) -> UrlRecord:
         "SELECT * EXCLUDE (headers, body, url_key) FROM visits WHERE url_key = ? ORDER BY fetched_at", key
     )
     links = sources.rows(
-        "SELECT source_url, anchor, rel, kind, round FROM links WHERE target_key = ? ORDER BY 5, 1, 4 LIMIT ?",
+        "SELECT source_url, anchor, rel, kind, round, count(DISTINCT source_key) OVER () AS sources FROM links"
+        " WHERE target_key = ? ORDER BY 5, 1, 4 LIMIT ?",
         key,
         MOST,
     )
-    count = sources.row("SELECT count(DISTINCT source_key) AS sources FROM links WHERE target_key = ?", key)
+    referrers = max((link.pop("sources") for link in links), default=0)
     document = sources.row(
         "SELECT * EXCLUDE (text, headings, url_key) FROM documents WHERE url_key = ? ORDER BY round DESC LIMIT 1", key
     )
@@ -133,7 +137,7 @@ def url_record(sources: Sources, reference: str) -> UrlRecord:
         followed=not links or any("nofollow" not in (link["rel"] or "").lower() for link in links),
         aliases=_aliases(sources, url),
         path=_path(sources, state),
-        referrers=count["sources"] if count else 0,
+        referrers=referrers,
         links=links,
         redirected_from=[
             row["url"]
@@ -159,9 +163,8 @@ def url_record(sources: Sources, reference: str) -> UrlRecord:
 
 
 def _filter(sources: Sources) -> UrlFilter:
-    hosts = frozenset(row["host"] for row in sources.rows("SELECT DISTINCT host FROM seeds"))
     settings = sources.settings
-    return UrlFilter(settings.scope, hosts, kinds_of(tuple(settings.documents.kinds)).extensions)
+    return UrlFilter(settings.scope, sources.seed_hosts, kinds_of(tuple(settings.documents.kinds)).extensions)
 
 
 def _depth_of(sources: Sources, links: Sequence[Row]) -> int:

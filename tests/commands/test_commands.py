@@ -101,6 +101,10 @@ def test_status(crawled: Path) -> None:
             "blocked",
             "disk_free",
             "last_step_at",
+            "first_step_at",
+            "fetch_seconds",
+            "bytes",
+            "limits",
         ),
     }
     assert (found["rounds"], found["hosts"], found["frontier"], found["alarms"]) == (2, 2, {}, [])
@@ -109,7 +113,21 @@ def test_status(crawled: Path) -> None:
     assert (found["tables"]["documents"], found["tables"]["visits"]) == (4, 5)
     code, out, err = beamtrawl("status", crawled)
     assert (code, err) == (0, "")
-    assert out.startswith(f"{crawled}: 2 rounds; next: fetch of round 3\n")
+    assert out.startswith(f"{crawled}: 2 rounds; next: fetch of round 3\nfirst step 20")
+    assert re.search(r"^fetching: 5 visits in .*/s$", out, re.MULTILINE)
+    assert "\nlimits of pages: max_pages_per_host 10000\n" in out
+    assert out.endswith(f"\nto go on: beamtrawl seeds add {crawled} URL, because the frontier is empty\n")
+
+
+@pytest.mark.parametrize(
+    ("most", "words"), [(5, "--max-pages N, with more than the 5 pages that are visited"), (0, "")]
+)
+def test_status_says_what_to_do_next(web: Web, tmp_path: Path, most: int, words: str) -> None:
+    limits = ["--max-pages", most] if most else ["--rounds", 1]
+    seeds = ["--seed", web.url("a.test"), "--seed", web.url("b.test")]
+    assert beamtrawl("crawl", tmp_path, *seeds, "--depth", 1, *limits, *LOOPBACK).code == 0
+    last = beamtrawl("status", tmp_path).out.splitlines()[-1]
+    assert last == f"to go on: beamtrawl crawl {tmp_path} {words}".rstrip()
 
 
 def test_sql_as_a_table(crawled: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from beamtrawl.transforms.settings import render
 from tests.support.command_line import beamtrawl, failure
 from tests.support.crawls import crawl, rows, settings
+from tests.support.explained import missing_parts
 from tests.support.web import Web, html, plain, redirect, status
 
 PROSE = " ".join(f"The {word} of the harbour is described here." for word in ("tide", "pier", "crane", "light", "net"))
@@ -108,7 +109,7 @@ def test_the_evidence_is_named(crawled: Crawled) -> None:
     assert lines[11].endswith(" UTC denies it by line 3: Disallow: /private/")
 
 
-def test_every_url_of_the_crawl_has_an_answer(crawled: Crawled) -> None:
+def test_every_url_of_the_crawl_has_a_complete_answer(crawled: Crawled) -> None:
     tables = {name: rows(crawled.directory, name) for name in ("urls", "frontier", "links", "rejections")}
     urls = {row["url"] for name in ("urls", "frontier") for row in tables[name]}
     urls |= {row["target_url"] for row in tables["links"]}
@@ -116,7 +117,7 @@ def test_every_url_of_the_crawl_has_an_answer(crawled: Crawled) -> None:
     assert len(urls) == 13
     for url in urls:
         found = crawled.explain(url)
-        assert found["referrers"] or found["seed"]
+        assert list(missing_parts(found)) == []
         assert "never found" not in found["conclusion"]
 
 

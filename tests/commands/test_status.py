@@ -57,6 +57,7 @@ def crawl(tmp_path):
 
 def test_rounds_rows_outcomes_frontier_hosts(crawl):
     found = summarize(crawl, NOW).to_dict()
+    assert found.pop("bytes") > 0
     assert found == {
         "directory": crawl.root,
         "rounds": 2,
@@ -76,7 +77,10 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "alarms": [],
         "alarm_kinds": {},
         "disk_free": None,
+        "first_step_at": 0.0,
         "last_step_at": 0.0,
+        "fetch_seconds": 0.0,
+        "limits": {"max_pages_per_host": 10_000},
         "blocks": [],
         "blocked": 0,
     }
@@ -86,11 +90,13 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
 def test_the_same_for_people(crawl):
     assert render(summarize(crawl, NOW)).splitlines() == [
         f"{crawl.root}: 2 rounds; next: update of round 2",
+        "limits of pages: max_pages_per_host 10000",
         "tables: frontier 5, visits 5, documents 1, urls 7, hosts 3, rejections 2, seeds 2",
         "outcomes: fetched 3, gone 1, timeout 1",
         "frontier: new 2, retry 1",
         "rejected links: depth 1, scope 1",
         "hosts: 2; index segments: 2",
+        f"to go on: beamtrawl crawl {crawl.root}",
     ]
 
 
