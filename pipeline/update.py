@@ -51,10 +51,10 @@ from .update_parts import MarkFn, WatchAndFinishFn, WriteRejectionsFn, files_of_
 
 STAGES = {
     "ParseVisits": "parsing pages",
-    "ReadEarlier": "reading what earlier rounds know of their contents",
+    "ReadEarlier": "reading earlier contents",
     "JudgeContents": "finding duplicates",
     "FindNearDuplicates": "finding near duplicates",
-    "FinishPages": "writing documents, links and the index",
+    "FinishPages": "writing documents and index",
     "ScanTrapped": "reading the URLs of traps",
     "ReadUrls": "reading the known URLs",
     "LearnAliases": "learning aliases",
