@@ -156,12 +156,11 @@ def told(weighting: Weighting) -> str:
 
 def fit(collections: list[Collection], segments: Mapping[str, Segment]) -> None:
     """Print the score of each collection with the weights that are best on the others."""
-    weightings = list(grid())
-    scores = [{c.name: score(c, ours(segments[c.name], w)) for c in collections} for w in weightings]
-    for w, found in zip(weightings, scores, strict=True):
-        mean = sum(found.values()) / len(found)
+    weightings, scores = list(grid()), []
+    for w in weightings:
+        scores.append(found := {c.name: score(c, ours(segments[c.name], w)) for c in collections})
         each = " ".join(f"{value:.3f}" for value in found.values())
-        print(f"{told(w)}: {mean:.4f} = {each}")
+        print(f"{told(w)}: {sum(found.values()) / len(found):.4f} = {each}", flush=True)
     for held in collections:
         others = [sum(value for name, value in found.items() if name != held.name) for found in scores]
         chosen = max(range(len(others)), key=others.__getitem__)
