@@ -20,7 +20,7 @@ from beamtrawl.runners import program
 from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.settings.toml_values import to_toml
 
-WIDTH = 100  # columns of the help
+WIDTH = 80  # columns of the help
 
 GUIDES = {
     "crawl": "running.md",
@@ -30,10 +30,10 @@ GUIDES = {
     "block": "politeness.md#blocks-when-a-webmaster-complains",
     "unblock": "politeness.md#blocks-when-a-webmaster-complains",
     "blocks": "politeness.md#blocks-when-a-webmaster-complains",
-    "rank": "search.md#scoring",
+    "rank": "searching.md#scoring",
     "estimate": "running.md#estimates",
     "compact": "compaction.md",
-    "search": "search.md",
+    "search": "searching.md",
     "serve": "gateway.md",
     "sql": "tables.md",
     "explain": "running.md#why-a-url-is-or-is-not-in-the-index",
