@@ -43,6 +43,8 @@ GUIDES = {
     "clean": "running.md#when-something-breaks",
     "policy": "politeness.md#the-robots-page",
     "completion": "running.md#completion-in-a-shell",
+    "report": "running.md#the-report",
+    "completion": "running.md#completion-in-a-shell",
     "demo": "tutorial.md",
 }
 """The page that tells more about a command."""
