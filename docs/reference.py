@@ -42,7 +42,6 @@ GUIDES = {
     "export": "export.md",
     "clean": "running.md#when-something-breaks",
     "policy": "politeness.md#the-robots-page",
-    "completion": "running.md#completion-in-a-shell",
     "report": "running.md#the-report",
     "completion": "running.md#completion-in-a-shell",
     "demo": "tutorial.md",
