@@ -44,7 +44,8 @@ class LiveOutput:
 
     def _draw(self, head: str, lines: list[str], fraction: float | None) -> None:
         # rich measures the terminal of the standard streams, which may be another one.
-        self._console.width, self._console.height = os.get_terminal_size(self._stream.fileno())
+        columns, height = os.get_terminal_size(self._stream.fileno())
+        self._console.width, self._console.height = columns or 80, height or 24
         rows: list[Text | Table] = [_row(head, "bold"), *(_row(line, "") for line in lines)]
         if fraction is not None and lines:
             beside = Table.grid(padding=(0, 1))
