@@ -117,6 +117,11 @@ def _has_none(file: pq.ParquetFile, group: int, taken: _Taken, bounds: Bounds) -
     return is_full or hosts.min in bounds.hosts_not_due
 
 
+def _where(rows: pa.Table, mask: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """The rows for which a mask is true; does not copy them if that is all."""
+    return rows if pc.all(mask, skip_nulls=False).as_py() else rows.filter(mask)
+
+
 def candidates(
     file: pq.ParquetFile, left: Positions, bounds: Bounds, rows_at_a_time: int = ROWS_AT_A_TIME
 ) -> Iterator[pa.Table]:
@@ -132,12 +137,12 @@ def candidates(
         rows = read_groups(file, [group.number for group in part], columns)
         rows = rows.append_column("number", pa.array(np.concatenate([group.numbers for group in part])))
         waits = pa.array(np.concatenate([group.waits for group in part]))
-        rows = rows.filter(pc.and_(is_due(rows, bounds), waits))
+        rows = _where(rows, pc.and_(is_due(rows, bounds), waits))
         if not rows.num_rows:
             continue
         if not is_ordered:
             rows, taken = rows.sort_by(list(ORDER)), _Taken()
-        rows = rows.filter(pa.array(best_of_each_host(rows["host"], bounds.per_host, taken.last)))
+        rows = _where(rows, pa.array(best_of_each_host(rows["host"], bounds.per_host, taken.last)))
         if rows.num_rows:
             taken.add(rows["host"])
             kinds = pa.array(classes(rows, bounds.priority, bounds.failing))
@@ -180,9 +185,10 @@ class _First:
         self._best, self._waiting = _RANKED.empty_table(), list[pa.Table]()
         self._worst: tuple[int, float] | None = None  # of the best, once there are enough
 
-    def may_be(self, rows: pa.Table) -> pa.Table:
-        """The rows that are not surely preceded by `count` others."""
-        return rows if self._worst is None else rows.filter(_may_precede(rows, *self._worst))
+    def may_be(self, rows: pa.Table, kind: int) -> pa.Table:
+        """The rows of a class that are not surely preceded by `count` others."""
+        mask = pc.equal(rows["class_"], kind)
+        return rows.filter(mask if self._worst is None else pc.and_(mask, _may_precede(rows, *self._worst)))
 
     def add(self, rows: pa.Table) -> None:
         self._waiting.append(rows)
@@ -207,7 +213,7 @@ def _first_of_file(file: pq.ParquetFile, path: str, left: Positions, bounds: Bou
     firsts = {kind: _First(count) for kind in UrlClass}
     for found in candidates(file, left, bounds):
         for kind, first in firsts.items():
-            rows = first.may_be(_of_class(found, kind))
+            rows = first.may_be(found, kind)
             if rows.num_rows:
                 first.add(
                     rows.append_column("path", pa.array([path] * rows.num_rows)).select(_RANKED.names).cast(_RANKED)

@@ -119,7 +119,7 @@ def read_groups(file: pq.ParquetFile, numbers: Sequence[int], columns: Sequence[
     """Columns of row groups; null if the file, of an earlier version, lacks them."""
     schema = pa.schema([FRONTIER.field(name) for name in columns])
     present = [name for name in schema.names if name in file.schema_arrow.names]
-    return conform(file.read_row_groups(numbers, present), schema)
+    return conform(file.read_row_groups(numbers, present, use_threads=False), schema)
 
 
 def matching(file: pq.ParquetFile, path: str, left: Positions, wanted: Sequence[Wanted]) -> Iterator[pa.Table]:
