@@ -13,11 +13,13 @@ import apache_beam as beam
 
 from ..transforms.indexing.live_segments import LiveSegment, live_index
 from ..transforms.indexing.merge_policy import Policy, measure, merge_group
+from ..transforms.indexing.retention import unread_folders
 from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
 from ..transforms.storage.writers import ReportFiles
 from .attempt import Attempt, Engine
 
+_ALWAYS = datetime.max.replace(tzinfo=UTC)
 _SECONDS_PER_DOCUMENT = 0.0006  # CPU seconds, roughly
 
 
@@ -60,13 +62,10 @@ def merge(crawl: CrawlDir, settings_digest: str, engine: Engine, policy: Policy)
     return attempt.commit(settings_digest, replaced=[s.folder for group in groups for s in group], suffix=_suffix())
 
 
-def drop_history(crawl: CrawlDir, settings_digest: str) -> int:
-    """Remove the folders that only searches as of earlier rounds need, and return their number."""
+def drop_history(crawl: CrawlDir, settings_digest: str, rounds: int = 0, before: datetime = _ALWAYS) -> int:
+    """Remove the folders that only earlier searches need (`unread_folders`), and return their number."""
     manifests = crawl.manifests()
-    needed = {folder for s in live_index(manifests).segments for folder in (s.folder, s.links)}
-    written = (folder for m in manifests for folder in (*m.index, *m.index_links.values()))
-    dropped = sorted(set(written) - needed - {folder for m in manifests for folder in m.index_dropped})
-    if dropped:
+    if dropped := unread_folders(manifests, rounds, before):
         now = iso(datetime.now(UTC))
         round_ = next_step(manifests).round - 1
         manifest = Manifest("compact", round_, settings_digest, (), {}, (), now, now, index_dropped=tuple(dropped))

@@ -37,10 +37,10 @@ from ..transforms.storage.waiting import Waiting, read_waiting, settle, waiting_
 from ..transforms.traps.watch_yields import REOPENED
 from . import fetch, revisits, update
 from .attempt import Attempt, Engine
-from .compact import merge
+from .compact import drop_history, merge
 from .compact_frontier import compact_frontier
 from .compact_tables import merge_tables
-from .fold_history import fold_history
+from .fold_history import KEPT_FOR, fold_history
 from .held_hosts import Held, held_hosts
 from .release_traps import held_urls, release_allowed_urls, release_reopened_urls, with_released
 
@@ -193,7 +193,10 @@ def _compact(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Obse
     for merged in (merge(crawl, digest, engine, BY_TIERS), merge_tables(crawl, digest, engine, full_tier)):
         if merged:
             observer.step_committed(merged)
-    fold_history(crawl, datetime.now(UTC))
+    now = datetime.now(UTC)
+    if settings.storage.index_rounds is not None:
+        drop_history(crawl, digest, settings.storage.index_rounds, now - KEPT_FOR)
+    fold_history(crawl, now)
 
 
 def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None:

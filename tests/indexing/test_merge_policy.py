@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.pipeline.compact import drop_history
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.merge_policy import Sized, everything, full_tiers, merge_group
@@ -128,6 +129,17 @@ def test_compact_writes_a_segment_anew_for_a_single_page_that_is_gone(tmp_path):
     commit(directory, 2, gone=["http://a.test/0"])
     assert " 1 segments of the index merged into 1, in " in beamtrawl("compact", tmp_path).out
     assert beamtrawl("check", "index", tmp_path).out == "1 segments, 5 documents: no fault\n"
+
+
+def test_history_of_the_last_rounds_is_kept_by_rule(crawl):
+    beamtrawl("compact", crawl.root)
+    commit(crawl, 4, [{"url": "http://a.test/5", "text": "newer lamp5 shared"}], gone=["http://a.test/0"])
+    before = {as_of: answers(crawl, as_of) for as_of in (None, 3, 4)}
+    assert drop_history(crawl, "digest", 4) == 0
+    assert drop_history(crawl, "digest", 1) == 5
+    assert {as_of: answers(crawl, as_of) for as_of in before} == before
+    message = "the index as of round 2 was dropped; ask as of round 3 or later"
+    assert failure("search", crawl.root, "lamp", "--as-of", "2") == (1, message)
 
 
 def test_history_is_kept_until_it_is_dropped(crawl):

@@ -113,6 +113,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "traps": 2,
         "ranking": 2,
         "alarms": 9,
+        "storage": 0,  # index_rounds is shown in a comment
     }
     assert "\n# depth = …\n" in render(Settings())
 
@@ -179,7 +180,7 @@ BAD = {
         "unknown table or key colours; known: "
         "[robot], [scope], [limits], [priority], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps],"
         " [aliases], "
-        "[traps], [ranking], [alarms]",
+        "[traps], [ranking], [alarms], [storage]",
     ),
     "no kinds": ("[documents]\nkinds = []", 2, 'documents.kinds = []: must name a kind, such as "html"'),
     "no downloader": (

@@ -31,11 +31,11 @@ def live_index(manifests: Sequence[Manifest], as_of: int | None = None) -> LiveI
 
     Segments that were merged belong to the rounds before the merge only.
     """
-    segments = _segments(manifests, as_of)
+    segments = segments_as_of(manifests, as_of)
     dropped = {folder for m in manifests for folder in m.index_dropped}
     if as_of is not None and _is_any_in(segments, dropped):
         later = (m.round for m in manifests if m.round > as_of)
-        kept = next(round_ for round_ in later if not _is_any_in(_segments(manifests, round_), dropped))
+        kept = next(round_ for round_ in later if not _is_any_in(segments_as_of(manifests, round_), dropped))
         raise CrawlDirError(f"the index as of round {as_of} was dropped; ask as of round {kept} or later")
     oldest = min((segment.round for segment in segments), default=0)
     tombstones = [
@@ -48,7 +48,8 @@ def live_index(manifests: Sequence[Manifest], as_of: int | None = None) -> LiveI
     return LiveIndex(segments, tombstones)
 
 
-def _segments(manifests: Sequence[Manifest], as_of: int | None) -> list[LiveSegment]:
+def segments_as_of(manifests: Sequence[Manifest], as_of: int | None) -> list[LiveSegment]:
+    """The segments of the index as of a round, or of now, whether they were dropped or not."""
     wanted = [m for m in manifests if as_of is None or m.round <= as_of]
     replaced = {folder for m in wanted for folder in m.index_replaced}
     links = {segment: folder for m in wanted for segment, folder in m.index_links.items()}

@@ -14,6 +14,7 @@ from .sections import (
     Scope,
     Settings,
     Sitemaps,
+    Storage,
     Traps,
     Watch,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "Sitemaps",
+    "Storage",
     "Traps",
     "Watch",
     "credentials",

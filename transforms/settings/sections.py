@@ -230,6 +230,13 @@ class Alarms:
 
 
 @dataclasses.dataclass(frozen=True)
+class Storage:
+    """What is kept of earlier rounds."""
+
+    index_rounds: int | None = _setting(None, "Number of past rounds that search --as-of can be asked for. Unset: all.")
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """All settings of a crawl; each field is a table of `crawl.toml`."""
 
@@ -247,6 +254,7 @@ class Settings:
     traps: Traps = Traps()
     ranking: Ranking = Ranking()
     alarms: Alarms = Alarms()
+    storage: Storage = Storage()
 
     def __post_init__(self) -> None:
         for part in dataclasses.fields(self):
