@@ -1,6 +1,6 @@
 """What one round costs, by the history of the crawl: CPU time, peak memory, bytes read.
 
-    python benchmarks/history.py --known 0 10000000 --waiting 5000000
+    python benchmarks/history.py --known 0 10000000 --waiting 5000000 [--plot FILE.svg]
 
 Writes the history of a crawl as merging leaves it (states of URLs, hosts, robots.txt files, digests, signatures,
 traps; see `beamtrawl.transforms.storage.layouts`) straight into Parquet, always the same, and runs one round of 1,000
@@ -17,6 +17,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from plot import Chart, write
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -241,6 +243,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--known", type=int, nargs="+", default=[0, 1_000_000, 5_000_000], metavar="N")
     parser.add_argument("--waiting", type=int, nargs="+", default=[0], metavar="N")
+    parser.add_argument("--plot", metavar="FILE", help="draw the cost by known and by waiting URLs, as SVG")
     parser.add_argument("--round", help=argparse.SUPPRESS)
     parser.add_argument("--pins", nargs="*", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -249,13 +252,32 @@ def main() -> None:
         return
     print("| known URLs | waiting | CPU s | peak MB | read MB | read per known URL | wall s | pages |\n|" + "---|" * 8)
     least = None
+    costs: list[tuple[int, int, float, float]] = []
     for known in arguments.known:
         for waiting in sorted({min(waiting, known) for waiting in arguments.waiting}):
             cpu, peak, read, fetched, wall = measure(known, waiting)
             least = read if least is None else least
+            costs.append((known, waiting, cpu, peak))
             each = (read - least) / known if known else 0
             cells = (f"{known:,}", f"{waiting:,}", f"{cpu:.1f}", f"{peak / 1e6:,.0f}", f"{read / 1e6:,.1f}")
             print(f"| {' | '.join(cells)} | {each:.1f} | {wall:.1f} | {fetched:,.0f} |", flush=True)
+
+    if arguments.plot:
+        plot(arguments.plot, costs)
+
+
+def plot(path: str, costs: Sequence[tuple[int, int, float, float]]) -> None:
+    """Draw CPU time and peak memory of (known, waiting, CPU seconds, peak bytes) by known and by waiting URLs."""
+    measures = ("CPU time", "s", [cpu for *_, cpu, _ in costs]), ("peak memory", "MB", [p / 1e6 for *_, p in costs])
+    charts = []
+    for name, unit, values in measures:
+        for place, axis in enumerate(("known URLs", "waiting URLs")):
+            lines: dict[str, list[tuple[float, float]]] = {}
+            for cost, value in zip(costs, values, strict=True):
+                other = f"{cost[1 - place]:,} {('waiting', 'known')[place]}"
+                lines.setdefault(other, []).append((cost[place], value))
+            charts.append(Chart(f"{name} of a round of 1,000 pages", axis, f"{name}, {unit}", lines))
+    write(path, charts)
 
 
 if __name__ == "__main__":
