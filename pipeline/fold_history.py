@@ -18,12 +18,13 @@ def fold_history(crawl: CrawlDir, now: datetime, most: int = MOST_LOOSE, kept_fo
     next call removes what is left of the manifests, and `beamtrawl clean` what is left of other files.
     """
     manifests = crawl.committed()
-    names = crawl.names("manifests", "*.json")
+    names = crawl.manifest_names()
     loose = [name for name in names if not is_checkpoint(name)]
     if len(loose) <= most:
         return 0
     folded = fold(manifests, now - kept_for)
     crawl.write_checkpoint(folded.manifests)
+    crawl.forget_names()
     over = [f"manifests/{name}" for name in names if name in manifests or is_checkpoint(name)]
     with contextlib.suppress(FileNotFoundError):  # an earlier call was killed
         filesystem.delete(crawl.path(path) for path in (*over, *folded.dead))

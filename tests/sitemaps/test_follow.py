@@ -11,8 +11,8 @@ from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope, Sitemaps
 from beamtrawl.transforms.sitemaps.follow import SitemapLinks, count_entries, from_robots, from_visit
 from beamtrawl.transforms.storage.schemas import ROBOTS, URLS, VISITS
-from beamtrawl.transforms.storage.sitemap_terms import share, terms, unite, with_news
-from beamtrawl.transforms.storage.table_files import TableWriter
+from beamtrawl.transforms.storage.sitemap_terms import SITEMAP_VISITS, share, terms, unite, with_news
+from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.filters import UrlFilter
 
 # Stated here and not imported: a changed limit fails a test.
@@ -210,7 +210,8 @@ def test_news_of_a_known_url(known: dict, said: dict, changes: dict) -> None:
 
 def test_a_round_is_sized_by_its_sitemaps_without_reading_them(tmp_path: Any) -> None:
     writer = TableWriter(str(tmp_path), "visits", 1)
-    writer.write_rows([visit(body_bytes=10_000_000), visit(body_bytes=999)])
+    writer.write_rows([visit(body_bytes=10_000_000), visit(body_bytes=999)], {SITEMAP_VISITS: 2})
     writer.write_rows([visit(body_bytes=5000, kind=None)])
     file = writer.close()
-    assert file and count_entries(str(tmp_path), [file.path], 50_000) == 50_000 + 99
+    without = TableFile("visits", "visits/no_such_file.parquet", 9, 9, {"fetched": 9})
+    assert file and count_entries(str(tmp_path), [file, without], 50_000) == 50_000 + 99

@@ -19,8 +19,8 @@ from ..storage.batches import split
 from ..storage.bloom import shard
 from ..storage.exchange import CANDIDATES, CandidateRow
 from ..storage.schemas import ROBOTS, SEEDS, VISITS, RobotsRow, VisitRow
-from ..storage.sitemap_terms import MAX_LEVEL, SITEMAP, share, terms
-from ..storage.table_files import open_parquet, read_hosts, read_table, statistics
+from ..storage.sitemap_terms import MAX_LEVEL, SITEMAP, SITEMAP_VISITS, share, terms
+from ..storage.table_files import TableFile, open_parquet, read_hosts, read_table, statistics
 from ..urls.canonical import canonicalize, host, url_key
 from ..urls.filters import UrlFilter
 from .parse import INDEX, Entry, parse_sitemap
@@ -169,8 +169,12 @@ def sitemap_visits(path: str, root: str, columns: Sequence[str] = VISITS.names) 
                 yield from visits.filter(pc.equal(visits["kind"], SITEMAP)).to_pylist()
 
 
-def count_entries(root: str, paths: Iterable[str], max_urls: int) -> int:
-    """An upper estimate of the number of entries of the sitemaps in visits files, from their sizes."""
+def count_entries(root: str, files: Iterable[TableFile], max_urls: int) -> int:
+    """An upper estimate of the number of entries of the sitemaps in visits files, from their sizes.
+
+    Files that count no visit to a sitemap are not opened.
+    """
+    paths = (file.path for file in files if file.counts.get(SITEMAP_VISITS))
     visits = (visit for path in paths for visit in sitemap_visits(path, root, ["body_bytes"]))
     return sum(min(max_urls, visit["body_bytes"] // _ENTRY_BYTES) for visit in visits)
 

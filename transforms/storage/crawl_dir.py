@@ -100,6 +100,7 @@ class CrawlDir:
         self.claim = claim
         self._read: dict[str, dict[str, Manifest]] = {}  # by the name of the file
         self._current: dict[str, tuple[Manifest, Manifest]] = {}  # as it was written, and without replaced files
+        self._names: list[str] | None = None  # of the manifests' files, once listed
 
     def claimed(self, claim: Claim) -> "CrawlDir":
         """The same directory, for commits under a claim."""
@@ -198,20 +199,31 @@ class CrawlDir:
     def committed(self) -> dict[str, Manifest]:
         """The manifests as they were written, by file name. Files that were read before are not read again."""
         while True:
-            names = self.names("manifests", "*.json")
+            names = self.manifest_names()
             newest = max(filter(is_checkpoint, names), default=None)  # it holds what earlier ones hold
             wanted = (name for name in names if name == newest or not is_checkpoint(name))
             try:
                 self._read = self._manifests_of(list(wanted))
                 break
             except OSError:
-                if names == self.names("manifests", "*.json"):
+                self.forget_names()
+                if names == self.manifest_names():
                     raise
                 # Another process has just folded some of them.
         folded: dict[str, Manifest] = {}
         for name in sorted(self._read, key=is_checkpoint):
             folded |= self._read[name]
         return folded
+
+    def manifest_names(self) -> list[str]:
+        """The names of the files of the manifests, sorted. Under a claim no other process adds any: listed once."""
+        if self._names is None or self.claim is None:
+            self._names = self.names("manifests", "*.json")
+        return self._names
+
+    def forget_names(self) -> None:
+        """The next call of `manifest_names` lists them anew."""
+        self._names = None
 
     def _manifests_of(self, names: Sequence[str]) -> dict[str, dict[str, Manifest]]:
         new = [name for name in names if not self._read.get(name)]
@@ -241,12 +253,14 @@ class CrawlDir:
         name = f"manifests/{manifest.name}{suffix}.json"
         self.sync_folders((*manifest.files, *manifest.index_files))
         text = render_manifest(dataclasses.replace(manifest, program=program()))
+        self.forget_names()  # a process that was paused may have lost its claim meanwhile
         is_folded = f"{manifest.name}{suffix}.json" in self.committed()
         with filesystem.naming(self.path(name)), filesystem.guard(self.root):
             self.require_claim()
             is_new = not is_folded and self.write_new(name, text)
         if not is_new:
             raise CrawlDirError(f"{name} exists already: another program has committed this step; start again to go on")
+        self._names = sorted([*self.manifest_names(), name.rpartition("/")[2]]) if self.claim else None
 
     def require_claim(self) -> None:
         """CrawlDirError if this directory is claimed, and another process has ended the claim."""

@@ -6,6 +6,7 @@ written immediately. Both survive a kill, and the next attempt at the step adopt
 """
 
 import contextlib
+import fnmatch
 import json
 import queue
 import threading
@@ -52,7 +53,8 @@ def find_leftovers(crawl: CrawlDir, prefix: str) -> Leftovers:
     """
     files: list[TableFile] = []
     records: list[str] = []
-    for name in crawl.names("attempts", f"{prefix}*-piece-*.json"):
+    names = crawl.names("attempts", f"{prefix}*")
+    for name in fnmatch.filter(names, "*-piece-*.json"):
         try:
             piece = parse_report(crawl.read_text(f"attempts/{name}"))
         except FileNotFoundError:  # another process has just committed it
@@ -60,8 +62,8 @@ def find_leftovers(crawl: CrawlDir, prefix: str) -> Leftovers:
         if all(_is_whole(crawl.root, file) for file in piece):
             files += piece
             records.append(f"attempts/{name}")
-    names = crawl.names("attempts", f"{prefix}*-promises-*.jsonl")
-    return Leftovers(files, [f"attempts/{name}" for name in names], records)
+    promises = [f"attempts/{name}" for name in fnmatch.filter(names, "*-promises-*.jsonl")]
+    return Leftovers(files, promises, records)
 
 
 def _is_whole(root: str, file: TableFile) -> bool:

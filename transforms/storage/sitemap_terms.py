@@ -9,6 +9,9 @@ from typing import Any
 SITEMAP = "sitemap"
 """The kind of a URL that is parsed as a sitemap, never as a document."""
 
+SITEMAP_VISITS = "sitemap_visits"
+"""The name under which a file of visits counts those to sitemaps."""
+
 MAX_LEVEL = 3
 """Maximum number of nested indexes above a sitemap. The protocol allows one; nested indexes and loops occur."""
 
