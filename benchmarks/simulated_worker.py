@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from beamtrawl.runners.estimate.defaults import DEFAULTS
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.frontier.url_states import after_visit
 from beamtrawl.transforms.http.dns import next_start
@@ -21,6 +22,7 @@ from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.politeness.context import VisitContext
 from beamtrawl.transforms.politeness.host_queue import BrowserRules, HostTurn
+from beamtrawl.transforms.politeness.request_pool import WAITING_SHARE
 from beamtrawl.transforms.politeness.scheduler import HostScheduler
 from beamtrawl.transforms.politeness.works import turn_of, work_of
 from beamtrawl.transforms.settings import Limits, Settings, Traps
@@ -29,7 +31,6 @@ from tests.support.simulation import SimulatedTime
 
 ROBOTS = "/robots.txt"
 DENIED = b"User-agent: *\nDisallow: /\n"
-IN_FLIGHT = 4  # answers longer than 50 ms count a quarter of a connection (politeness/request_pool.py)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,10 +65,10 @@ class Host(NamedTuple):
 class Machine:
     """What a worker and a step take; seconds, unless stated."""
 
-    fetch_cpu: float = 0.0015  # of a request
-    update_cpu: float = 0.016  # of a page
+    fetch_cpu: float = DEFAULTS.fetch_cpu  # of a request
+    update_cpu: float = DEFAULTS.update_cpu  # of a page
     line: float = math.inf  # bits a second
-    start: float = 6.0  # of both steps of a round, whatever their size
+    start: float = DEFAULTS.fetch_start + DEFAULTS.update_start  # of both steps of a round, whatever their size
 
 
 class Round(NamedTuple):
@@ -273,7 +274,7 @@ class Worker:
         load = {
             "cpu": (self._time.taken - taken) * self._machine.fetch_cpu / seconds,
             "line": network.line / seconds,
-            "connections": network.in_flight / (IN_FLIGHT * self._settings.fetch.connections) / seconds,
+            "connections": network.in_flight / (WAITING_SHARE * self._settings.fetch.connections) / seconds,
             "look-ups": network.look_ups / self._settings.fetch.lookups_per_second / seconds,
         }
         return Round(chosen, ends, self._time.taken - taken, seconds, load)

@@ -17,10 +17,11 @@ from ..estimate.saved import SAVED, render_estimate
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--hosts", type=int, metavar="N", help="hosts to be crawled")
-    add("--pages", type=int, metavar="N", help="visits to each host")
+    add("--pages", type=int, metavar="N", help="visits to each host, or their mean")
+    add("--largest-host", type=int, metavar="N", help="visits to the largest host; else hosts are equal")
     add("--delay", type=float, default=1.0, metavar="SECONDS", help="delay between requests to a host (1)")
     add("--workers", type=int, default=1, metavar="N", help="parallel workers, each with a core (1)")
-    add("--connections", type=int, default=256, metavar="N", help="connections of each worker (256)")
+    add("--connections", type=int, default=256, metavar="N", help="answers that a worker awaits at once (256)")
     add("--bandwidth", type=float, metavar="MBIT", help="of all workers, in Mbit a second; else no bound")
     add("--response", type=float, metavar="SECONDS", help="mean duration of an answer")
     add("--page-bytes", type=float, metavar="N", help="mean size of a body; sizes on disk grow with it")
@@ -68,10 +69,12 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     for name in ("hosts", "pages"):
         if getattr(arguments, name) is None:
             raise Usage(f"--{name} is missing: give --hosts and --pages, or --against DIR")
-    for name in ("hosts", "pages", "workers", "connections", "rounds", "bandwidth", "page_bytes"):
+    for name in ("hosts", "pages", "workers", "connections", "rounds", "bandwidth", "page_bytes", "largest_host"):
         value = getattr(arguments, name)
         if value is not None and value <= 0:
             raise Usage(f"--{name.replace('_', '-')} {value}: must be more than 0")
+    if arguments.largest_host is not None and arguments.largest_host < arguments.pages:
+        raise Usage(f"--largest-host {arguments.largest_host}: must be at least --pages, the mean")
     if arguments.delay < 0:
         raise Usage(f"--delay {arguments.delay}: must be at least 0")
     bandwidth = arguments.bandwidth * 1e6 if arguments.bandwidth else None
@@ -83,6 +86,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         arguments.connections,
         bandwidth,
         arguments.rounds,
+        arguments.largest_host,
     )
 
 

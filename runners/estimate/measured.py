@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...transforms.outcomes import REQUESTED
+from ...transforms.politeness.request_pool import WAITING_SHARE
 from ...transforms.settings import Settings
 from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest, files_of
 from ...transforms.storage.manifests import moment
@@ -55,7 +56,8 @@ def plan_of(crawl: CrawlDir, settings: Settings, workers: int) -> Plan:
     hosts = _hosts(crawl, manifests)
     pages = round(_visits(crawl, manifests)[0] / hosts)
     rounds = sum(m.step == "fetch" for m in manifests)
-    return Plan(hosts, pages, settings.politeness.delay, workers, settings.fetch.connections, None, rounds)
+    connections = WAITING_SHARE * settings.fetch.connections  # as most answers take longer than a moment
+    return Plan(hosts, pages, settings.politeness.delay, workers, connections, None, rounds)
 
 
 def compare(found: Estimate, crawl: CrawlDir) -> dict[str, tuple[float, float]]:

@@ -12,9 +12,10 @@ class Plan(NamedTuple):
     pages: int  # visits to each host
     delay: float  # seconds between an answer and the next request to a host
     workers: int = 1  # processes or machines, one core each
-    connections: int = 256  # of each worker
+    connections: int = 256  # answers that a worker awaits at once
     bandwidth: float | None = None  # bits a second, over all workers; None: no bound
     rounds: int | None = None  # None: as many as the rates say
+    largest: int | None = None  # visits to the largest host, if `pages` is only their mean; None: hosts are equal
 
 
 class Prices(NamedTuple):
@@ -83,14 +84,14 @@ def estimate(plan: Plan, rates: Rates, prices: Prices = FREE) -> Estimate:
     """Return the estimate of a plan.
 
     Steps follow one another. A fetch step takes as long as its largest bound: hosts run side by side, each with one
-    request at a time.
+    request at a time, so the largest host bounds them.
     """
     pages = plan.hosts * plan.pages
     rounds = plan.rounds or rates.rounds
     bytes_in = pages * rates.body_bytes
     turn = rates.response + max(plan.delay, rates.response_factor * rates.response) + rates.fetch_overhead
     bounds = {
-        "politeness": plan.pages * turn,
+        "politeness": (plan.largest or plan.pages) * turn,
         "connections": pages * rates.response / (plan.connections * plan.workers),
         "cpu": pages * rates.fetch_cpu / plan.workers,
     }

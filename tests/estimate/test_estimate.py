@@ -1,6 +1,8 @@
 """Estimates: the arithmetic, what bounds a crawl, what is measured of one, and the command."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,8 @@ import pytest
 from beamtrawl.runners.estimate.plan import Plan, Prices, Rates, Size, estimate, with_page_bytes
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.web import Web, html
+
+ROOT = Path(__file__).resolve().parents[2]
 
 RATES = Rates(
     source="a table",
@@ -31,6 +35,7 @@ BOUNDS = {
     "many hosts": (Plan(1_000, 100, 1.0), "cpu", 1_000.0),
     "few connections": (Plan(1_000, 100, 1.0, connections=10), "connections", 5_000.0),
     "more workers": (Plan(1_000, 100, 1.0, workers=4, connections=100), "cpu", 250.0),
+    "a large host": (Plan(1_000, 100, 1.0, largest=5_000), "politeness", 7_500.0),
     "a narrow line": (Plan(1_000, 100, 1.0, bandwidth=80_000.0), "bandwidth", 10_000.0),
 }
 
@@ -76,8 +81,16 @@ def test_like_a_crawl_and_against_it(tmp_path: Path) -> None:
     assert "pages: estimated 47, was 47 (+0.0%)" in beamtrawl("estimate", "--like", crawl, "--against", crawl).out
 
 
+def test_the_worked_example_is_what_the_command_prints() -> None:
+    page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    command, printed = re.findall(r"    beamtrawl (estimate .*?)\n\n```text\n(.*?)```", page, re.DOTALL)[0]
+    assert beamtrawl(*shlex.split(command.replace("\\\n", " "))).out == printed
+
+
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
     assert beamtrawl("estimate", "--hosts", 10, "--pages", 100).code == 0
     assert failure("estimate", "--hosts", 10) == (2, "--pages is missing: give --hosts and --pages, or --against DIR")
     assert failure("estimate", "--hosts", 0, "--pages", 1) == (2, "--hosts 0: must be more than 0")
+    large = failure("estimate", "--hosts", 10, "--pages", 10, "--largest-host", 9)
+    assert large == (2, "--largest-host 9: must be at least --pages, the mean")
     assert failure("estimate", "--hosts", 1, "--pages", 1, "--like", tmp_path)[0] == 1

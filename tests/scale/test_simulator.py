@@ -131,6 +131,6 @@ def test_workers_add_up_until_the_largest_host_bounds() -> None:
 
 def test_updates_and_starts_may_bound() -> None:
     world = World(largest=5, kinds=())
-    found = scale(world, 50, 1, 1, None, Machine(update_cpu=1.0), settings(**POLITE), 1)
+    found = scale(world, 50, 1, 1, None, Machine(update_cpu=1.0, start=6.0), settings(**POLITE), 1)
     assert found.bound == "update and start"
     assert found.seconds == pytest.approx(found.fetch_s + found.fetched * 1.0 + 6.0)

@@ -17,7 +17,7 @@ Request = Visit | RobotsSearch | DelegatedRobotsFetch
 _IDLE_CONNECTIONS = 256  # with more hosts, connections are not kept alive between requests
 _KEEP_ALIVE_WAIT = 5.0  # seconds; servers close idle connections soon after
 _LONG_ANSWER_S = 0.05  # a longer request mostly waits for its server: it occupies a thread, but no CPU
-_WAITING_SHARE = 4
+WAITING_SHARE = 4
 
 
 def url_of(request: Request) -> str:
@@ -69,7 +69,7 @@ class RequestPool:
         self._fetch = fetch
         self._open_client = open_client
         self._clock = clock
-        self._calls = calls or ThreadCalls(_WAITING_SHARE * fetch.connections)
+        self._calls = calls or ThreadCalls(WAITING_SHARE * fetch.connections)
         self._running: dict[str, _Running] = {}  # by shared queue
         self._clients: dict[str, Client] = {}  # by host
 
@@ -85,7 +85,7 @@ class RequestPool:
             return True
         late = self._clock.monotonic() - _LONG_ANSWER_S
         waiting = sum(running.since < late for running in self._running.values())
-        return len(self._running) - waiting + waiting / _WAITING_SHARE < self._fetch.connections
+        return len(self._running) - waiting + waiting / WAITING_SHARE < self._fetch.connections
 
     def room_at(self) -> float:
         """Return when a thread becomes free if no request ends before: when the next one counts as long-running."""
