@@ -1,7 +1,8 @@
 """Worker processes of Beam on this machine, started for one pipeline.
 
 Beam has an environment for such processes (`SubprocessSDKEnvironment`); there a pipeline waits forever for a dead
-worker. Here the death of a worker fails all requests to it, so the pipeline ends within seconds.
+worker, and for one that does not end. Here the death of a worker fails all requests to it, so the pipeline ends within
+seconds, and a worker that is not needed any more is killed if it does not end.
 """
 
 import contextlib
@@ -28,6 +29,10 @@ from google.protobuf import json_format, text_format
 from .fork_server import ForkServer
 
 _URN = "beamtrawl:env:local_workers:v1"
+
+_END_SECONDS = 5.0
+"""Time for a worker to end by itself after its last bundle. Then it is killed: it has handed over all results, and
+Beam's harness waits forever for its log to close if the connection of the log broke and was made again."""
 
 
 class LocalWorkers:
@@ -156,7 +161,10 @@ class _Worker(GrpcWorkerHandler):
         super().close()
 
     def stop_worker(self) -> None:
-        self._watcher.join()
+        self._watcher.join(_END_SECONDS)
+        if self._watcher.is_alive():
+            self.kill()
+            self._watcher.join()
         self._logging.stop(0)
 
     def fail(self, reason: str) -> None:

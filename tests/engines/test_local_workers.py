@@ -42,20 +42,25 @@ def test_the_end_of_a_worker_is_described_in_one_line(code: int, lines: Sequence
 
 # Runs a pipeline on two workers, prints why it failed, and then the processes that are left.
 PIPELINE = """
-import os, signal, sys
+import os, signal, sys, threading
 import apache_beam as beam
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.errors import Failure
 
-KILL = sys.argv[1] == "kill"
+KILL, STAY = sys.argv[1] == "kill", sys.argv[1] == "stay"
 
-def visit(number):
-    if number == 3 and KILL:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
+class Visit(beam.DoFn):
+    def process(self, number):
+        if number == 3 and KILL:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield number
+
+    def teardown(self):
+        if STAY:
+            threading.Event().wait()
 
 def build(pipeline):
-    numbers = pipeline | beam.Create(range(8)) | beam.Reshuffle() | beam.Map(visit)
+    numbers = pipeline | beam.Create(range(8)) | beam.Reshuffle() | beam.ParDo(Visit())
     numbers | beam.Map(lambda number: (number % 2, number)) | beam.GroupByKey()
 
 command = [[sys.executable, *sys.argv[2:]]] if sys.argv[2:] else []
@@ -75,6 +80,7 @@ RUNS = {
     "an import that fails": (["run", "-c", "raise ImportError('no lxml')"], "exit code 1: ImportError: no lxml; "),
     "a worker that ends at once": (["run", "-c", "import sys; sys.exit(0)"], "exit code 0: it wrote no message; "),
     "a kill in the middle of a bundle": (["kill"], KILLED),
+    "a worker that does not end when its work is done": (["stay"], "done"),
 }
 
 

@@ -1,6 +1,6 @@
 """How well search answers the judged queries of test collections, beside tantivy and bm25s on the same text.
 
-    python benchmarks/collections.py DIRECTORY [--fit] [--queries N] [--cache FOLDER]
+    python benchmarks/judged_queries.py DIRECTORY [--fit] [--queries N] [--cache FOLDER]
 
 Each folder of DIRECTORY with these files is a collection:
 
