@@ -16,6 +16,7 @@ from ...transforms.storage.table_files import read_table
 from .plan import Estimate, Plan, Rates, Size
 
 _STEPS = ("fetch", "update")
+_TAIL = 100  # visits at the greatest depths that give the size of further visits
 
 
 def measure(crawl: CrawlDir, settings: Settings, defaults: Rates, workers: int) -> Rates:
@@ -24,19 +25,22 @@ def measure(crawl: CrawlDir, settings: Settings, defaults: Rates, workers: int) 
     The smallest step of a kind gives what a step costs whatever its size, except the first, which starts the workers.
     """
     manifests = crawl.require_manifests()
-    visits, body_bytes, response = _visits(crawl, manifests)
-    if not visits:
+    found = _visits(crawl, manifests)
+    if not found.visits:
         raise CrawlDirError(f"{crawl.root} has fetched nothing yet, so there is nothing to measure")
-    hosts = _hosts(crawl, manifests)
+    hosts, response = _hosts(crawl, manifests), found.response
+    head, head_bytes = _head(found)
+    body_bytes = max(1.0, (found.bytes - head_bytes) / (found.visits - head))
+    weights = {round_: size / body_bytes for round_, size in found.by_round.items()}
     polite = settings.politeness
     turn = response + max(polite.delay, polite.response_factor * response)
     asked = {m.round: _asked(m) for m in manifests if m.step == "fetch"}
-    steps = {kind: [(asked[m.round], _seconds(m)) for m in manifests if m.step == kind] for kind in _STEPS}
-    fetch = _line([(n, seconds - n / hosts * turn) for n, seconds in steps["fetch"]])
-    update = _line(steps["update"])
+    fetches = [(asked[m.round], _seconds(m)) for m in manifests if m.step == "fetch"]
+    fetch = _line([(n, seconds - n / hosts * turn) for n, seconds in fetches])
+    update = _line([(weights.get(m.round, 0.0), _seconds(m)) for m in manifests if m.step == "update"])
     return Rates(
         source=crawl.root,
-        body_bytes=body_bytes / visits,
+        body_bytes=body_bytes,
         response=response,
         response_factor=polite.response_factor,
         fetch_overhead=fetch.visit * hosts,
@@ -45,8 +49,10 @@ def measure(crawl: CrawlDir, settings: Settings, defaults: Rates, workers: int) 
         fetch_start=fetch.start,
         update_start=update.start,
         other=sum(_seconds(m) for m in manifests if m.step not in _STEPS) + fetch.first + update.first,
-        rounds=len(steps["fetch"]),
-        disk={table: _size(manifests, table, total, asked) for table, total in disk_of(manifests).items()},
+        rounds=len(fetches),
+        head_visits=head / hosts,
+        head_bytes=head_bytes / head if head else 0.0,
+        disk={table: _size(manifests, table, total, weights) for table, total in disk_of(manifests).items()},
     )
 
 
@@ -54,7 +60,7 @@ def plan_of(crawl: CrawlDir, settings: Settings, workers: int) -> Plan:
     """Return the plan that a crawl has carried out: its hosts, and their mean number of visits."""
     manifests = crawl.require_manifests()
     hosts = _hosts(crawl, manifests)
-    pages = round(_visits(crawl, manifests)[0] / hosts)
+    pages = round(_visits(crawl, manifests).visits / hosts)
     rounds = sum(m.step == "fetch" for m in manifests)
     connections = WAITING_SHARE * settings.fetch.connections  # as most answers take longer than a moment
     return Plan(hosts, pages, settings.politeness.delay, workers, connections, None, rounds)
@@ -63,11 +69,11 @@ def plan_of(crawl: CrawlDir, settings: Settings, workers: int) -> Plan:
 def compare(found: Estimate, crawl: CrawlDir) -> dict[str, tuple[float, float]]:
     """Return (estimated, actual) by figure."""
     manifests = crawl.require_manifests()
-    visits, body_bytes, _ = _visits(crawl, manifests)
+    found_visits = _visits(crawl, manifests)
     seconds = {kind: sum(_seconds(m) for m in manifests if m.step == kind) for kind in _STEPS}
     return {
-        "pages": (found.pages, visits),
-        "bytes in": (found.bytes_in, body_bytes),
+        "pages": (found.pages, found_visits.visits),
+        "bytes in": (found.bytes_in, found_visits.bytes),
         "bytes on disk": (found.disk_total, sum(disk_of(manifests).values())),
         "fetch, s": (found.fetch, seconds["fetch"]),
         "update, s": (found.update, seconds["update"]),
@@ -83,13 +89,45 @@ def disk_of(manifests: Sequence[Manifest]) -> dict[str, int]:
     return {table: size for table, size in sizes.items() if size} | {"index": sum(file.bytes for file in index)}
 
 
-def _visits(crawl: CrawlDir, manifests: Sequence[Manifest]) -> tuple[int, int, float]:
-    """Return (requested visits, bytes of their bodies, mean seconds of a response)."""
+class _Visits(NamedTuple):
+    """The requested visits of a crawl."""
+
+    visits: int
+    bytes: int  # of their bodies
+    response: float  # mean, in seconds
+    by_depth: dict[int, tuple[int, int]]  # visits and bytes
+    by_round: dict[int, int]  # bytes
+
+
+def _visits(crawl: CrawlDir, manifests: Sequence[Manifest]) -> _Visits:
     paths = [file.path for file in files_of(manifests, "visits")]
-    rows = read_table(crawl.root, paths, TABLES["visits"], ["outcome", "body_bytes", "elapsed_ms"])
+    columns = ["outcome", "body_bytes", "elapsed_ms", "depth", "round"]
+    rows = read_table(crawl.root, paths, TABLES["visits"], columns)
     rows = rows.filter(pc.is_in(rows["outcome"], pa.array(sorted(REQUESTED), pa.string())))
     mean = pc.mean(rows["elapsed_ms"]).as_py() or 0.0
-    return rows.num_rows, pc.sum(rows["body_bytes"]).as_py() or 0, mean / 1000
+    depths = rows.group_by("depth").aggregate([([], "count_all"), ("body_bytes", "sum")]).to_pylist()
+    rounds = rows.group_by("round").aggregate([("body_bytes", "sum")]).to_pylist()
+    return _Visits(
+        visits=rows.num_rows,
+        bytes=pc.sum(rows["body_bytes"]).as_py() or 0,
+        response=mean / 1000,
+        by_depth={row["depth"] or 0: (row["count_all"], row["body_bytes_sum"] or 0) for row in depths},
+        by_round={row["round"]: row["body_bytes_sum"] or 0 for row in rounds},
+    )
+
+
+def _head(found: _Visits) -> tuple[int, int]:
+    """Return (visits, bytes) of the depths that further visits will not be like.
+
+    A breadth-first crawl has all pages of small depths early; they are few, and indexes among them are large. What more
+    visits bring is like the greatest depths that have at least `_TAIL` visits together, or like all if there are fewer.
+    """
+    tail = tail_bytes = 0
+    for depth in sorted(found.by_depth, reverse=True):
+        if tail >= _TAIL:
+            return found.visits - tail, found.bytes - tail_bytes
+        tail, tail_bytes = tail + found.by_depth[depth][0], tail_bytes + found.by_depth[depth][1]
+    return 0, 0
 
 
 def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> int:
@@ -102,6 +140,8 @@ def _asked(manifest: Manifest) -> int:
 
 
 def _seconds(manifest: Manifest) -> float:
+    if not (manifest.started_at and manifest.ended_at):
+        return 0.0
     return (moment(manifest.ended_at) - moment(manifest.started_at)).total_seconds()
 
 
@@ -113,7 +153,7 @@ class _Line(NamedTuple):
     first: float
 
 
-def _line(steps: Sequence[tuple[int, float]]) -> _Line:
+def _line(steps: Sequence[tuple[float, float]]) -> _Line:
     """Return the line below (visits, seconds) of steps, through the least of all but the first, and with their sum."""
     if not steps:
         return _Line(0.0, 0.0, 0.0)
@@ -125,12 +165,12 @@ def _line(steps: Sequence[tuple[int, float]]) -> _Line:
     return _Line(start, slope, max(0.0, first[1] - start - slope * first[0]))
 
 
-def _size(manifests: Sequence[Manifest], table: str, total: int, asked: Mapping[int, int]) -> Size:
-    """Return the size of a table: its smallest round has the bytes of each round, and the rest is by visits."""
-    sizes = dict.fromkeys(asked, 0)
+def _size(manifests: Sequence[Manifest], table: str, total: int, weights: Mapping[int, float]) -> Size:
+    """Return the size of a table: its smallest round has the bytes of each round, and the rest is by bytes received."""
+    sizes = dict.fromkeys(weights, 0)
     for m in manifests:
         if m.round in sizes:
             files = m.index_files if table == "index" else (file for file in m.files if file.table == table)
             sizes[m.round] += sum(file.bytes for file in files)
     least = min(sizes.values(), default=0)
-    return Size(least, max(0.0, (total - least * len(sizes)) / max(1, sum(asked.values()))))
+    return Size(least, max(0.0, (total - least * len(sizes)) / max(1.0, sum(weights.values()))))

@@ -41,24 +41,32 @@ class Rates:
     """What a visit costs; times are seconds."""
 
     source: str  # where the figures come from
-    body_bytes: float  # of a visit, decoded
+    body_bytes: float  # of a visit, decoded; without the first ones of a host, if `head_visits` says how many
     response: float  # from a request to the end of its answer
     response_factor: float  # the delay is at least so many times the response
     fetch_overhead: float  # of a visit, beside response and delay
     fetch_cpu: float  # of one core, a visit
-    update_cpu: float
+    update_cpu: float  # of a visit of `body_bytes`; it grows with the bytes
     fetch_start: float  # of a fetch step, whatever its size
     update_start: float
     other: float  # once: ranking, compaction, and what the first steps take longer
     rounds: int
-    disk: Mapping[str, "Size"]  # by table, and of the index
+    disk: Mapping[str, "Size"]  # by table, and of the index, for visits of `body_bytes`
+    head_visits: float = 0.0  # the first visits to a host, at small depths, whose pages have another size
+    head_bytes: float = 0.0  # of each of them
+
+    def mean_bytes(self, visits: float) -> float:
+        """Return the mean size of the bodies of so many visits to a host."""
+        head = min(visits, self.head_visits)
+        return (head * self.head_bytes + (visits - head) * self.body_bytes) / visits
 
 
 def with_page_bytes(rates: Rates, body_bytes: float) -> Rates:
     """Return the rates for bodies of another mean size: sizes on disk by visits and the update grow with it."""
     ratio = body_bytes / rates.body_bytes
     disk = {table: size._replace(visit=size.visit * ratio) for table, size in rates.disk.items()}
-    return dataclasses.replace(rates, body_bytes=body_bytes, disk=disk, update_cpu=rates.update_cpu * ratio)
+    update_cpu = rates.update_cpu * ratio
+    return dataclasses.replace(rates, body_bytes=body_bytes, disk=disk, update_cpu=update_cpu, head_visits=0.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +96,8 @@ def estimate(plan: Plan, rates: Rates, prices: Prices = FREE) -> Estimate:
     """
     pages = plan.hosts * plan.pages
     rounds = plan.rounds or rates.rounds
-    bytes_in = pages * rates.body_bytes
+    bytes_in = pages * rates.mean_bytes(plan.pages)
+    weight = bytes_in / rates.body_bytes  # visits of that size with as many bytes
     turn = rates.response + max(plan.delay, rates.response_factor * rates.response) + rates.fetch_overhead
     bounds = {
         "politeness": (plan.largest or plan.pages) * turn,
@@ -99,9 +108,9 @@ def estimate(plan: Plan, rates: Rates, prices: Prices = FREE) -> Estimate:
         bounds["bandwidth"] = 8 * bytes_in / plan.bandwidth
     longest = max(bounds, key=lambda name: bounds[name])
     fetch = bounds[longest] + rounds * rates.fetch_start
-    update = pages * rates.update_cpu / plan.workers + rounds * rates.update_start
+    update = weight * rates.update_cpu / plan.workers + rounds * rates.update_start
     time = fetch + update + rates.other
-    disk = {table: round(rounds * size.round + pages * size.visit) for table, size in rates.disk.items()}
+    disk = {table: round(rounds * size.round + weight * size.visit) for table, size in rates.disk.items()}
     total = sum(disk.values())
     money = bytes_in / 1e9 * prices.gb_in + total / 1e9 * prices.gb_month
     money += plan.workers * time / 3600 * prices.worker_hour

@@ -30,6 +30,7 @@ SECTIONS: tuple[Callable[[Known], Section], ...] = (
     estimate.section,
 )
 _ATTEMPTS = 3
+_MEMORY = "500MB"  # of the queries; what needs more goes to a temporary folder
 
 
 def collect(crawl: CrawlDir, settings: Settings, found: Estimate | None, now: datetime) -> Report:
@@ -51,7 +52,7 @@ def _collect(
     crawl: CrawlDir, manifests: list[Manifest], settings: Settings, found: Estimate | None, now: datetime
 ) -> Report:
     status = summarize(crawl, now, settings.alarms, disk_of(crawl.root))
-    with open_tables(crawl, manifests, TABLES) as connection:
+    with open_tables(crawl, manifests, TABLES, _MEMORY) as connection:
         known = Known(crawl, manifests, settings, status, now, found, connection)
         known.prepare()
         sections = [section(known) for section in SECTIONS]

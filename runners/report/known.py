@@ -28,8 +28,7 @@ CREATE TEMP TABLE pages AS
         facts['parse_error'] AS parse_error, content_usage, tdm_reservation, noai, noimageai, ai_training
     FROM documents QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1;
 CREATE TEMP TABLE visit_counts AS
-    SELECT round, host, outcome, status, count(*) AS visits, sum(body_bytes) AS bytes, sum(elapsed_ms) AS elapsed_ms,
-        count(*) FILTER (WHERE truncated) AS truncated
+    SELECT round, outcome, status, count(*) AS visits, sum(body_bytes) AS bytes
     FROM visits GROUP BY ALL
 """
 """Tables that several sections read, each from one pass: counts of URLs and visits, and the newest version of pages."""

@@ -1,5 +1,6 @@
 """Estimates: the arithmetic, what bounds a crawl, what is measured of one, and the command."""
 
+import dataclasses
 import json
 import re
 import shlex
@@ -7,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.runners.estimate.measured import measure
 from beamtrawl.runners.estimate.plan import Plan, Prices, Rates, Size, estimate, with_page_bytes
+from beamtrawl.transforms.settings import Settings
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
+from tests.support.committed import commit_rows
 from tests.support.web import Web, html
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,6 +64,46 @@ def test_sizes_time_and_money() -> None:
 def test_larger_pages_need_more_room_and_time() -> None:
     found = estimate(Plan(10, 100, 1.0), with_page_bytes(RATES, 3_000))
     assert (found.bytes_in, found.disk, found.update) == (3_000_000, {"visits": 902_000, "index": 300_000}, 70.0)
+
+
+# visits to a host: bytes received and written, if the first 10 have 5,000 bytes each and further ones 1,000
+HEADS = {5: (25_000, 7_500), 10: (50_000, 15_000), 20: (60_000, 18_000), 1_000: (1_040_000, 312_000)}
+
+
+@pytest.mark.parametrize(("visits", "sizes"), HEADS.items())
+def test_the_first_visits_to_a_host_may_have_another_size(visits: int, sizes: tuple[int, int]) -> None:
+    rates = dataclasses.replace(RATES, head_visits=10, head_bytes=5_000, disk={"visits": Size(0.0, 300.0)})
+    found = estimate(Plan(1, visits, 1.0), rates)
+    assert (found.bytes_in, found.disk_total) == sizes
+    assert found.update == pytest.approx(sizes[0] / 1_000 * 0.02 + 2 * 5.0)
+
+
+# (visits, bytes of each) by depth: the first visits, their mean size, the size of further ones
+SAMPLES = {
+    "large indexes at small depths": ({0: (1, 1_000), 1: (4, 200_000), 2: (145, 10_000)}, (5, 160_200.0, 10_000.0)),
+    "too few at the greatest depth": ({0: (10, 9_000), 1: (80, 1_000), 2: (20, 6_000)}, (10, 9_000.0, 2_000.0)),
+    "too few at all": ({0: (1, 1_000), 1: (9, 2_000)}, (0, 0.0, 1_900.0)),
+    "one depth": ({0: (120, 500)}, (0, 0.0, 500.0)),
+}
+
+
+@pytest.mark.parametrize(("depths", "found"), SAMPLES.values(), ids=SAMPLES)
+def test_further_visits_are_like_the_greatest_depths(tmp_path: Path, depths, found) -> None:
+    visits = [
+        {
+            "url": f"http://a.test/{depth}/{n}",
+            "depth": depth,
+            "outcome": "fetched",
+            "body_bytes": size,
+            "elapsed_ms": 1.0,
+        }
+        for depth, (count, size) in depths.items()
+        for n in range(count)
+    ]
+    commit_rows(tmp_path, "fetch", 1, {"visits": visits})
+    crawl = commit_rows(tmp_path, "update", 1, {"hosts": [{"host": "a.test"}]})
+    rates = measure(crawl, Settings(), RATES, 1)
+    assert (rates.head_visits, rates.head_bytes, rates.body_bytes) == found
 
 
 def test_updates_may_be_the_largest_part() -> None:

@@ -73,8 +73,9 @@ def _refusing(known: Known) -> list[Part]:
     rows = known.rows(
         "SELECT host, requests, failures, failures / requests, coalesce(denied, 0), coalesce(refused, 0),"
         " failures_in_row, CASE WHEN not_before > ? THEN held_by END, CASE WHEN not_before > ? THEN not_before END"
-        " FROM hosts LEFT JOIN (SELECT host, sum(visits) FILTER (WHERE outcome = 'denied_robots')::BIGINT AS denied,"
-        " sum(visits) FILTER (WHERE status IN (401, 403, 429))::BIGINT AS refused FROM visit_counts GROUP BY 1)"
+        " FROM hosts LEFT JOIN (SELECT host, count(*) FILTER (WHERE outcome = 'denied_robots') AS denied,"
+        " count(*) FILTER (WHERE status IN (401, 403, 429)) AS refused FROM visits"
+        " WHERE outcome = 'denied_robots' OR status IN (401, 403, 429) GROUP BY 1)"
         " USING (host) WHERE failures > 0 OR denied > 0 OR refused > 0 OR failures_in_row > 0"
         " ORDER BY failures + coalesce(denied, 0) + coalesce(refused, 0) DESC, host LIMIT ?",
         known.now,

@@ -110,7 +110,6 @@ def section(known: Known) -> Section:
         Column("begun (UTC)", "time"),
         Column("visits", "count"),
         *(Column(name, "count") for name in CLASSES),
-        Column("requests/s", "number"),
         Column("fetch", "seconds"),
         Column("update", "seconds"),
         Column("pages", "count"),
@@ -119,7 +118,7 @@ def section(known: Known) -> Section:
     ]
     rows = [
         (
-            *(r.name, r.started, r.visits, *(r.outcomes[name] for name in CLASSES), r.rate),
+            *(r.name, r.started, r.visits, *(r.outcomes[name] for name in CLASSES)),
             *(r.fetch_s, r.update_s, r.documents, r.found, r.waiting),
         )
         for r in rounds
