@@ -275,7 +275,8 @@ def _join(rows: list[Trap], names: Sequence[str], waiting: int, held: int) -> Tr
     """Return one row for the templates of a trap: that of the costliest, with the pages of all."""
     row = max(rows, key=lambda row: (row["state"] == State.TRAPPED, row["pages"], row["template"], row["kind"])).copy()
     row["pages"], row["fresh"] = sum(each["pages"] for each in rows), sum(each["fresh"] for each in rows)
-    row["failed"], row["redirected"] = sum(each["failed"] for each in rows), sum(each["redirected"] for each in rows)
+    row["failed"] = sum(each["failed"] or 0 for each in rows)  # null in rows of earlier versions
+    row["redirected"] = sum(each["redirected"] or 0 for each in rows)
     row["name"], row["waiting"], row["held"] = " and ".join(names), waiting, held
     row["patterns"] = [pattern_of(row["host"], name) for name in names]
     return row
