@@ -5,6 +5,7 @@ python tests/check.py [--all] [arguments of pytest]
 Without --all, the tests marked slow are left out, and named at the end by category.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +14,18 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE_TREE = ROOT / ".cache" / "packages" / "beamtrawl"
 """Links to the folders of the checkout, in the tree that they are installed as: mypy knows a module by its path."""
 
+PROCESSES = (os.cpu_count() or 1) + 1
+"""Processes of pytest. Many tests wait for delays, time-outs and processes: with one per core, two fifths are idle."""
+
 STEPS = (
     ("ruff", "format", "--check", "."),
     ("ruff", "check", "."),
     ("mypy",),
     ("mypy", "tests/api/typing_examples.py"),
-    ("pytest", "--numprocesses", "auto", "--dist", "loadfile", "--no-loadscope-reorder", "--max-worker-restart", "0"),
+    (
+        *("pytest", "--numprocesses", str(PROCESSES), "--dist", "loadfile", "--no-loadscope-reorder"),
+        *("--max-worker-restart", "0"),
+    ),
 )
 
 
