@@ -26,6 +26,7 @@ from ..transforms.politeness.downloaders import open_downloaders
 from ..transforms.settings import Settings, parse, render
 from ..transforms.storage.crawl_dir import CrawlDir
 from ..transforms.storage.sitemap_terms import SITEMAP
+from ..transforms.urls.filter_plugins import load_filters
 from .errors import StartError
 from .lock import Lock
 
@@ -128,6 +129,7 @@ def refuse_anonymous(settings: Settings, seeds: list[Seed], options: Mapping[str
 def refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
     """Raise PluginError if a package or file that workers need is missing."""
     kinds_of(tuple(settings.documents.kinds))
+    load_filters(settings.scope.filters)
     open_observers(settings, directory.read_bytes)
     open_downloaders(settings)
     if settings.documents.korean_morphemes and not korean.is_available():

@@ -9,6 +9,7 @@ from .errors import BeamtrawlError
 PARSERS = "beamtrawl.parsers"
 OBSERVERS = "beamtrawl.observers"
 DOWNLOADERS = "beamtrawl.downloaders"
+URL_FILTERS = "beamtrawl.url_filters"
 
 
 class PluginError(BeamtrawlError, ValueError):
@@ -20,7 +21,7 @@ def load(group: str, name: str) -> Any:
     """The object that the entry point of a group and a name refers to; PluginError if it cannot be loaded."""
     found = next(iter(metadata.entry_points(group=group, name=name)), None)
     if found is None:
-        installed = ", ".join(sorted(metadata.entry_points(group=group).names)) or "none; was this version installed?"
+        installed = ", ".join(sorted(metadata.entry_points(group=group).names)) or "none; is its package installed?"
         raise PluginError(f'no "{name}" is installed among {group}; there are: {installed}')
     try:
         return found.load()

@@ -125,19 +125,19 @@ def _url_filter(arguments: argparse.Namespace) -> UrlFilter | None:
             raise Usage(f"cannot read the settings in {arguments.settings}: {error}") from error
         except SettingsError as error:
             raise Usage(str(error)) from error
-        return UrlFilter(_on_any_host(settings.scope), frozenset(), _extensions(settings))
+        return _filter_of(settings, _on_any_host(settings.scope), frozenset())
     if arguments.dir is None:
         return None
     crawl = CrawlDir(arguments.dir)
     seeds = [file.path for file in files_of(crawl.require_manifests(), "seeds")]
     hosts = read_table(crawl.root, seeds, SEEDS, ["host"])["host"].to_pylist()
     settings = parse(crawl.read_text("crawl.toml"))
-    return UrlFilter(settings.scope, frozenset(hosts), _extensions(settings))
+    return _filter_of(settings, settings.scope, frozenset(hosts))
 
 
-def _extensions(settings: Settings) -> frozenset[str]:
+def _filter_of(settings: Settings, scope: Scope, seed_hosts: frozenset[str]) -> UrlFilter:
     try:
-        return kinds_of(tuple(settings.documents.kinds)).extensions
+        return UrlFilter(scope, seed_hosts, kinds_of(tuple(settings.documents.kinds)).extensions)
     except PluginError as error:
         raise Usage(str(error)) from error
 

@@ -34,7 +34,8 @@ def file(media_type: str, body: bytes | str) -> Answer:
 
 HOME = """<title>Home</title><a href=report.pdf>Report</a><a href=news.xml>News</a><a href=notes.md>Notes</a>
 <a href=plain.md>No headings</a><img src=crest.png alt="The crest"><a href=fish.csv>Data</a><a href=fish.json>Fish</a>
-<a href=broken.pdf>Broken</a>"""
+<a href=broken.pdf>Broken</a><a href=catch/2026-01>January</a><a href=catch/2026-03>March</a>
+<a href=catch/all>All</a>"""
 SITE = {
     "/": HOME,
     "/report.pdf": file("application/pdf", pdf(["The catch of ACME Fisheries"], info="/Title (CATCH)")),
@@ -44,6 +45,7 @@ SITE = {
     "/notes.md": file("text/markdown", "# NOTES\n\nSee the [tide tables](tides).\n"),
     "/plain.md": file("text/markdown", "Nothing but text."),
     "/tides": html("Tides", "High water."),
+    "/catch/2026-03": html("March", "Herring."),
     "/crest.png": file("image/png", png(TWICE)),
     "/fish.json": file("application/json", '["cod"]'),
 }
@@ -91,6 +93,7 @@ def test_each_kind_becomes_a_document_and_leads_on(crawled):
         "/notes.md": ("text/markdown", "NOTES", None),
         "/plain.md": ("text/markdown", None, [("parse_error", "IndexError: list index out of range")]),
         "/tides": ("text/html", "Tides", None),
+        "/catch/2026-03": ("text/html", "March", None),
         "/crest.png": ("image/png", None, [("format", "png"), ("width", "48"), ("height", "48")]),
     }
     assert found["/notes.md"]["headings"] == ["NOTES"]
@@ -101,7 +104,28 @@ def test_nothing_else_is_asked_for(crawled):
     directory, requests = crawled
     assert sorted(request.path for request in requests) == sorted([*documents(directory), "/robots.txt"])
     rejected = {row["reason"]: row["count"] for row in rows(directory, "rejections")}
-    assert rejected == {"extension": 2}  # fish.csv and fish.json
+    assert rejected == {
+        "extension": 2,  # fish.csv and fish.json
+        "seasons: closed season": 1,
+        "seasons: error ValueError": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("/catch/2026-01", "rejected by seasons: closed season"),
+        ("/catch/all", "rejected by seasons: error ValueError"),
+        ("/catch/2026-03", "not rejected"),
+    ],
+)
+def test_a_url_filter_is_explained(crawled, path, rule):
+    directory, _ = crawled
+    url = documents(directory)["/"]["url"].removesuffix("/") + path
+    packages = {"PYTHONPATH": str(directory.parent / "packages")}
+    for words in (["explain", str(directory), url], ["check", "url", url, "--dir", str(directory)]):
+        ran = subprocess.run([*PROGRAM, *words], env=os.environ | packages, capture_output=True, text=True, check=True)
+        assert f"scope: {rule}" in ran.stdout.splitlines()
 
 
 def test_a_downloader_fetches_what_it_takes(crawled):
@@ -172,6 +196,10 @@ REFUSED = {
     "an observer": (
         'documents.observers = ["spy"]',
         'no "spy" is installed among beamtrawl.observers; there are: watch',
+    ),
+    "a URL filter": (
+        'scope.filters = ["moon"]',
+        'no "moon" is installed among beamtrawl.url_filters; there are: none; is its package installed?',
     ),
     "a downloader": (
         'fetch.downloaders = ["gopher a.test"]',

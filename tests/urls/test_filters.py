@@ -7,6 +7,7 @@ import pytest
 
 from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.urls import filters
+from beamtrawl.transforms.urls.filter_plugins import MAX_REASON, reject_by_plugin
 from beamtrawl.transforms.urls.filters import UrlFilter
 
 # Stated here and not imported: a changed limit fails a test.
@@ -111,6 +112,31 @@ def test_two_filters_do_not_share_verdicts():
     host, domain = (UrlFilter(Scope(mode=mode), SEEDS) for mode in ("host", "domain"))
     url = "http://docs.example.org/"
     assert [f.reject(url, 0, 0) for f in (host, domain, host, domain)] == ["scope", None, "scope", None]
+
+
+# what plug-ins say of a URL, the reason
+VERDICTS = [
+    ([], None),
+    ([None, None], None),
+    ([None, "b", "c"], "1: b"),
+    ([" two\nlines "], "0: two lines"),
+    (["\ud800"], "0: ?"),
+    (["x" * 99], "0: " + "x" * MAX_REASON),
+    ([""], "0: "),
+    ([True], "0: error AttributeError"),
+    ([None, ZeroDivisionError()], "1: error ZeroDivisionError"),
+]
+
+
+@pytest.mark.parametrize(("verdicts", "reason"), VERDICTS)
+def test_verdicts_of_plugins(verdicts, reason):
+    def say(verdict):
+        if isinstance(verdict, Exception):
+            raise verdict
+        return verdict
+
+    plugins = [(str(number), lambda url, verdict=verdict: say(verdict)) for number, verdict in enumerate(verdicts)]
+    assert reject_by_plugin(plugins, "http://www.example.org/") == reason
 
 
 def test_a_filter_travels_to_workers():

@@ -41,6 +41,7 @@ class Scope:
     path_depth: int = _setting(20, "Maximum number of segments in a path.")
     parameters: int = _setting(16, "Maximum number of parameters in a query.")
     same_parameter: int = _setting(6, "Maximum number of parameters with the same name in a query.")
+    filters: list[str] = _setting([], "URL filters of installed packages, in order; each may reject more URLs.")
 
 
 @dataclasses.dataclass(frozen=True)

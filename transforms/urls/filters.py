@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import urls
 from ..settings import Scope
+from .filter_plugins import load_filters, reject_by_plugin
 
 MAX_REDIRECTS = 10
 """Maximum number of consecutive redirects. Browsers allow twenty; pages worth indexing need few."""
@@ -150,13 +151,15 @@ class UrlFilter:
     """The rules of a crawl's scope, for canonical URLs.
 
     `seed_hosts` are the politeness keys (`urls.host`) of the seeds, `extensions` those of the kinds that are parsed
-    although they are not text. Immutable; can be pickled.
+    although they are not text. The URL filters of the scope come after the rules about the URL; PluginError if one
+    cannot be loaded. Immutable; can be pickled.
     """
 
     def __init__(self, scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[str] = frozenset()) -> None:
         self._arguments = (scope, seed_hosts, extensions)
         self._scope = scope
         self._rules = url_rules(*self._arguments)
+        self._plugins = load_filters(scope.filters)
         self._sitemap_rules = {name: self._rules[name] for name in _FOR_SITEMAPS if name in self._rules}
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
@@ -176,13 +179,15 @@ class UrlFilter:
         for name, rejects in self._rules.items():
             if rejects(url):
                 return name
-        return None
+        return reject_by_plugin(self._plugins, url) if self._plugins else None
 
     def reject_sitemap(self, url: str, depth: int, redirects: int) -> str | None:
         """`reject` for a sitemap with pages at this depth; `extension` and `include` do not apply."""
         if len(url) > self._scope.max_url_length:
             return "too_long"
         found = next((name for name, rejects in self._sitemap_rules.items() if rejects(url)), None)
+        if found is None and self._plugins:
+            found = reject_by_plugin(self._plugins, url)
         return found or self._reject_path(depth, redirects)
 
     def _reject_path(self, depth: int, redirects: int) -> str | None:
