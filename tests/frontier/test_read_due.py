@@ -1,5 +1,6 @@
 """Reading of the due rows of frontier files: the best of each host, and the first of all hosts."""
 
+import doctest
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
@@ -12,11 +13,12 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.frontier import read_due
+from beamtrawl.transforms.frontier import host_shares, read_due
 from beamtrawl.transforms.frontier.files import GROUP_ROWS, ORDER, frontier_writer, is_sorted, write_frontier
 from beamtrawl.transforms.frontier.priority import Quota
 from beamtrawl.transforms.frontier.read_due import Bounds, ReadDue, candidates
-from beamtrawl.transforms.frontier.selection import Due, order
+from beamtrawl.transforms.frontier.selection import Due, choose, order
+from beamtrawl.transforms.settings import Priority
 from beamtrawl.transforms.storage.schemas import FRONTIER
 from beamtrawl.transforms.storage.table_files import TableWriter, open_parquet
 from beamtrawl.transforms.urls.canonical import url_key
@@ -135,13 +137,45 @@ def test_classes_share_the_rows_of_a_round(tmp_path):
         assert not failing or {due.url[1] for due in found if due.class_ == 3} == {"0"}
 
 
+def test_no_class_of_a_large_host_starves(tmp_path):
+    """A host has more rows in a file than are read for a round, and those of one class come before all others."""
+    kinds = [(5000, {"depth": 1}), (2000, {"depth": 2}), (300, {"depth": 3, "reason": "recrawl"})]
+    kinds += [(300, {"depth": 4, "reason": "retry"})]
+    rows = [row(f"/{c}-{n:04}", **kind) for c, (count, kind) in enumerate(kinds) for n in range(count)]
+    rows += [row("/", host="0.test"), row("/", host="z.test")]
+    path = sorted_file(str(tmp_path), rows, 500)
+    quota = Quota((0.4, 0.4, 0.1, 0.1), 5)
+    for at_most in (None, 1000):
+        bounds = Bounds(NOW, 400, at_most, priority=Priority(high_depth=1), quota=quota)
+        found = read(str(tmp_path), [path], bounds)
+        assert {due.host for due in found} == {"0.test", "a.test", "z.test"}
+        own = [due for due in found if due.host == "a.test"]
+        assert len(own) == 400
+        chosen = choose(own, 100, quota=quota)
+        for kind, share in enumerate(quota.shares):
+            urls = [due.url for due in chosen if due.class_ == kind]
+            assert abs(len(urls) - 100 * share) <= 1
+            assert urls == [f"/{kind}-{n:04}" for n in range(len(urls))]
+
+
 def test_row_groups_of_a_host_that_has_enough_are_not_read(tmp_path):
-    rows = [row(f"/{n:06}", depth=n // 9, host="a.test" if n < 30 else "b.test") for n in range(60)]
+    kinds = [{}, {}, {"reason": "recrawl"}, {"reason": "retry"}]  # by depth
+    rows = [
+        row(f"/{n:06}", depth=n // 3 % 4, host=host, **kinds[n // 3 % 4])
+        for host in ("a.test", "b.test")
+        for n in range(12)
+    ]
+    rows += [row(f"/{n:06}", depth=4, host=host) for host in ("a.test", "b.test") for n in range(18)]
     path = sorted_file(str(tmp_path), rows)
+    own = [0, 1, 2, 3, 4, 6, 7, 9]  # 3, 2, 2 and 1 of the classes
     with open_parquet(str(tmp_path), path) as file:
-        for hosts, expected in ((frozenset(), [0, 1, 10, 11]), ({"a.test"}, [10, 11])):
-            parts = candidates(file, NONE, Bounds(NOW, 4, hosts_not_due=frozenset(hosts)), rows_at_a_time=1)
-            assert [part["number"][0].as_py() // 3 for part in parts] == expected
+        for hosts, expected, reads in (
+            (frozenset(), [*own, *(30 + n for n in own)], 8),
+            ({"a.test"}, [30 + n for n in own], 4),
+        ):
+            parts = list(candidates(file, NONE, Bounds(NOW, 8, hosts_not_due=frozenset(hosts)), rows_at_a_time=1))
+            assert [n for part in parts for n in part["number"].to_pylist()] == expected
+            assert len(parts) == reads + 1  # row groups, and the rows of the last host
 
 
 def test_a_file_is_sorted_and_counts_its_rows_by_reason(tmp_path):
@@ -179,3 +213,7 @@ def test_due_urls_are_read_by_host(tmp_path, at_most, expected):
 
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         assert_that(pipeline | beam.Create(paths) | ReadDue(str(tmp_path), [], Bounds(NOW, 100, at_most)), check)
+
+
+def test_examples_in_docstrings():
+    assert [doctest.testmod(module).failed for module in (host_shares, read_due)] == [0, 0]

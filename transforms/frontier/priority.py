@@ -4,7 +4,7 @@ These are the front queues of Mercator (Heydon and Najork, 1999). Within a class
 """
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -98,10 +98,10 @@ def allocate(waiting: Sequence[int], count: int, quota: Quota) -> list[int]:
     return taken
 
 
-def pick(kinds: Iterable[int], count: int, quota: Quota) -> list[int]:
+def pick(kinds: Sequence[int] | NDArray[np.int8], count: int, quota: Quota) -> list[int]:
     """The positions of the URLs that a round takes, ascending: the first of each class; `kinds` are the classes."""
-    positions: list[list[int]] = [[] for _ in UrlClass]
-    for position, kind in enumerate(kinds):
-        positions[kind].append(position)
+    of_each = np.asarray(kinds, np.int8)
+    positions = [np.flatnonzero(of_each == kind) for kind in UrlClass]
     counts = allocate([len(some) for some in positions], count, quota)
-    return sorted(p for some, n in zip(positions, counts, strict=True) for p in some[:n])
+    chosen = [some[:n] for some, n in zip(positions, counts, strict=True)]
+    return np.sort(np.concatenate(chosen)).tolist()

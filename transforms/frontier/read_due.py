@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from ..blocks.rules import NO_BLOCKS, Blocks
 from ..settings import Priority
@@ -22,6 +21,7 @@ from ..storage.schemas import FRONTIER, TIME
 from ..storage.table_files import open_parquet, statistics
 from ..storage.waiting import ROWS_AT_A_TIME, Left, Positions, groups, parts, read_groups
 from .files import ORDER, is_sorted
+from .host_shares import HostShares
 from .priority import EQUAL, Quota, UrlClass, allocate, classes
 from .selection import Due, group_by_host
 
@@ -65,7 +65,7 @@ class Bounds(NamedTuple):
     hosts_not_due: AbstractSet[str] = frozenset()  # none of their rows are read
     failing: AbstractSet[str] = frozenset()  # hosts whose last request failed
     priority: Priority = Priority()
-    quota: Quota = EQUAL  # of the classes in `at_most`
+    quota: Quota = EQUAL  # of the classes in `per_host` and in `at_most`
     blocks: Blocks = NO_BLOCKS  # rows that one matches are not read
 
 
@@ -81,40 +81,14 @@ def is_due(rows: pa.Table, bounds: Bounds) -> pa.ChunkedArray:
     return mask
 
 
-def best_of_each_host(hosts: pa.ChunkedArray, count: int, last: tuple[str, int]) -> NDArray[np.bool_]:
-    """Whether each row is among the first `count` of its host; `hosts` is the sorted column.
-
-    `last` is the host of the rows before these, and how many of its rows were taken already.
-    """
-    codes = pc.dictionary_encode(hosts).combine_chunks().indices.to_numpy()
-    starts = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
-    ranks = np.arange(len(codes)) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
-    if hosts[0].as_py() == last[0]:
-        ranks[: starts[1] if len(starts) > 1 else len(codes)] += last[1]
-    return ranks < count
-
-
-class _Taken:
-    """The host of the last row that was taken from a sorted file, and the number of its rows."""
-
-    def __init__(self) -> None:
-        self.last = ("", 0)
-
-    def add(self, hosts: pa.ChunkedArray) -> None:
-        host = hosts[-1].as_py()
-        count = pc.sum(pc.equal(hosts, host)).as_py()
-        self.last = (host, count + (self.last[1] if self.last[0] == host else 0))
-
-
-def _has_none(file: pq.ParquetFile, group: int, taken: _Taken, bounds: Bounds) -> bool:
+def _has_none(file: pq.ParquetFile, group: int, shares: HostShares, bounds: Bounds) -> bool:
     """Whether a row group contains no row that may be chosen, by its statistics."""
     hosts, due = statistics(file, group, "host"), statistics(file, group, "due_at")
     if due is not None and due.has_min_max and due.null_count == 0 and due.min > bounds.now:
         return True
     if hosts is None or not hosts.has_min_max or hosts.min != hosts.max:
         return False
-    is_full = is_sorted(file) and taken.last[0] == hosts.min and taken.last[1] >= bounds.per_host
-    return is_full or hosts.min in bounds.hosts_not_due
+    return shares.is_full(hosts.min) or hosts.min in bounds.hosts_not_due
 
 
 def _where(rows: pa.Table, mask: pa.Array | pa.ChunkedArray) -> pa.Table:
@@ -125,14 +99,14 @@ def _where(rows: pa.Table, mask: pa.Array | pa.ChunkedArray) -> pa.Table:
 def candidates(
     file: pq.ParquetFile, left: Positions, bounds: Bounds, rows_at_a_time: int = ROWS_AT_A_TIME
 ) -> Iterator[pa.Table]:
-    """The waiting and due rows of a file, at most `bounds.per_host` of each host, in parts.
+    """The waiting and due rows of a file, at most `bounds.per_host` of each host, shared by its classes, in parts.
 
     Columns are host, depth, priority, `class_` and `number`, of the row in the file. In files that are not sorted the
     limit holds for each part.
     """
-    taken, is_ordered = _Taken(), is_sorted(file)
+    shares, is_ordered = HostShares(bounds.per_host, bounds.quota), is_sorted(file)
     columns = _DECIDING if is_ordered and not bounds.blocks else [*_DECIDING, "url"]
-    unread = (group for group in groups(file, left) if not _has_none(file, group.number, taken, bounds))
+    unread = (group for group in groups(file, left) if not _has_none(file, group.number, shares, bounds))
     for part in parts(unread, rows_at_a_time):
         rows = read_groups(file, [group.number for group in part], columns)
         rows = rows.append_column("number", pa.array(np.concatenate([group.numbers for group in part])))
@@ -141,12 +115,13 @@ def candidates(
         if not rows.num_rows:
             continue
         if not is_ordered:
-            rows, taken = rows.sort_by(list(ORDER)), _Taken()
-        rows = _where(rows, pa.array(best_of_each_host(rows["host"], bounds.per_host, taken.last)))
-        if rows.num_rows:
-            taken.add(rows["host"])
-            kinds = pa.array(classes(rows, bounds.priority, bounds.failing))
-            yield rows.select(["host", "depth", "priority", "number"]).append_column("class_", kinds)
+            rows = rows.sort_by(list(ORDER))
+        kinds = pa.array(classes(rows, bounds.priority, bounds.failing))
+        yield shares.add(rows.select(["host", "depth", "priority", "number"]).append_column("class_", kinds))
+        if not is_ordered and (held := shares.finish()) is not None:
+            yield held
+    if (held := shares.finish()) is not None:
+        yield held
 
 
 def _take(file: pq.ParquetFile, rows: pa.Table) -> Iterator[pa.Table]:

@@ -54,7 +54,7 @@ def choose(
     rows = sorted(unique.values(), key=order)
     admitted = rows if admit is None else list(admit(rows))
     if len(admitted) > count:
-        admitted = [admitted[position] for position in pick((due.class_ for due in admitted), count, quota)]
+        admitted = [admitted[position] for position in pick([due.class_ for due in admitted], count, quota)]
     return sorted(admitted, key=order)
 
 
