@@ -10,6 +10,7 @@ EXAMPLES = {
     "block": "beamtrawl block ./mycrawl www.example.org",
     "unblock": "beamtrawl unblock ./mycrawl www.example.org",
     "blocks": "beamtrawl blocks ./mycrawl",
+    "report": "beamtrawl report ./mycrawl -o report.html",
     "rank": "beamtrawl rank ./mycrawl",
     "estimate": "beamtrawl estimate --hosts 1000 --pages 500",
     "compact": "beamtrawl compact ./mycrawl",

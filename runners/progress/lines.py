@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from .running import Running
-from .words import duration, size
+from .units import duration, size
 
 
 def line(running: Running) -> str:

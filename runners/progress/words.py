@@ -1,4 +1,4 @@
-"""The words for committed steps, the end of a crawl, counts, sizes and times."""
+"""The words for committed steps and the end of a crawl."""
 
 from datetime import datetime
 
@@ -59,17 +59,3 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
         else f"{waiting} URLs wait: the last round was too short to ask for any of them; limits.round_time is its time",
     }
     return reasons[end.reason]
-
-
-def size(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
-
-
-def duration(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

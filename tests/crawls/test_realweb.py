@@ -37,8 +37,8 @@ ROBOT = {
 }
 DEPTH = 2
 
-# Other pages use these words as much: on dumps, the list of all commands, and on the hook of a write-ahead log.
-SECOND = {"pg_dump", "create trigger postgresql", "sqlite write-ahead logging"}
+# Another page uses these words as much: on the hook of a write-ahead log.
+SECOND = {"sqlite write-ahead logging"}
 QUERIES = {  # what one would type, and how the URL ends that one wants
     "pathlib": "/library/pathlib.html",
     "json encoder and decoder": "/library/json.html",

@@ -76,7 +76,7 @@ QUERIES = {
     "물 AND 마시다": ["drank", "water"],
     "물 AND 찬": ["drank"],
     "물 -매일": ["drank"],
-    "물 -마시다": [],
+    "물 -마시다": ["drank", "water"],  # the exclusion leaves nothing, so it is read as text
     "물 OR english": ["drank", "english", "water"],
     '"물을"': ["water"],  # exactly these: by bigrams
     '"생선을"': ["fish"],
