@@ -79,7 +79,7 @@ SETTINGS = st.builds(
         resolve=st.lists(st.ip_addresses().map("a.test:80:{}".format), max_size=2),
         downloaders=st.lists(st.sampled_from(["render a.test", "x https:", "y [::1]:80", "z  b.test:8 "]), max_size=2),
         verify_tls=st.booleans(),
-        proxy=st.sampled_from(["", "http://me:p%40ss@proxy.test:3128", "http://[::1]:8080/"]),
+        proxy=st.sampled_from(["", "http://me:p%40ss@proxy.test:3128", "http://[::1]:8080/", "http://a.test:65535"]),
         headers=st.lists(st.from_regex(r"X-[A-Za-z]+: [ -~]+", fullmatch=True), max_size=2),
         credentials=st.lists(st.from_regex(r"[a-z.:0-9]+ [a-z]+:[ -~]*", fullmatch=True), max_size=2),
     ),
@@ -207,6 +207,31 @@ BAD = {
     ),
     "nor one of a proxy": (
         '[fetch]\nproxy = "me:secret@proxy"',
+        2,
+        "fetch.proxy = …: must be http://HOST:PORT or http://USER:PASSWORD@HOST:PORT",
+    ),
+    "a port of a proxy that is too high": (
+        '[fetch]\nproxy = "http://proxy.test:99999"',
+        2,
+        "fetch.proxy = …: must have a port from 1 to 65535",
+    ),
+    "the first port above the range": (
+        '[fetch]\nproxy = "http://proxy.test:65536"',
+        2,
+        "fetch.proxy = …: must have a port from 1 to 65535",
+    ),
+    "a port of a proxy that is zero": (
+        '[fetch]\nproxy = "http://[::1]:0/"',
+        2,
+        "fetch.proxy = …: must have a port from 1 to 65535",
+    ),
+    "a port of a proxy with more digits than any": (
+        '[fetch]\nproxy = "http://proxy.test:000080"',
+        2,
+        "fetch.proxy = …: must have a port from 1 to 65535",
+    ),
+    "a port of a proxy that is no number": (
+        '[fetch]\nproxy = "http://proxy.test:abc"',
         2,
         "fetch.proxy = …: must be http://HOST:PORT or http://USER:PASSWORD@HOST:PORT",
     ),

@@ -84,8 +84,8 @@ def problem(key: str, kind: Any, value: Any) -> str | None:
             return "must be an e-mail address"
         if key == "robot.info_url" and value and not re.fullmatch(r"https?://[^\s]+", value):
             return "must be an http or https URL"
-        if key == "fetch.proxy" and value and not _PROXY.fullmatch(value):
-            return "must be http://HOST:PORT or http://USER:PASSWORD@HOST:PORT"
+        if key == "fetch.proxy" and value and (fault := _proxy_fault(value)):
+            return fault
         if key in _CHOICES and value not in _CHOICES[key]:
             return "must be one of " + ", ".join(_CHOICES[key])
         return None
@@ -123,7 +123,20 @@ def _item_problem(key: str, item: str) -> str | None:
     return None
 
 
-_PROXY = re.compile(r"http://([^\s:@/]+:[^\s@/]*@)?([^\s:@/\[\]]+|\[[0-9a-fA-F:]+\])(:\d+)?/?", re.ASCII)
+_PROXY = re.compile(r"http://([^\s:@/]+:[^\s@/]*@)?([^\s:@/\[\]]+|\[[0-9a-fA-F:]+\])(:(?P<port>\d+))?/?", re.ASCII)
+
+
+def _proxy_fault(value: str) -> str | None:
+    """What is wrong with the URL of a proxy; None: nothing."""
+    found = _PROXY.fullmatch(value)
+    if not found:
+        return "must be http://HOST:PORT or http://USER:PASSWORD@HOST:PORT"
+    if found["port"] and not (len(found["port"]) <= _PORT_DIGITS and 0 < int(found["port"]) <= _LAST_PORT):
+        return f"must have a port from 1 to {_LAST_PORT}"
+    return None
+
+
+_LAST_PORT, _PORT_DIGITS = 65535, 5
 
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([ -~]+)", re.ASCII)
 
