@@ -10,10 +10,16 @@ PARSERS = "beamtrawl.parsers"
 OBSERVERS = "beamtrawl.observers"
 DOWNLOADERS = "beamtrawl.downloaders"
 URL_FILTERS = "beamtrawl.url_filters"
+EXPORTERS = "beamtrawl.exporters"
 
 
 class PluginError(BeamtrawlError, ValueError):
     """A plug-in that cannot be loaded or configured; the message names it and the installed alternatives."""
+
+
+def names(group: str) -> set[str]:
+    """The names of the entry points of a group that are installed."""
+    return set(metadata.entry_points(group=group).names)
 
 
 @functools.cache
@@ -21,7 +27,7 @@ def load(group: str, name: str) -> Any:
     """The object that the entry point of a group and a name refers to; PluginError if it cannot be loaded."""
     found = next(iter(metadata.entry_points(group=group, name=name)), None)
     if found is None:
-        installed = ", ".join(sorted(metadata.entry_points(group=group).names)) or "none; is its package installed?"
+        installed = ", ".join(sorted(names(group))) or "none; is its package installed?"
         raise PluginError(f'no "{name}" is installed among {group}; there are: {installed}')
     try:
         return found.load()

@@ -6,7 +6,7 @@ from ...search.exports import write_ciff
 from ...search.searcher import Index
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..exports.output import whole_file
-from . import export_archive, export_corpus, export_rows
+from . import export_archive, export_corpus, export_plugin, export_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ciff.add_argument("dir", metavar="DIR")
     ciff.add_argument("out", metavar="OUT", help="the file to write; compressed if its name ends in .gz")
     ciff.set_defaults(export=export_ciff)
+    export_plugin.add_arguments(formats)
 
 
 def run(arguments: argparse.Namespace) -> None:

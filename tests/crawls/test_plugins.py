@@ -187,6 +187,38 @@ def test_an_observer_that_fails_says_so_and_the_others_go_on():
     ]
 
 
+def export(directory: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    packages = {"PYTHONPATH": str(directory.parent / "packages")}
+    command = [*PROGRAM, "export", "titles", str(directory), *map(str, words)]
+    return subprocess.run(command, env=os.environ | packages, capture_output=True, text=True, check=False)
+
+
+def test_an_exporter_writes_documents(crawled, tmp_path):
+    directory, _ = crawled
+    ran = export(directory, tmp_path / "titles.tsv", "--where", "media_type = 'text/html' AND title < 'M'")
+    assert (ran.returncode, ran.stdout) == (0, f"2 documents: {tmp_path / 'titles.tsv'}\n"), ran.stderr
+    found = documents(directory)
+    assert (tmp_path / "titles.tsv").read_text().splitlines() == [
+        f"{found[path]['url']}\t{title}" for path, title in [("/", "Home"), ("/cod", "Cod")]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("true", "exporter \"titles\" failed: AttributeError: 'NoneType' object has no attribute 'strip'"),
+        ("false", "nothing to export: no row of documents matches, or the exporter read none"),
+        ("colour = 1", "--where colour = 1: "),
+    ],
+)
+def test_an_exporter_that_fails_leaves_nothing_behind(crawled, tmp_path, condition, message):
+    ran = export(crawled[0], tmp_path / "titles.tsv", "--where", condition)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"beamtrawl: {message}")
+    assert ran.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 # crawl.toml, the message
 REFUSED = {
     "a kind": (
