@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from ...transforms.changes.feed import write_feed
+from ...transforms.changes.find import BATCH, Change, Since, changes, json_line, parse_since, query
 from ...transforms.storage.crawl_dir import CrawlDir
 from ...transforms.storage.sql import query_batches
-from ..changes.feed import write_feed
-from ..changes.find import BATCH, Change, Since, changes, json_line, parse_since, query
 from ..exports.output import whole_file
 
 _MOST = 20  # lines of a diff that are printed

@@ -17,6 +17,7 @@ from ..results.render import is_language, is_web_url, narrowing, readable, shown
 from ..results.snippets import marked
 from ..searcher import ORDERS, Index
 from ..suggest import suggestions
+from .changes import show_changes
 from .limits import guard, limit
 from .metrics import Metrics
 from .rate_limits import Rate
@@ -99,6 +100,7 @@ def create_app(
         _show_logo(app, logo)
     _answer_searches(app, latest, metrics, clock)
     _show_texts(app, latest)
+    show_changes(app, crawl, latest, title, clock)
     _report(app, latest, metrics, clock)
     if submit:
         _take_submissions(app, submit, clock)

@@ -27,6 +27,7 @@ HEADERS = {
 
 _CACHE_S = 60  # for which a browser may show a page again: going back costs no search
 
+_PAGES = ("page", "api", "cached", "help", "changes", "changes_feed")
 _APART = ("static", "logo", "healthz", "metrics")  # parts of a page, or requested by monitoring: limited by themselves
 
 
@@ -54,7 +55,7 @@ def guard(
     def finish(response: flask.Response) -> flask.Response:
         response.headers.update(HEADERS)
         if response.cache_control.max_age is None:
-            is_page = response.status_code == 200 and flask.request.endpoint in ("page", "api", "cached", "help")
+            is_page = response.status_code == 200 and flask.request.endpoint in _PAGES
             response.headers["Cache-Control"] = f"private, max-age={_CACHE_S}" if is_page else "no-store"
         metrics.requests.labels(flask.request.endpoint or "other", response.status_code).inc()
         return response

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from beamtrawl.runners.changes import find
+from beamtrawl.transforms.changes import find
 from beamtrawl.transforms.parsing.html_page import parse_page
 from tests.support import crawls
 from tests.support.command_line import beamtrawl, contents, failure

@@ -53,6 +53,7 @@ PAGES = {
     "a cached text": "/cached?url=http://a.test/1&q=words",
     "no cached text": "/cached?url=http://nowhere.test/",
     "submissions": "/submit",
+    "changes": "/changes?since=0",
     "hostile results": "/?q=hostile",
     "a hostile text": f"/cached?url={quote(EVIL_URL)}&q={quote(EVIL)}",
 }

@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import IO
 from xml.sax.saxutils import escape, quoteattr
@@ -11,19 +11,33 @@ from .find import Change
 
 # XML 1.0, section 2.2: other characters cannot be written, not even escaped.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_WEB = re.compile("https?://")
+_MEDIA_TYPES = {
+    "self": "application/atom+xml",
+    "next": "application/atom+xml",  # RFC 5005, section 3
+    "previous": "application/atom+xml",
+    "alternate": "text/html",
+}
 
 
-def write_feed(changes: Iterable[Change], name: str, now: datetime, sink: IO[bytes]) -> int:
+def write_feed(
+    changes: Iterable[Change], name: str, now: datetime, sink: IO[bytes], links: Mapping[str, str] | None = None
+) -> int:
     """Write a feed with an entry for each change; returns their number.
 
-    Identifiers are the same for the same change in each feed of a crawl called `name`.
+    Identifiers are the same for the same change in each feed of a crawl called `name`. `links` are URLs by their
+    relation to the feed, as `self`.
     """
     own = uuid.uuid5(uuid.NAMESPACE_URL, name)
+    related = "".join(
+        f' <link rel="{rel}" type="{_MEDIA_TYPES[rel]}" href={quoteattr(href)}/>\n'
+        for rel, href in (links or {}).items()
+    )
     sink.write(
         _encoded(
             '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
             f" <id>{own.urn}</id>\n <title>Changes of {_text(name)}</title>\n <updated>{_time(now)}</updated>\n"
-            " <author><name>Beamtrawl</name></author>\n"
+            f" <author><name>Beamtrawl</name></author>\n{related}"
         )
     )
     count = 0
@@ -37,10 +51,11 @@ def write_feed(changes: Iterable[Change], name: str, now: datetime, sink: IO[byt
 def _entry(change: Change, feed: uuid.UUID) -> str:
     id_ = uuid.uuid5(feed, f"{change.kind} {change.url} {change.at.isoformat()}").urn
     lines = [f"moved to {change.moved_to}"] if change.moved_to else change.diff or [change.kind]
-    link = _ILLEGAL.sub("", change.url)
+    href = quoteattr(_ILLEGAL.sub("", change.url))
+    link = f'  <link rel="alternate" href={href}/>\n' if _WEB.match(change.url) else ""
     return (
         f" <entry>\n  <id>{id_}</id>\n  <title>{change.kind}: {_text(change.title or change.url)}</title>\n"
-        f'  <updated>{_time(change.at)}</updated>\n  <link rel="alternate" href={quoteattr(link)}/>\n'
+        f"  <updated>{_time(change.at)}</updated>\n{link}"
         f'  <category term="{change.kind}"/>\n'
         f'  <content type="text">{_text(chr(10).join(lines))}</content>\n </entry>\n'
     )
