@@ -11,10 +11,9 @@ from lxml import etree
 
 from beamtrawl.transforms.changes import find
 from beamtrawl.transforms.parsing.html_page import parse_page
-from tests.support import crawls
+from tests.support.changing_site import crawl_changing_site
 from tests.support.command_line import beamtrawl, contents, failure
 from tests.support.committed import commit_rows
-from tests.support.web import Answer, Web, html
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOSTILE = "T\x1b[2J\u202e]]><script>alert(1)</script>\r\n&"
@@ -137,31 +136,7 @@ def test_the_feed_is_valid(crawl: Path, tmp_path: Path) -> None:
 
 def test_a_site_that_changes(tmp_path: Path) -> None:
     """A crawl of a site whose pages are edited, moved, removed and added between two rounds."""
-    versions = [
-        {
-            "/": html("Home", "Start.", ["/edited", "/moved", "/gone", "/same"]),
-            "/edited": html("Page", "The old sentence."),
-            "/moved": html("Moved", "Once here, a page of its own."),
-            "/gone": html("Gone", "This will be removed."),
-            "/same": html("Same", "This stays as it is."),
-            "/added": Answer(404),
-        },
-        {
-            "/": html("Home", "Start.", ["/edited", "/moved", "/gone", "/same", "/added"]),
-            "/edited": html("Page", "The new sentence."),
-            "/moved": Answer(301, b"", (("Location", "/same"),)),
-            "/gone": Answer(404),
-            "/same": html("Same", "This stays as it is."),
-            "/added": html("Added", "A page that was not there."),
-        },
-    ]
-    now = [0]
-    site = {path: (lambda _, path=path: versions[now[0]][path]) for path in versions[0]}
-    with Web({"a.test": site}) as web:
-        home = web.url("a.test").removesuffix("/")
-        crawls.crawl(tmp_path, [f"{home}/"], rounds=2)
-        now[0] = 1
-        crawls.crawl(tmp_path, rounds=2, recrawl__after=1e-6)
+    home = crawl_changing_site(tmp_path)
     ran = beamtrawl("changes", tmp_path, "--since", "2", "--json")
     found = [json.loads(line) for line in ran.out.splitlines()]
     assert [(row["kind"], row["url"].removeprefix(home), row["moved_to"], row["diff"]) for row in found] == [

@@ -14,10 +14,9 @@ from beamtrawl.search.gateway.changes import CHANGES, MAX_AGE_S
 from beamtrawl.transforms.blocks.files import add_block
 from beamtrawl.transforms.blocks.rules import Block
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
-from tests.support import crawls
+from tests.support.changing_site import crawl_changing_site
 from tests.support.committed import commit_rows
 from tests.support.corpus import commit, indexed
-from tests.support.web import Answer, Web, html
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 EVIL = "\x1b]]>\"'><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -66,31 +65,7 @@ def entries(xml: bytes) -> list[tuple[str | None, str | None, str]]:
 
 
 def test_a_site_that_changes(tmp_path: Path) -> None:
-    versions = [
-        {
-            "/": html("Home", "Start.", ["/edited", "/moved", "/gone", "/same"]),
-            "/edited": html("Page", "The old sentence."),
-            "/moved": html("Moved", "Once here, a page of its own."),
-            "/gone": html("Gone", "This will be removed."),
-            "/same": html("Same", "This stays as it is."),
-            "/added": Answer(404),
-        },
-        {
-            "/": html("Home", "Start.", ["/edited", "/moved", "/gone", "/same", "/added"]),
-            "/edited": html("Page", "The new sentence."),
-            "/moved": Answer(301, b"", (("Location", "/same"),)),
-            "/gone": Answer(404),
-            "/same": html("Same", "This stays as it is."),
-            "/added": html("Added", "A page that was not there."),
-        },
-    ]
-    now = [0]
-    site = {path: (lambda _, path=path: versions[now[0]][path]) for path in versions[0]}
-    with Web({"a.test": site}) as web:
-        home = web.url("a.test").removesuffix("/")
-        crawls.crawl(tmp_path, [f"{home}/"], rounds=2)
-        now[0] = 1
-        crawls.crawl(tmp_path, rounds=2, recrawl__after=1e-6)
+    home = crawl_changing_site(tmp_path)
     client, place = create_app(CrawlDir(str(tmp_path))).test_client(), home.partition("://")[2]
     answer = client.get("/changes?since=2")
     assert (answer.status_code, answer.cache_control.max_age) == (200, 60)
