@@ -37,7 +37,7 @@ def describe_manifest(manifest: Manifest) -> str:
 def describe_added(added: Added) -> str:
     again = f", {added.again} to be asked for once more" if added.again else ""
     known = f", {added.known} known already" if added.known else ""
-    return f"{added.new} seeds added{again}{known}"
+    return f"{added.new} {'seed' if added.new == 1 else 'seeds'} added{again}{known}"
 
 
 def describe_end(end: End, waiting: int, release: str = "") -> str:

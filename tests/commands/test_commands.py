@@ -270,7 +270,7 @@ def test_a_round_that_is_yet_to_come_is_refused_in_one_line(crawled: Path) -> No
 
 def test_seeds_added_are_the_next_round(web: Web, copy: Path) -> None:
     new, known = web.url("b.test", "/new"), web.url("a.test")
-    assert beamtrawl("seeds", "add", copy, new, known) == Ran(0, "", "1 seeds added, 1 known already\n")
+    assert beamtrawl("seeds", "add", copy, new, known) == Ran(0, "", "1 seed added, 1 known already\n")
     asked = len(web.requests)
     code, _, err = beamtrawl("crawl", copy, "--workers", 1)
     assert code == 0

@@ -239,7 +239,7 @@ def test_a_page_that_its_sitemap_says_has_changed_is_visited_again(tmp_path: Pat
 def test_sitemaps_as_seeds_on_the_command_line(tmp_path: Path) -> None:
     sitemap = "http://127.0.0.1:9/map.xml"
     code, _, err = beamtrawl("crawl", tmp_path / "crawl", "--sitemap", sitemap, "--rounds", "0", *LOOPBACK)
-    assert (code, "1 seeds added" in err) == (0, True)
+    assert (code, "1 seed added" in err) == (0, True)
     assert beamtrawl("seeds", "add", tmp_path / "crawl", "--sitemap", f"{sitemap}.gz").code == 0
     found = [(row["url"], row["kind"]) for row in rows(tmp_path / "crawl", "seeds")]
     assert found == [(sitemap, "sitemap"), (f"{sitemap}.gz", "sitemap")]
