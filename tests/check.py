@@ -44,6 +44,9 @@ def link_packages() -> None:
 
 def main() -> int:
     """Run each step; the first that fails ends it."""
+    if {"-h", "--help"} & {*sys.argv}:
+        print(__doc__.strip())
+        return 0
     link_packages()
     chosen = [word for word in sys.argv[1:] if word != "--all"]
     if "--all" not in sys.argv:
