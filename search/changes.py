@@ -14,7 +14,6 @@ from ..transforms.blocks.rules import Blocks
 from ..transforms.changes.find import Change, Since, difference, listing_query, version
 from ..transforms.indexing.write_segment import without_passages
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
-from ..transforms.storage.sql import open_tables
 
 PAGE_CHANGES = 100
 """Changes on a page."""
@@ -75,6 +74,8 @@ def list_changes(crawl: CrawlDir, state: State, since: Since, now: datetime) -> 
 
     Memory is bounded: that of the query by 1 GB, that of its result by MAX_CHANGES.
     """
+    from ..transforms.storage.sql import open_tables  # noqa: PLC0415 - it imports DuckDB, which searches do not need
+
     blocks = read_blocks(crawl)
     counts: Counter[str] = Counter()
     kept: list[pa.Table] = []
@@ -126,6 +127,8 @@ def _shortened(diff: Sequence[str]) -> Iterator[str]:
 def _texts(crawl: CrawlDir, state: State, rows: pa.Table) -> dict[tuple[str, int], str]:
     """The texts of the pages that have a diff, by URL and round, without the passages that authors exclude."""
     rows = rows.filter(pc.and_(pc.equal(rows["change"], "changed"), pc.invert(rows["withheld"])))
+    from ..transforms.storage.sql import open_tables  # noqa: PLC0415
+
     if not rows.num_rows:
         return {}
     wanted = pa.table({"url": pa.concat_tables([rows.select(["url"])] * 2)["url"], "round": _rounds(rows)})

@@ -30,7 +30,8 @@ RULES = {
 
 
 ROUNDS = range(4, LEVELS + 2)  # in which nothing more need be learned
-MOST_SAMPLED = 0.1 * PAGES * len(ROUNDS) + 6  # aliases: a tenth, and some luck with the few of these small sites
+SAMPLED = 0.1 * PAGES * len(ROUNDS)  # aliases: a tenth, by a hash of the URL and so of its port
+MOST_SAMPLED = SAMPLED + 6 * (0.9 * SAMPLED) ** 0.5  # six standard deviations of the binomial distribution
 
 
 class Crawled(NamedTuple):
