@@ -12,7 +12,7 @@ from beamtrawl.pipeline.seeds import Added
 from beamtrawl.runners.progress.lines import line
 from beamtrawl.runners.progress.reports import add_up, read_reports
 from beamtrawl.runners.progress.running import Running
-from beamtrawl.runners.progress.words import describe_added, describe_manifest
+from beamtrawl.runners.progress.words import describe_added, describe_manifest, describe_waiting
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.storage.crawl_dir import Manifest, Step
 
@@ -68,8 +68,7 @@ class Recorder:
         self._current = None
 
     def waiting(self, until: datetime, urls: int) -> None:
-        line = f"waiting until {until:%H:%M:%S} UTC, when {urls} URLs are due again"
-        self._report("wait", self.committed[-1].round if self.committed else 0, line)
+        self._report("wait", self.committed[-1].round if self.committed else 0, describe_waiting(until, urls))
 
     def tick(self) -> None:
         """Call the callback with what has happened since the last tick."""

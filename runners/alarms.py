@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ..transforms.outcomes import Outcome
 from ..transforms.settings import Alarms
-from ..transforms.storage.manifests import Manifest, moment
+from ..transforms.storage.manifests import Manifest
 
 _NAMED = 5  # hosts that are named
 _EARLIER_ROUNDS = 5  # with which the rate of the last round is compared
@@ -79,8 +79,7 @@ def _rate(manifest: Manifest, least: int) -> float | None:
     visits = manifest.counters.get("visits_rows", 0) - manifest.counters.get(Outcome.DEFERRED, 0)
     if visits < least:
         return None
-    seconds = (moment(manifest.ended_at) - moment(manifest.started_at)).total_seconds()
-    return visits / seconds if seconds > 0 else None
+    return visits / manifest.seconds if manifest.seconds > 0 else None
 
 
 def parse_alarms(documents: int) -> list[Alarm]:

@@ -132,13 +132,6 @@ def disk_of(root: str) -> Disk | None:
 _LIMITS = ("max_pages", "max_pages_per_round", "max_pages_per_host")
 
 
-def _seconds(manifest: Manifest) -> float:
-    """The duration of a step; 0 if its times are not known."""
-    if not (manifest.started_at and manifest.ended_at):
-        return 0.0
-    return (moment(manifest.ended_at) - moment(manifest.started_at)).total_seconds()
-
-
 def summarize(
     crawl: CrawlDir, now: datetime, limits: Alarms = DEFAULTS, disk: Disk | None = None, pages: Limits = NO_LIMITS
 ) -> Status:
@@ -197,7 +190,7 @@ def summarize(
         alarm_kinds=dict(Counter(alarm.kind for alarm in found)),
         disk_free=disk.free if disk else None,
         first_step_at=min((moment(m.started_at).timestamp() for m in manifests if m.started_at), default=0.0),
-        fetch_seconds=round(sum(_seconds(m) for m in manifests if m.step == "fetch"), 3),
+        fetch_seconds=round(sum(m.seconds for m in manifests if m.step == "fetch"), 3),
         bytes=sum(file.bytes for name in TABLES for file in files_of(manifests, name)),
         limits={name: count for name in _LIMITS if (count := getattr(pages, name))},
         last_step_at=max((moment(m.ended_at).timestamp() for m in manifests if m.ended_at), default=0.0),

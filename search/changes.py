@@ -126,9 +126,9 @@ def _shortened(diff: Sequence[str]) -> Iterator[str]:
 
 def _texts(crawl: CrawlDir, state: State, rows: pa.Table) -> dict[tuple[str, int], str]:
     """The texts of the pages that have a diff, by URL and round, without the passages that authors exclude."""
-    rows = rows.filter(pc.and_(pc.equal(rows["change"], "changed"), pc.invert(rows["withheld"])))
-    from ..transforms.storage.sql import open_tables  # noqa: PLC0415
+    from ..transforms.storage.sql import open_tables  # noqa: PLC0415 - as above
 
+    rows = rows.filter(pc.and_(pc.equal(rows["change"], "changed"), pc.invert(rows["withheld"])))
     if not rows.num_rows:
         return {}
     wanted = pa.table({"url": pa.concat_tables([rows.select(["url"])] * 2)["url"], "round": _rounds(rows)})

@@ -12,7 +12,7 @@ from ...transforms.storage.crawl_dir import CrawlDir
 from ..copies import copy_line, total
 from ..crawl_status import Status, disk_of, summarize
 from ..errors import Failure
-from ..progress.units import duration, size
+from ..units import duration, size
 
 ALARMED = 3
 """The exit code of `status --check` if there are alarms."""

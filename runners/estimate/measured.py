@@ -10,7 +10,6 @@ from ...transforms.outcomes import REQUESTED
 from ...transforms.politeness.request_pool import WAITING_SHARE
 from ...transforms.settings import Settings
 from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest, files_of
-from ...transforms.storage.manifests import moment
 from ...transforms.storage.schemas import TABLES
 from ...transforms.storage.table_files import read_table
 from .plan import Estimate, Plan, Rates, Size
@@ -35,9 +34,9 @@ def measure(crawl: CrawlDir, settings: Settings, defaults: Rates, workers: int) 
     polite = settings.politeness
     turn = response + max(polite.delay, polite.response_factor * response)
     asked = {m.round: _asked(m) for m in manifests if m.step == "fetch"}
-    fetches = [(asked[m.round], _seconds(m)) for m in manifests if m.step == "fetch"]
+    fetches = [(asked[m.round], m.seconds) for m in manifests if m.step == "fetch"]
     fetch = _line([(n, seconds - n / hosts * turn) for n, seconds in fetches])
-    update = _line([(weights.get(m.round, 0.0), _seconds(m)) for m in manifests if m.step == "update"])
+    update = _line([(weights.get(m.round, 0.0), m.seconds) for m in manifests if m.step == "update"])
     return Rates(
         source=crawl.root,
         body_bytes=body_bytes,
@@ -48,7 +47,7 @@ def measure(crawl: CrawlDir, settings: Settings, defaults: Rates, workers: int) 
         update_cpu=update.visit * workers,
         fetch_start=fetch.start,
         update_start=update.start,
-        other=sum(_seconds(m) for m in manifests if m.step not in _STEPS) + fetch.first + update.first,
+        other=sum(m.seconds for m in manifests if m.step not in _STEPS) + fetch.first + update.first,
         rounds=len(fetches),
         head_visits=head / hosts,
         head_bytes=head_bytes / head if head else 0.0,
@@ -70,14 +69,14 @@ def compare(found: Estimate, crawl: CrawlDir) -> dict[str, tuple[float, float]]:
     """Return (estimated, actual) by figure."""
     manifests = crawl.require_manifests()
     found_visits = _visits(crawl, manifests)
-    seconds = {kind: sum(_seconds(m) for m in manifests if m.step == kind) for kind in _STEPS}
+    seconds = {kind: sum(m.seconds for m in manifests if m.step == kind) for kind in _STEPS}
     return {
         "pages": (found.pages, found_visits.visits),
         "bytes in": (found.bytes_in, found_visits.bytes),
         "bytes on disk": (found.disk_total, sum(disk_of(manifests).values())),
         "fetch, s": (found.fetch, seconds["fetch"]),
         "update, s": (found.update, seconds["update"]),
-        "time, s": (found.time, sum(map(_seconds, manifests))),
+        "time, s": (found.time, sum(m.seconds for m in manifests)),
     }
 
 
@@ -137,12 +136,6 @@ def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> int:
 
 def _asked(manifest: Manifest) -> int:
     return sum(manifest.counters.get(outcome, 0) for outcome in REQUESTED)
-
-
-def _seconds(manifest: Manifest) -> float:
-    if not (manifest.started_at and manifest.ended_at):
-        return 0.0
-    return (moment(manifest.ended_at) - moment(manifest.started_at)).total_seconds()
 
 
 class _Line(NamedTuple):

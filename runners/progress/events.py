@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 from ...pipeline.crawl import End
 from ...pipeline.seeds import Added
 from ...transforms.storage.crawl_dir import Manifest
-from ...transforms.storage.manifests import moment
 from . import lines, words
 from .running import Running
 
@@ -199,19 +198,17 @@ def progress(running: Running) -> FetchProgress | UpdateProgress:
 
 
 def step_committed(manifest: Manifest) -> StepCommitted:
-    seconds = (moment(manifest.ended_at) - moment(manifest.started_at)).total_seconds()
     return StepCommitted(
         message=words.describe_manifest(manifest),
         step=manifest.step,
         round=manifest.round,
-        seconds=round(seconds, 3),
+        seconds=round(manifest.seconds, 3),
         counters=dict(manifest.counters),
     )
 
 
 def waiting(until: datetime, urls: int) -> Waiting:
-    message = f"waiting until {until:%H:%M:%S} UTC, when {urls} URLs are due again"
-    return Waiting(message=message, until=until, urls=urls)
+    return Waiting(message=words.describe_waiting(until, urls), until=until, urls=urls)
 
 
 def ended(end: End, frontier: int, release: str = "") -> Ended:

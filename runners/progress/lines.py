@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
+from ..units import duration, size
 from .running import Running
-from .units import duration, size
 
 
 def line(running: Running) -> str:

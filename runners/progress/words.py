@@ -11,12 +11,11 @@ from ...transforms.storage.crawl_dir import Manifest
 def describe_manifest(manifest: Manifest) -> str:
     """Return one line on a committed step."""
     counters = manifest.counters
-    seconds = (datetime.fromisoformat(manifest.ended_at) - datetime.fromisoformat(manifest.started_at)).total_seconds()
-    took = f"in {seconds:.1f} s"
+    took = f"in {manifest.seconds:.1f} s"
     if manifest.step == "fetch":
         visits = counters.get("visits_rows", 0)
         parts = ", ".join(f"{o.value} {counters[o.value]}" for o in Outcome if counters.get(o.value))
-        rate = f", {visits / seconds:.1f}/s" if seconds > 0 else ""
+        rate = f", {visits / manifest.seconds:.1f}/s" if manifest.seconds > 0 else ""
         return f"round {manifest.round} fetch: {visits} visits {took}{rate} ({parts})"
     if manifest.step == "compact" and manifest.replaced:
         before, after = len(manifest.replaced), len(manifest.files)
@@ -38,6 +37,10 @@ def describe_added(added: Added) -> str:
     again = f", {added.again} to be asked for once more" if added.again else ""
     known = f", {added.known} known already" if added.known else ""
     return f"{added.new} {'seed' if added.new == 1 else 'seeds'} added{again}{known}"
+
+
+def describe_waiting(until: datetime, urls: int) -> str:
+    return f"waiting until {until:%H:%M:%S} UTC, when {urls} URLs are due again"
 
 
 def describe_end(end: End, waiting: int, release: str = "") -> str:

@@ -4,11 +4,11 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import Any
 
+from ..units import size
 from .content import Kind
 
 LONGEST = 160  # characters of a value
 
-_SIZES = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 _TIMES = (("days", 86_400.0), ("h", 3_600.0), ("min", 60.0))
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Categories of characters that are shown by number: controls, directional overrides, surrogates, unassigned."""
@@ -40,9 +40,9 @@ def show(value: Any, kind: Kind = "text") -> str:
         case "number":
             return f"{value:,.1f}" if abs(value) < 100 and value % 1 else f"{value:,.0f}"
         case "bytes":
-            return _unit(value, _SIZES, "B")
+            return size(value)
         case "seconds":
-            return _unit(value, _TIMES, "s")
+            return _seconds(value)
         case "ms":
             return f"{value:,.0f} ms"
         case "share":
@@ -61,11 +61,11 @@ def sort_key(value: Any, kind: Kind) -> str:
     return f"{value.timestamp():.0f}" if isinstance(value, datetime) else f"{value:.10g}"
 
 
-def _unit(value: float, units: tuple[tuple[str, float], ...], least: str) -> str:
-    for unit, size in units:
-        if value >= size:
-            return f"{value / size:,.1f} {unit}"
-    return f"{value:,.1f} {least}" if value % 1 else f"{value:,.0f} {least}"
+def _seconds(value: float) -> str:
+    for unit, seconds in _TIMES:
+        if value >= seconds:
+            return f"{value / seconds:,.1f} {unit}"
+    return f"{value:,.1f} s" if value % 1 else f"{value:,.0f} s"
 
 
 def _time(value: datetime) -> str:

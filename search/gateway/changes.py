@@ -13,7 +13,7 @@ from werkzeug.exceptions import ServiceUnavailable
 from ...transforms.changes.feed import write_feed
 from ...transforms.changes.find import Change, Since, parse_since
 from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError
-from ..changes import MAX_CHANGES, Listing, State, list_changes, page_of, state_of
+from ..changes import MAX_CHANGES, PAGE_CHANGES, Listing, State, list_changes, page_of, state_of
 from ..searcher import Index
 from .limits import limit
 from .rate_limits import Rate
@@ -37,6 +37,11 @@ class Page(NamedTuple):
     listing: Listing
     number: int
     changes: list[Change]
+
+    @property
+    def first(self) -> int:
+        """The number of its first change among all."""
+        return (self.number - 1) * PAGE_CHANGES + 1
 
 
 class RecentChanges:

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from beamtrawl.pipeline.crawl import End
-from beamtrawl.runners.progress.units import duration, size
 from beamtrawl.runners.progress.words import describe_end, describe_manifest
+from beamtrawl.runners.units import duration, size
 from beamtrawl.transforms.storage.crawl_dir import Manifest
 
 SIZES = {

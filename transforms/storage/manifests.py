@@ -40,6 +40,13 @@ class Manifest:
     def name(self) -> str:
         return f"{self.round:06d}-{self.step}"
 
+    @property
+    def seconds(self) -> float:
+        """The duration of the step; 0 if its times are not known."""
+        if not (self.started_at and self.ended_at):
+            return 0.0
+        return (moment(self.ended_at) - moment(self.started_at)).total_seconds()
+
 
 def program() -> str:
     return f"beamtrawl {metadata.version('beamtrawl')}"

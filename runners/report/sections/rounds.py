@@ -63,17 +63,16 @@ def read_rounds(manifests: Sequence[Manifest]) -> list[Round]:
     """Return the counts of each round that has a fetch step."""
     rounds: dict[int, Round] = {}
     for m in manifests:
-        seconds = (moment(m.ended_at) - moment(m.started_at)).total_seconds() if m.started_at and m.ended_at else 0.0
         if m.step == "fetch":
             found = rounds.setdefault(m.round, Round(m.round, m.round))
             found.started = moment(m.started_at) if m.started_at else None
-            found.fetch_s += seconds
+            found.fetch_s += m.seconds
             for name, outcomes in CLASSES.items():
                 found.outcomes[name] = sum(m.counters.get(outcome, 0) for outcome in outcomes)
             found.requested = found.visits - sum(m.counters.get(outcome, 0) for outcome in _NOT_REQUESTED)
         elif m.step == "update" and m.round in rounds:
             found = rounds[m.round]
-            found.update_s += seconds
+            found.update_s += m.seconds
             found.documents += m.counters.get("documents_rows", 0)
             found.found += m.counters.get("new", 0)
             found.waiting = m.counters.get("frontier_waiting")
