@@ -17,7 +17,7 @@ with quiet():
     import apache_beam  # noqa: F401
 
 from beamtrawl._progress import Progress, Recorder, visits_by_outcome
-from beamtrawl.pipeline.crawl import End, StopSignal
+from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.runners import session
 from beamtrawl.runners.background import Background
 from beamtrawl.runners.crawl_status import release_hint

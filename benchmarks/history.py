@@ -30,9 +30,9 @@ from plot import Chart, write
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from beamtrawl.pipeline.crawl import settings_digest
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.transforms.frontier.files import write_frontier
+from beamtrawl.transforms.settings import settings_digest
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, iso
 from beamtrawl.transforms.storage.merge_tables import write_arranged
 from beamtrawl.transforms.storage.schemas import KEY, TABLES, TIME

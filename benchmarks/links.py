@@ -24,7 +24,8 @@ import lxml.html
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from beamtrawl.pipeline.crawl import StopSignal, run_crawl
+from beamtrawl.pipeline.control import StopSignal
+from beamtrawl.pipeline.crawl import run_crawl
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms import urls

@@ -1,23 +1,17 @@
 """The driver: find the next step from the manifests, build its pipeline, run it, commit."""
 
-import hashlib
-import threading
-import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import NamedTuple, Protocol
 
 import pyarrow.compute as pc
 
 from ..transforms.aliases.learned_rules import known_rules
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Blocks
-from ..transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned
+from ..transforms.frontier.due_pages import DuePages
 from ..transforms.frontier.priority import Quota, shares_of
 from ..transforms.frontier.read_due import Bounds, spare
-from ..transforms.frontier.recrawl import DueCriteria, count_due
-from ..transforms.frontier.revisit_plan import Plan, count_first, read_histogram
 from ..transforms.frontier.selection import first_due
 from ..transforms.http.request_headers import Identity
 from ..transforms.indexing.merge_policy import BY_TIERS
@@ -27,19 +21,20 @@ from ..transforms.politeness.adopted import state_rows, write_promises
 from ..transforms.politeness.backoff import HostState, budget
 from ..transforms.politeness.context import CHECK_INTERVAL, VisitContext
 from ..transforms.politeness.downloaders import client_opener
-from ..transforms.settings import Settings, render, without_secrets
+from ..transforms.settings import Settings, settings_digest
 from ..transforms.sitemaps.follow import count_entries
-from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, next_step, paths_of
 from ..transforms.storage.pieces import Leftovers, attempts_prefix, find_leftovers
 from ..transforms.storage.table_runs import full_tier
 from ..transforms.storage.waiting import Waiting, read_waiting, settle, waiting_by_reason
 from ..transforms.traps.watch_yields import REOPENED
-from . import fetch, revisits, update
+from . import fetch, update
+from .add_revisits import add_planned, add_revisits, plan_of
 from .attempt import Attempt, Engine
 from .compact import drop_history, merge
 from .compact_frontier import compact_frontier
 from .compact_tables import merge_tables
+from .control import End, Observer, StopSignal
 from .fold_history import KEPT_FOR, fold_history
 from .held_hosts import Held, held_hosts
 from .release_traps import held_urls, release_allowed_urls, release_reopened_urls, with_released
@@ -52,74 +47,7 @@ _TRAPS = ("traps", "trap_samples")  # tables of trap state
 _REVISITS_EVERY = timedelta(minutes=10)
 """Interval at which a running crawl checks for pages that are due again."""
 
-_FETCH_SECONDS, _UPDATE_SECONDS, _REVISIT_SECONDS = (
-    0.0015,
-    0.006,
-    0.0001,
-)  # of computing per page, roughly (benchmarks/README.md)
-
-
-class Observer(Protocol):
-    """Receives the progress of a crawl."""
-
-    def step_started(self, step: Step, progress: str, rows: int, at_most: int | None = None) -> None:
-        """`progress` is the prefix of the files in which workers report.
-
-        `rows` counts what the step reads, the URLs of the frontier or visits; `at_most` limits the visits of a fetch
-        step.
-        """
-
-    def step_committed(self, manifest: Manifest) -> None: ...
-
-    def waiting(self, until: datetime, urls: int) -> None: ...
-
-    def busy(self, what: str) -> None:
-        """Work between two steps begins, such as merging files; the next call of any method ends it."""
-
-
-class End(NamedTuple):
-    """Why a crawl ended."""
-
-    reason: str  # frontier_empty, rounds, max_pages, not_due, stopped
-    rounds: int  # run now
-    due_at: datetime | None = None  # for not_due: when the next URL is due, if that is known
-    held: int = 0  # URLs that traps hold, for frontier_empty
-    blocked: int = 0  # URLs that wait and are blocked, for frontier_empty
-    max_pages: int = 0  # the limit, for max_pages
-
-
-class StopSignal:
-    """Ends a running crawl: no further request starts, and all fetched pages are committed."""
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-        self._file: str | None = None
-        self._lock = threading.Lock()
-
-    def stop(self) -> None:
-        self._event.set()
-        self._write()
-
-    def watch(self, path: str) -> None:
-        """Set the file whose existence stops the workers of a step."""
-        self._file = path
-        if self.is_set():
-            self._write()
-
-    def is_set(self) -> bool:
-        return self._event.is_set()
-
-    def wait(self, seconds: float) -> None:
-        self._event.wait(seconds)
-
-    def _write(self) -> None:
-        with self._lock:
-            if self._file and not filesystem.exists(self._file):
-                filesystem.write_bytes(self._file, b"", durable=False)
-
-
-def settings_digest(settings: Settings) -> str:
-    return hashlib.blake2b(render(without_secrets(settings)).encode(), digest_size=16).hexdigest()
+_FETCH_SECONDS, _UPDATE_SECONDS = 0.0015, 0.006  # of computing per page, roughly (benchmarks/README.md)
 
 
 def run_crawl(
@@ -162,9 +90,9 @@ def run_crawl(
         if (settings.recrawl.after is not None or settings.recrawl.per_day) and now >= revisits_at:
             revisits_at = now + _REVISITS_EVERY
             observer.busy("looking for pages to revisit")
-            if planned := _add_planned(crawl, settings, engine, manifests, step.round):
+            if planned := add_planned(crawl, settings, engine, manifests, step.round):
                 manifests = crawl.manifests()
-            if _add_revisits(crawl, settings, engine, manifests, step.round, now) or planned:
+            if add_revisits(crawl, settings, engine, manifests, step.round, now) or planned:
                 continue
         planned_at = DuePages.of(crawl.root, manifests).first() if settings.recrawl.per_day else None
         if planned_at is not None and (due_at is None or due_at > now + LONGEST_WAIT):
@@ -301,64 +229,6 @@ def _fetch(
     return manifest
 
 
-def _add_planned(
-    crawl: CrawlDir, settings: Settings, engine: Engine, manifests: Sequence[Manifest], round_: int
-) -> bool:
-    """Put the pages whose planned time has come into the frontier; return whether there were any.
-
-    The step is committed even if it writes nothing: its start is the time up to which table revisits was read.
-    """
-    if not settings.recrawl.per_day:
-        return False
-    attempt = Attempt(crawl, Step("revisits", round_))
-    planned, now = DuePages.of(crawl.root, manifests), attempt.started_at
-    if not (expected := planned.count(now)):
-        return False
-    plan = revisits.RevisitStep(
-        crawl.root,
-        round_,
-        IsPlanned(now),
-        expected,
-        paths_of(manifests, "urls"),
-        Waiting.of(manifests),
-        attempt.report,
-        planned,
-    )
-    engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
-    spent, suffix = planned.spent(now), f"-{uuid.uuid4().hex[:8]}"
-    attempt.commit(settings_digest(settings), consumed=spent, counters={TAKEN: expected}, suffix=suffix)
-    return True
-
-
-def _plan(crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], visits: Sequence[str]) -> Plan | None:
-    """Return the plan of the revisits of the pages that a round has visited; None if none are planned."""
-    if not settings.recrawl.per_day:
-        return None
-    pages = read_histogram(crawl.root, paths_of(manifests, "change_rates"))
-    return Plan.of(settings, pages, count_first(crawl.root, visits), paths_of(manifests, "host_changes"))
-
-
-def _add_revisits(
-    crawl: CrawlDir, settings: Settings, engine: Engine, manifests: Sequence[Manifest], round_: int, now: datetime
-) -> bool:
-    """Put the pages that are old enough into the frontier; return whether there were any."""
-    if settings.recrawl.after is None:
-        return False
-    urls = paths_of(manifests, "urls")
-    criteria = DueCriteria.at(now, settings.recrawl.after, settings.sitemaps.after)
-    if not (expected := count_due(crawl.root, urls, criteria)):
-        return False
-    attempt = Attempt(crawl, Step("revisits", round_))
-    waiting = Waiting.of(manifests)
-    plan = revisits.RevisitStep(crawl.root, round_, criteria, expected, urls, waiting, attempt.report)
-    engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
-    if attempt.files():
-        attempt.commit(settings_digest(settings), suffix=f"-{uuid.uuid4().hex[:8]}")
-        return True
-    attempt.clear()
-    return False
-
-
 def _update(
     crawl: CrawlDir,
     settings: Settings,
@@ -392,7 +262,7 @@ def _update(
         waiting=Waiting.of(manifests),
         report=attempt.report,
         progress=attempt.progress,
-        plan=_plan(crawl, settings, manifests, [file.path for file in visits]),
+        plan=plan_of(crawl, settings, manifests, [file.path for file in visits]),
         **paths,
     )
     observer.step_started(step, attempt.progress, rows)

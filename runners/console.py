@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TextIO, TypeVar
 
-from ..pipeline.crawl import End, StopSignal
+from ..pipeline.control import End, StopSignal
 from ..pipeline.seeds import Added
 from ..transforms.storage.crawl_dir import Manifest, Step
 from .background import INTERRUPTS, Background

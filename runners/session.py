@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from ..pipeline import crawl as rounds_of
+from ..pipeline import control
 from ..pipeline.attempt import Engine
-from ..pipeline.crawl import End, StopSignal, run_crawl, settings_digest
+from ..pipeline.control import End, StopSignal
+from ..pipeline.crawl import run_crawl
 from ..pipeline.rank import has_unranked_links, rank
 from ..pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
 from ..transforms.http.address_guard import blocked, literal_loopback
@@ -23,7 +24,7 @@ from ..transforms.observers.registry import open_observers
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.plugins import PluginError
 from ..transforms.politeness.downloaders import open_downloaders
-from ..transforms.settings import Settings, parse, render
+from ..transforms.settings import Settings, parse, render, settings_digest
 from ..transforms.storage.crawl_dir import CrawlDir
 from ..transforms.storage.sitemap_terms import SITEMAP
 from ..transforms.urls.filter_plugins import load_filters
@@ -64,7 +65,7 @@ COMMAND_LINE = Words(
 )
 
 
-class Observer(rounds_of.Observer, Protocol):
+class Observer(control.Observer, Protocol):
     """Receives the progress of a run."""
 
     def seeds_added(self, added: Added) -> None: ...

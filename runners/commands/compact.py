@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 from ...pipeline.compact import drop_history, merge
 from ...pipeline.compact_tables import merge_tables
-from ...pipeline.crawl import settings_digest
 from ...pipeline.fold_history import fold_history
 from ...pipeline.forget import Forgotten, forget
 from ...pipeline.rank import rank
@@ -13,6 +12,7 @@ from ...pipeline.rebuild_index import rebuild_index
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.indexing.merge_policy import ALL
+from ...transforms.settings import settings_digest
 from ...transforms.storage.crawl_dir import CrawlDir
 from ...transforms.storage.table_runs import all_runs
 from ..engines.choose import RUNNERS, engine

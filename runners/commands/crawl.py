@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from ...pipeline.crawl import StopSignal
+from ...pipeline.control import StopSignal
 from ...transforms.errors import BeamtrawlError
 from ...transforms.plugins import PluginError
 from ...transforms.settings import SettingsError, override

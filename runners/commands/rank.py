@@ -3,8 +3,8 @@
 import argparse
 from datetime import UTC, datetime
 
-from ...pipeline.crawl import settings_digest
 from ...pipeline.rank import rank
+from ...transforms.settings import settings_digest
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..engines.choose import RUNNERS, engine
 from ..errors import Failure

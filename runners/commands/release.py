@@ -3,9 +3,8 @@
 import argparse
 from datetime import UTC, datetime
 
-from ...pipeline.crawl import settings_digest
 from ...pipeline.release_traps import count_matches, release
-from ...transforms.settings import SettingsError, override
+from ...transforms.settings import SettingsError, override, settings_digest
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Usage
 from ..session import stored_settings

@@ -4,9 +4,8 @@ import argparse
 import sys
 from datetime import UTC, datetime
 
-from ...pipeline.crawl import settings_digest
 from ...pipeline.seeds import add_seeds
-from ...transforms.settings import parse
+from ...transforms.settings import parse, settings_digest
 from ...transforms.storage.crawl_dir import CrawlDir
 from .. import session
 from ..console import Console, text_output

@@ -3,11 +3,10 @@
 import threading
 from datetime import UTC, datetime
 
-from ...pipeline.crawl import settings_digest
 from ...pipeline.seeds import Seed, add_seeds, parse_seeds
 from ...search.gateway.app import Answer, Submit
 from ...transforms.parsing.registry import kinds_of
-from ...transforms.settings import Settings, parse
+from ...transforms.settings import Settings, parse, settings_digest
 from ...transforms.storage.crawl_dir import CrawlDir, files_of
 from ...transforms.storage.schemas import SEEDS
 from ...transforms.storage.table_files import read_table

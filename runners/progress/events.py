@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Literal
 
-from ...pipeline.crawl import End
+from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.storage.crawl_dir import Manifest
 from . import lines, words

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from ...pipeline.crawl import End
+from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.outcomes import Outcome
 from ...transforms.storage.crawl_dir import Manifest

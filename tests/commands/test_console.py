@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.pipeline.crawl import End, StopSignal
+from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.runners.background import INTERRUPTS
 from beamtrawl.runners.console import Console, open_outputs, run_interruptibly, text_output
 from beamtrawl.runners.progress.outputs import TextOutput

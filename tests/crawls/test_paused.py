@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.compact_tables import merge_tables
-from beamtrawl.pipeline.crawl import StopSignal, run_crawl
+from beamtrawl.pipeline.control import StopSignal
+from beamtrawl.pipeline.crawl import run_crawl
 from beamtrawl.pipeline.fold_history import fold_history
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.errors import LockedError

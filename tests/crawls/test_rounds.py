@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 import pytest
 
-from beamtrawl.pipeline.crawl import End, StopSignal
+from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.runners.crawl_status import summarize
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.pipeline.crawl import End
+from beamtrawl.pipeline.control import End
 from beamtrawl.pipeline.seeds import Added
 from beamtrawl.runners.progress import events
 from beamtrawl.runners.progress.reports import Reported, Stage

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from beamtrawl.pipeline.crawl import End
+from beamtrawl.pipeline.control import End
 from beamtrawl.runners.progress.words import describe_end, describe_manifest
 from beamtrawl.runners.units import duration, size
 from beamtrawl.transforms.storage.crawl_dir import Manifest

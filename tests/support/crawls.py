@@ -8,10 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from beamtrawl.pipeline.attempt import Engine
-from beamtrawl.pipeline.crawl import End, StopSignal, run_crawl, settings_digest
+from beamtrawl.pipeline.control import End, StopSignal
+from beamtrawl.pipeline.crawl import run_crawl
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.transforms.settings import Settings, override
+from beamtrawl.transforms.settings import Settings, override, settings_digest
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of
 from beamtrawl.transforms.storage.schemas import TABLES
 from beamtrawl.transforms.storage.table_files import read_table

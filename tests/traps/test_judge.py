@@ -1,10 +1,8 @@
-"""Templates of URLs, what is news, and what is judged from it: tables and properties."""
+"""How templates are judged, which URLs have a budget, and what is held: tables."""
 
 import doctest
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps import judge as judge_module
@@ -25,117 +23,9 @@ from beamtrawl.transforms.traps.judge import (
     shape_of,
     wake,
 )
-from beamtrawl.transforms.traps.novelty import Family, page_words
-from beamtrawl.transforms.traps.templates import family, form, is_opaque, template
 from tests.support.scheduled_rounds import due
 
-PLAIN, WITHOUT_NEWS = ("/a/*", Kind.PLAIN), ("/a/*", Kind.WITHOUT_NEWS)
-
-# path and query: template
-TEMPLATES = {
-    "/": "/",
-    "/about": "/*",
-    "/docs/": "/docs/",
-    "/docs/intro.html": "/docs/*.html",
-    "/docs/a/b/c.HTML": "/docs/*/*/*.html",
-    "/3.11/library/": "/#/*/",
-    "/python3/x": "/python#/*",
-    "/calendar/2026/11": "/calendar/#/#",
-    "/calendar/2026-11-05": "/calendar/#",
-    "/item/12345.html": "/item/#.html",
-    "/item/0fb2c58e91a7d3": "/item/~",
-    "/550e8400-e29b-41d4-a716-446655440000/x": "/~/*",
-    "/shop?size=m&colour=red&size=l": "/shop?colour&size".replace("/shop", "/*"),
-    "/list/?filter1=a&filter20=b": "/list/?filter#",
-    "/?": "/?",
-    "/a?b": "/*?b",
-}
-
-
-@pytest.mark.parametrize(("target", "expected"), TEMPLATES.items())
-def test_templates(target: str, expected: str) -> None:
-    assert template(target) == expected
-
-
-@given(st.text() | st.from_regex(r"/[a-z0-9/._-]{0,40}(\?[a-z0-9=&]{0,20})?", fullmatch=True))
-def test_a_template_is_its_own_template_and_nothing_raises(text: str) -> None:
-    assert template(template(text)) == template(text)
-    form(text), family(template(text))
-
-
-@given(st.text())
-def test_a_form_is_final(text: str) -> None:
-    bare = form(text)
-    assert bare is None or form(bare) is None
-
-
-OPAQUE = [
-    "4f9a02c7",
-    "1731999999",
-    "c0ffee00c0ffee",
-    "4706ce4165169653",
-    "a1b2c3d4",
-    "dQw4w9WgXcQ9",
-    "lit3py55t21z5v55vlm25s55",
-    "k3Jh2lq9ZpX0vB7w",
-]
-NAMED = ["python311", "sha256sum", "QAbstractItemModel", "20261105", "deadbeef", "postgresql15", "Model3D", "550"]
-NAMED += [
-    "QuadCurve2D",
-    "avx512vbmi2",
-    "ch01s02s03",
-    "apbs01s02s04",
-    "uint8x16x4",
-    "R8G8B8A8",
-    "IPv4ToIPv6",
-    "utf8mb4general",
-]
-
-
-@pytest.mark.parametrize("token", OPAQUE)
-def test_what_no_person_has_named(token: str) -> None:
-    assert is_opaque(token)
-
-
-@pytest.mark.parametrize("token", NAMED)
-def test_what_a_person_has_named(token: str) -> None:
-    assert not is_opaque(token)
-
-
-def novelty(family_: Family, title: str, text: str = "", url: str = "http://a.test/x/1", links: tuple = ()) -> tuple:
-    return tuple(family_.take(page_words(title, text, url, links)))[:2]
-
-
-NEXT = ("http://a.test/7/2032", "http://a.test/7/2033")
-
-# title, text, URL, links of a page after one with the title "Old tin" and the text "red shoes": (new title, news)
-NOVELTIES = {
-    "the same": ("Old tin", "red shoes", "http://a.test/x/1", (), (False, False)),
-    "a new name in the title": ("Old cod", "red shoes", "http://a.test/x/1", (), (True, True)),
-    "a name that its URL has too": ("Old cod", "", "http://a.test/x/old-cod", (), (True, True)),
-    "one new word": ("Old tin", "red herring", "http://a.test/x/1", (), (False, False)),
-    "two new words": ("Old tin", "blue herring", "http://a.test/x/1", (), (False, True)),
-    "two new numbers": ("Old tin", "12.40 euros", "http://a.test/x/1", (), (False, True)),
-    "words that its URL has": ("Old tin", "blue herring", "http://a.test/x/blue-herring", (), (False, False)),
-    "of a neighbour's URL": ("Old tin", "blue cod", "http://a.test/x/1", ("http://a.test/x/blue-cod",), (False, False)),
-    "of another folder's": ("Old tin", "blue cod", "http://a.test/x/1", ("http://a.test/y/blue-cod",), (False, True)),
-    "numbers of its URL": ("Old tin 2031", "2031-06", "http://a.test/x/2031/06", (), (False, False)),
-    "numbers of the next page": ("Old tin", "6/2032 7/2033", "http://a.test/6/2031", NEXT, (False, False)),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("title", "text", "url", "links", "expected"), NOVELTIES.values(), ids=NOVELTIES)
-def test_what_a_page_adds_to_its_family(title: str, text: str, url: str, links: tuple, expected: tuple) -> None:
-    seen = Family()
-    assert novelty(seen, "Old tin", "red shoes") == (True, True)
-    assert novelty(Family([b"".join([])]), "Old tin") == (True, True)
-    assert novelty(seen, title, text, url, links) == expected
-
-
-def test_words_of_earlier_rounds_are_known() -> None:
-    words = page_words("Old tin", "red shoes", "http://a.test/", ())
-    assert tuple(Family([words.text]).take(words)) == (False, False, False)
-
+PLAIN = ("/a/*", Kind.PLAIN)
 
 # (pages, with news, copies) round by round, kind: state and budget after them
 JUDGED = {
@@ -245,6 +135,7 @@ def visited(template_: str, first: int, pages: int, news: int) -> dict:
 
 MONTHS = (visited("/month/#", 1, 9, 2), visited("/day/#", 2, 9, 2), visited("/news/*", 2, 9, 9))
 
+
 # URL, referrer, without news: kind
 KINDS = {
     "another template": ("/b/x", "/a/x", False, Kind.PLAIN),
@@ -345,6 +236,8 @@ def test_seeds_sitemaps_pages_seen_before_and_what_is_allowed_have_no_budget() -
 
 
 KEY = b"k" * 16
+
+
 DUE = {
     "url_key": KEY,
     "url": "http://a.test/a/x",
@@ -354,9 +247,16 @@ DUE = {
     "referrer": None,
     "links_without_news": True,
 }
+
+
 URL = {"url_key": KEY, "url": DUE["url"], "state": "due", "fetches": 0, "round": 2}
+
+
 HELD = end(after([(6, 0, 6), (2, 0, 2), (2, 0, 2)], Kind.WITHOUT_NEWS), True, 3)
+
+
 TRAPPED = (tuple(TrappedHost("a.test", [HELD], [])),)
+
 
 # changes to the row of the frontier, and of urls: whether it is held
 HOLDS = {

@@ -18,7 +18,7 @@ from .sections import (
     Traps,
     Watch,
 )
-from .toml_file import override, parse, render, without_secrets
+from .toml_file import override, parse, render, settings_digest, without_secrets
 from .validate import SettingsError
 from .values import credentials, downloader, header, pin
 
@@ -47,5 +47,6 @@ __all__ = [
     "parse",
     "pin",
     "render",
+    "settings_digest",
     "without_secrets",
 ]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -78,6 +79,11 @@ def _default(field: dataclasses.Field) -> str:
     """The default as the end of a comment; "" where the value is unset or empty."""
     default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
     return "" if default in (None, "", []) else f" Default: {to_toml(default)}"
+
+
+def settings_digest(settings: Settings) -> str:
+    """A hash of the settings without secrets, for manifests."""
+    return hashlib.blake2b(render(without_secrets(settings)).encode(), digest_size=16).hexdigest()
 
 
 def without_secrets(settings: Settings) -> Settings:

@@ -1,0 +1,75 @@
+"""Puts pages that are to be visited again into the frontier, between two rounds."""
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+
+from ..transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned
+from ..transforms.frontier.recrawl import DueCriteria, count_due
+from ..transforms.frontier.revisit_plan import Plan, count_first, read_histogram
+from ..transforms.settings import Settings, settings_digest
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, paths_of
+from ..transforms.storage.waiting import Waiting
+from . import revisits
+from .attempt import Attempt, Engine
+
+_REVISIT_SECONDS = 0.0001  # of computing per page, roughly (benchmarks/README.md)
+
+
+def add_planned(
+    crawl: CrawlDir, settings: Settings, engine: Engine, manifests: Sequence[Manifest], round_: int
+) -> bool:
+    """Put the pages whose planned time has come into the frontier; return whether there were any.
+
+    The step is committed even if it writes nothing: its start is the time up to which table revisits was read.
+    """
+    if not settings.recrawl.per_day:
+        return False
+    attempt = Attempt(crawl, Step("revisits", round_))
+    planned, now = DuePages.of(crawl.root, manifests), attempt.started_at
+    if not (expected := planned.count(now)):
+        return False
+    plan = revisits.RevisitStep(
+        crawl.root,
+        round_,
+        IsPlanned(now),
+        expected,
+        paths_of(manifests, "urls"),
+        Waiting.of(manifests),
+        attempt.report,
+        planned,
+    )
+    engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
+    spent, suffix = planned.spent(now), f"-{uuid.uuid4().hex[:8]}"
+    attempt.commit(settings_digest(settings), consumed=spent, counters={TAKEN: expected}, suffix=suffix)
+    return True
+
+
+def add_revisits(
+    crawl: CrawlDir, settings: Settings, engine: Engine, manifests: Sequence[Manifest], round_: int, now: datetime
+) -> bool:
+    """Put the pages that are old enough into the frontier; return whether there were any."""
+    if settings.recrawl.after is None:
+        return False
+    urls = paths_of(manifests, "urls")
+    criteria = DueCriteria.at(now, settings.recrawl.after, settings.sitemaps.after)
+    if not (expected := count_due(crawl.root, urls, criteria)):
+        return False
+    attempt = Attempt(crawl, Step("revisits", round_))
+    waiting = Waiting.of(manifests)
+    plan = revisits.RevisitStep(crawl.root, round_, criteria, expected, urls, waiting, attempt.report)
+    engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
+    if attempt.files():
+        attempt.commit(settings_digest(settings), suffix=f"-{uuid.uuid4().hex[:8]}")
+        return True
+    attempt.clear()
+    return False
+
+
+def plan_of(crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], visits: Sequence[str]) -> Plan | None:
+    """Return the plan of the revisits of the pages that a round has visited; None if none are planned."""
+    if not settings.recrawl.per_day:
+        return None
+    pages = read_histogram(crawl.root, paths_of(manifests, "change_rates"))
+    return Plan.of(settings, pages, count_first(crawl.root, visits), paths_of(manifests, "host_changes"))

@@ -1,0 +1,67 @@
+"""What a caller sees of a crawl: its progress, and why it ended; and how to stop it."""
+
+import threading
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from ..transforms.storage import filesystem
+from ..transforms.storage.crawl_dir import Manifest, Step
+
+
+class Observer(Protocol):
+    """Receives the progress of a crawl."""
+
+    def step_started(self, step: Step, progress: str, rows: int, at_most: int | None = None) -> None:
+        """`progress` is the prefix of the files in which workers report.
+
+        `rows` counts what the step reads, the URLs of the frontier or visits; `at_most` limits the visits of a fetch
+        step.
+        """
+
+    def step_committed(self, manifest: Manifest) -> None: ...
+
+    def waiting(self, until: datetime, urls: int) -> None: ...
+
+    def busy(self, what: str) -> None:
+        """Work between two steps begins, such as merging files; the next call of any method ends it."""
+
+
+class End(NamedTuple):
+    """Why a crawl ended."""
+
+    reason: str  # frontier_empty, rounds, max_pages, not_due, stopped
+    rounds: int  # run now
+    due_at: datetime | None = None  # for not_due: when the next URL is due, if that is known
+    held: int = 0  # URLs that traps hold, for frontier_empty
+    blocked: int = 0  # URLs that wait and are blocked, for frontier_empty
+    max_pages: int = 0  # the limit, for max_pages
+
+
+class StopSignal:
+    """Ends a running crawl: no further request starts, and all fetched pages are committed."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._file: str | None = None
+        self._lock = threading.Lock()
+
+    def stop(self) -> None:
+        self._event.set()
+        self._write()
+
+    def watch(self, path: str) -> None:
+        """Set the file whose existence stops the workers of a step."""
+        self._file = path
+        if self.is_set():
+            self._write()
+
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+    def wait(self, seconds: float) -> None:
+        self._event.wait(seconds)
+
+    def _write(self) -> None:
+        with self._lock:
+            if self._file and not filesystem.exists(self._file):
+                filesystem.write_bytes(self._file, b"", durable=False)
