@@ -90,7 +90,7 @@ def test_every_command(store: Store) -> None:
         store.requests.clear()
         code, _, err = run(store, *crawl_words(directory, web))
         assert code == 0, err
-        print(f"{store.root}: one round in {dict(store.requests)} requests")
+        print(f"{store.root}: the rest of the crawl, two rounds, in {dict(store.requests)} requests")
         unseen = web.url("site.test", "/new")
     assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
     store.requests.clear()
