@@ -28,23 +28,15 @@ class Dictionary:
         self._words: list[str] = words["term"].to_pylist()
         self._documents = words["df_sum"].to_numpy()
 
-    def suggest(self, word: str) -> str | None:
-        """The nearest word, of equally near ones the most frequent; None if none is near.
+    def near(self, word: str) -> list[str]:
+        """The nearest words, all at the same distance, at most MAX_NEAR, the most frequent ones first.
 
         Distance counts insertions, deletions, substitutions and transpositions of letters: at most one, or two for
         words of 8 letters and more.
 
         >>> words = Dictionary([pa.table({"term": ["search", "starch", "sea"], "df": [9, 1, 2]})])
-        >>> words.suggest("serach"), words.suggest("research")
-        ('search', 'search')
-        """
-        return next(iter(self.near(word)), None)
-
-    def near(self, word: str) -> list[str]:
-        """The nearest words, at most MAX_NEAR, in the order in which `suggest` prefers them.
-
-        >>> Dictionary([pa.table({"term": ["search", "starch", "sea"], "df": [9, 1, 2]})]).near("starh")
-        ['starch']
+        >>> words.near("serach"), words.near("research"), words.near("starh")
+        (['search'], ['search'], ['starch'])
         """
         if not MIN_LENGTH <= len(word) <= MAX_LENGTH:
             return []

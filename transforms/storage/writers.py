@@ -4,63 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.utils.windowed_value import WindowedValue
 
 from . import filesystem
 from .table_files import TableFile, TableWriter, render_report
 
 _BATCH_ROWS = 256
-_BATCH_BYTES = 16 << 20
-
-
-class _WriteRowsFn(beam.DoFn):
-    """Writes one file per bundle. Buffers rows until they fill a row group."""
-
-    def __init__(self, root: str, table: str, round_: int, count_by: str | None, weight: str | None) -> None:
-        self._args = (root, table, round_)
-        self._count_by, self._weight = count_by, weight
-
-    def start_bundle(self) -> None:
-        self._writer = TableWriter(*self._args)
-        self._rows: list[dict[str, Any]] = []
-        self._size = 0
-
-    def process(
-        self,
-        row: dict[str, Any],
-        window: Any = beam.DoFn.WindowParam,
-        timestamp: Any = beam.DoFn.TimestampParam,
-    ) -> None:
-        self._stamp = (timestamp, (window,))
-        self._rows.append(row)
-        self._size += len(row.get("body") or b"")
-        if len(self._rows) >= _BATCH_ROWS or self._size >= _BATCH_BYTES:
-            self._flush()
-
-    def finish_bundle(self) -> Iterator[WindowedValue]:
-        self._flush()
-        if file := self._writer.close():
-            yield WindowedValue(file, *self._stamp)
-
-    def _flush(self) -> None:
-        self._writer.write_rows(self._rows, _counts(self._rows, self._count_by, self._weight))
-        self._rows, self._size = [], 0
-
-
-class WriteRows(beam.PTransform):
-    """Writes rows (dicts) without a shuffle; emits a TableFile for each file.
-
-    `count_by` names a column whose values are counted in the TableFile; `weight` a column with the weight of a row.
-    """
-
-    def __init__(
-        self, root: str, table: str, round_: int, count_by: str | None = None, weight: str | None = None
-    ) -> None:
-        super().__init__()
-        self._fn = _WriteRowsFn(root, table, round_, count_by, weight)
-
-    def expand(self, rows: beam.PCollection[dict]) -> beam.PCollection[TableFile]:
-        return rows | "Write" >> beam.ParDo(self._fn).with_output_types(TableFile)
 
 
 def write_rows(
@@ -71,7 +19,10 @@ def write_rows(
     count_by: str | None = None,
     weight: str | None = None,
 ) -> TableFile | None:
-    """Write rows as one file, in row groups as `WriteRows`; None if there are no rows."""
+    """Write rows as one file; None if there are no rows.
+
+    `count_by` names a column whose values are counted in the TableFile; `weight` a column with the weight of a row.
+    """
     writer = TableWriter(root, table, round_)
     for start in range(0, len(rows), _BATCH_ROWS):
         part = rows[start : start + _BATCH_ROWS]
