@@ -51,7 +51,7 @@ def measure(crawl: CrawlDir, settings: Settings, defaults: Rates, workers: int) 
         rounds=len(fetches),
         head_visits=head / hosts,
         head_bytes=head_bytes / head if head else 0.0,
-        disk={table: _size(manifests, table, total, weights) for table, total in disk_of(manifests).items()},
+        disk={table: _size(manifests, table, total, weights) for table, total in bytes_by_table(manifests).items()},
     )
 
 
@@ -73,14 +73,14 @@ def compare(found: Estimate, crawl: CrawlDir) -> dict[str, tuple[float, float]]:
     return {
         "pages": (found.pages, found_visits.visits),
         "bytes in": (found.bytes_in, found_visits.bytes),
-        "bytes on disk": (found.disk_total, sum(disk_of(manifests).values())),
+        "bytes on disk": (found.disk_total, sum(bytes_by_table(manifests).values())),
         "fetch, s": (found.fetch, seconds["fetch"]),
         "update, s": (found.update, seconds["update"]),
         "time, s": (found.time, sum(m.seconds for m in manifests)),
     }
 
 
-def disk_of(manifests: Sequence[Manifest]) -> dict[str, int]:
+def bytes_by_table(manifests: Sequence[Manifest]) -> dict[str, int]:
     """Return the bytes of the current files by table, and of the index."""
     sizes = {table: sum(file.bytes for file in files_of(manifests, table)) for table in TABLES}
     replaced = {folder for m in manifests for folder in m.index_replaced}

@@ -36,7 +36,7 @@ CREATE TEMP TABLE visit_counts AS
 
 @dataclasses.dataclass(frozen=True)
 class Known:
-    """A crawl as a report sees it: one state, read once."""
+    """A crawl as a report sees it. `status` may be a step newer than `manifests`, if the crawl goes on meanwhile."""
 
     crawl: CrawlDir
     manifests: Sequence[Manifest]

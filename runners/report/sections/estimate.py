@@ -1,6 +1,6 @@
 """The estimate that was made before the crawl, beside what the crawl has been."""
 
-from ...estimate.measured import compare, disk_of
+from ...estimate.measured import bytes_by_table, compare
 from ..content import Column, Kind, Section, Table
 from ..known import Known
 from ..text import show
@@ -20,7 +20,7 @@ def section(known: Known) -> Section:
         _row(name, guess, was, "seconds" if name.endswith(", s") else "bytes" if "bytes" in name else "count")
         for name, (guess, was) in compare(found, known.crawl).items()
     ]
-    sizes = disk_of(known.manifests)
+    sizes = bytes_by_table(known.manifests)
     named = {name for name in found.disk if name != "others"}
     others = sum(size for name, size in sizes.items() if name not in named)
     tables = [

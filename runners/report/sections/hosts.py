@@ -71,7 +71,7 @@ def _slowest(known: Known) -> Table:
 def _refusing(known: Known) -> list[Part]:
     """Hosts that fail, deny by robots.txt or hold the crawl back."""
     rows = known.rows(
-        "SELECT host, requests, failures, failures / requests, coalesce(denied, 0), coalesce(refused, 0),"
+        "SELECT host, requests, failures, failures / nullif(requests, 0), coalesce(denied, 0), coalesce(refused, 0),"
         " failures_in_row, CASE WHEN not_before > ? THEN held_by END, CASE WHEN not_before > ? THEN not_before END"
         " FROM hosts LEFT JOIN (SELECT host, count(*) FILTER (WHERE outcome = 'denied_robots') AS denied,"
         " count(*) FILTER (WHERE status IN (401, 403, 429)) AS refused FROM visits"

@@ -1,7 +1,7 @@
 """The crawl in a dozen numbers."""
 
 from ....transforms.storage.manifests import moment
-from ...estimate.measured import disk_of
+from ...estimate.measured import bytes_by_table
 from ..content import Figure, Figures, Section
 from ..known import Known
 
@@ -20,7 +20,7 @@ def section(known: Known) -> Section:
         Figure("visits", sum(status.outcomes.values())),
         Figure("pages", pages),
         Figure("received", received, "bytes"),
-        Figure("on disk", sum(disk_of(manifests).values()), "bytes"),
+        Figure("on disk", sum(bytes_by_table(manifests).values()), "bytes"),
         Figure("time of all steps", sum(m.seconds for m in steps), "seconds"),
         Figure("alarms", len(status.alarms)),
     ]

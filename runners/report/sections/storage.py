@@ -2,7 +2,7 @@
 
 from ....transforms.indexing.live_segments import live_index
 from ....transforms.storage.crawl_dir import files_of
-from ...estimate.measured import disk_of
+from ...estimate.measured import bytes_by_table
 from ..charts import bins
 from ..content import Chart, Column, Figure, Figures, Section, Table
 from ..known import Known
@@ -11,7 +11,7 @@ _LARGE = 5  # tables that the chart names
 
 
 def section(known: Known) -> Section:
-    sizes = sorted(disk_of(known.manifests).items(), key=lambda item: (-item[1], item[0]))
+    sizes = sorted(bytes_by_table(known.manifests).items(), key=lambda item: (-item[1], item[0]))
     total = sum(size for _, size in sizes) or 1
     rows = [(name, _rows(known, name), _files(known, name), size, size / total) for name, size in sizes if size]
     columns = [Column("table"), Column("rows", "count"), Column("files", "count"), Column("size", "bytes")]
@@ -29,7 +29,7 @@ def index(known: Known) -> Section:
         Figure("segments", len(live.segments)),
         Figure("segments merged away", len(replaced)),
         Figure("files of tombstones", len(live.tombstones)),
-        Figure("size", disk_of(known.manifests).get("index", 0), "bytes"),
+        Figure("size", bytes_by_table(known.manifests).get("index", 0), "bytes"),
     ]
     indexed = known.row(
         "SELECT count(*) FROM pages WHERE NOT coalesce(noindex, false) AND NOT is_duplicate AND NOT is_near_duplicate"
