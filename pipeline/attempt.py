@@ -109,7 +109,8 @@ class Attempt:
         return manifest
 
     def clear(self) -> None:
-        """Remove the temporary files of this attempt and of earlier ones."""
+        """Remove the temporary files of this attempt and of those that had begun before it, not of a successor."""
         names = self._crawl.names("attempts", f"{self._prefix}*")
+        ended = {self.name, *self._earlier}
         with contextlib.suppress(FileNotFoundError):  # a cleaning that was paused, or a worker, removed it first
-            filesystem.delete(self._crawl.path(f"attempts/{name}") for name in names)
+            filesystem.delete(self._crawl.path(f"attempts/{name}") for name in names if name[: len(self.name)] in ended)

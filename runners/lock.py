@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
+from ..transforms.errors import CrawlDirError
 from ..transforms.storage import filesystem
 from ..transforms.storage.claims import (
     LOCK,
@@ -28,7 +29,8 @@ class Lock:
     """Held while the body runs; refuses a crawl directory that another process writes to.
 
     Gives the crawl directory with the claim of this lock: its commits are refused once another process has taken over,
-    which it does after `stale` seconds without a heartbeat. `on_lost` is called then, in a thread of the lock.
+    which it does after `stale` seconds without a heartbeat. `on_lost` is called then, in a thread of the lock; the body
+    ends with LockedError, whatever else has failed in it since.
     """
 
     def __init__(
@@ -68,11 +70,11 @@ class Lock:
         with self._guarded():
             if self._release():
                 return
-        if error is None:
-            raise LockedError(
-                f"{self._directory.root} was taken over by another process while this one was paused; what this one"
-                " had not committed is left out"
-            )
+        if error is None or isinstance(error, Exception):  # such as a file that whoever took over has removed
+            try:
+                self._directory.claimed(self._claim).require_claim()
+            except CrawlDirError as lost:
+                raise LockedError(str(lost)) from error
 
     def _beat(self) -> None:
         while not self._stop.wait(self._heartbeat):

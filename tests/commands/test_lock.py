@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.runners.errors import Failure
+from beamtrawl.runners.errors import LockedError
 from beamtrawl.runners.lock import Lock
+from beamtrawl.transforms.errors import DiskError
 from beamtrawl.transforms.storage import filesystem
 from beamtrawl.transforms.storage.claims import STALE, is_stale, read_owner
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
@@ -74,7 +75,7 @@ def test_a_lock_is_gone_after_a_failure(tmp_path: Path) -> None:
 def test_a_directory_in_use_is_refused(tmp_path: Path, owner: dict[str, Any]) -> None:
     write(tmp_path, **owner)
     text = (tmp_path / "lock.json").read_text()
-    with pytest.raises(Failure) as caught, Lock(CrawlDir(str(tmp_path))):
+    with pytest.raises(LockedError) as caught, Lock(CrawlDir(str(tmp_path))):
         pytest.fail("two writers")
     found = json.loads(text)
     message = f"{tmp_path} is in use by process {found['pid']} on {found['host']}; wait for it, or stop it"
@@ -84,7 +85,7 @@ def test_a_directory_in_use_is_refused(tmp_path: Path, owner: dict[str, Any]) ->
 
 def test_two_locks_in_one_process_are_two_writers(tmp_path: Path) -> None:
     with Lock(CrawlDir(str(tmp_path))):
-        with pytest.raises(Failure), Lock(CrawlDir(str(tmp_path))):
+        with pytest.raises(LockedError), Lock(CrawlDir(str(tmp_path))):
             pytest.fail("two writers")
         assert (tmp_path / "lock.json").exists()
     with Lock(CrawlDir(str(tmp_path))):
@@ -154,7 +155,7 @@ def test_a_lost_lock_is_left_to_its_new_owner(tmp_path: Path) -> None:
         write(tmp_path, token="another")  # a beat may come in between
     with pytest.raises(CrawlDirError, match=f"was taken over by process {os.getpid()} on {HERE} while"):
         claimed.commit(COMMIT, "-2")
-    with pytest.raises(Failure, match="was taken over by another process while this one was paused"):
+    with pytest.raises(LockedError, match=f"was taken over by process {os.getpid()} on {HERE} while"):
         lock.__exit__(None, None, None)
     assert claimed.names("manifests") == ["000000-rank-1.json"]
     assert (read_owner(claimed.root, "lock.json") or {})["token"] == "another"
@@ -167,9 +168,26 @@ def test_a_lock_that_was_removed_is_lost(tmp_path: Path) -> None:
     filesystem.delete([claimed.path("lock.json")])
     with pytest.raises(CrawlDirError, match="was taken over by another process while this one was paused"):
         claimed.commit(COMMIT)
-    with pytest.raises(Failure, match="was taken over"):
+    with pytest.raises(LockedError, match="was taken over"):
         lock.__exit__(None, None, None)
     assert claimed.names("manifests") == []
+
+
+def test_whatever_fails_after_the_lock_was_lost_is_reported_as_its_loss(tmp_path: Path) -> None:
+    """Its new owner may have removed what this one was writing."""
+    failure = DiskError("cannot write it: No such file or directory")
+
+    def fail(is_lost: bool) -> None:
+        with Lock(CrawlDir(str(tmp_path))):
+            if is_lost:
+                (tmp_path / "lock.json").unlink()
+            raise failure
+
+    with pytest.raises(DiskError, match="cannot write it"):
+        fail(is_lost=False)
+    with pytest.raises(LockedError, match="was taken over by another process") as raised:
+        fail(is_lost=True)
+    assert raised.value.__cause__ is failure
 
 
 WRITER = """

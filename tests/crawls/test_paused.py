@@ -1,5 +1,7 @@
 """An owner of the lock that is paused for two minutes while another process takes over: one of them commits each step.
 
+The one that was paused ends with one line that names its loss, and changes none of its successor's files.
+
 The pause is the time of the last heartbeat in `lock.json`. The tests take a sample of the operations at which the owner
 is paused; `--faults 0` takes each of them.
 """
@@ -15,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.pipeline.attempt import Attempt
 from beamtrawl.pipeline.compact_tables import merge_tables
 from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.pipeline.crawl import run_crawl
@@ -22,11 +25,10 @@ from beamtrawl.pipeline.fold_history import fold_history
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.errors import LockedError
 from beamtrawl.runners.lock import Lock
-from beamtrawl.transforms.errors import CrawlDirError
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.verify import index_faults
 from beamtrawl.transforms.storage import filesystem
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Step, visible_files
 from beamtrawl.transforms.storage.table_runs import all_runs
 from beamtrawl.transforms.storage.verify import file_faults, promised_files, row_faults
 from tests.support.crawls import Silent, crawl, rows, settings
@@ -39,6 +41,10 @@ SITE = {
     "/2": html("Two", "What the second page says about boats."),
     "/3": html("Three", "The last page, and its fish."),
 }
+
+
+WITH_LOCK = 3
+"""The first operation of an owner; before it, the one that is paused takes the lock after its successor."""
 
 
 def a_round(claimed: CrawlDir) -> None:
@@ -90,6 +96,36 @@ def operations(crawled: Path, folder: Path, run: Callable[[CrawlDir], None]) -> 
     return len(disk.operations)
 
 
+class Successor:
+    """Takes over a crawl from an owner that is paused, and knows what it has committed there."""
+
+    def __init__(self, path: Path, run: Callable[[CrawlDir], None]) -> None:
+        self._path, self._run = path, run
+        self.left: dict[str, bytes] = {}
+
+    def __call__(self) -> None:
+        take_over(self._path, self._run)
+        self.left = committed(self._path)
+
+
+def committed(path: Path) -> dict[str, bytes]:
+    """The contents of the manifests and of the files that they name."""
+    crawl = CrawlDir(str(path))
+    index = [file.path for manifest in crawl.manifests() for file in manifest.index_files]
+    files = [name for name in (*visible_files(crawl.manifests()), *index) if (path / name).is_file()]
+    return {name: (path / name).read_bytes() for name in (*crawl.paths("manifests"), *files)}
+
+
+def test_an_attempt_that_ends_removes_its_traces_and_earlier_ones_but_not_those_of_a_successor(tmp_path: Path) -> None:
+    crawl, step = CrawlDir(str(tmp_path)), Step("compact", 2)
+    crawl.write_text("attempts/000002-compact-00000000.json", "of one that was killed")
+    first, second = Attempt(crawl, step), Attempt(crawl, step)
+    crawl.write_text(f"attempts/{first.name}.json", "[]")
+    crawl.write_text(f"attempts/{second.name}.json", "[]")
+    first.clear()
+    assert crawl.paths("attempts") == [f"attempts/{second.name}.json"]
+
+
 @pytest.mark.slow("faults")
 @pytest.mark.parametrize("run", [a_round, merging, folding])
 def test_of_an_owner_that_was_paused_and_its_successor_one_commits(
@@ -100,9 +136,16 @@ def test_of_an_owner_that_was_paused_and_its_successor_one_commits(
         every, min(len(every), 4 * pytestconfig.getoption("--faults") or 10**6)
     ):
         path = Path(shutil.copytree(crawled, tmp_path / f"crawl-{at}"))
-        disk = CallingDisk(tmp_path / f"kept-{at}", at, lambda path=path: take_over(path, run))  # type: ignore[misc]
-        with filesystem.mounted(str(path), disk), contextlib.suppress(CrawlDirError, LockedError):
-            owned(path, run)
+        successor = Successor(path, run)
+        disk = CallingDisk(tmp_path / f"kept-{at}", at, successor)
+        try:
+            with filesystem.mounted(str(path), disk):
+                owned(path, run)
+        except LockedError as error:
+            assert f"{path} was taken over by another process while this one was paused;" in str(error), at  # noqa: PT017
+        else:
+            assert at < WITH_LOCK or not disk.has_called, (at, disk.operations[at - 2 : at + 1])
+        assert successor.left.items() <= committed(path).items(), at
         assert lies(path) == [], at
         visits = [row["url"] for row in rows(path, "visits")]
         assert len(visits) == len(set(visits)), at
