@@ -50,14 +50,17 @@ def build(pipeline: beam.Pipeline, step: CompactTablesStep) -> None:
 def merge_tables(crawl: CrawlDir, settings_digest: str, engine: Engine, choose: Choice) -> Manifest | None:
     """Merge the files that `choose` selects of each table, and commit; None if it selects none.
 
+    A fetched round that waits for its update is left as it is: the update reads it from the manifest of its fetch step.
     The merged files stay until they are dropped (`history.fold_history`): a reader may have opened them.
     """
     manifests = crawl.manifests()
-    runs = {t: choose(runs_of(manifests, t), _LARGEST_LOG_BYTES if t in LOGS else float("inf")) for t in _TABLES}
+    step = next_step(manifests)
+    updated = [m for m in manifests if (m.step, m.round) != ("fetch", step.round)]
+    runs = {t: choose(runs_of(updated, t), _LARGEST_LOG_BYTES if t in LOGS else float("inf")) for t in _TABLES}
     files = {table: [file for run in some for file in run] for table, some in runs.items() if some}
     if not files:
         return None
-    attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
+    attempt = Attempt(crawl, Step("compact", step.round - 1))
     plan = CompactTablesStep(crawl.root, attempt.step.round, files, attempt.report)
     merged = [file for some in files.values() for file in some]
     engine.run(partial(build, step=plan), sum(file.rows for file in merged) * _SECONDS_PER_ROW)

@@ -13,7 +13,7 @@ from beamtrawl.transforms.storage.layouts import LAYOUTS
 from beamtrawl.transforms.storage.sql import query
 from beamtrawl.transforms.storage.table_runs import all_runs, full_tier
 from beamtrawl.transforms.storage.verify import row_faults
-from tests.support.crawls import crawl
+from tests.support.crawls import crawl, fetch
 from tests.support.web import Page, Web, html, redirect
 
 TEXT = " ".join(f"word{n}" for n in range(60))
@@ -65,6 +65,18 @@ def test_a_crawl_goes_on_from_merged_tables_as_from_others(tmp_path, web):
         assert crawl(path, scope__mode="any").reason == "frontier_empty"
     assert {table: shown(other, table) for table in known} == {table: shown(one, table) for table in known}
     assert len(shown(one, "documents")) == 8
+
+
+def test_a_fetched_round_that_waits_for_its_update_is_left_as_it_is(tmp_path, web):
+    one, other = tmp_path / "one", tmp_path / "other"
+    crawl(one, [web.url("a.test")], rounds=2, scope__mode="any")
+    fetch(one, scope__mode="any")
+    shutil.copytree(one, other)
+    assert merge(other, all_runs)
+    for path in (one, other):
+        crawl(path, rounds=0, scope__mode="any")
+    assert shown(other, "documents") == shown(one, "documents")
+    assert shown(other, "urls") == shown(one, "urls")
 
 
 def test_a_crawl_of_many_rounds_merges_its_tables(tmp_path, web):

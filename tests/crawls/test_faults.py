@@ -28,10 +28,10 @@ from beamtrawl.transforms.indexing.merge_policy import ALL
 from beamtrawl.transforms.indexing.verify import index_faults
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.storage import filesystem
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from beamtrawl.transforms.storage.table_runs import all_runs
 from beamtrawl.transforms.storage.verify import file_faults, promised_files, row_faults
-from tests.support.crawls import Silent, crawl, frontier, rows, states, without_times
+from tests.support.crawls import crawl, fetch, frontier, rows, states, without_times
 from tests.support.disks import Fault, SimulatedDisk
 from tests.support.web import Web, html, plain, redirect, status
 
@@ -52,16 +52,6 @@ SITES = {
 }
 
 
-class Stopped(Exception):
-    """Raised after a fetch step was committed."""
-
-
-class StopAfterFetch(Silent):
-    def step_committed(self, manifest: Manifest) -> None:
-        if manifest.step == "fetch":
-            raise Stopped
-
-
 class Visit(NamedTuple):
     """What a fetch step has stored of a URL."""
 
@@ -78,11 +68,6 @@ class Operation(NamedTuple):
     run: Callable[[Path], object]
     complete: Callable[[Path], object]  # what follows, with or without a fault
     contents: Callable[[Path], object]  # what is the same afterwards, with or without a fault
-
-
-def fetch(path: Path) -> None:
-    with contextlib.suppress(Stopped):
-        crawl(path, rounds=1, observer=StopAfterFetch())
 
 
 def update(path: Path) -> None:

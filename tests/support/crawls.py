@@ -1,5 +1,6 @@
 """Run whole crawls in tests, and read what they wrote."""
 
+import contextlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,6 +68,22 @@ def crawl(
         add_seeds(directory, found, settings_digest(chosen), datetime.now(UTC))
     engine = engine or DirectEngine(workers, [])
     return run_crawl(directory, chosen, engine, observer or Silent(), stop or StopSignal(), rounds)
+
+
+class _Fetched(Exception):
+    """Raised after a fetch step was committed."""
+
+
+class _StopAfterFetch(Silent):
+    def step_committed(self, manifest: Manifest) -> None:
+        if manifest.step == "fetch":
+            raise _Fetched
+
+
+def fetch(path: Path | str, **changes: Any) -> None:
+    """Run a fetch step without the update step that follows it, as if the crawl was killed in between."""
+    with contextlib.suppress(_Fetched):
+        crawl(path, rounds=1, observer=_StopAfterFetch(), **changes)
 
 
 def rows(path: Path | str, table: str) -> list[dict[str, Any]]:
