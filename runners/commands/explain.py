@@ -1,8 +1,13 @@
-"""`beamtrawl explain`: why a URL is, or is not, in the index; or what is known about a host."""
+"""`beamtrawl explain`: why URLs are, or are not, in the index; or what is known about hosts."""
 
 import argparse
+import itertools
 import json
+import sys
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from ...transforms import urls
 from ...transforms.plugins import PluginError
@@ -11,40 +16,92 @@ from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Failure, Usage
 from ..explain.host_record import host_lines, host_record
 from ..explain.narrative import conclusion, evidence
-from ..explain.url_record import open_sources, url_record
+from ..explain.sources import Sources, open_sources
+from ..explain.url_record import read_records
+
+_BATCH = 500  # subjects for which the tables are read at a time
+
+
+class Answer(NamedTuple):
+    """What is known about a URL or a host."""
+
+    subject: str
+    value: dict[str, Any]  # JSON-like
+    conclusion: str  # one line
+    lines: list[str]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
-    parser.add_argument("subject", metavar="URL|HOST", help="a URL as it may stand in a page, or host[:port]")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("subjects", metavar="URL|HOST", nargs="*", help="a URL as in a page, or host[:port]")
+    parser.add_argument("--from", dest="file", metavar="FILE", help="those in this file, one per line; - is stdin")
+    parser.add_argument("--json", action="store_true", help="print JSON; of several URLs one object a line")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what a crawl knows about a URL or a host, the conclusion first."""
+    """Print what a crawl knows about URLs or hosts: of one all lines, of several the conclusion of each."""
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
-    subject, now = str(arguments.subject), datetime.now(UTC)
+    if bool(arguments.subjects) == (arguments.file is not None):
+        raise Usage("give URLs or hosts, or a file of them with --from FILE")
+    is_one = len(arguments.subjects) == 1
+    for name in arguments.subjects:
+        if not _is_subject(name):
+            raise Usage(f"{name}: {_NO_URL}")
+    subjects = iter(arguments.subjects) if arguments.subjects else _read(arguments.file)
     try:
         sources = open_sources(crawl, parse(crawl.read_text("crawl.toml")))
         with sources.tables:
-            if "/" not in subject:
-                host = host_record(sources, subject.lower())
-                if host is None:
-                    raise Failure(f"{subject}: no URL of this host is known; give a URL, which starts with http(s)://")
-                print(_json(host) if arguments.json else "\n".join(host_lines(host, now)))
-                return
-            if urls.canonicalize(subject) is None:
-                raise Usage(f"{subject}: not a URL that can be fetched, which starts with http:// or https://")
-            record = url_record(sources, subject)
+            for answer in _answers(sources, subjects, datetime.now(UTC)):
+                if arguments.json:
+                    print(json.dumps(answer.value, indent=1 if is_one else None, ensure_ascii=False, default=str))
+                else:
+                    print("\n".join(answer.lines) if is_one else f"{answer.subject}: {answer.conclusion}")
     except PluginError as error:
         raise Failure(str(error)) from error
-    said = conclusion(record, now)
-    if arguments.json:
-        print(_json({"conclusion": said} | record.to_dict()))
-    else:
-        print("\n".join([said, "", *evidence(record, now)]))
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False, default=str)
+_NO_URL = "not a URL that can be fetched, which starts with http:// or https://"
+
+
+def _is_subject(name: str) -> bool:
+    """Whether it is a host, or a URL that can be fetched."""
+    return "/" not in name or urls.canonicalize(name) is not None
+
+
+def _read(path: str) -> Iterator[str]:
+    """The URLs and hosts in a file, without comments; a line on stderr names what is neither."""
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Usage(f"cannot read the URLs in {path}: {getattr(error, 'strerror', None) or error}") from error
+    for number, line in enumerate(text.splitlines(), 1):
+        name = line.strip()
+        if not name or name.startswith("#"):
+            continue
+        if _is_subject(name):
+            yield name
+        else:
+            print(f"{path}:{number}: {name}: {_NO_URL}", file=sys.stderr)
+
+
+def _answers(sources: Sources, subjects: Iterator[str], now: datetime) -> Iterator[Answer]:
+    """What is known about URLs and hosts, in their order. Failure for a host that is not known."""
+    while batch := list(itertools.islice(subjects, _BATCH)):
+        of_urls = _of_urls(sources, [name for name in batch if "/" in name], now)
+        for name in batch:
+            yield next(of_urls) if "/" in name else _of_host(sources, name, now)
+
+
+def _of_urls(sources: Sources, names: Sequence[str], now: datetime) -> Iterator[Answer]:
+    for name, record in zip(names, read_records(sources, names) if names else (), strict=True):
+        said = conclusion(record, now)
+        yield Answer(name, {"conclusion": said} | record.to_dict(), said, [said, "", *evidence(record, now)])
+
+
+def _of_host(sources: Sources, name: str, now: datetime) -> Answer:
+    record = host_record(sources, name.lower())
+    if record is None:
+        raise Failure(f"{name}: no URL of this host is known; give a URL, which starts with http(s)://")
+    lines = list(host_lines(record, now))
+    return Answer(name, record, lines[0].partition(": ")[2], lines)

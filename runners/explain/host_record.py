@@ -9,7 +9,8 @@ from ...transforms.blocks.rules import Blocks
 from ...transforms.http.request_headers import Identity
 from ...transforms.robots import rules
 from ...transforms.traps.judge import State, results_of
-from .url_record import MOST, Row, Sources
+from .known import MOST
+from .sources import Row, Sources
 
 
 def host_record(sources: Sources, host: str) -> Row | None:
@@ -33,7 +34,9 @@ def host_record(sources: Sources, host: str) -> Row | None:
             "SELECT reason, count(*) AS urls, min(due_at) AS first_due_at FROM frontier WHERE host = ? GROUP BY 1", host
         ),
         "traps": sources.rows(
-            "SELECT template, kind, state, since, pages, fresh, samples FROM traps WHERE host = ? ORDER BY 1, 2", host
+            "SELECT template, kind, state, since, pages, fresh, failed, redirected, samples FROM traps WHERE host = ?"
+            " ORDER BY 1, 2",
+            host,
         ),
         "blocks": _blocks(sources, host),
         "copies_of": sources.rows(

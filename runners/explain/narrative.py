@@ -9,7 +9,9 @@ from ...transforms.frontier.revisit_plan import FADING, OBSERVED, host_rate
 from ...transforms.outcomes import Outcome
 from ...transforms.traps.judge import State, results_of
 from ...transforms.usage import Usage
-from .url_record import MOST, Row, UrlRecord
+from .known import MOST
+from .sources import Row
+from .url_record import UrlRecord
 
 _RELATIONS = {
     "duplicate_of": "its content is that of",

@@ -14,7 +14,7 @@ def missing_parts(found: dict[str, Any]) -> Iterator[str]:
     - for a URL without a state: the rule, nofollow, alias or depth that kept it out
     - for one that waits: its row of the frontier
     - for one that was visited: its visits with outcomes, the robots.txt that decided, the target of a redirect, the
-      line that denied it, and the segment of the index or why it is in none
+      line or status that denied it, and the segment of the index or why it is in none
     """
     state = found["state"]
     yield from (name for name in ("url", "dedup_form", "url_key", "host", "conclusion") if not found[name])
@@ -33,13 +33,18 @@ def missing_parts(found: dict[str, Any]) -> Iterator[str]:
         yield from _of_visits(found, state)
 
 
+def _is_denied(robots: dict[str, Any]) -> bool:
+    """Whether a line of robots.txt, or its status, denies a URL."""
+    return not robots["allows"] and bool(robots["line"] or robots["verdict"] == "deny_all")
+
+
 def _of_visits(found: dict[str, Any], state: dict[str, Any]) -> Iterator[str]:
     if not found["visits"] or not all(visit["outcome"] for visit in found["visits"]):
         yield "its visits"
     if found["robots"] is None:
         yield "its robots.txt"
-    elif state["reason"] == "denied_robots" and (found["robots"]["allows"] or not found["robots"]["line"]):
-        yield "the line of robots.txt that denies it"
+    elif state["reason"] == "denied_robots" and not _is_denied(found["robots"]):
+        yield "what of robots.txt denies it"
     if state["state"] == "redirected" and not any(visit["redirect_to"] for visit in found["visits"]):
         yield "the target of its redirect"
     if state["state"] == "fetched" and not (found["indexed"] or "not in the index" in found["conclusion"]):

@@ -164,6 +164,8 @@ def connect(
     """
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
+    with contextlib.suppress(duckdb.CatalogException):  # older versions of DuckDB have no such setting
+        connection.execute("SET parquet_metadata_cache = true")
     with _naming_damage(crawl, manifests, [name for name in tables if name in named]):
         _create_views(connection, crawl, manifests, tables, named)
     return connection

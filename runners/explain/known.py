@@ -1,0 +1,224 @@
+"""Reads all that the tables of a crawl hold on a batch of URLs, with a few queries for each table."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...transforms import urls
+from ...transforms.aliases.learned_rules import known_rules
+from ...transforms.aliases.rules import Rules
+from ...transforms.blocks.files import read_blocks
+from ...transforms.blocks.rules import Blocks
+from ...transforms.http.request_headers import Identity
+from ...transforms.indexing.live_segments import live_index
+from ...transforms.indexing.read_segment import read_file
+from ...transforms.storage.schemas import TABLES
+from ...transforms.storage.table_files import read_table
+from ...transforms.traps.judge import State
+from ...transforms.urls.filters import NEVER_TEXT, UrlFilter, extension
+from .sources import Row, Sources, keys
+
+MOST = 20
+"""Maximum number of referrers, visits and other rows of one kind; the counts are complete."""
+
+LONGEST_PATH = 100  # links from a seed
+
+
+class Known(NamedTuple):
+    """What the tables hold on a batch of URLs: rows by the key of the URL in hexadecimal, unless noted."""
+
+    robot: str  # product token
+    filter: UrlFilter
+    blocks: Blocks
+    aliases: Rules
+    states: Mapping[str, Row]
+    origins: Mapping[str, Row]  # url, discovered_from, depth, of pages that lead or link to the URLs, by URL
+    originals: Mapping[str, str]  # the URL of each key of which a URL is a copy
+    seeds: frozenset[str]
+    visits: Mapping[str, Sequence[Row]]  # oldest first
+    links: Mapping[str, Row]  # sources: how many pages; links: MOST of them
+    redirects: Mapping[str, Sequence[str]]  # the URLs that redirect to a URL, by URL
+    documents: Mapping[str, Row]  # the newest
+    frontier: Mapping[str, Row]
+    indexed: Mapping[str, Row]  # segment, round
+    ranks: Mapping[str, Row]
+    tombstones: Mapping[str, Row]  # the newest
+    hosts: Mapping[str, Row]  # by host
+    host_changes: Mapping[str, Row]  # by host
+    traps: Mapping[str, Sequence[Row]]  # those that are not open, by host
+    robots: Mapping[str, Row]  # the newest, by origin
+    robots_then: Mapping[tuple[str, datetime], Row]  # those that decided on visits, by origin and time
+
+
+def read_known(sources: Sources, asked: Sequence[str]) -> Known:
+    """What the tables hold on canonical URLs. Memory grows with their number and their visits."""
+    hosts = sorted({urls.host(url) for url in asked})
+    of_url = {"url_key": keys(map(urls.url_key, asked)), "host": pa.array(list(map(urls.host, asked)), pa.string())}
+    states = _by_key(sources.rows_of(_newest("urls", "*", "host, url_key"), of_url), "url_key", keep=True)
+    links = _by_key(sources.rows_of(_LINKS, of_url))
+    visits = _grouped(sources.rows_of(_VISITS, of_url), "url_key")
+    documents = _by_key(sources.rows_of(_DOCUMENTS, of_url))
+    redirects = sources.rows_of(_REDIRECTS, {"url": pa.array(asked, pa.string())})
+    by_host = {"host": pa.array(hosts, pa.string())}
+    traps = sources.rows_of(_newest("traps", _TRAP, "host", "host, template, kind"), by_host)
+    origins = {"origin": pa.array(sorted({urls.origin(url) for url in asked}), pa.string())}
+    unknown = [url for url in asked if urls.url_key(url).hex() not in states]
+    settings = sources.settings
+    return Known(
+        robot=Identity.of(settings.robot).token,
+        filter=UrlFilter(settings.scope, sources.seed_hosts, _followed_extensions(sources, asked)),
+        blocks=read_blocks(sources.crawl),
+        aliases=known_rules(sources.crawl, sources.manifests).used if settings.aliases.learn else Rules(()),
+        states=states,
+        origins=_origins(sources, states.values(), [links[key] for key in map(_hex, unknown) if key in links]),
+        originals=_originals(sources, states.values(), documents.values()),
+        seeds=frozenset(row["url_key"] for row in sources.rows_of(_SEEDS, of_url)),
+        visits=visits,
+        links=links,
+        redirects={row["redirect_to"]: row["urls"] for row in redirects},
+        documents=documents,
+        frontier=_frontier(sources, of_url["url_key"]),
+        indexed=_indexed(sources, of_url["url_key"]),
+        ranks=_by_key(sources.rows_of(_newest("ranks", _RANK, "url_key"), of_url)),
+        tombstones=_by_key(sources.rows_of(_TOMBSTONES, of_url)),
+        hosts=_by_key(sources.rows_of(_newest("hosts", "* EXCLUDE (latency)", "host"), by_host), "host", keep=True),
+        host_changes=_by_key(sources.rows_of(_newest("host_changes", "*", "host"), by_host), "host", keep=True),
+        traps=_grouped([row for row in traps if row["state"] != State.OPEN], "host"),
+        robots=_by_key(sources.rows_of(_ROBOTS, origins), "origin", keep=True),
+        robots_then=_robots_then(sources, visits.values()),
+    )
+
+
+def _newest(table: str, columns: str, by: str, key: str = "") -> str:
+    """SQL of the newest rows of a snapshot for the table `wanted`; merged files are sorted by the first of `by`."""
+    key = key or by.rpartition(", ")[2]
+    return (
+        f"SELECT {columns} FROM {table}_history SEMI JOIN wanted USING ({by})"
+        f" QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY round DESC) = 1"
+    )
+
+
+_TRAP = "host, template, kind, state, since, pages, fresh, failed, redirected, samples"
+_RANK = "url_key, link_rank, links, link_hosts, round"
+_LINKS = (
+    "SELECT target_key AS url_key, count(DISTINCT source_key) AS sources, min({'round': round, 'source_url':"
+    f" source_url, 'kind': kind, 'anchor': anchor, 'rel': rel}}, {MOST}) AS links"
+    " FROM links SEMI JOIN wanted ON target_key = wanted.url_key GROUP BY 1"
+)
+_VISITS = "SELECT * EXCLUDE (headers, body) FROM visits SEMI JOIN wanted USING (url_key) ORDER BY fetched_at"
+_REDIRECTS = (
+    "SELECT redirect_to, list_sort(list(DISTINCT visits.url)) AS urls"
+    " FROM visits SEMI JOIN wanted ON redirect_to = wanted.url GROUP BY 1"
+)
+_DOCUMENTS = (
+    "SELECT * EXCLUDE (text, headings) FROM documents SEMI JOIN wanted USING (url_key)"
+    " QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1"
+)
+_SEEDS = "SELECT url_key FROM seeds SEMI JOIN wanted USING (url_key)"
+_TOMBSTONES = (
+    "SELECT url_key, round, reason FROM tombstones SEMI JOIN wanted USING (url_key)"
+    " QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1"
+)
+_ROBOTS = (
+    "SELECT * FROM robots_history SEMI JOIN wanted USING (origin)"
+    " QUALIFY row_number() OVER (PARTITION BY origin ORDER BY round DESC, fetched_at DESC) = 1"
+)
+_ROBOTS_THEN = "SELECT * FROM robots_history SEMI JOIN wanted USING (origin, fetched_at)"
+_URLS = "SELECT DISTINCT url_key, url FROM urls_history SEMI JOIN wanted USING (url_key)"
+
+
+def _by_key(rows: Iterable[Row], column: str = "url_key", keep: bool = False) -> dict[str, Row]:
+    """Rows by a column, which they keep or lose."""
+    return {row[column] if keep else row.pop(column): row for row in rows}
+
+
+def _grouped(rows: Iterable[Row], column: str) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.pop(column), []).append(row)
+    return found
+
+
+def _hex(url: str) -> str:
+    return urls.url_key(url).hex()
+
+
+def _followed_extensions(sources: Sources, asked: Iterable[str]) -> frozenset[str]:
+    """The extensions of parsed contents; none if no URL depends on them, because that loads the parsers."""
+    if not any(extension(url) in NEVER_TEXT for url in asked):
+        return frozenset()
+    from ...transforms.parsing.registry import kinds_of  # noqa: PLC0415
+
+    return kinds_of(tuple(sources.settings.documents.kinds)).extensions
+
+
+def _origins(sources: Sources, states: Iterable[Row], links: Iterable[Row]) -> dict[str, Row]:
+    """The URLs on the ways from the seeds, link by link, and those that link to URLs without a state."""
+    found: dict[str, Row] = {row["url"]: row for row in states}
+    wanted = {row["discovered_from"] for row in found.values()}
+    wanted |= {link["source_url"] for row in links for link in row["links"]}
+    query = _newest("urls", "url, discovered_from, depth", "host, url_key")
+    for _ in range(LONGEST_PATH):
+        wanted = {url for url in wanted if url and url not in found}
+        by_key = {"url_key": keys(map(urls.url_key, wanted)), "host": pa.array(map(urls.host, wanted), pa.string())}
+        rows = sources.rows_of(query, by_key)
+        if not rows:
+            break
+        found |= {row["url"]: row for row in rows}
+        wanted = {row["discovered_from"] for row in rows}
+    return found
+
+
+def _originals(sources: Sources, states: Iterable[Row], documents: Iterable[Row]) -> dict[str, str]:
+    wanted = {row[name] for row in documents for name in ("duplicate_of", "near_duplicate_of", "same_content_as")}
+    wanted |= {row["joined_to"] for row in states}
+    rows = sources.rows_of(_URLS, {"url_key": keys(bytes.fromhex(key) for key in wanted if key)})
+    return {row["url_key"]: row["url"] for row in rows}
+
+
+def _frontier(sources: Sources, wanted: pa.Array) -> dict[str, Row]:
+    """Rows of the frontier; the keys are constants of the query, which its view applies before it compares rows."""
+    given = wanted.to_pylist()
+    marks = ", ".join("?" * len(given))
+    rows = sources.rows(f"SELECT * EXCLUDE (digest) FROM frontier WHERE url_key IN ({marks})", *given)
+    return _by_key(rows)
+
+
+def _robots_then(sources: Sources, visits: Iterable[Sequence[Row]]) -> dict[tuple[str, datetime], Row]:
+    """The robots.txt files that decided on the last visits."""
+    wanted = {robots_of(of_url) for of_url in visits} - {None}
+    pairs = [pair for pair in wanted if pair]
+    origins, times = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    given = {"origin": pa.array(origins, pa.string()), "fetched_at": pa.array(times, pa.timestamp("us", "UTC"))}
+    return {(row["origin"], row["fetched_at"]): row for row in sources.rows_of(_ROBOTS_THEN, given)}
+
+
+def robots_of(visits: Sequence[Row]) -> tuple[str, datetime] | None:
+    """Which robots.txt decided on the last visit for which one is known: origin and time."""
+    last = next((visit for visit in reversed(visits) if visit["robots_at"]), None)
+    return (urls.origin(last["url"]), last["robots_at"]) if last else None
+
+
+def _indexed(sources: Sources, wanted: pa.Array) -> dict[str, Row]:
+    """The segment in which searches find a page: the first that has it, and that no later tombstone masks."""
+    root, index = sources.crawl.root, live_index(sources.manifests)
+    wanted = wanted.cast(pa.binary(16))
+    masked: dict[str, int] = {}  # the last round with a tombstone
+    for round_, file in index.tombstones:
+        for key in _found(read_table(root, [file.path], TABLES["tombstones"], ["url_key"]), wanted)["url_key"]:
+            masked[key.as_py().hex()] = max(round_, masked.get(key.as_py().hex(), 0))
+    found: dict[str, Row] = {}
+    for segment in index.segments:
+        rows = _found(read_file(root, f"{segment.folder}/docs.parquet", ["url_key", "round"]), wanted)
+        for row in rows.to_pylist():
+            key = row["url_key"].hex()
+            if key not in found and masked.get(key, 0) <= segment.round:
+                found[key] = {"segment": segment.folder, "round": row["round"]}
+    return found
+
+
+def _found(rows: pa.Table, wanted: pa.Array) -> pa.Table:
+    return rows.filter(pc.is_in(rows["url_key"], wanted))

@@ -1,0 +1,67 @@
+"""An open crawl, of which records are read, and rows of its tables by lists of keys."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from ...transforms.settings import Settings
+from ...transforms.storage.crawl_dir import CrawlDir, Manifest
+from ...transforms.storage.sql import connect
+
+Row = dict[str, Any]
+"""JSON-like: values by column name, times as `datetime`, keys in hexadecimal."""
+
+_USED = (
+    *("urls", "frontier", "visits", "documents", "links", "robots", "hosts", "traps", "ranks", "seeds"),
+    *("tombstones", "rejections", "host_changes"),
+)
+
+
+class Sources(NamedTuple):
+    """Where records are read: an open crawl."""
+
+    crawl: CrawlDir
+    manifests: Sequence[Manifest]
+    settings: Settings
+    tables: duckdb.DuckDBPyConnection
+    seed_hosts: frozenset[str]
+
+    def rows(self, query: str, *values: Any) -> list[Row]:
+        found = self.tables.execute(query, values)
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, map(_plain, row), strict=True)) for row in found.fetchall()]
+
+    def row(self, query: str, *values: Any) -> Row | None:
+        return next(iter(self.rows(query, *values)), None)
+
+    def rows_of(self, query: str, wanted: Mapping[str, pa.Array]) -> list[Row]:
+        """The rows of a query that joins the table `wanted`; none, without reading a table, if that is empty."""
+        rows = pa.table(dict(wanted))
+        if not rows.num_rows:
+            return []
+        self.tables.register("given", rows)
+        self.tables.execute("CREATE OR REPLACE TEMP TABLE wanted AS FROM given")
+        self.tables.unregister("given")
+        return self.rows(query)
+
+
+def open_sources(crawl: CrawlDir, settings: Settings) -> Sources:
+    """Open the tables; CrawlDirError if there is no crawl."""
+    manifests = crawl.require_manifests()
+    tables = connect(crawl, manifests, _USED)
+    hosts = frozenset(host for (host,) in tables.execute("SELECT DISTINCT host FROM seeds").fetchall())
+    return Sources(crawl, manifests, settings, tables, hosts)
+
+
+def keys(values: Iterable[bytes]) -> pa.Array:
+    """Keys of URLs as a column."""
+    return pa.array(list(values), pa.binary(16)).cast(pa.binary())
+
+
+def _plain(value: Any) -> Any:
+    """Keys in hexadecimal; other values as they are."""
+    if isinstance(value, bytes) and len(value) == 16:
+        return value.hex()
+    return dict(value) if isinstance(value, Mapping) else value
