@@ -50,7 +50,8 @@ class WatchAndFinishFn(beam.DoFn):
 
     def __init__(self, root: str, round_: int, settings: Settings, partitions: int) -> None:
         self._watch = WatchFn(root, round_, settings.traps)
-        self._finish = FinishFn(root, round_, settings.documents.korean_morphemes, partitions)
+        morphemes, scorers = settings.documents.korean_morphemes, settings.priority.scorers
+        self._finish = FinishFn(root, round_, morphemes, partitions, scorers)
 
     def process(self, shard: tuple[int, dict[str, Iterable[Any]]], summary: Mapping[str, Any]) -> Iterator[Any]:
         number, sides = shard

@@ -16,6 +16,7 @@ from ..pipeline.control import End, StopSignal
 from ..pipeline.crawl import run_crawl
 from ..pipeline.rank import has_unranked_links, rank
 from ..pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
+from ..transforms.frontier.scorers import load_scorers
 from ..transforms.http.address_guard import blocked, literal_loopback
 from ..transforms.http.client import allowed_networks
 from ..transforms.http.request_headers import Identity
@@ -131,6 +132,7 @@ def refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
     """Raise PluginError if a package or file that workers need is missing."""
     kinds_of(tuple(settings.documents.kinds))
     load_filters(settings.scope.filters)
+    load_scorers(settings.priority.scorers)
     open_observers(settings, directory.read_bytes)
     open_downloaders(settings)
     if settings.documents.korean_morphemes and not korean.is_available():

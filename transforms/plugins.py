@@ -10,6 +10,7 @@ PARSERS = "beamtrawl.parsers"
 OBSERVERS = "beamtrawl.observers"
 DOWNLOADERS = "beamtrawl.downloaders"
 URL_FILTERS = "beamtrawl.url_filters"
+SCORERS = "beamtrawl.scorers"
 EXPORTERS = "beamtrawl.exporters"
 
 

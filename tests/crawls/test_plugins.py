@@ -132,6 +132,13 @@ def test_a_downloader_fetches_what_it_takes(crawled):
     assert {request.headers["accept-language"] for request in crawled[1]} == {"ko"}
 
 
+def test_a_scorer_multiplies_what_links_pass_on(crawled):
+    found = rows(crawled[0], "urls")
+    score = {"/" + row["url"].split("/", 3)[3]: row["score"] for row in found}
+    assert score["/report.pdf"] == pytest.approx(5 * score["/news.xml"])
+    assert score["/crest.png"] == pytest.approx(score["/news.xml"])
+
+
 def test_examples_in_docstrings():
     assert doctest.testmod(downloaders) == (0, 1)
 
@@ -232,6 +239,10 @@ REFUSED = {
     "a URL filter": (
         'scope.filters = ["moon"]',
         'no "moon" is installed among beamtrawl.url_filters; there are: none; is its package installed?',
+    ),
+    "a scorer": (
+        'priority.scorers = ["tide"]',
+        'no "tide" is installed among beamtrawl.scorers; there are: none; is its package installed?',
     ),
     "a downloader": (
         'fetch.downloaders = ["gopher a.test"]',

@@ -23,8 +23,8 @@ DAMPING = 0.85
 HOME = "http://a.test/"
 
 
-def link(url, depth=1, *, kind="a", redirects=0, rejected=None):
-    row = {"target_key": url_key(url), "target_url": url, "anchor": "", "rel": "", "kind": kind}
+def link(url, depth=1, *, kind="a", redirects=0, rejected=None, anchor=""):
+    row = {"target_key": url_key(url), "target_url": url, "anchor": anchor, "rel": "", "kind": kind}
     return row | {"depth": depth, "redirects": redirects, "rejected": rejected}
 
 
@@ -37,8 +37,8 @@ def table(*pages):
     return pa.Table.from_pylist(list(pages), schema=PAGES)
 
 
-def candidates(*pages):
-    return candidates_of(flatten_links(table(*pages))).to_pylist()
+def candidates(*pages, scorers=()):
+    return candidates_of(flatten_links(table(*pages)), scorers).to_pylist()
 
 
 def test_a_duplicate_keeps_its_title_and_loses_its_text_and_headings():
@@ -99,6 +99,17 @@ SCORES = {
 def test_a_page_passes_its_score_on(pages, scores):
     found = {row["url"].removeprefix(HOME): row["score"] for row in candidates(*pages)}
     assert found == pytest.approx(scores)
+
+
+def test_scorers_multiply_what_a_link_passes():
+    pages = [
+        page(HOME, [link("http://a.test/x", anchor="cod"), link("http://a.test/y")]),
+        page("http://a.test/b", [link("http://a.test/x")], score=2.0),
+        page("http://a.test/c", [link("http://a.test/z", 0, kind="redirect", anchor="cod")]),
+    ]
+    scorers = [lambda one: 3 if one.anchor == "cod" else 1, lambda one: 0.5 if one.source_url == HOME else 1]
+    found = {row["url"].removeprefix(HOME): row["score"] for row in candidates(*pages, scorers=scorers)}
+    assert found == pytest.approx({"x": DAMPING * (3 * 0.5 / 2 + 2), "y": DAMPING * 0.5 / 2, "z": 1.0})
 
 
 def test_a_target_is_a_candidate_once_reached_by_its_shortest_way():

@@ -1,6 +1,6 @@
 """Writes the documents, links and index segments of a round, and emits the targets of its links."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -11,6 +11,7 @@ from .. import urls
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import COPIES, DUPLICATES
 from ..duplicates.near_rows import is_folded, mark_near_duplicates, near_rows, reduce_near_duplicates
+from ..frontier.scorers import ScoredLink, Scorer, factors, load_scorers
 from ..indexing.tombstones import REMOVALS, REPLACED
 from ..indexing.write_segment import write_segment
 from ..outcomes import Outcome
@@ -87,11 +88,12 @@ def flatten_links(pages: pa.Table) -> pa.Table:
     return pa.table(columns | {"parent": parents})
 
 
-def candidates_of(links: pa.Table) -> pa.Table:
+def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
     """CANDIDATES of flattened links: each target once, by its shortest path, with the sum of the scores passed to it.
 
     Of several spellings of a target (one key), the neatest of those with the shortest path is fetched. A redirect
-    passes its whole score, a page divides `DAMPING` of its score among its targets, a duplicate passes none.
+    passes its whole score, a page divides `DAMPING` of its score among its targets, a duplicate passes none. Scorers
+    multiply what a page passes by each link.
     """
     links = links.filter(pc.is_null(links["rejected"]))
     shares = links.group_by("parent").aggregate([([], "count_all")])
@@ -102,6 +104,8 @@ def candidates_of(links: pa.Table) -> pa.Table:
             *(links[name].to_pylist() for name in ("from_duplicate", "source_score", "kind", "parent")), strict=True
         )
     ]
+    if scorers:
+        passed = [score * factor for score, factor in zip(passed, _factors(links, scorers), strict=True)]
     precedence = ("depth", "length", "target_url", "redirects", "source_url")  # as url_states.merge_candidates
     grouped = (
         links.append_column("passed", pa.array(passed, pa.float64()))
@@ -121,6 +125,15 @@ def candidates_of(links: pa.Table) -> pa.Table:
     columns += [grouped[name] for name in ("depth_first", "redirects_first", "passed_sum", "source_url_first")]
     table = pa.Table.from_arrays(columns, names=CANDIDATES.names[: len(columns)])
     return conform(table.append_column("links_without_news", grouped["links_without_news_all"]), CANDIDATES)
+
+
+def _factors(links: pa.Table, scorers: Sequence[Scorer]) -> list[float]:
+    """The factor of each link; 1 for a redirect, since the link to the URL that redirects had its own."""
+    columns = (links[name].to_pylist() for name in ("target_url", "anchor", "source_url", "depth"))
+    scored = (ScoredLink(url, anchor or "", source, depth) for url, anchor, source, depth in zip(*columns, strict=True))
+    is_redirect = pc.equal(links["kind"], "redirect").to_pylist()
+    found = factors(scorers, scored)
+    return [1.0 if redirect else factor for factor, redirect in zip(found, is_redirect, strict=True)]
 
 
 def rejections_of(links: pa.Table) -> Iterator[tuple[tuple[str, str], tuple[int, list[str]]]]:
@@ -154,8 +167,10 @@ class FinishFn(beam.DoFn):
     shard: lists of ((reason, host), (count, samples)); "files".
     """
 
-    def __init__(self, root: str, round_: int, korean_morphemes: bool, partitions: int) -> None:
-        self._root, self._round, self._partitions = root, round_, partitions
+    def __init__(
+        self, root: str, round_: int, korean_morphemes: bool, partitions: int, scorers: Sequence[str] = ()
+    ) -> None:
+        self._root, self._round, self._partitions, self._scorers = root, round_, partitions, scorers
         self._korean_morphemes = korean_morphemes
 
     def process(self, shard: tuple[int, dict[str, Iterable[bytes]]], dead: Iterable[bytes]) -> Iterator[Any]:
@@ -179,7 +194,7 @@ class FinishFn(beam.DoFn):
             yield beam.pvalue.TaggedOutput("files", (0, file))
         if rejections := list(rejections_of(links)):
             yield beam.pvalue.TaggedOutput("rejections", (number, rejections))
-        yield from split(candidates_of(links), "url_key", self._partitions)
+        yield from split(candidates_of(links, load_scorers(self._scorers)), "url_key", self._partitions)
 
     def _write(self, table: str, rows: pa.Table) -> TableFile | None:
         writer = TableWriter(self._root, table, self._round)
