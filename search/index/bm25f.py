@@ -15,7 +15,7 @@ All numbers are round; how they were chosen is in docs/decisions/weights.md.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -102,31 +102,19 @@ def impacts(postings: Postings, factors: Mapping[str, Floats], weighting: Weight
     `factors` are the `field_factors` of all documents. A page that is named by a term has a bonus beyond the saturation
     of its frequency.
     """
-    names = np.zeros(len(postings.docs))
-    body = np.zeros(len(postings.docs))
+    weighted = np.zeros(len(postings.docs))
+    named, names = np.empty(0, np.int64), np.empty(0)  # the postings in names, which are few, and their parts
+    in_names = [tf for field, tf in postings.frequencies.items() if field != "body"]
+    if in_names:
+        named = np.flatnonzero(np.logical_or.reduce([tf > 0 for tf in in_names]))
+        names = np.zeros(len(named))
     for field, frequency in postings.frequencies.items():
-        into = body if field == "body" else names
-        into += frequency * factors[field][postings.docs]
-    weighted = names + body
+        if field == "body":
+            weighted += frequency * factors[field][postings.docs]
+        else:
+            names += frequency[named] * factors[field][postings.docs[named]]
+    weighted[named] += names
     k1 = weighting.k1
-    return weighted * (k1 + 1) / (k1 + weighted) + weighting.names * names / (names + k1)
-
-
-def best(scores: Floats, found: npt.NDArray[np.bool_], most: int, likely: Sequence[Ints]) -> Ints:
-    """The `most` matching documents of the highest scores, and all with the same score as the last of them; ascending.
-
-    `likely` has candidates for the top; good candidates reduce the number of documents that are compared.
-    """
-    if most <= 0:
-        return np.empty(0, np.int32)
-    # The `most`-th best score among any subset of the matching documents is a lower bound of the threshold.
-    least = 0.0
-    for docs in likely:
-        guess = scores[docs[found[docs]]]
-        if len(guess) >= most:
-            least = max(least, np.partition(guess, -most)[-most])
-    docs = np.flatnonzero(found & (scores >= least)).astype(np.int32)
-    if len(docs) <= most:
-        return docs
-    last = np.partition(scores[docs], -most)[-most]
-    return docs[scores[docs] >= last]
+    scores = weighted * (k1 + 1) / (k1 + weighted)
+    scores[named] += weighting.names * names / (names + k1)
+    return scores

@@ -1,4 +1,4 @@
-"""A read-through cache, bounded by weight."""
+"""A cache of values, bounded by weight."""
 
 import threading
 from collections import OrderedDict
@@ -12,20 +12,22 @@ Value = TypeVar("Value")
 class Cache(Generic[Key, Value]):
     """Values by key; the least recently used ones are evicted when the total weight exceeds `most`.
 
-    All missing keys of a request are read by one call. Thread-safe; two threads may both read the same key.
+    Thread-safe; two threads may both read the same key.
     """
 
-    def __init__(
-        self, read: Callable[[list[Key]], Mapping[Key, Value]], most: int, weigh: Callable[[Value], int] = lambda _: 1
-    ) -> None:
-        self._read, self._most, self._weigh = read, most, weigh
+    def __init__(self, most: int, weigh: Callable[[Value], int] = lambda _: 1) -> None:
+        self._most, self._weigh = most, weigh
         self._lock = threading.Lock()
         self._kept: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
-        self._weight = 0
+        self.weight = 0
+        """The total weight of what is cached."""
 
-    def get(self, keys: Collection[Key]) -> dict[Key, Value]:
-        """The values of the keys, in their order."""
-        found = {}
+    def get(self, keys: Collection[Key], read: Callable[[list[Key]], Mapping[Key, Value]]) -> dict[Key, Value]:
+        """The values of the keys, in their order. All missing ones are read by one call.
+
+        Keys that `read` does not return are not in the result either.
+        """
+        found: dict[Key, Value] = {}
         with self._lock:
             for key in keys:
                 if key in self._kept:
@@ -35,17 +37,17 @@ class Cache(Generic[Key, Value]):
             return found
         missing = [key for key in dict.fromkeys(keys) if key not in found]
         if missing:
-            read = self._read(missing)
+            new = read(missing)
             with self._lock:
-                for key in missing:
-                    self._keep(key, read[key])
-            found |= read
-        return {key: found[key] for key in keys}
+                for key, value in new.items():
+                    self._keep(key, value)
+            found |= new
+        return {key: found[key] for key in keys if key in found}
 
     def _keep(self, key: Key, value: Value) -> None:
         weight = self._weigh(value)
-        self._weight += weight - self._kept.pop(key, (None, 0))[1]
+        self.weight += weight - self._kept.pop(key, (None, 0))[1]
         self._kept[key] = value, weight
-        while self._weight > self._most and len(self._kept) > 1:
+        while self.weight > self._most and len(self._kept) > 1:
             _, (_, weight) = self._kept.popitem(last=False)
-            self._weight -= weight
+            self.weight -= weight

@@ -21,11 +21,11 @@ class Copies(NamedTuple):
     def others(self, found: Mask, scores: npt.NDArray[np.float64]) -> Longs:
         """The found documents for which another found document has the same content and a better score.
 
-        Of equal scores, the first in the order of URLs counts as better.
+        `scores` are parallel to `docs`. Of equal scores, the first in the order of URLs counts as better.
         """
         is_found = found[self.docs]
         docs, groups = self.docs[is_found], self.groups[is_found]
-        order = np.lexsort((-scores[docs], groups))  # stable: by URL where both are equal
+        order = np.lexsort((-scores[is_found], groups))  # stable: by URL where both are equal
         is_first = np.diff(groups[order], prepend=-1) != 0
         return docs[order[~is_first]]
 

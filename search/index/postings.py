@@ -34,6 +34,8 @@ class Postings(NamedTuple):
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> "Postings":
         """The postings that a mask over `docs` selects."""
+        if chosen.all():
+            return self
         return Postings(self.docs[chosen], {field: tf[chosen] for field, tf in self.frequencies.items()})
 
 
@@ -60,7 +62,7 @@ class Terms:
 
     def __init__(self, files: Files, fields: Sequence[str], languages: Languages) -> None:
         self._files, self._fields, self._languages = files, fields, languages
-        self._forms: Cache[str, dict[str, list[int]]] = Cache(self._read_forms, MAX_CACHED_WORDS)
+        self._forms: Cache[str, dict[str, list[int]]] = Cache(MAX_CACHED_WORDS)
 
     def words(self, words: Collection[str]) -> dict[str, Postings]:
         """The postings of words, in any form that the word has in the language of the document."""
@@ -90,9 +92,9 @@ class Terms:
 
     def forms(self, words: Collection[str]) -> dict[str, dict[str, list[int]]]:
         """The forms of words, each with the numbers of the languages in which it is a form of the word."""
-        return self._forms.get(words)
+        return self._forms.get(words, self._read_forms)
 
-    def _read_forms(self, words: Sequence[str]) -> dict[str, dict[str, list[int]]]:
+    def _read_forms(self, words: list[str]) -> dict[str, dict[str, list[int]]]:
         classes = {
             (word, code): word_class
             for code, language in enumerate(self._languages.names)
@@ -149,6 +151,21 @@ def unite(parts: Sequence[Postings]) -> Postings:
         for field, frequency in part.frequencies.items():
             frequencies[field][place] += frequency  # documents of a part are distinct
     return Postings(docs, frequencies)
+
+
+def shifted(parts: Sequence[Postings], starts: Sequence[int] | npt.NDArray[np.int64]) -> Postings:
+    """The postings of several segments, when the documents of each are numbered from one of `starts` on."""
+    fields = {field for part in parts for field in part.frequencies}
+    docs = [part.docs + np.int32(start) for part, start in zip(parts, starts, strict=False)]
+    return Postings(
+        np.concatenate([_NONE, *docs]),
+        {
+            field: np.concatenate(
+                [_NONE, *(part.frequencies.get(field, np.zeros(len(part.docs), np.int32)) for part in parts)]
+            )
+            for field in sorted(fields)
+        },
+    )
 
 
 def in_a_row(words: Sequence[Positions]) -> Positions:

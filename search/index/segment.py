@@ -1,7 +1,7 @@
 """An index segment, opened for reading: words to documents, documents to facts and texts."""
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TypedDict, cast
 
@@ -14,12 +14,8 @@ from ...transforms.indexing.invert import OWN_FIELDS, Inverted
 from ...transforms.indexing.read_segment import decode
 from ...transforms.indexing.term_forms import stemmed_as
 from ...transforms.indexing.write_segment import DOCSTORE
-from .cache import Cache
 from .parquet_files import Files
 from .postings import Ints, Languages, Postings, Terms, Unit, in_a_row
-
-MAX_CACHED_CHARACTERS = 8 << 20
-"""Characters of texts that are cached for a segment."""
 
 
 class HitFacts(TypedDict):
@@ -74,7 +70,6 @@ class Segment:
         """The time from which a document must not be found; NaT: none."""
         self.spam_scores = self.facts["spam_score"].to_numpy()
         self._distinct = functools.lru_cache(self._distinct_values)
-        self._texts: Cache[int, StoredTexts] = Cache(self._read_texts, MAX_CACHED_CHARACTERS, _characters)
 
     @property
     def documents(self) -> int:
@@ -135,11 +130,8 @@ class Segment:
         """The inverted index of its documents, without positions and lengths."""
         return decode(self._own.all_postings(), OWN_FIELDS)
 
-    def texts(self, docs: Iterable[int]) -> dict[int, StoredTexts]:
-        """The texts of documents, by number."""
-        return self._texts.get(list(docs))
-
-    def _read_texts(self, docs: Sequence[int]) -> dict[int, StoredTexts]:
+    def texts(self, docs: Sequence[int]) -> dict[int, StoredTexts]:
+        """The texts of documents, by number. Reads them."""
         rows = self._files.rows(DOCSTORE)
         ends = np.cumsum(rows)
         groups = np.unique(np.searchsorted(ends, docs, "right")).tolist()
@@ -169,10 +161,6 @@ def _words(terms: Terms, wanted: Collection[str]) -> dict[Unit, Postings]:
 
 def _single_terms(terms: Terms, wanted: Collection[str]) -> dict[Unit, Postings]:
     return {(term,): postings for term, postings in terms.exact(wanted).items()}
-
-
-def _characters(texts: StoredTexts) -> int:
-    return 100 + sum(len(text or "") for text in (texts["title"], texts["description"], texts["text"]))
 
 
 def _moments(column: pa.ChunkedArray) -> npt.NDArray[np.datetime64]:

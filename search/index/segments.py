@@ -5,7 +5,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,41 +13,41 @@ import numpy.typing as npt
 from . import bm25f
 from .cache import Cache
 from .copies import find_copies
+from .deadline import Deadline
 from .patterns import MAX_WORDS
-from .postings import Ints, Postings, Unit, unite
+from .postings import Postings, Unit, shifted, unite
+from .scored import Scored, scored
 from .segment import Segment, StoredTexts
 
-MAX_CACHED_POSTINGS = 4_000_000
-"""Postings of words and phrases that are cached, decoded and scored: 40 bytes each."""
+CACHE_BYTES = 512 << 20
+"""Bytes of the postings of words and phrases that are cached, decoded and scored: 10 to 20 for each posting."""
 
 MAX_CACHED_PATTERNS = 1_000
 """Patterns whose words are cached."""
 
-_ENTRY = 64  # additional weight of an entry: bounds entries of words that no document contains, too
+MAX_CACHED_TEXTS = 32 << 20
+"""Characters of texts of documents that are cached."""
 
-TOP = 100
-"""The number of best documents that are kept for each word and phrase."""
+_ENTRY = 1_000  # additional weight of an entry: bounds entries of words that no document contains, too
 
 _LOOKUPS = ThreadPoolExecutor(64, "question")
 """For parallel look-ups in several segments."""
 
+NO_DEADLINE = Deadline()
+
 Mask = npt.NDArray[np.bool_]
 Value = TypeVar("Value")
-
-
-class Scored(NamedTuple):
-    """The postings of a word or phrase, with scores."""
-
-    postings: Postings
-    scores: bm25f.Floats  # parallel to the postings: the part of each document's score
-    top: Ints  # the TOP best of the documents, or all if there are fewer
 
 
 class Corpus:
     """The documents of all segments, numbered consecutively. Thread-safe."""
 
     def __init__(
-        self, segments: Sequence[Segment], current: Sequence[Mask], weighting: bm25f.Weighting = bm25f.WEIGHTING
+        self,
+        segments: Sequence[Segment],
+        current: Sequence[Mask],
+        weighting: bm25f.Weighting = bm25f.WEIGHTING,
+        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         """`current` has a mask for each segment: the documents that searches find and statistics count."""
         self._weighting = weighting
@@ -61,23 +61,23 @@ class Corpus:
         self._factors = bm25f.field_factors(lengths, averages, weighting)
         self.boost_factors = _boost_factors(segments, current)
         self.boosts = np.prod(self.boost_factors, axis=0)
-        self.expires = _joined([s.expires for s in segments], "datetime64[us]")
-        self._may_expire = not bool(np.isnat(self.expires).all())
+        expires = _joined([s.expires for s in segments], "datetime64[us]")
+        self._expiring = np.flatnonzero(~np.isnat(expires))
+        self._expires = expires[self._expiring]
         self.dates = _joined([s.dates for s in segments], "datetime64[us]")
         self.copies = find_copies([segment.facts for segment in segments])
-        self._like: Cache[str, list[str]] = Cache(self._read_like, MAX_CACHED_PATTERNS)
-        self._scored: Cache[Unit, Scored] = Cache(
-            self._read, MAX_CACHED_POSTINGS, lambda found: len(found.scores) + _ENTRY
-        )
+        self._like: Cache[str, list[str]] = Cache(MAX_CACHED_PATTERNS)
+        self._scored: Cache[Unit, Scored] = Cache(cache_bytes, lambda found: found.nbytes + _ENTRY)
+        self._texts: Cache[int, StoredTexts] = Cache(MAX_CACHED_TEXTS, _characters)
 
     @functools.cached_property
     def days(self) -> npt.NDArray[np.float64]:
         """The date of each document in days since 1970; 0 without a date."""
         return np.nan_to_num((self.dates - np.datetime64(0, "us")) / np.timedelta64(1, "D"))
 
-    def found_at(self, now: np.datetime64) -> Mask:
-        """The documents that searches find at a time: the current ones, except those past `unavailable_after`."""
-        return self.current & ~(self.expires <= now) if self._may_expire else self.current
+    def expired(self, now: np.datetime64) -> npt.NDArray[np.int64]:
+        """The documents past `unavailable_after`, which searches do not find."""
+        return self._expiring[self._expires <= now]
 
     def place(self, doc: int) -> tuple[Segment, int]:
         """The segment of a document, and its number there."""
@@ -86,14 +86,20 @@ class Corpus:
 
     def texts(self, docs: Sequence[int]) -> list[tuple[Segment, int, StoredTexts]]:
         """For each document its segment, its number there, and its texts."""
-        places = [self.place(doc) for doc in docs]
-        by_segment: dict[Segment, list[int]] = {}
-        for segment, number in places:
-            by_segment.setdefault(segment, []).append(number)
-        found = dict(
-            zip(by_segment, _in_parallel(Segment.texts, list(by_segment), list(by_segment.values())), strict=True)
-        )
-        return [(segment, number, found[segment][number]) for segment, number in places]
+        texts = self._texts.get(docs, self._read_texts)
+        return [(*self.place(doc), texts[doc]) for doc in docs]
+
+    def _read_texts(self, docs: list[int]) -> dict[int, StoredTexts]:
+        by_segment: dict[Segment, dict[int, int]] = {}
+        for doc in docs:
+            segment, number = self.place(doc)
+            by_segment.setdefault(segment, {})[number] = doc
+        found = _in_parallel(Segment.texts, list(by_segment), [list(numbers) for numbers in by_segment.values()])
+        return {
+            numbers[number]: texts
+            for numbers, part in zip(by_segment.values(), found, strict=True)
+            for number, texts in part.items()
+        }
 
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> Mask:
         """Whether `is_wanted` holds for the value of a fact of each document; null counts as ""."""
@@ -112,13 +118,25 @@ class Corpus:
         years, counts = np.unique(dates[~np.isnat(dates)].astype("datetime64[Y]").astype(int), return_counts=True)
         return dict(zip((1970 + years).tolist(), counts.tolist(), strict=True))
 
-    def scored(self, units: Sequence[Unit]) -> dict[Unit, Scored]:
-        """The scored postings of words and phrases. Those not cached are read together, in two round trips."""
-        return self._scored.get(units)
+    def scored(self, units: Sequence[Unit], deadline: Deadline = NO_DEADLINE) -> dict[Unit, Scored]:
+        """The scored postings of words and phrases. Those not cached are read together, in two round trips.
+
+        Segments that are not read because of the deadline add nothing, and what the others have is not cached.
+        """
+        incomplete: dict[Unit, Scored] = {}
+
+        def read(missing: list[Unit]) -> dict[Unit, Scored]:
+            found, is_complete = self._read(missing, deadline)
+            if not is_complete:
+                incomplete.update(found)
+            return found if is_complete else {}
+
+        found = self._scored.get(units, read)
+        return {unit: found[unit] if unit in found else incomplete[unit] for unit in units}
 
     def like(self, pattern: str) -> list[str]:
         """The terms that a pattern matches, the most frequent MAX_WORDS of them."""
-        return self._like.get([pattern])[pattern]
+        return self._like.get([pattern], self._read_like)[pattern]
 
     def _read_like(self, patterns: list[str]) -> dict[str, list[str]]:
         found = {}
@@ -131,35 +149,36 @@ class Corpus:
             found[pattern] = sorted(df, key=lambda term: (-df[term], term))[:MAX_WORDS]
         return found
 
-    def any_of(self, units: Sequence[Unit]) -> Scored:
+    def any_of(self, units: Sequence[Unit], deadline: Deadline = NO_DEADLINE) -> Scored:
         """The scored postings of the documents with any of some units, as if these were forms of one word."""
-        return self._score("", unite([found.postings for found in self.scored(units).values()]))
+        return self._score("", unite([found.postings for found in self.scored(units, deadline).values()]))
 
-    def _read(self, units: list[Unit]) -> dict[Unit, Scored]:
+    def _read(self, units: list[Unit], deadline: Deadline) -> tuple[dict[Unit, Scored], bool]:
+        """The scored postings, and whether they are those of all segments."""
         lookups = [
-            (start, lookup)
-            for start, segment in zip(self._starts, self.segments, strict=False)
-            for lookup in segment.lookups(units)
+            (number, lookup) for number, segment in enumerate(self.segments) for lookup in segment.lookups(units)
         ]
-        results = _in_parallel(lambda lookup: lookup(), [lookup for _, lookup in lookups])
+        results = _in_parallel(lambda lookup: None if deadline.cuts() else lookup(), [lookup for _, lookup in lookups])
         found = {}
         for unit in units:
-            parts = [
-                Postings(result[unit].docs + np.int32(start), result[unit].frequencies)
-                for (start, _), result in zip(lookups, results, strict=True)
-                if unit in result
-            ]
-            postings = unite(parts)
+            parts: list[list[Postings]] = [[] for _ in self.segments]
+            for (number, _), result in zip(lookups, results, strict=True):
+                if result is not None and unit in result:
+                    parts[number].append(result[unit])
+            postings = shifted(list(map(unite, parts)), self._starts)
             found[unit] = self._score(unit, postings.only(self.current[postings.docs]))
-        return found
+        return found, None not in results
 
     def _score(self, unit: Unit, postings: Postings) -> Scored:
         weight = bm25f.inverse_document_frequency(self.documents, len(postings.docs))
         if not isinstance(unit, str):
             weight *= self._weighting.phrase
-        scores = weight * bm25f.impacts(postings, self._factors, self._weighting) * self.boosts[postings.docs]
-        top = np.argpartition(scores, -TOP)[-TOP:] if len(scores) > TOP else slice(None)
-        return Scored(postings, scores, postings.docs[top])
+        impacts = bm25f.impacts(postings, self._factors, self._weighting)
+        return scored(postings, weight * impacts * self.boosts[postings.docs], len(self.current))
+
+
+def _characters(texts: StoredTexts) -> int:
+    return 100 + sum(len(text or "") for text in (texts["title"], texts["description"], texts["text"]))
 
 
 def _boost_factors(segments: Sequence[Segment], current: Sequence[Mask]) -> bm25f.BoostFactors:

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ..index.postings import Postings, Unit
+from ..index.postings import Unit
+from ..index.scored import Scored
 from ..index.segments import Corpus, Mask
 from .lexemes import day
 from .parse import All, Any, Condition, Filter, Not, Phrase, Word
@@ -36,14 +37,14 @@ def is_of_site(host: str, site: str) -> bool:
     return name == site or name.endswith(f".{site}")
 
 
-def matching(corpus: Corpus, postings: Mapping[Unit, Postings], condition: Condition) -> Mask:
+def matching(corpus: Corpus, scored: Mapping[Unit, Scored], condition: Condition) -> Mask:
     """Whether each document matches the condition."""
 
     def containing(unit: Unit, field: str | None) -> Mask:
         mask = np.zeros(len(corpus.current), bool)
-        docs, frequencies = postings[unit]
+        docs, frequencies = scored[unit].postings
         if field is None:
-            mask[docs] = True
+            scored[unit].mark(mask)
         elif field in frequencies:
             mask[docs[frequencies[field] > 0]] = True
         return mask
@@ -65,12 +66,15 @@ def matching(corpus: Corpus, postings: Mapping[Unit, Postings], condition: Condi
             moment = np.datetime64(day(value).replace(tzinfo=None), "us")  # type: ignore[union-attr]
             return corpus.dates >= moment if name == "after" else corpus.dates < moment
         case Not(part):
-            return ~matching(corpus, postings, part)
+            return ~matching(corpus, scored, part)
         case All(parts):
-            return np.logical_and.reduce([matching(corpus, postings, part) for part in parts])
+            return np.logical_and.reduce([matching(corpus, scored, part) for part in parts])
         case Any(parts):
             # In place: most queries are of this form.
             mask = np.zeros(len(corpus.current), bool)
             for part in parts:
-                mask |= matching(corpus, postings, part)
+                if isinstance(part, Word) and part.field is None:
+                    scored[part.term].mark(mask)
+                else:
+                    mask |= matching(corpus, scored, part)
             return mask

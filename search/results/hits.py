@@ -57,6 +57,7 @@ class Results:
     suggestion: str | None = None  # the query in another spelling, if no document contains a word
     notes: tuple[str, ...] = ()  # on parts of the query that cannot be used as they were meant
     facets: Facets = dataclasses.field(default_factory=dict)  # empty unless asked for
+    is_partial: bool = False  # the time ran out: some documents were not compared, and `total` has only those found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +80,8 @@ def as_json(results: Results) -> dict[str, Any]:
     hits = [_hit_as_json(hit) for hit in results.hits]
     facets = {name: [value._asdict() for value in values] for name, values in results.facets.items()}
     help_with_filters = {"facets": facets} if facets else {}
-    found = {"query": results.query, "total": results.total} | help_with_spelling | notes
+    partial = {"partial": True} if results.is_partial else {}
+    found = {"query": results.query, "total": results.total} | partial | help_with_spelling | notes
     return found | {"hits": hits} | help_with_filters
 
 

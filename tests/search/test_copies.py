@@ -34,7 +34,8 @@ def test_one_document_of_a_content_is_left(
 ) -> None:
     found = np.ones(len(scores), bool)
     found[missing] = False
-    assert sorted(find_copies(segments).others(found, np.array(scores, float)).tolist()) == others
+    copies = find_copies(segments)
+    assert sorted(copies.others(found, np.array(scores, float)[copies.docs]).tolist()) == others
 
 
 def test_an_index_without_segments_has_no_copies() -> None:
