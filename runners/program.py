@@ -10,6 +10,7 @@ from ..transforms.errors import BeamtrawlError
 from .commands.examples import EXAMPLES
 from .commands.registry import COMMANDS, Command
 from .errors import Usage, full_traceback, one_line
+from .garbage import importing
 from .suggest import suggestion, with_suggestion
 
 
@@ -27,7 +28,8 @@ class _CommandParser(_Parser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         if self.command:
-            module = self.command.load()
+            with importing():
+                module = self.command.load()
             module.add_arguments(self)
             self.set_defaults(run=module.run)
             _add_examples(self, self.command.name)
