@@ -25,6 +25,8 @@ from .results.facets import FACTS, Facets, facets
 from .results.hits import Results, Stored
 from .results.host_grouping import by_host, whole_windows
 
+TIMED_OUT = "the time limit is reached: these are the best of the pages that were compared, and others may match"
+
 ORDERS = ("score", "date")
 """The orders of hits: best first, or newest first; by URL where that is equal."""
 
@@ -56,7 +58,13 @@ class Index:
         self.documents = self._corpus.documents
 
     @classmethod
-    def open(cls, crawl: CrawlDir, as_of: int | None = None) -> "Index":
+    def open(
+        cls,
+        crawl: CrawlDir,
+        as_of: int | None = None,
+        timer: Callable[[], float] = time.monotonic,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> "Index":
         """The index as of a round, or as of now, without the pages that are blocked now.
 
         CrawlDirError if there is no crawl, no index yet, or no index as of that round.
@@ -77,7 +85,7 @@ class Index:
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
         if blocks := read_blocks(crawl):
             masks = [m & ~np.asarray(blocks.mask(s.facts["url"])) for m, s in zip(masks, segments, strict=True)]
-        return cls(segments, masks, synonyms=read_synonyms(crawl))
+        return cls(segments, masks, synonyms=read_synonyms(crawl), timer=timer, cache_bytes=cache_bytes)
 
     def search(
         self,
@@ -111,7 +119,8 @@ class Index:
         suggestion = self._respelled(query, respelled)
         hits = make_hits.make_hits(self._corpus, candidates, explanations, parsed.words, stand_for)
         counts = self._facets(found, facet_values) if facet_values else {}
-        return Results(query, total, hits, suggestion, parsed.notes, counts, deadline.is_partial)
+        notes = (*parsed.notes, TIMED_OUT) if deadline.is_partial else parsed.notes
+        return Results(query, total, hits, suggestion, notes, counts, deadline.is_partial)
 
     def words_like(self, pattern: str) -> list[str]:
         """The words of the index that a pattern (`index.patterns`) matches, the most frequent ones first."""

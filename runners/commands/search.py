@@ -22,6 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--facets", type=int, default=0, metavar="N", help="show the N most frequent sites, languages, types and years"
     )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="show the best of what is compared in this time, without that of opening the index (no limit)",
+    )
     parser.add_argument("--explain", action="store_true", help="say how each score comes about")
 
 
@@ -41,6 +47,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise Usage(f"--per-host {arguments.per_host}: must be at least 1")
     if arguments.facets < 0:
         raise Usage(f"--facets {arguments.facets}: must be at least 0")
+    if arguments.timeout is not None and not arguments.timeout > 0:
+        raise Usage(f"--timeout {arguments.timeout:g}: must be more than 0")
     results = Index.open(CrawlDir(arguments.dir), arguments.as_of).search(
         " ".join(arguments.query),
         arguments.limit,
@@ -49,6 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
         explain=arguments.explain,
         order=arguments.sort,
         facet_values=arguments.facets,
+        timeout_s=arguments.timeout,
     )
     if arguments.json:
         print(json.dumps(as_json(results), indent=2, ensure_ascii=False))

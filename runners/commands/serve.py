@@ -6,6 +6,7 @@ import ipaddress
 import logging
 from pathlib import Path
 
+from ...search.index.segments import CACHE_BYTES
 from ...search.searcher import Index
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Failure, Usage
@@ -36,6 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="answer requests for this name, or .NAME with its subdomains, and for localhost only (repeatable; without"
         " it and --trust-proxy, a gateway at a loopback address answers requests for localhost and that address only)",
     )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=10.0,
+        metavar="SECONDS",
+        help="the time of a query, after which the page has the best of what was compared; 0: no limit (10)",
+    )
+    parser.add_argument(
+        "--cache-mb", type=int, default=CACHE_BYTES >> 20, metavar="N", help="memory for words of queries (512)"
+    )
     parser.add_argument("--title", default="Beamtrawl", help="the name on the pages (Beamtrawl)")
     parser.add_argument("--logo", type=Path, metavar="FILE", help="an image beside the name")
 
@@ -55,12 +66,19 @@ def run(arguments: argparse.Namespace) -> None:
 
     if not 0 <= arguments.rate < float("inf"):
         raise Usage(f"--rate {arguments.rate}: must be at least 0")
+    if not 0 <= arguments.timeout < float("inf"):
+        raise Usage(f"--timeout {arguments.timeout:g}: must be at least 0")
+    if arguments.cache_mb < 1:
+        raise Usage(f"--cache-mb {arguments.cache_mb}: must be at least 1")
     directory = CrawlDir(arguments.dir)
     Index.open(directory)  # says now, and in one line, what would otherwise be said on every page
     rate = Rate(arguments.rate, max(1, int(2 * arguments.rate))) if arguments.rate else None
     submit = open_submissions(directory) if arguments.submissions else None
     hosts, title, logo = _names(arguments), arguments.title, _logo(arguments.logo)
-    app = create_app(directory, rate, submit, hosts=hosts, title=title, logo=logo)
+    cache_bytes, timeout_s = arguments.cache_mb << 20, arguments.timeout or None
+    app = create_app(
+        directory, rate, submit, hosts=hosts, title=title, logo=logo, timeout_s=timeout_s, cache_bytes=cache_bytes
+    )
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else a line for each request that waits
     try:
         server = create_server(app, arguments.host, arguments.port, ServerLimits(), arguments.trust_proxy)

@@ -12,6 +12,7 @@ from flask.typing import ResponseReturnValue
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from ...transforms.storage.crawl_dir import CrawlDir
+from ..index.segments import CACHE_BYTES
 from ..results.hits import Results, as_json
 from ..results.render import is_language, is_web_url, narrowing, readable, shown
 from ..results.snippets import marked
@@ -42,7 +43,7 @@ MAX_OFFSET = 10_000
 """The largest offset: a page costs as much as all pages before it."""
 
 MAX_QUERY = 300
-"""The most characters of a query: its cost grows with its words, and a running query is not interrupted."""
+"""The most characters of a query: its cost grows with its words."""
 
 MAX_URL = 2_048
 """The most characters of a submitted URL."""
@@ -78,12 +79,15 @@ def create_app(
     hosts: Sequence[str] = (),
     title: str = "Beamtrawl",
     logo: Path | None = None,
+    timeout_s: float | None = None,
+    cache_bytes: int = CACHE_BYTES,
 ) -> flask.Flask:
     """The WSGI application; docs/gateway.md lists its endpoints.
 
     It reloads the index when the crawl has committed another step. `rate` bounds the requests of a client; `submit`
     enables the form for submissions; `hosts` are the names by which it may be requested (all if none are given);
-    `title` and `logo`, an image file, are shown on each page. Errors are one sentence, as a page or, for programs, as
+    `title` and `logo`, an image file, are shown on each page; a query that takes longer than `timeout_s` has partial
+    results; postings take at most `cache_bytes` of memory. Errors are one sentence, as a page or, for programs, as
     `{"error": …}`: 4xx for a request that the client must change, 503 while there is no index, 500 for failures, whose
     reason is in the log.
     """
@@ -94,11 +98,11 @@ def create_app(
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.globals |= {"max_query": MAX_QUERY, "max_url": MAX_URL, "takes_submissions": submit is not None}
     app.jinja_env.globals |= {"name": title, "has_logo": logo is not None}
-    latest, metrics = LatestIndex(crawl, clock), Metrics()
+    latest, metrics = LatestIndex(crawl, clock, cache_bytes), Metrics()
     guard(app, metrics, rate, clock, hosts)
     if logo:
         _show_logo(app, logo)
-    _answer_searches(app, latest, metrics, clock)
+    _answer_searches(app, latest, metrics, clock, timeout_s)
     _show_texts(app, latest)
     show_changes(app, crawl, latest, title, clock)
     _report(app, latest, metrics, clock)
@@ -107,14 +111,18 @@ def create_app(
     return app
 
 
-def _answer_searches(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock) -> None:
+def _answer_searches(
+    app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock, timeout_s: float | None
+) -> None:
     """`/`, the search page, by GET or POST; `/help`; `/api/search`; `/api/suggest`; `/opensearch.xml`."""
 
     def search(
         query: str, limit: int, offset: int, per_host: int | None, explain: bool, order: str, facets: int
     ) -> Results:
         with metrics.queries.time():
-            return latest.ask(lambda index: index.search(query, limit, offset, per_host, explain, order, facets))
+            return latest.ask(
+                lambda index: index.search(query, limit, offset, per_host, explain, order, facets, timeout_s)
+            )
 
     @app.route("/", methods=["GET", "POST"])
     def page() -> ResponseReturnValue:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from ...transforms.blocks.files import FOLDER as BLOCKS
 from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError
+from ..index.segments import CACHE_BYTES
 from ..searcher import Index
 
 RELOAD_INTERVAL_S = 1.0
@@ -31,8 +32,8 @@ class LatestIndex:
     one, the log has the reason, and the next check tries again.
     """
 
-    def __init__(self, crawl: CrawlDir, clock: Callable[[], float]) -> None:
-        self._crawl, self._clock = crawl, clock
+    def __init__(self, crawl: CrawlDir, clock: Callable[[], float], cache_bytes: int = CACHE_BYTES) -> None:
+        self._crawl, self._clock, self._cache_bytes = crawl, clock, cache_bytes
         self._lock = threading.Lock()
         self._index: Index | None = None
         self._files: list[str] = []
@@ -60,8 +61,11 @@ class LatestIndex:
         except CrawlDirError:
             with self._lock:
                 if self._index is index:
-                    self._index = Index.open(self._crawl)
+                    self._index = self._open()
             return question(self.get())
+
+    def _open(self) -> Index:
+        return Index.open(self._crawl, timer=self._clock, cache_bytes=self._cache_bytes)
 
     def _reload_if_changed(self) -> None:
         now = self._clock()
@@ -73,7 +77,7 @@ class LatestIndex:
         if self._index and found == self._files:
             return
         try:
-            self._index, self._files = Index.open(self._crawl), found
+            self._index, self._files = self._open(), found
         except CrawlDirError as error:
             if not self._index:
                 raise NoIndexError(str(error)) from error
