@@ -99,7 +99,7 @@ def commands(page: Path) -> list[list[str]]:
             if not line.endswith("\\"):
                 split = split[:-1] if split[-1] == "&" else split  # in the background
                 plain = [word if " " in word else word.strip("[]").partition("|")[0] for word in split if word != "…"]
-                plain = ["1" if word in ("N", "ROUND", "PORT") else word for word in plain]
+                plain = ["1" if word in ("N", "ROUND", "PORT", "SECONDS") else word for word in plain]
                 found.append(plain[1 : plain.index("--") if "--" in plain else None])
                 words = ""
     return found
