@@ -80,13 +80,14 @@ class Attempt:
         `counters` are added to those of the files.
         """
         files = self.files() if files is None else files
-        counters = dict(counters or {})
+        own = dict(counters or {})
+        counters = dict(own)
         for file in (file for file in files if file.table != INDEX_FILE):
             for name, count in file.counts.items():
                 counters[name] = counters.get(name, 0) + count
             counters[f"{file.table}_rows"] = counters.get(f"{file.table}_rows", 0) + file.rows
         if merged:  # nothing new: its rows were counted by the steps that wrote them
-            counters = {"merged_files": len(merged)}
+            counters = {"merged_files": len(merged), **own}
         index = tuple(file.path for file in files if file.table == "index")
         links = {file.path for file in files if file.table == "index_links"}
         manifest = Manifest(

@@ -35,6 +35,7 @@ from .compact import drop_history, merge
 from .compact_frontier import compact_frontier
 from .compact_tables import merge_tables
 from .control import End, Observer, StopSignal
+from .drop_bodies import EVERY, WORTH_WRITING, drop_bodies
 from .fold_history import KEPT_FOR, fold_history
 from .held_hosts import Held, held_hosts
 from .release_traps import held_urls, release_allowed_urls, release_reopened_urls, with_released
@@ -118,6 +119,9 @@ def _compact(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Obse
     digest = settings_digest(settings)
     observer.busy("merging files of the frontier, the index and tables, where there are many")
     compact_frontier(crawl, digest, engine)
+    last = next_step(crawl.manifests()).round - 1
+    if settings.storage.body_rounds is not None and last % EVERY == 0:
+        drop_bodies(crawl, digest, engine, settings.storage.body_rounds, WORTH_WRITING)
     for merged in (merge(crawl, digest, engine, BY_TIERS), merge_tables(crawl, digest, engine, full_tier)):
         if merged:
             observer.step_committed(merged)

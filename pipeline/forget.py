@@ -17,7 +17,7 @@ from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, n
 from ..transforms.storage.layouts import LAYOUTS
 from ..transforms.storage.merge_tables import write_arranged
 from ..transforms.storage.schemas import TABLES
-from ..transforms.storage.table_files import TableFile, TableWriter, conform, open_parquet, read_table
+from ..transforms.storage.table_files import TableFile, TableWriter, read_groups, read_table, round_of
 from .attempt import Attempt, Engine
 from .compact import drop_history
 from .fold_history import fold_history
@@ -109,13 +109,12 @@ def _mask(rows: pa.Table, table: str, blocks: Blocks) -> pa.ChunkedArray:
 
 def _without(root: str, file: TableFile, blocks: Blocks) -> Iterator[TableFile]:
     """Write a file anew, in its round and order; yields it, or nothing if no row is left."""
-    round_ = int(file.path.split("/round=")[1].split("/")[0])
-    parts = (_kept(rows, file.table, blocks) for rows in _groups(root, file))
+    parts = (_kept(rows, file.table, blocks) for rows in read_groups(root, file))
     if file.table in LAYOUTS:
         rows = pa.concat_tables(parts)
-        yield from write_arranged(root, file.table, round_, rows)
+        yield from write_arranged(root, file.table, round_of(file.path), rows)
         return
-    writer = TableWriter(root, file.table, round_, "kept")
+    writer = TableWriter(root, file.table, round_of(file.path), "kept")
     for rows in parts:
         writer.write(rows)
     if written := writer.close():
@@ -131,14 +130,6 @@ def _kept(rows: pa.Table, table: str, blocks: Blocks) -> pa.Table:
         blanked = pc.if_else(mask, pa.scalar(None, field.type), rows[name])
         rows = rows.set_column(rows.schema.get_field_index(name), field, blanked)
     return rows
-
-
-def _groups(root: str, file: TableFile) -> Iterator[pa.Table]:
-    schema = TABLES[file.table]
-    with open_parquet(root, file.path) as opened:
-        names = [name for name in schema.names if name in opened.schema_arrow.names]
-        for group in range(opened.num_row_groups):
-            yield conform(opened.read_row_group(group, names, use_threads=False), schema)
 
 
 def _is_indexed(crawl: CrawlDir, manifests: Sequence[Manifest], blocks: Blocks) -> bool:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from ...pipeline.compact import drop_history, merge
 from ...pipeline.compact_tables import merge_tables
+from ...pipeline.drop_bodies import drop_bodies
 from ...pipeline.fold_history import fold_history
 from ...pipeline.forget import Forgotten, forget
 from ...pipeline.rank import rank
@@ -54,7 +55,10 @@ def run(arguments: argparse.Namespace) -> None:
             if any(manifest.step == "rank" for manifest in claimed.manifests()):
                 limit = settings.ranking.max_links
                 print(describe_manifest(rank(claimed, digest, chosen, limit, datetime.now(UTC))))
-        merged = [merge(claimed, digest, chosen, ALL), merge_tables(claimed, digest, chosen, all_runs)]
+        dropped = None
+        if settings.storage.body_rounds is not None:
+            dropped = drop_bodies(claimed, digest, chosen, settings.storage.body_rounds)
+        merged = [dropped, merge(claimed, digest, chosen, ALL), merge_tables(claimed, digest, chosen, all_runs)]
         done = [describe_manifest(manifest) for manifest in merged if manifest]
         print("\n".join(done) if done else "nothing to merge")
         fold_history(claimed, datetime.now(UTC))

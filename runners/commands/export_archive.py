@@ -1,6 +1,8 @@
 """`beamtrawl export warc` and `beamtrawl export cdxj`: the answers of a crawl as a web archive, and its index."""
 
 import argparse
+import contextlib
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -40,7 +42,7 @@ def export_warc(arguments: argparse.Namespace) -> None:
         raise Failure("export warc needs warcio; install it: pip install 'beamtrawl[warc]'") from error
     index = ArchiveIndex()
     found, settings = _captures(arguments, index)
-    with whole_folder(arguments.out) as out:
+    with whole_folder(arguments.out) as out, _reporting(index):
         counts = write_archive(found, index, out, settings, arguments.max_size * 1_000_000, datetime.now(UTC))
         if not counts.responses + counts.revisits:
             raise Failure(_NOTHING)
@@ -55,7 +57,7 @@ def export_cdxj(arguments: argparse.Namespace) -> None:
     index = ArchiveIndex()
     found, _ = _captures(arguments, index)
     is_empty = True
-    with whole_file(arguments.out) as sink:
+    with whole_file(arguments.out) as sink, _reporting(index):
         for capture in found:
             original = index.original(capture)
             index.add(capture, original, index_line(capture, original))
@@ -64,6 +66,17 @@ def export_cdxj(arguments: argparse.Namespace) -> None:
             raise Failure(_NOTHING)
         for line in index.lines():
             sink.write(line)
+
+
+@contextlib.contextmanager
+def _reporting(index: ArchiveIndex) -> Iterator[None]:
+    """Print, after the body, how many answers lack their bodies."""
+    try:
+        yield
+    finally:
+        if count := index.without_bodies:
+            subject = "1 answer is" if count == 1 else f"{count} answers are"
+            print(f"{subject} left out: storage.body_rounds has removed the body", file=sys.stderr)
 
 
 def _captures(arguments: argparse.Namespace, index: ArchiveIndex) -> tuple[Iterator[Capture], Settings]:

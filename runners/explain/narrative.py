@@ -173,6 +173,7 @@ def _robots(row: Row | None) -> Iterator[str]:
 def _visit(row: Row) -> str:
     parts = [row["outcome"], row["status"] and f"status {row['status']}", row["media_type"]]
     parts.append(row["body_bytes"] and f"{row['body_bytes']} bytes")
+    parts.append(row["body_removed"] and "body removed")
     parts.append(row["redirect_to"] and f"to {row['redirect_to']}")
     parts.append(row["robots_rule"])
     return ", ".join(str(part) for part in (*parts, row["error"]) if part)

@@ -25,6 +25,7 @@ class ArchiveIndex:
     """Lines and payloads, in the order in which captures are added."""
 
     def __init__(self) -> None:
+        self.without_bodies = 0  # captures that were left out since their bodies were removed
         self._tables = sqlite3.connect("", isolation_level=None)  # a temporary file
         self._tables.executescript(_TABLES)
         self._tables.execute("BEGIN")
@@ -66,9 +67,15 @@ class ArchiveIndex:
 
 
 def chosen(found: Iterator[Capture], index: ArchiveIndex, blocks: Blocks, noarchive: bool) -> Iterator[Capture]:
-    """The captures that may be in the archive: none that is blocked; with `noarchive`, pages that want no copy."""
+    """The captures that may be in the archive: none that is blocked; with `noarchive`, pages that want no copy.
+
+    A capture whose body was removed is left out, and counted: neither a response nor a revisit could give its content.
+    """
     for capture in found:
-        if (capture.noarchive and not noarchive) or blocks.match(capture.visit["url"]):
+        if capture.visit["body_removed"]:
+            index.without_bodies += 1
+            index.leave_out(capture)
+        elif (capture.noarchive and not noarchive) or blocks.match(capture.visit["url"]):
             index.leave_out(capture)
         else:
             yield capture

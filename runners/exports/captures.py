@@ -12,7 +12,7 @@ from ...transforms.parsing import robots_meta
 from ...transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.storage.schemas import VISITS
 from ...transforms.storage.sql import connect
-from ...transforms.storage.table_files import TableFile, conform, open_parquet
+from ...transforms.storage.table_files import TableFile, conform, open_parquet, round_of
 
 _BATCH = 64  # visits in memory, with their bodies
 _GROUP = 500_000  # visits whose documents are looked up together, by key
@@ -32,7 +32,8 @@ def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iter
     """All answers, oldest round first. In memory are a few bodies, and the keys of a group of visits."""
     with tempfile.TemporaryDirectory() as scratch, connect(crawl, manifests, ("documents", "links")) as tables:
         tables.execute(f"SET temp_directory = '{scratch}'; SET memory_limit = '1GB'")
-        for files in _groups(files_of(manifests, "visits")):
+        files_by_age = sorted(files_of(manifests, "visits"), key=lambda file: round_of(file.path))
+        for files in _groups(files_by_age):
             found = _lookup(tables, _keys(crawl, files))
             for row in _rows(crawl, files):
                 noarchive, text, links = next(found)

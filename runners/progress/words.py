@@ -17,6 +17,9 @@ def describe_manifest(manifest: Manifest) -> str:
         parts = ", ".join(f"{o.value} {counters[o.value]}" for o in Outcome if counters.get(o.value))
         rate = f", {visits / manifest.seconds:.1f}/s" if manifest.seconds > 0 else ""
         return f"round {manifest.round} fetch: {visits} visits {took}{rate} ({parts})"
+    if manifest.step == "compact" and "bodies_removed_bytes" in counters:
+        freed = f"{counters['bodies_removed_bytes'] / 1e6:.1f} MB of old bodies"
+        return f"round {manifest.round} compact: {freed} removed from {len(manifest.replaced)} files of visits, {took}"
     if manifest.step == "compact" and manifest.replaced:
         before, after = len(manifest.replaced), len(manifest.files)
         return f"round {manifest.round} compact: {before} files of tables merged into {after}, {took}"

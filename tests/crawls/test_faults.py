@@ -17,6 +17,7 @@ import pytest
 from beamtrawl.pipeline.compact import merge
 from beamtrawl.pipeline.compact_frontier import compact_frontier
 from beamtrawl.pipeline.compact_tables import merge_tables
+from beamtrawl.pipeline.drop_bodies import drop_bodies
 from beamtrawl.pipeline.fold_history import fold_history
 from beamtrawl.pipeline.rank import rank
 from beamtrawl.pipeline.seeds import Seed, add_seeds
@@ -31,6 +32,7 @@ from beamtrawl.transforms.storage import filesystem
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from beamtrawl.transforms.storage.table_runs import all_runs
 from beamtrawl.transforms.storage.verify import file_faults, promised_files, row_faults
+from tests.support.changing_site import crawl_changing_site
 from tests.support.crawls import crawl, fetch, frontier, rows, states, without_times
 from tests.support.disks import Fault, SimulatedDisk
 from tests.support.web import Web, html, plain, redirect, status
@@ -90,6 +92,10 @@ def compact_tables(path: Path) -> None:
     merge_tables(CrawlDir(str(path)), "", DirectEngine(1, []), all_runs)
 
 
+def bodies(path: Path) -> None:
+    drop_bodies(CrawlDir(str(path)), "", DirectEngine(1, []), 0)
+
+
 def fold(path: Path) -> None:
     """Removes the files of consumed frontiers too, as if an hour had passed."""
     fold_history(CrawlDir(str(path)), datetime.now(UTC) + timedelta(hours=2), most=0)
@@ -140,6 +146,7 @@ OPERATIONS = {
     "compact": Operation("updated", "000002-compact", compact, nothing, everything),
     "compact frontier": Operation("waiting", "000002-compact", compact_waiting, nothing, waiting),
     "compact tables": Operation("updated", "000002-compact", compact_tables, nothing, everything),
+    "old bodies": Operation("revisited", "000004-compact", bodies, nothing, everything),
     "fold": Operation("updated", "", fold, fold, everything),
     "rank": Operation("updated", "000002-rank", ranked, nothing, everything),
     "seeds": Operation("updated", "000000-seeds", seeds, nothing, everything),
@@ -159,7 +166,8 @@ class Prepared(NamedTuple):
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
     folder = tmp_path_factory.mktemp("prepared")
     with Web(SITES) as web:
-        states = {name: folder / name for name in ("updated", "fetched", "waiting")}
+        states = {name: folder / name for name in ("updated", "fetched", "waiting", "revisited")}
+        crawl_changing_site(states["revisited"])
         crawl(states["updated"], [web.url("a.test")], rounds=2)
         shutil.copytree(states["updated"], states["fetched"])
         fetch(states["fetched"])

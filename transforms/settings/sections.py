@@ -236,6 +236,10 @@ class Storage:
     """What is kept of earlier rounds."""
 
     index_rounds: int | None = _setting(None, "Number of past rounds that search --as-of can be asked for. Unset: all.")
+    body_rounds: int | None = _setting(
+        None,
+        "Number of past rounds of which all bodies are kept; of others, the newest of each page. Unset: all.",
+    )
 
 
 @dataclasses.dataclass(frozen=True)

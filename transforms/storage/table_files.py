@@ -41,6 +41,15 @@ def new_path(table: str, round_: int, stem: str = "part", suffix: str = ".parque
     return f"{table}/round={round_:06d}/{stem}-{uuid.uuid4().hex[:16]}{suffix}"
 
 
+def round_of(path: str) -> int:
+    """The round in the path of a file.
+
+    >>> round_of("visits/round=000012/part-1.parquet")
+    12
+    """
+    return int(path.split("/round=")[1].split("/", maxsplit=1)[0])
+
+
 class TableWriter:
     """Writes one new Parquet file of a table, batch by batch; the first batch creates the file.
 
@@ -131,6 +140,15 @@ def naming_damage(root: str, path: str) -> Iterator[None]:
             f"{path} cannot be read: {reason(error)}; see what else is damaged with: beamtrawl check crawl {root},"
             " and restore it from a copy"
         ) from error
+
+
+def read_groups(root: str, file: TableFile) -> Iterator[pa.Table]:
+    """The rows of a file by row group, with the columns of its table."""
+    schema = TABLES[file.table]
+    with open_parquet(root, file.path) as opened:
+        names = [name for name in schema.names if name in opened.schema_arrow.names]
+        for group in range(opened.num_row_groups):
+            yield conform(opened.read_row_group(group, names, use_threads=False), schema)
 
 
 def statistics(file: pq.ParquetFile, group: int, column: str) -> pq.Statistics | None:

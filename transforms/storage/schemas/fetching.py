@@ -71,6 +71,7 @@ VISITS = pa.schema(
         ("sitemap", SITEMAP),
         ("links_without_news", pa.bool_()),  # only pages without news link to it
         ("robots_usage", pa.string()),  # statement of robots.txt about the use of the content
+        ("body_removed", pa.bool_()),  # by storage.body_rounds; `body_bytes` is what it was
     ]
 )
 
