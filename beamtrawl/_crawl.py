@@ -138,7 +138,7 @@ class Crawl:
         from beamtrawl.runners.crawl_status import disk_of, summarize  # noqa: PLC0415 - it imports the parsers
 
         directory = self._directory
-        return summarize(directory, datetime.now(UTC), self.settings.alarms, disk_of(directory.root))
+        return summarize(directory, datetime.now(UTC), self.settings, disk_of(directory.root))
 
     def _index(self, as_of: int | None) -> Index:
         """The index as of a round; one that was opened serves until a step is committed or a block changes."""

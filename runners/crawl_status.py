@@ -14,7 +14,7 @@ from ..transforms.blocks.rules import Block
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.outcomes import Outcome
 from ..transforms.parsing.registry import PARSE_ERRORS
-from ..transforms.settings import Alarms, Limits
+from ..transforms.settings import Settings
 from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, next_step
 from ..transforms.storage.manifests import moment
@@ -34,8 +34,8 @@ from .alarms import (
     robots_alarms,
     too_long_alarms,
 )
-from .blocked import count_waiting
 from .copies import CopyCount, count_copies
+from .due import due_urls, planned_revisits
 
 
 class AliasRule(TypedDict):
@@ -87,7 +87,12 @@ class Status:
     tables: dict[str, int]  # rows by table
     index_segments: int
     outcomes: dict[str, int]  # visits by outcome
-    frontier: dict[str, int]  # URLs by reason
+    frontier: dict[str, int]  # waiting URLs by reason
+    due: int  # of them, those that may be requested now
+    later: int  # those that may not yet, by their own time or their host's; blocked ones are in neither
+    next_due_at: float | None  # POSIX time at which the first of those is due
+    planned: int  # planned revisits that are not in the frontier yet
+    next_planned_at: float | None  # POSIX time of the first
     rejections: dict[str, int]  # rejected links by rule
     alerts: dict[str, int]  # by kind
     hosts: int
@@ -111,9 +116,6 @@ class Status:
         return dataclasses.asdict(self)
 
 
-DEFAULTS, NO_LIMITS = Alarms(), Limits()
-
-
 class Disk(NamedTuple):
     """Bytes of the disk of a crawl directory."""
 
@@ -132,10 +134,10 @@ def disk_of(root: str) -> Disk | None:
 _LIMITS = ("max_pages", "max_pages_per_round", "max_pages_per_host")
 
 
-def summarize(
-    crawl: CrawlDir, now: datetime, limits: Alarms = DEFAULTS, disk: Disk | None = None, pages: Limits = NO_LIMITS
-) -> Status:
-    """Return the state of a crawl from its manifests and tables, with the alarms beyond some limits."""
+def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, disk: Disk | None = None) -> Status:
+    """Return the state of a crawl from its manifests and tables, with the alarms; without settings by the defaults."""
+    settings = settings or Settings()
+    limits, pages = settings.alarms, settings.limits
     manifests = crawl.require_manifests()
     step = next_step(manifests)
     outcomes: dict[str, int] = {}
@@ -159,6 +161,7 @@ def summarize(
     for row in hosts.values():
         if row["not_before"] and row["not_before"] > now:
             _add(held, {row["held_by"]: 1})
+    due, planned = due_urls(crawl, manifests, settings.politeness, blocks, now), planned_revisits(crawl, manifests)
     long_urls = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
     found = [
         *outcome_alarms(outcomes, limits),
@@ -179,6 +182,11 @@ def summarize(
         index_segments=len(live_index(manifests).segments),
         outcomes=outcomes,
         frontier=waiting_by_reason(crawl.root, manifests),
+        due=due.now,
+        later=due.later,
+        next_due_at=due.next_at.timestamp() if due.next_at else None,
+        planned=planned.pages,
+        next_planned_at=planned.first_at.timestamp() if planned.first_at else None,
         rejections=rejections,
         alerts=alerts,
         hosts=len(hosts),
@@ -195,7 +203,7 @@ def summarize(
         limits={name: count for name in _LIMITS if (count := getattr(pages, name))},
         last_step_at=max((moment(m.ended_at).timestamp() for m in manifests if m.ended_at), default=0.0),
         blocks=list(blocks),
-        blocked=count_waiting(crawl, blocks),
+        blocked=due.blocked,
     )
 
 

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
     settings = parse(crawl.read_text("crawl.toml")) if crawl.exists("crawl.toml") else Settings()
-    found = summarize(crawl, datetime.now(UTC), settings.alarms, disk_of(crawl.root), settings.limits)
+    found = summarize(crawl, datetime.now(UTC), settings, disk_of(crawl.root))
     if arguments.metrics:
         from ..metrics_file import write_metrics  # noqa: PLC0415
 
@@ -57,6 +57,7 @@ def render(found: Status) -> str:
         _line("tables", found.tables),
         _line("outcomes", found.outcomes),
         _line("frontier", found.frontier),
+        *_due(found),
         _line("rejected links", found.rejections),
         *([_line("alerts of observers", found.alerts)] if found.alerts else []),
         f"hosts: {found.hosts}; index segments: {found.index_segments}",
@@ -77,10 +78,8 @@ def render(found: Status) -> str:
 def _times(found: Status) -> Iterator[str]:
     """When the crawl ran, how fast, how much it stores, and the limits of pages that are set."""
     if found.last_step_at:
-        first, last = (
-            f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}" for at in (found.first_step_at, found.last_step_at)
-        )
-        yield f"first step {first} UTC, last {last} UTC; {size(found.bytes)} in tables"
+        first, last = _time(found.first_step_at), _time(found.last_step_at)
+        yield f"first step {first}, last {last}; {size(found.bytes)} in tables"
     if found.fetch_seconds:
         visits = sum(found.outcomes.values())
         yield f"fetching: {visits} visits in {duration(found.fetch_seconds)}, {visits / found.fetch_seconds:.1f}/s"
@@ -88,15 +87,35 @@ def _times(found: Status) -> Iterator[str]:
         yield _line("limits of pages", found.limits)
 
 
+def _due(found: Status) -> Iterator[str]:
+    """How many of the waiting URLs may be requested, when the next one may, and the planned revisits."""
+    if found.frontier:
+        until = f", the first at {_time(found.next_due_at)}" if found.next_due_at else ""
+        yield f"of the frontier: {found.due} due now, {found.later} later{until}"
+    if found.next_planned_at:
+        yield f"planned revisits: {found.planned}, the first at {_time(found.next_planned_at)}"
+
+
+def _time(moment: float) -> str:
+    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def _go_on(found: Status) -> str:
     """What to do next, in one line."""
-    crawl = f"beamtrawl crawl {shlex.quote(found.directory)}"
+    directory = shlex.quote(found.directory)
+    crawl = f"beamtrawl crawl {directory}"
     most, visits = found.limits.get("max_pages"), sum(found.outcomes.get(outcome, 0) for outcome in REQUESTED)
-    if found.next_step.step == "fetch" and most and visits >= most:
+    if found.next_step.step == "update":
+        return crawl
+    if found.frontier and most and visits >= most:
         return f"{crawl} --max-pages N, with more than the {most} pages that are visited"
-    if found.next_step.step == "fetch" and not found.frontier:
-        return f"beamtrawl seeds add {shlex.quote(found.directory)} URL, because the frontier is empty"
-    return crawl
+    if found.due:
+        return crawl
+    if next_at := min(filter(None, (found.next_due_at, found.next_planned_at)), default=None):
+        return f"{crawl}, from {_time(next_at)} on; nothing is due before"
+    if found.blocked:
+        return f"beamtrawl unblock {directory} HOST, because all of the frontier is blocked"
+    return f"beamtrawl seeds add {directory} URL, because the frontier is empty"
 
 
 def _blocks(found: Status) -> str:

@@ -51,7 +51,7 @@ def collect(crawl: CrawlDir, settings: Settings, found: Estimate | None, now: da
 def _collect(
     crawl: CrawlDir, manifests: list[Manifest], settings: Settings, found: Estimate | None, now: datetime
 ) -> Report:
-    status = summarize(crawl, now, settings.alarms, disk_of(crawl.root))
+    status = summarize(crawl, now, settings, disk_of(crawl.root))
     with open_tables(crawl, manifests, TABLES, _MEMORY) as connection:
         known = Known(crawl, manifests, settings, status, now, found, connection)
         known.prepare()

@@ -88,6 +88,7 @@ def test_status(crawled: Path) -> None:
     found = json.loads(beamtrawl("status", crawled, "--json").out)
     assert set(found) == {
         *("directory", "rounds", "next_step", "tables", "index_segments", "outcomes", "frontier", "rejections"),
+        *("due", "later", "next_due_at", "planned", "next_planned_at"),
         *(
             "alerts",
             "hosts",

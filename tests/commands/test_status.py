@@ -3,15 +3,22 @@
 import json
 from datetime import UTC, datetime, timedelta
 
+import pyarrow as pa
 import pytest
 
 from beamtrawl.runners.commands.status import render
 from beamtrawl.runners.crawl_status import NextStep, summarize
+from beamtrawl.transforms.blocks.files import add_block
+from beamtrawl.transforms.blocks.rules import Block
+from beamtrawl.transforms.frontier.due_pages import write_due_pages
+from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.storage.schemas import TABLES
 from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
+from beamtrawl.transforms.urls import url_key
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
 
 
 def commit(crawl, step, round_, files=(), counters=None, **fields):
@@ -24,17 +31,32 @@ def listed(table, name, rows, **counts):
     return TableFile(table, f"{table}/{name}", rows, 1000, counts)
 
 
-def hosts(crawl, round_, *names):
+def hosts(crawl, round_, *names, **columns):
     writer = TableWriter(crawl.root, "hosts", round_)
-    writer.write_rows([{"host": name, "round": round_} for name in names])
+    writer.write_rows([{"host": name, "round": round_} | columns for name in names])
     return writer.close()
+
+
+def waiting(crawl, round_, *rows):
+    """A file of the frontier: (host, reason, due_at) of each row."""
+    urls = [f"http://{host}/{number}" for number, (host, *_) in enumerate(rows)]
+    names = ("host", "reason", "due_at")
+    return write_frontier(
+        crawl.root,
+        round_,
+        [
+            {"url_key": url_key(url), "url": url, "depth": 0} | dict(zip(names, row, strict=True))
+            for url, row in zip(urls, rows, strict=True)
+        ],
+    )
 
 
 @pytest.fixture
 def crawl(tmp_path):
     """Two rounds, the second fetched and not yet updated."""
     crawl = CrawlDir(str(tmp_path))
-    commit(crawl, "seeds", 0, [listed("frontier", "a", 2, seed=2), listed("urls", "a", 2), listed("seeds", "a", 2)])
+    seeds = waiting(crawl, 1, ("a.test", "seed", None), ("b.test", "seed", None))
+    commit(crawl, "seeds", 0, [seeds, listed("urls", "a", 2), listed("seeds", "a", 2)])
     commit(crawl, "fetch", 1, [listed("visits", "a", 2)], {"fetched": 1, "gone": 1, "visits_rows": 2})
     commit(
         crawl,
@@ -43,12 +65,12 @@ def crawl(tmp_path):
         [
             listed("documents", "a", 1, denied_meta=1),
             listed("urls", "b", 5),
-            listed("frontier", "b", 3, new=2, retry=1),
+            waiting(crawl, 2, ("a.test", "new", None), ("b.test", "new", None), ("a.test", "retry", NOW + HOUR)),
             listed("rejections", "b", 2, depth=1, scope=1),
             hosts(crawl, 1, "a.test", "b.test"),
         ],
         {"denied_meta": 1, "gone": 7},
-        consumed=("frontier/a",),
+        consumed=(seeds.path,),
         index=("index/round=000001/s1", "index/round=000001/s2"),
     )
     commit(crawl, "fetch", 2, [listed("visits", "b", 3), hosts(crawl, 2, "a.test")], {"fetched": 2, "timeout": 1})
@@ -67,6 +89,11 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "index_segments": 2,
         "outcomes": {"fetched": 3, "gone": 1, "timeout": 1},
         "frontier": {"new": 2, "retry": 1},
+        "due": 2,
+        "later": 1,
+        "next_due_at": (NOW + HOUR).timestamp(),
+        "planned": 0,
+        "next_planned_at": None,
         "rejections": {"depth": 1, "scope": 1},
         "alerts": {},
         "hosts": 2,
@@ -94,6 +121,7 @@ def test_the_same_for_people(crawl):
         "tables: frontier 5, visits 5, documents 1, urls 7, hosts 3, rejections 2, seeds 2",
         "outcomes: fetched 3, gone 1, timeout 1",
         "frontier: new 2, retry 1",
+        "of the frontier: 2 due now, 1 later, the first at 2026-11-20 13:00:00 UTC",
         "rejected links: depth 1, scope 1",
         "hosts: 2; index segments: 2",
         f"to go on: beamtrawl crawl {crawl.root}",
@@ -102,7 +130,7 @@ def test_the_same_for_people(crawl):
 
 def test_a_crawl_that_has_only_seeds_stands_before_its_first_round(tmp_path):
     crawl = CrawlDir(str(tmp_path))
-    commit(crawl, "seeds", 0, [listed("frontier", "a", 1, seed=1)])
+    commit(crawl, "seeds", 0, [waiting(crawl, 1, ("a.test", "seed", None))])
     found = summarize(crawl, NOW)
     assert (found.rounds, found.next_step) == (0, NextStep("fetch", 1))
     assert "outcomes: none" in render(found).splitlines()
@@ -154,3 +182,59 @@ def test_hosts_that_fail_are_named_the_worst_first(tmp_path):
 def test_without_a_crawl_there_is_no_status(tmp_path):
     with pytest.raises(CrawlDirError, match="holds no crawl"):
         summarize(CrawlDir(str(tmp_path)), NOW)
+
+
+def after_an_update(crawl, rows, *files):
+    """The first update is committed; the next step is the fetch of round 2."""
+    commit(crawl, "update", 1, [file for file in (waiting(crawl, 2, *rows), *files) if file])
+    return crawl
+
+
+# rows of the frontier; what is due: now, later, hours until the next; what to do
+SOON, LATE = NOW + HOUR, NOW + 3 * HOUR
+DUE = {
+    "without a time": ([("a.test", "new", None)], (1, 0, None), "crawl DIR"),
+    "its time has come": ([("a.test", "retry", NOW)], (1, 0, None), "crawl DIR"),
+    "later": (
+        [("a.test", "retry", LATE), ("a.test", "retry", SOON)],
+        (0, 2, 1),
+        "crawl DIR, from 2026-11-20 13:00:00 UTC on; nothing is due before",
+    ),
+    "its host waits": (
+        [("held.test", "new", None)],
+        (0, 1, 2),
+        "crawl DIR, from 2026-11-20 14:00:00 UTC on; nothing is due before",
+    ),
+    "its host waits, and it longer": ([("held.test", "retry", LATE), ("a.test", "new", None)], (1, 1, 3), "crawl DIR"),
+    "blocked": (
+        [("blocked.test", "new", None)],
+        (0, 0, None),
+        "unblock DIR HOST, because all of the frontier is blocked",
+    ),
+    "none": ([], (0, 0, None), "seeds add DIR URL, because the frontier is empty"),
+}
+
+
+@pytest.mark.parametrize(("rows", "due", "next_"), DUE.values(), ids=DUE)
+def test_due_urls_and_waiting_ones_are_told_apart(tmp_path, rows, due, next_):
+    crawl = CrawlDir(str(tmp_path))
+    add_block(crawl, Block("blocked.test", "2026-01-01"))
+    held = hosts(crawl, 1, "held.test", not_before=NOW + 2 * HOUR, held_by="retry_after")
+    found = summarize(after_an_update(crawl, rows, held), NOW)
+    at = found.next_due_at and (found.next_due_at - NOW.timestamp()) / 3600
+    assert (found.due, found.later, at) == due
+    assert found.blocked == (rows[:1] == DUE["blocked"][0])
+    assert render(found).splitlines()[-1] == f"to go on: beamtrawl {next_.replace('DIR', crawl.root)}"
+
+
+def test_planned_revisits_have_a_line_and_are_waited_for(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    rows = [{"url_key": bytes(16), "host": "a.test", "due_at": moment, "round": 1} for moment in (LATE, SOON)]
+    plan = write_due_pages(crawl.root, 1, [pa.Table.from_pylist(rows, schema=TABLES["revisits"])])
+    found = summarize(after_an_update(crawl, [], plan), NOW)
+    assert (found.planned, found.next_planned_at) == (2, SOON.timestamp())
+    lines = render(found).splitlines()
+    assert "planned revisits: 2, the first at 2026-11-20 13:00:00 UTC" in lines
+    assert (
+        lines[-1] == f"to go on: beamtrawl crawl {crawl.root}, from 2026-11-20 13:00:00 UTC on; nothing is due before"
+    )

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -108,3 +109,14 @@ def test_a_table_travels_as_one_element():
     assert from_ipc([to_ipc(first), to_ipc(second)], first.schema).to_pydict() == {"a": [1, 2, 3]}
     assert from_ipc([], first.schema).equals(first.schema.empty_table())
     assert from_ipc([to_ipc(first.slice(1))], first.schema).to_pydict() == {"a": [2]}
+
+
+@pytest.mark.parametrize(("table", "columns"), [("links", {"target_key"}), ("documents", set())])
+def test_columns_in_which_few_values_are_looked_up_have_bloom_filters(tmp_path, table, columns):
+    writer = TableWriter(str(tmp_path), table, 1)
+    writer.write(pa.Table.from_pylist([{"url_key": KEY, "target_key": KEY}], schema=TABLES[table]))
+    path = tmp_path / writer.close().path
+    found = duckdb.execute(
+        "SELECT path_in_schema FROM parquet_metadata(?) WHERE bloom_filter_length > 0", [str(path)]
+    ).fetchall()
+    assert {name for (name,) in found} == columns
