@@ -1,5 +1,6 @@
 """Conditional writes to object stores: one of several writers takes a lock, takes it over, or commits a step."""
 
+import dataclasses
 import json
 import os
 import threading
@@ -107,9 +108,50 @@ def test_a_heartbeat_is_one_request_and_ends_with_the_ownership(store: Store, cr
     assert (read_lock(crawl.root)[0] or {})["token"] == "another"
 
 
-def test_one_of_several_commits_a_step(crawl: CrawlDir) -> None:
-    assert successes(lambda: CrawlDir(crawl.root).commit(manifest())) == 1
+def test_one_of_several_commits_a_step_and_the_others_say_so(crawl: CrawlDir) -> None:
+    refused = []
+
+    def commit() -> None:
+        try:
+            CrawlDir(crawl.root).commit(manifest())
+        except CrawlDirError as error:
+            refused.append(str(error))
+            raise
+
+    assert successes(commit) == 1
     assert len(crawl.manifests()) == 1
+    assert set(refused) == {COMMITTED}
+    assert len(refused) == WRITERS - 1
+
+
+COMMITTED = "manifests/000001-fetch.json exists already: another program has committed this step; start again to go on"
+
+
+class PausedCrawl(CrawlDir):
+    """A crawl directory whose writer is paused after it has checked its claim, before it writes the manifest."""
+
+    meanwhile: Callable[[], object]
+
+    def require_claim(self) -> None:
+        super().require_claim()
+        self.meanwhile()
+
+
+def test_an_owner_that_is_paused_after_the_check_of_its_claim_commits_no_step_twice(crawl: CrawlDir) -> None:
+    def take_over() -> None:
+        crawl.write_text(LOCK, json.dumps((read_lock(crawl.root)[0] or {}) | {"beat": time.time() - 120}))
+        with Lock(crawl) as successor:
+            successor.commit(manifest())
+
+    first = Lock(crawl)
+    paused = PausedCrawl(crawl.root, first.__enter__().claim)
+    paused.meanwhile = take_over
+    with pytest.raises(CrawlDirError) as raised:
+        paused.commit(dataclasses.replace(manifest(), counters={"writer": 0}))
+    assert str(raised.value) == COMMITTED
+    assert [one.counters for one in crawl.manifests()] == [{"writer": threading.get_ident()}]
+    with pytest.raises(LockedError, match="was taken over by another process"):
+        first.__exit__(None, None, None)
 
 
 def test_concurrent_changes_of_a_text_are_all_kept(crawl: CrawlDir) -> None:
