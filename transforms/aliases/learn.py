@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..duplicates.exact import PAIRS
-from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
+from ..storage.batches import Batch, from_ipc, read_ipc, split, split_by, to_ipc
 from ..storage.bloom import partitions, shard
 from ..storage.exchange import CANDIDATES
 from ..storage.schemas import KEY, URLS
@@ -46,14 +46,14 @@ class Tracked(NamedTuple):
 
 def now_seen(batch: Batch, round_: int) -> Iterator[Batch]:
     """CONTENTS_OF_URLS of a batch of CONTENTS."""
-    table = pa.ipc.open_stream(batch[1]).read_all()
+    table = read_ipc(batch[1])
     table = table.append_column("round", pa.array([round_] * table.num_rows, pa.int32()))
     yield batch[0], to_ipc(conform(table, CONTENTS_OF_URLS))
 
 
 def seen_before(batch: Batch) -> Iterator[Batch]:
     """CONTENTS_OF_URLS of a batch of URLS. The row of a normal form has the content of its representative."""
-    table = pa.ipc.open_stream(batch[1]).read_all()
+    table = read_ipc(batch[1])
     table = table.filter(pc.and_(pc.is_valid(table["digest"]), pc.is_in(table["state"], pa.array(["fetched", ALIAS]))))
     rows = table.select([*CONTENTS_OF_URLS.names, "state", "reason"]).to_pylist()
     for row in rows:
@@ -99,7 +99,7 @@ def judge_members(rows: Iterable[Row], known: KnownRules, round_: int) -> Iterat
 
 def with_forms(batch: Batch, known: KnownRules) -> Iterator[Batch]:
     """The keys and hosts of the URLs in a batch (columns url_key, url, host), and of URLs that may be equivalent."""
-    yield batch[0], to_ipc(pa.ipc.open_stream(batch[1]).read_all().select(["url_key", "host"]))
+    yield batch[0], to_ipc(read_ipc(batch[1]).select(["url_key", "host"]))
     if rows := _concerned(batch[1], known.live):
         found = sorted({form for row in rows for form in known.live.forms(row["url"])})
         keys, hosts = pa.array(map(url_key, found), KEY), pa.array(map(host, found), pa.string())
@@ -108,7 +108,7 @@ def with_forms(batch: Batch, known: KnownRules) -> Iterator[Batch]:
 
 def joined_keys(batch: Batch) -> Iterator[Batch]:
     """The keys and hosts of the URLs that represent the aliases in a batch of URLS."""
-    table = pa.ipc.open_stream(batch[1]).read_all()
+    table = read_ipc(batch[1])
     joined = table.filter(pc.and_(pc.equal(table["state"], ALIAS), pc.is_valid(table["joined_to"])))
     hosts = [host(stands_for(reason)) for reason in joined["reason"].to_pylist()]
     yield batch[0], to_ipc(pa.table({"url_key": joined["joined_to"], "host": pa.array(hosts, pa.string())}))
@@ -128,7 +128,7 @@ def by_class(batch: Batch, in_force: InForce, count: int) -> Iterator[Batch]:
         yield batch
         return
     number, data = batch
-    table = pa.ipc.open_stream(data).read_all()
+    table = read_ipc(data)
     is_concerned = pc.is_in(table["host"], in_force.hosts)
     concerned = table.filter(is_concerned)
     if not concerned.num_rows:
@@ -158,7 +158,7 @@ def _concerned(batch: bytes, rules: Rules) -> list[Row]:
     """The rows of hosts that have rules."""
     if not rules:
         return []
-    table = pa.ipc.open_stream(batch).read_all()
+    table = read_ipc(batch)
     return list(table.filter(pc.is_in(table["host"], pa.array(sorted(rules.hosts), pa.string()))).to_pylist())
 
 

@@ -79,7 +79,7 @@ class DuePages(NamedTuple):
             for group in self._groups(file):
                 if _bounds(file, group)[0] > now:
                     return
-                rows = conform(file.read_row_group(group, schema.names), schema)
+                rows = conform(file.read_row_group(group, schema.names, use_threads=False), schema)
                 is_due = pc.less_equal(rows["due_at"], pa.scalar(now.astimezone(UTC), TIME))
                 rows = rows.filter(pc.and_(is_due, self._open(rows)))
                 if rows.num_rows:
@@ -88,7 +88,8 @@ class DuePages(NamedTuple):
     def _first_of(self, path: str) -> datetime | None:
         with open_parquet(self.root, path) as file:
             for group in self._groups(file):
-                rows = conform(file.read_row_group(group, _DECIDING), pa.schema(map(REVISITS.field, _DECIDING)))
+                deciding = file.read_row_group(group, _DECIDING, use_threads=False)
+                rows = conform(deciding, pa.schema(map(REVISITS.field, _DECIDING)))
                 first: datetime | None = pc.min(rows["due_at"].filter(self._open(rows))).as_py()
                 if first is not None:
                     return first

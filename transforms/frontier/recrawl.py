@@ -70,7 +70,7 @@ def _due_keys(root: str, path: str, criteria: DueCriteria) -> Iterator[pa.Table]
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
             if criteria.may_hold(*(statistics(file, group, name) for name in ("last_fetched_at", "sitemap_lastmod"))):
-                rows = conform(file.read_row_group(group, _SEEN.names), _SEEN)
+                rows = conform(file.read_row_group(group, _SEEN.names, use_threads=False), _SEEN)
                 yield rows.select(["url_key", "host"]).filter(criteria.mask(rows))
 
 

@@ -76,7 +76,8 @@ def first_due(batch: pa.Table, held: Mapping[str, datetime], now: datetime) -> d
 
     A URL is not requested before its own time, nor before the time of its host if `held` contains the host.
     """
-    firsts = batch.group_by("host").aggregate([("due_at", "min"), ("due_at", "count"), ("host", "count")]).to_pydict()
+    by_host = batch.group_by("host", use_threads=False)
+    firsts = by_host.aggregate([("due_at", "min"), ("due_at", "count"), ("host", "count")]).to_pydict()
     times = []
     for host, due_at, timed, all_ in zip(*(firsts[name] for name in _FIRSTS), strict=True):
         own = due_at if timed == all_ else now  # rows without a time are due now

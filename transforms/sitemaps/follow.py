@@ -165,7 +165,7 @@ def sitemap_visits(path: str, root: str, columns: Sequence[str] = VISITS.names) 
         for group in range(file.num_row_groups):
             kinds = statistics(file, group, "kind")
             if kinds is not None and kinds.num_values:
-                visits = file.read_row_group(group, [*columns, "kind"])
+                visits = file.read_row_group(group, [*columns, "kind"], use_threads=False)
                 yield from visits.filter(pc.equal(visits["kind"], SITEMAP)).to_pylist()
 
 

@@ -62,7 +62,8 @@ def matching_rows(
     schema = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     with open_parquet(root, path) as file:
         if wanted.column not in file.schema_arrow.names:  # a file of an earlier version
-            yield conform(file.read([name for name in schema.names if name in file.schema_arrow.names]), schema)
+            names = [name for name in schema.names if name in file.schema_arrow.names]
+            yield conform(file.read(names, use_threads=False), schema)
             return
         wished = dict.fromkeys([*schema.names, wanted.column])
         names = [name for name in wished if name in file.schema_arrow.names]

@@ -13,7 +13,7 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .batches import Batch, split
+from .batches import Batch, read_ipc, split
 from .bloom import Bloom
 from .key_scan import Wanted, matching_rows
 
@@ -28,7 +28,7 @@ class CollectKeysFn(beam.CombineFn):
         return Bloom(self._expected), set()
 
     def add_input(self, keys: tuple[Bloom, set], batch: bytes) -> tuple[Bloom, set]:
-        rows = pa.ipc.open_stream(batch).read_all()
+        rows = read_ipc(batch)
         keys[0].add(rows[self._key])
         if self._by:
             keys[1].update(pc.unique(rows[self._by]).to_pylist())

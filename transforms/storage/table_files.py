@@ -176,7 +176,8 @@ def read_table(root: str, paths: Iterable[str], schema: pa.Schema, columns: list
     tables = [wanted.empty_table()]
     for path in paths:
         with open_parquet(root, path) as file:
-            tables.append(conform(file.read([n for n in wanted.names if n in file.schema_arrow.names]), wanted))
+            names = [name for name in wanted.names if name in file.schema_arrow.names]
+            tables.append(conform(file.read(names, use_threads=False), wanted))
     return pa.concat_tables(tables)
 
 

@@ -158,7 +158,7 @@ def count_left(root: str, files: Iterable[TableFile]) -> dict[str, Counter[str]]
     """The rows that have left each frontier file, by the reason in the frontier; from files of frontier_left."""
     rows = read_table(root, [file.path for file in files], FRONTIER_LEFT, ["path", "reason"])
     counts: dict[str, Counter[str]] = {}
-    grouped = rows.group_by(["path", "reason"]).aggregate([([], "count_all")]).to_pydict()
+    grouped = rows.group_by(["path", "reason"], use_threads=False).aggregate([([], "count_all")]).to_pydict()
     for path, reason, count in zip(grouped["path"], grouped["reason"], grouped["count_all"], strict=True):
         counts.setdefault(path, Counter())[reason] += count
     return counts

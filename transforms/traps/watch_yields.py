@@ -205,7 +205,7 @@ def hosts_with_traps(path: str, root: str) -> Iterator[str]:
         for group in range(file.num_row_groups):
             states = statistics(file, group, "state")
             if states is None or not states.has_min_max or states.min != State.OPEN or states.max != State.OPEN:
-                rows = file.read_row_group(group, ["host", "state"])
+                rows = file.read_row_group(group, ["host", "state"], use_threads=False)
                 yield from pc.unique(rows.filter(pc.not_equal(rows["state"], State.OPEN.value))["host"]).to_pylist()
 
 
