@@ -14,6 +14,7 @@ The score of a document is its BM25F score times its boost factors:
 All numbers are round; how they were chosen is in docs/decisions/weights.md.
 """
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -102,19 +103,18 @@ def impacts(postings: Postings, factors: Mapping[str, Floats], weighting: Weight
     `factors` are the `field_factors` of all documents. A page that is named by a term has a bonus beyond the saturation
     of its frequency.
     """
-    weighted = np.zeros(len(postings.docs))
-    named, names = np.empty(0, np.int64), np.empty(0)  # the postings in names, which are few, and their parts
-    in_names = [tf for field, tf in postings.frequencies.items() if field != "body"]
-    if in_names:
-        named = np.flatnonzero(np.logical_or.reduce([tf > 0 for tf in in_names]))
-        names = np.zeros(len(named))
-    for field, frequency in postings.frequencies.items():
-        if field == "body":
-            weighted += frequency * factors[field][postings.docs]
-        else:
-            names += frequency[named] * factors[field][postings.docs[named]]
+    docs, frequencies = postings
+    in_names = [tf for field, tf in frequencies.items() if field != "body"]
+    named = np.flatnonzero(functools.reduce(np.bitwise_or, in_names)) if in_names else np.empty(0, np.int64)
+    names = np.zeros(len(named))  # of the postings that have the term in a name, which are few
+    for field, frequency in frequencies.items():
+        if field != "body":
+            names += frequency[named] * factors[field][docs[named]]
+    weighted = factors["body"][docs] * frequencies["body"] if "body" in frequencies else np.zeros(len(docs))
     weighted[named] += names
     k1 = weighting.k1
-    scores = weighted * (k1 + 1) / (k1 + weighted)
+    scores = weighted * (k1 + 1)
+    weighted += k1
+    scores /= weighted  # in place, as above: a term may have millions of postings
     scores[named] += weighting.names * names / (names + k1)
     return scores

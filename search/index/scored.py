@@ -17,6 +17,7 @@ _RARE = 32  # a unit of fewer than one document in so many has neither maxima no
 
 Scores = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
+Longs = npt.NDArray[np.int64]
 
 
 class Scored(NamedTuple):
@@ -54,16 +55,25 @@ def scored(postings: Postings, scores: npt.NDArray[np.float64], documents: int) 
     """Postings with scores, for an index of so many documents."""
     parts = scores.astype(np.float32)
     docs = postings.docs
-    top = docs if len(parts) <= TOP else np.sort(docs[np.argpartition(parts, -TOP)[-TOP:]])
-    is_rare = len(docs) * _RARE < documents
+    maxima = None if len(docs) * _RARE < documents else _block_maxima(docs, parts, documents)
     return Scored(
         Postings(docs, {field: _smallest(tf) for field, tf in postings.frequencies.items() if tf.any()}),
         parts,
-        top,
+        docs[_highest(parts, maxima)],
         float(parts.max(initial=0)),
-        None if is_rare else _block_maxima(docs, parts, documents),
-        None if is_rare else _bits(docs, documents),
+        maxima,
+        None if maxima is None else _bits(docs, documents),
     )
+
+
+def _highest(scores: Scores, maxima: Scores | None) -> Longs:
+    """The places of the TOP highest scores, ascending."""
+    places = np.arange(len(scores))
+    if maxima is not None and len(maxima) > TOP:  # as many scores as blocks, at least, reach the TOP-th of the maxima
+        places = np.flatnonzero(scores >= np.partition(maxima, -TOP)[-TOP])
+    if len(places) > TOP:
+        places = np.sort(places[np.argpartition(scores[places], -TOP)[-TOP:]])
+    return places
 
 
 def _smallest(frequencies: Ints) -> Ints:
@@ -73,10 +83,10 @@ def _smallest(frequencies: Ints) -> Ints:
 
 def _block_maxima(docs: Ints, scores: Scores, documents: int) -> Scores:
     maxima = np.zeros((documents >> BLOCK_BITS) + 1, np.float32)
-    if len(docs):
-        blocks = docs >> BLOCK_BITS
-        starts = np.flatnonzero(np.diff(blocks, prepend=-1))
-        maxima[blocks[starts]] = np.maximum.reduceat(scores, starts)
+    ends = np.searchsorted(docs, np.arange(1, len(maxima) + 1, dtype=docs.dtype) << BLOCK_BITS)
+    blocks = np.flatnonzero(np.diff(ends, prepend=0))  # those that have postings
+    if len(blocks):
+        maxima[blocks] = np.maximum.reduceat(scores, np.concatenate([[0], ends[blocks[:-1]]]))
     return maxima
 
 

@@ -54,6 +54,7 @@ class Corpus:
         self.segments = segments
         self.current = _joined(current, bool)
         self.documents = int(self.current.sum())
+        self._is_current = self.documents == len(self.current)  # none is replaced or gone
         self._starts = np.cumsum([0, *(segment.documents for segment in segments)])
         # Statistics cover all segments, so that scores do not depend on the segmentation.
         lengths = {name: _joined([s.lengths[name] for s in segments], np.int32) for name in weighting.fields}
@@ -166,15 +167,19 @@ class Corpus:
                 if result is not None and unit in result:
                     parts[number].append(result[unit])
             postings = shifted(list(map(unite, parts)), self._starts)
-            found[unit] = self._score(unit, postings.only(self.current[postings.docs]))
+            found[unit] = self._score(
+                unit, postings if self._is_current else postings.only(self.current[postings.docs])
+            )
         return found, None not in results
 
     def _score(self, unit: Unit, postings: Postings) -> Scored:
         weight = bm25f.inverse_document_frequency(self.documents, len(postings.docs))
         if not isinstance(unit, str):
             weight *= self._weighting.phrase
-        impacts = bm25f.impacts(postings, self._factors, self._weighting)
-        return scored(postings, weight * impacts * self.boosts[postings.docs], len(self.current))
+        scores = bm25f.impacts(postings, self._factors, self._weighting)
+        scores *= weight
+        scores *= self.boosts[postings.docs]
+        return scored(postings, scores, len(self.current))
 
 
 def _characters(texts: StoredTexts) -> int:

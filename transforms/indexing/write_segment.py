@@ -139,7 +139,17 @@ def pack(frequencies: Mapping[str, npt.NDArray[np.int32]]) -> Longs:
 
 def unpack(packed: Longs, fields: Sequence[str]) -> dict[str, npt.NDArray[np.int32]]:
     """The inverse of `pack`, for these fields."""
-    return {field: (packed >> FIELD_BITS[field][0] & max_frequency(field)).astype(np.int32) for field in fields}
+    found = {}
+    first_bits = [FIELD_BITS[field][0] for field in fields if FIELD_BITS[field][0]]
+    others = np.flatnonzero(packed >> min(first_bits)) if first_bits else packed  # few postings are not of the body
+    for field in fields:
+        start = FIELD_BITS[field][0]
+        if start:
+            found[field] = np.zeros(len(packed), np.int32)
+            found[field][others] = packed[others] >> start & max_frequency(field)
+        else:
+            found[field] = (packed & max_frequency(field)).astype(np.int32)
+    return found
 
 
 def max_frequency(field: str) -> int:

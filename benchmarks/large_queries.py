@@ -1,0 +1,138 @@
+"""How fast a large index answers, and in how much memory, beside tantivy.
+
+    python benchmarks/large_queries.py DIR [--queries N] [--segments N]
+
+DIR is what large_index.py wrote. tantivy indexes the same terms of titles and texts, with positions, in DIR/tantivy-N,
+and is asked over both for the ten best and the number of matching documents, as Beamtrawl is; and once more for the ten
+best alone. Queries are titles of pages, cut to three words, and one of three words that nearly all texts have. All take
+turns, query by query, so that ratios hold on a busy machine. `first` is the first time that a query is asked, `again`
+the best of three more times. Times are in milliseconds. Memory is that of a process with one of the engines alone: its
+largest resident size when opened and after all queries, and what of that is not mapped from files.
+"""
+
+import argparse
+import random
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import tantivy
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from beamtrawl.search.index.segment import Segment
+from beamtrawl.search.searcher import Index
+from benchmarks.asking import best
+
+COMMON = "the of and"
+HEAP = 1_000_000_000
+WORDS_OF_HOSTS = {"test"}  # each document of large_index.py has them in its URL
+
+
+def written(root: Path, segments: int) -> list[Path]:
+    return sorted((root / "texts").glob("*.parquet"))[:segments]
+
+
+def tantivy_index(root: Path, segments: int) -> tantivy.Index:
+    path = root / f"tantivy-{segments}"
+    builder = tantivy.SchemaBuilder()
+    for field in ("title", "text"):
+        builder.add_text_field(field, tokenizer_name="en_stem", index_option="position")
+    if path.exists():
+        return tantivy.Index.open(str(path))
+    path.mkdir()
+    index = tantivy.Index(builder.build(), path=str(path))
+    writer = index.writer(HEAP, 1)
+    for file in written(root, segments):
+        rows = pq.read_table(file)
+        for title, text in zip(rows["title"].to_pylist(), rows["text"].to_pylist(), strict=True):
+            writer.add_document(tantivy.Document(title=title, text=text))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    return index
+
+
+def engines(root: Path, segments: int) -> dict[str, Callable[[], Callable[[str], object]]]:
+    """By name, what opens an engine and returns what asks it."""
+
+    def beamtrawl() -> Callable[[str], object]:
+        index = Index(
+            [Segment(str(root), f"segments/{file.stem}") for file in written(root, segments)], cache_bytes=3 << 30
+        )
+        return lambda text: best(index, text)
+
+    def other(count: bool) -> Callable[[], Callable[[str], object]]:
+        def opened() -> Callable[[str], object]:
+            index = tantivy_index(root, segments)
+            searcher = index.searcher()
+            return lambda text: searcher.search(index.parse_query_lenient(text, ["title", "text"])[0], 10, count=count)
+
+        return opened
+
+    return {"Beamtrawl": beamtrawl, "tantivy": other(True), "tantivy, no total": other(False)}
+
+
+def queries(root: Path, count: int) -> list[str]:
+    titles = set(pq.read_table(written(root, 1)[0], columns=["title"])["title"].to_pylist())
+    words = (title.split()[:3] for title in sorted(titles))
+    fit = [" ".join(some) for some in words if len(some) == 3 and not WORDS_OF_HOSTS & {*some}]
+    return random.Random(0).sample(fit, count)
+
+
+def milliseconds(ask: Callable[[str], object], text: str) -> float:
+    start = time.perf_counter()
+    ask(text)
+    return (time.perf_counter() - start) * 1000
+
+
+def memory(root: Path, name: str, segments: int, texts: list[str]) -> None:
+    ask = engines(root, segments)[name]()
+    opened = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    for text in texts:
+        ask(text)
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    most, own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, int(status["RssAnon"].split()[0]) >> 10
+    print(f"{name}: {opened} MB at most to open; after all queries {most} MB at most, {own} MB without mapped files")
+
+
+def compare(root: Path, segments: int, texts: list[str]) -> None:
+    asks = {name: opened() for name, opened in engines(root, segments).items()}
+    for ask in asks.values():
+        ask("warm up")
+    first = {name: [] for name in asks}
+    again = {name: [] for name in asks}
+    for text in [*texts, COMMON]:
+        for name, ask in asks.items():
+            first[name].append(milliseconds(ask, text))
+            again[name].append(min(milliseconds(ask, text) for _ in range(3)))
+    for label, times in (("first", first), ("again", again)):
+        for name, found in times.items():
+            median, p95, worst = np.percentile(found[:-1], [50, 95, 100])
+            print(f"{label}: {name}: median {median:.1f}, p95 {p95:.1f}, worst {worst:.1f}; {COMMON!r} {found[-1]:.1f}")
+    for name in ("Beamtrawl", "tantivy"):
+        subprocess.run([sys.executable, *sys.argv, "--memory", name], check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=Path, metavar="DIR")
+    parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--segments", type=int, default=20, help="of the first ones alone (20)")
+    parser.add_argument("--memory", metavar="ENGINE", help="only the memory of one engine")
+    arguments = parser.parse_args()
+    root, segments = arguments.root, arguments.segments
+    texts = queries(root, arguments.queries)
+    if arguments.memory:
+        memory(root, arguments.memory, segments, [*texts, COMMON])
+    else:
+        compare(root, segments, texts)
+
+
+if __name__ == "__main__":
+    main()
