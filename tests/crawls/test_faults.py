@@ -202,7 +202,7 @@ def attempt(operation: Operation, path: Path, disk: SimulatedDisk) -> None:
 def places(prepared: Prepared, name: str, kind: str, folder: Path) -> list[int]:
     """The numbers of the operations at which a fault of this kind makes a difference."""
     path = Path(shutil.copytree(prepared.states[OPERATIONS[name].state], folder / "counted"))
-    disk = SimulatedDisk(folder / "kept", Fault("none"))
+    disk = SimulatedDisk(folder / "kept", Fault("none"), reads=kind == "error")
     attempt(OPERATIONS[name], path, disk)
     reading = set() if kind == "error" else {"exists", "open", "walk", "guard"}
     return [number for number, operation in enumerate(disk.operations, 1) if operation not in reading]
@@ -227,7 +227,7 @@ def survives(prepared: Prepared, name: str, fault: Fault, folder: Path, seed: in
     operation = OPERATIONS[name]
     path = Path(shutil.copytree(prepared.states[operation.state], folder / "crawl"))
     before = committed(path)
-    disk = SimulatedDisk(folder / "kept", fault, seed)
+    disk = SimulatedDisk(folder / "kept", fault, seed, reads=fault.kind == "error")
     attempt(operation, path, disk)
     if fault.kind == "power":
         disk.restore()

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import io
 import os
 import random
 import shutil
@@ -28,13 +29,14 @@ class Fault(NamedTuple):
 
 
 class SimulatedDisk(LocalDisk):
-    """The local disk with a fault. All operations but reading from and closing an open file are counted.
+    """The local disk with a fault. All operations but closing a file are counted, reading from one if `reads`.
 
     `kept` is a folder for what a power cut may bring back. `seed` decides which operations that were not synced a
     power cut undoes: each, or a random choice of those whose order a file system may change.
     """
 
-    def __init__(self, kept: Path, fault: Fault, seed: int | None = None) -> None:
+    def __init__(self, kept: Path, fault: Fault, seed: int | None = None, reads: bool = False) -> None:
+        self._reads = reads
         self.operations: list[str] = []
         self.has_failed = False
         self._fault = fault
@@ -75,7 +77,8 @@ class SimulatedDisk(LocalDisk):
 
     def open(self, path: str) -> BinaryIO:
         self._step("open")
-        return super().open(path)
+        file = super().open(path)
+        return _ReadFile(file, self) if self._reads else file  # type: ignore[return-value]
 
     def create(self, path: str) -> BinaryIO:
         self._step("create", needs_room=True)
@@ -186,6 +189,33 @@ def _put_back(before: Path | None, target: str) -> None:
     if before:
         Path(target).parent.mkdir(parents=True, exist_ok=True)
         os.link(before, target)
+
+
+class _ReadFile(io.RawIOBase):
+    """An open file whose reads are counted."""
+
+    def __init__(self, file: BinaryIO, disk: SimulatedDisk) -> None:
+        self._file, self._disk = file, disk
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._disk._step("read")
+        return self._file.readinto(buffer)  # type: ignore[attr-defined, no-any-return]
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 class _File:
