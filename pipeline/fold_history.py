@@ -4,7 +4,7 @@ import contextlib
 from datetime import datetime, timedelta
 
 from ..transforms.storage import filesystem
-from ..transforms.storage.checkpoints import MOST_LOOSE, fold, is_checkpoint
+from ..transforms.storage.checkpoints import MOST_LOOSE, MOST_WASTED, fold, is_checkpoint, wasted
 from ..transforms.storage.crawl_dir import CrawlDir
 
 KEPT_FOR = timedelta(hours=1)
@@ -14,13 +14,15 @@ KEPT_FOR = timedelta(hours=1)
 def fold_history(crawl: CrawlDir, now: datetime, most: int = MOST_LOOSE, kept_for: timedelta = KEPT_FOR) -> int:
     """Fold all manifests if more than `most` lie by themselves, and return their number.
 
+    Fewer are folded if much of the crawl lies in files that nothing reads any more (`MOST_WASTED`).
+
     It may be killed at any time: the checkpoint takes effect at once, and what it folds is removed after that. The
     next call removes what is left of the manifests, and `beamtrawl clean` what is left of other files.
     """
     manifests = crawl.committed()
     names = crawl.manifest_names()
     loose = [name for name in names if not is_checkpoint(name)]
-    if len(loose) <= most:
+    if not loose or (len(loose) <= most and wasted(manifests, now - kept_for) <= MOST_WASTED):
         return 0
     folded = fold(manifests, now - kept_for)
     crawl.write_checkpoint(folded.manifests)

@@ -1,11 +1,10 @@
 """Faults of the disk at every operation of every step: the crawl is as before or as after, and a rerun completes it.
 
 Four kinds: an operation fails; the disk is full from then on; the process is killed; the power fails, and what was not
-synced is lost. The tests take a sample of the operations; `--faults 0` takes each of them, for hours.
+synced is lost. The tests take a sample of the operations, spread over the step; `--faults 0` takes each of them.
 """
 
 import contextlib
-import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -34,7 +33,7 @@ from beamtrawl.transforms.storage.table_runs import all_runs
 from beamtrawl.transforms.storage.verify import file_faults, promised_files, row_faults
 from tests.support.changing_site import crawl_changing_site
 from tests.support.crawls import crawl, fetch, frontier, rows, states, without_times
-from tests.support.disks import Fault, SimulatedDisk
+from tests.support.disks import Fault, SimulatedDisk, spread
 from tests.support.web import Web, html, plain, redirect, status
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -252,7 +251,7 @@ KINDS = ("error", "full", "kill", "power")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("name", "samples"), [("seeds", 4), ("compact", 1)])
 def test_a_sample_of_faults(prepared: Prepared, tmp_path: Path, name: str, samples: int, kind: str) -> None:
-    for at in random.Random(f"{name} {kind}").sample(places(prepared, name, kind, tmp_path), samples):
+    for at in spread(places(prepared, name, kind, tmp_path), samples, f"{name} {kind}"):
         survives(prepared, name, Fault(kind, at), tmp_path / str(at))  # type: ignore[arg-type]
 
 
@@ -263,7 +262,7 @@ def test_faults_of_each_kind(
     prepared: Prepared, tmp_path: Path, name: str, kind: str, pytestconfig: pytest.Config
 ) -> None:
     every = places(prepared, name, kind, tmp_path)
-    for at in random.Random(f"{kind} {name}").sample(every, pytestconfig.getoption("--faults") or len(every)):
+    for at in spread(every, pytestconfig.getoption("--faults"), f"{kind} {name}"):
         survives(prepared, name, Fault(kind, at), tmp_path / str(at))  # type: ignore[arg-type]
         if kind == "power":
             survives(prepared, name, Fault("power", at), tmp_path / f"{at} random", seed=at)

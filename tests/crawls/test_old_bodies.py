@@ -14,6 +14,7 @@ from beamtrawl.pipeline.drop_bodies import drop_bodies
 from beamtrawl.pipeline.fold_history import fold_history
 from beamtrawl.pipeline.rebuild_index import rebuild_index
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.exports.captures import captures
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
 from beamtrawl.transforms.storage.old_bodies import KEYS, removable, without_bodies
@@ -147,6 +148,16 @@ def test_what_must_go_is_gone_and_what_must_stay_stays(crawled: tuple[Path, str]
     assert list(file_faults(crawl_dir, promised_files(crawl_dir.manifests()))) == []
     assert list(row_faults(crawl_dir, crawl_dir.manifests())) == []
     assert drop(copied) is None
+
+
+def test_an_export_that_runs_meanwhile_reads_what_it_has_opened(copied: Path) -> None:
+    before, crawl_dir = bodies(copied), CrawlDir(str(copied))
+    exported = captures(crawl_dir, crawl_dir.manifests(), "bot")
+    first = next(exported).visit
+    assert drop(copied)
+    fold_history(CrawlDir(str(copied)), datetime.now(UTC), most=0)
+    visits = [first, *(capture.visit for capture in exported)]
+    assert {(visit["round"], visit["url"]): visit["body"] for visit in visits if visit["body"]} == before
 
 
 def test_bodies_of_as_many_rounds_as_are_set_stay(copied: Path) -> None:

@@ -8,7 +8,6 @@ is paused; `--faults 0` takes each of them.
 
 import contextlib
 import json
-import random
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -32,7 +31,7 @@ from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Step, visible_files
 from beamtrawl.transforms.storage.table_runs import all_runs
 from beamtrawl.transforms.storage.verify import file_faults, promised_files, row_faults
 from tests.support.crawls import Silent, crawl, rows, settings
-from tests.support.disks import CallingDisk
+from tests.support.disks import CallingDisk, spread
 from tests.support.web import Web, html
 
 SITE = {
@@ -131,10 +130,8 @@ def test_an_attempt_that_ends_removes_its_traces_and_earlier_ones_but_not_those_
 def test_of_an_owner_that_was_paused_and_its_successor_one_commits(
     crawled: Path, tmp_path: Path, run: Callable[[CrawlDir], None], pytestconfig: pytest.Config
 ) -> None:
-    every = list(range(1, operations(crawled, tmp_path, run) + 1))
-    for at in random.Random(run.__name__).sample(
-        every, min(len(every), 4 * pytestconfig.getoption("--faults") or 10**6)
-    ):
+    every = range(1, operations(crawled, tmp_path, run) + 1)
+    for at in spread(every, 2 * pytestconfig.getoption("--faults"), run.__name__):
         path = Path(shutil.copytree(crawled, tmp_path / f"crawl-{at}"))
         successor = Successor(path, run)
         disk = CallingDisk(tmp_path / f"kept-{at}", at, successor)

@@ -103,6 +103,17 @@ def test_replaced_files_are_removed_after_their_time(crawl):
     assert CrawlDir(crawl.root).manifests()[0].files == ()
 
 
+def test_few_steps_are_folded_if_much_lies_in_files_that_nothing_reads(crawl):
+    assert fold_history(crawl, START + 9.5 * HOUR) == 0  # round 9 was within the hour
+    assert fold_history(crawl, START + 11 * HOUR) == 21  # five of ten files
+    assert len(crawl.paths("urls")) == 5
+    crawl.commit(manifest("compact", 12, replaced=("urls/round=000006/part.parquet",)))
+    assert fold_history(crawl, START + 20 * HOUR) == 0  # one of five
+    crawl.commit(manifest("compact", 13, replaced=("urls/round=000007/part.parquet",)))
+    assert fold_history(crawl, START + 20 * HOUR) == 2
+    assert len(crawl.paths("urls")) == 3
+
+
 def test_later_steps_are_folded_into_the_next_checkpoint(crawl):
     fold_history(crawl, START, most=1)
     first = crawl.names("manifests")

@@ -3,15 +3,24 @@
 import contextlib
 import errno
 import io
+import itertools
 import os
 import random
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 from beamtrawl.transforms.storage.local_disk import LocalDisk
+
+
+def spread(places: Sequence[int], count: int, seed: str) -> list[int]:
+    """One of each of `count` equal parts of the places, chosen by a seed; 0: all places."""
+    chosen = random.Random(seed)
+    parts = min(count, len(places)) or len(places)
+    bounds = [len(places) * part // parts for part in range(parts + 1)] if parts else []
+    return [places[chosen.randrange(start, end)] for start, end in itertools.pairwise(bounds)]
 
 
 class Fault(NamedTuple):

@@ -17,6 +17,9 @@ from .manifests import FORMAT, Manifest, fields_of, iso, manifest_of
 MOST_LOOSE = 64
 """The number of manifests beyond which they are folded."""
 
+MOST_WASTED = 0.25
+"""The share of the bytes of a crawl in files that nothing reads beyond which manifests are folded earlier."""
+
 _PREFIX = "checkpoint-"
 _FORMAT = f"{FORMAT}-checkpoint"
 
@@ -37,10 +40,22 @@ def is_checkpoint(file_name: str) -> bool:
     return file_name.startswith(_PREFIX)
 
 
+def over_since(manifests: Mapping[str, Manifest], before: datetime) -> set[str]:
+    """The files that were replaced or consumed before a time."""
+    until = iso(before)
+    return {path for m in manifests.values() if m.ended_at < until for path in (*m.replaced, *m.consumed)}
+
+
+def wasted(manifests: Mapping[str, Manifest], before: datetime) -> float:
+    """The share of the bytes of all tables that lies in files of `over_since`."""
+    over = over_since(manifests, before)
+    sizes = [(file.bytes, file.path in over) for m in manifests.values() for file in m.files]
+    return sum(size for size, is_over in sizes if is_over) / max(1, sum(size for size, _ in sizes))
+
+
 def fold(manifests: Mapping[str, Manifest], before: datetime) -> Folded:
     """The manifests without the files that were replaced or consumed before a time."""
-    until = iso(before)
-    over = {path for m in manifests.values() if m.ended_at < until for path in (*m.replaced, *m.consumed)}
+    over = over_since(manifests, before)
     kept = {
         name: dataclasses.replace(
             manifest,
