@@ -119,10 +119,10 @@ def _compact(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Obse
     digest = settings_digest(settings)
     observer.busy("merging files of the frontier, the index and tables, where there are many")
     compact_frontier(crawl, digest, engine)
-    last = next_step(crawl.manifests()).round - 1
-    if settings.storage.body_rounds is not None and last % EVERY == 0:
-        drop_bodies(crawl, digest, engine, settings.storage.body_rounds, WORTH_WRITING)
-    for merged in (merge(crawl, digest, engine, BY_TIERS), merge_tables(crawl, digest, engine, full_tier)):
+    bodies, last = settings.storage.body_rounds, next_step(crawl.manifests()).round - 1
+    is_due = bodies is not None and last % EVERY == 0
+    dropped = drop_bodies(crawl, digest, engine, bodies or 0, WORTH_WRITING) if is_due else None
+    for merged in (dropped, merge(crawl, digest, engine, BY_TIERS), merge_tables(crawl, digest, engine, full_tier)):
         if merged:
             observer.step_committed(merged)
     now = datetime.now(UTC)
