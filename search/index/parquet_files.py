@@ -6,6 +6,7 @@ byte ranges of later reads are known: one request for each row group, and all re
 
 import bisect
 import contextlib
+import functools
 import os
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...transforms.indexing.read_segment import require_version
-from ...transforms.indexing.segment_files import embedded_footers
+from ...transforms.indexing.segment_files import embedded_footer
 from ...transforms.indexing.write_segment import DOCS
 from ...transforms.storage import filesystem
 from ...transforms.storage.table_files import naming_damage
@@ -47,17 +48,19 @@ class Files:
             with pq.ParquetFile(pa.BufferReader(data)) as file:
                 require_version(root, f"{folder}/{DOCS}", file.metadata)
                 self.docs = file.read()
-                self._footers = embedded_footers(file.metadata)
-        self._ranges = {name: _key_ranges(footer) for name, footer in self._footers.items()}
+                self._packed_footers = dict(file.metadata.metadata)
+        # A footer is unpacked when it is needed: that of a large docstore takes more memory than all else.
+        self._footer = functools.cache(self._unpacked_footer)
+        self._ranges = functools.cache(lambda name: _key_ranges(self._footer(name)))
 
     def rows(self, name: str) -> list[int]:
         """The number of rows of each row group of a file."""
-        footer = self._footers[name]
+        footer = self._footer(name)
         return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
 
     def read(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> pa.Table:
         """Adjacent columns of some row groups, in the order of the groups."""
-        footer = self._footers[name]
+        footer = self._footer(name)
         spans = list(_joined(_span(footer.row_group(group), columns) for group in sorted(groups)))
         with naming_damage(self._root, f"{self._folder}/{name}"):
             # Threads pay off only for a store: all requests then take the latency of one.
@@ -69,7 +72,7 @@ class Files:
 
     def find(self, name: str, keys: Collection[str], columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         """The rows whose first column, by which the file is sorted, is one of the keys; each as a table."""
-        firsts, lasts = self._ranges[name]
+        firsts, lasts = self._ranges(name)
         groups = {
             group for key in keys for group in range(bisect.bisect_left(lasts, key), bisect.bisect_right(firsts, key))
         }
@@ -80,10 +83,14 @@ class Files:
 
     def between(self, name: str, first: str, last: str, columns: Sequence[str]) -> pa.Table:
         """The rows whose first column, by which the file is sorted, is from `first` to `last`."""
-        firsts, lasts = self._ranges[name]
+        firsts, lasts = self._ranges(name)
         rows = self.read(name, range(bisect.bisect_left(lasts, first), bisect.bisect_right(firsts, last)), columns)
         keys = rows.column(0)
         return rows.filter(pc.and_(pc.greater_equal(keys, first), pc.less_equal(keys, last)))
+
+    def _unpacked_footer(self, name: str) -> pq.FileMetaData:
+        with naming_damage(self._root, f"{self._folder}/{DOCS}"):
+            return embedded_footer(self._packed_footers, name)
 
     def _part(self, name: str, span: "_Span") -> "_Part":
         with self._open(name) as source:

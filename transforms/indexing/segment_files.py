@@ -108,11 +108,14 @@ def write_opening(root: str, path: str, table: pa.Table, others: Mapping[str, Wr
 
 def embedded_footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:
     """The footers that `write_opening` embedded, by file name, from the footer of the file that it wrote."""
-    return {
-        key.decode().removeprefix(FOOTER_KEY): _unpacked(value)
-        for key, value in (opening.metadata or {}).items()
-        if key.startswith(FOOTER_KEY.encode())
-    }
+    metadata = opening.metadata or {}
+    keys = [key.decode() for key in metadata if key.startswith(FOOTER_KEY.encode())]
+    return {name: embedded_footer(metadata, name) for name in (key.removeprefix(FOOTER_KEY) for key in keys)}
+
+
+def embedded_footer(metadata: Mapping[bytes, bytes], name: str) -> pq.FileMetaData:
+    """The footer of one file among the embedded ones, from the key-value metadata of the file that has them."""
+    return _unpacked(metadata[f"{FOOTER_KEY}{name}".encode()])
 
 
 def _packed(footer: pq.FileMetaData) -> bytes:
