@@ -64,10 +64,12 @@ class Index:
         as_of: int | None = None,
         timer: Callable[[], float] = time.monotonic,
         cache_bytes: int = CACHE_BYTES,
+        previous: "Index | None" = None,
     ) -> "Index":
         """The index as of a round, or as of now, without the pages that are blocked now.
 
-        CrawlDirError if there is no crawl, no index yet, or no index as of that round.
+        Segments that `previous` has are not read again, and are in memory once. CrawlDirError if there is no crawl, no
+        index yet, or no index as of that round.
         """
         manifests = crawl.require_manifests()
         steps = [manifest for manifest in manifests if manifest.index]
@@ -80,8 +82,10 @@ class Index:
             raise CrawlDirError(f"{crawl.root} has no round {as_of} yet; the last one is round {last}")
         live = live_index(manifests, as_of)
         tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
+        known = {segment.place: segment for segment, _ in previous.parts()} if previous else {}
         with ThreadPoolExecutor(16) as pool:  # the latency of a store is that of one request
-            segments = list(pool.map(lambda part: Segment(crawl.root, part.folder, part.links), live.segments))
+            places = [(crawl.root, part.folder, part.links) for part in live.segments]
+            segments = list(pool.map(lambda place: known.get(place) or Segment(*place), places))
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
         if blocks := read_blocks(crawl):
             masks = [m & ~np.asarray(blocks.mask(s.facts["url"])) for m, s in zip(masks, segments, strict=True)]

@@ -65,7 +65,7 @@ class LatestIndex:
             return question(self.get())
 
     def _open(self) -> Index:
-        return Index.open(self._crawl, timer=self._clock, cache_bytes=self._cache_bytes)
+        return Index.open(self._crawl, timer=self._clock, cache_bytes=self._cache_bytes, previous=self._index)
 
     def _reload_if_changed(self) -> None:
         now = self._clock()

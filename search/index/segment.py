@@ -46,6 +46,7 @@ class Segment:
     """
 
     def __init__(self, root: str, folder: str, links: str | None = None) -> None:
+        self.place = (root, folder, links)
         self._files = Files(root, folder)
         self.facts: pa.Table = self._files.docs
         self.lengths: dict[str, Ints] = {field: self.facts[f"length_{field}"].to_numpy() for field in OWN_FIELDS}

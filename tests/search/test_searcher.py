@@ -214,6 +214,19 @@ def test_what_cannot_be_searched_is_told_in_one_line_with_a_way_out(tmp_path):
         Index.open(crawl)
 
 
+def test_an_index_that_is_opened_again_shares_the_segments_that_stay(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    commit(crawl, 1, [{"url": "http://a.test/1", "text": "old"}], [{"url": "http://a.test/2", "text": "old"}])
+    before = Index.open(crawl)
+    commit(crawl, 2, [{"url": "http://a.test/1", "text": "new"}], [{"url": "http://a.test/3", "text": "old"}])
+    after = Index.open(crawl, previous=before)
+    assert [hit.url[-1] for hit in after.search("old").hits] == ["2", "3"]
+    assert after.search("old") == Index.open(crawl).search("old")
+    assert before.search("old").total == 2
+    shared = {segment for segment, _ in before.parts()} & {segment for segment, _ in after.parts()}
+    assert (len(shared), before.segments, after.segments) == (2, 2, 4)
+
+
 @pytest.mark.parametrize("damage", [lambda file: file.unlink(), lambda file: file.write_bytes(b"PAR1")])
 def test_a_damaged_segment_is_named(tmp_path, damage):
     crawl = indexed(tmp_path, [{"url": "http://a.test/", "text": "word"}])
