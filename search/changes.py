@@ -69,8 +69,9 @@ def state_of(manifests: Sequence[Manifest]) -> State | None:
     return State(known, last.round, ended_at, any(files_of(known, name) for name in ("documents", "visits")))
 
 
-def list_changes(crawl: CrawlDir, state: State, since: Since, now: datetime) -> Listing:
-    """The changes since an earlier state that may be shown; CrawlDirError if a file cannot be read.
+def list_changes(crawl: CrawlDir, state: State, since: Since, now: datetime, timeout_s: float) -> Listing:
+    """The changes since an earlier state that may be shown; CrawlDirError if a file cannot be read, QueryTimeout if it
+    takes longer than `timeout_s`.
 
     Memory is bounded: that of the query by 1 GB, that of its result by MAX_CHANGES.
     """
@@ -80,7 +81,7 @@ def list_changes(crawl: CrawlDir, state: State, since: Since, now: datetime) -> 
     counts: Counter[str] = Counter()
     kept: list[pa.Table] = []
     room = MAX_CHANGES
-    with open_tables(crawl, state.manifests, ("documents", "visits")) as connection:
+    with open_tables(crawl, state.manifests, ("documents", "visits"), timeout_s=timeout_s) as connection:
         reader = connection.sql(listing_query(since, now)).to_arrow_reader(_BATCH)
         for batch in reader:
             rows = pa.Table.from_batches([batch])
@@ -97,10 +98,13 @@ def _without_blocked_targets(rows: pa.Table, blocks: Blocks) -> pa.Table:
     return rows.set_column(rows.schema.get_field_index("target"), "target", pa.array(targets, pa.string()))
 
 
-def page_of(crawl: CrawlDir, state: State, listing: Listing, number: int) -> list[Change]:
-    """The changes on a page, from 1 on, with diffs cut to MAX_DIFF lines; the last line then says how many are left."""
+def page_of(crawl: CrawlDir, state: State, listing: Listing, number: int, timeout_s: float) -> list[Change]:
+    """The changes on a page, from 1 on, with diffs cut to MAX_DIFF lines; the last line then says how many are left.
+
+    Errors as of `list_changes`.
+    """
     rows = listing.rows.slice((number - 1) * PAGE_CHANGES, PAGE_CHANGES)
-    texts = _texts(crawl, state, rows)
+    texts = _texts(crawl, state, rows, timeout_s)
     return [_change(row, texts) for row in rows.to_pylist()]
 
 
@@ -124,7 +128,7 @@ def _shortened(diff: Sequence[str]) -> Iterator[str]:
         yield f"… {more:,} more {'line' if more == 1 else 'lines'}"
 
 
-def _texts(crawl: CrawlDir, state: State, rows: pa.Table) -> dict[tuple[str, int], str]:
+def _texts(crawl: CrawlDir, state: State, rows: pa.Table, timeout_s: float) -> dict[tuple[str, int], str]:
     """The texts of the pages that have a diff, by URL and round, without the passages that authors exclude."""
     from ..transforms.storage.sql import open_tables  # noqa: PLC0415 - as above
 
@@ -132,7 +136,7 @@ def _texts(crawl: CrawlDir, state: State, rows: pa.Table) -> dict[tuple[str, int
     if not rows.num_rows:
         return {}
     wanted = pa.table({"url": pa.concat_tables([rows.select(["url"])] * 2)["url"], "round": _rounds(rows)})
-    with open_tables(crawl, state.manifests, ("documents",)) as connection:
+    with open_tables(crawl, state.manifests, ("documents",), timeout_s=timeout_s) as connection:
         connection.register("wanted", wanted)
         found = connection.sql(_TEXTS).fetchall()
     return {

@@ -15,6 +15,10 @@ class CrawlDirError(BeamtrawlError):
     """A crawl directory that cannot be read or written; the message is one line that states the remedy."""
 
 
+class QueryTimeout(BeamtrawlError):
+    """A query that took longer than its limit."""
+
+
 class DiskError(CrawlDirError, OSError):
     """A file that cannot be written."""
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from ...transforms.changes.feed import write_feed
+from ...transforms.changes.feed import feed_id, write_feed
 from ...transforms.changes.find import BATCH, Change, Since, changes, json_line, parse_since, query
 from ...transforms.storage.crawl_dir import CrawlDir
 from ...transforms.storage.sql import query_batches
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
         found = changes(batches)
         if arguments.atom:
             with whole_file(arguments.atom) as sink:
-                write_feed(found, crawl.root, datetime.now(UTC), sink)
+                write_feed(found, feed_id(crawl.manifests()), crawl.root, datetime.now(UTC), sink)
         elif arguments.json:
             for change in found:
                 print(json_line(change))

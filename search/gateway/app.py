@@ -18,7 +18,7 @@ from ..results.render import is_language, is_web_url, narrowing, readable, shown
 from ..results.snippets import marked
 from ..searcher import ORDERS, Index
 from ..suggest import suggestions
-from .changes import show_changes
+from .changes import TIME_LIMIT_S, show_changes
 from .limits import guard, limit
 from .metrics import Metrics
 from .rate_limits import Rate
@@ -81,13 +81,15 @@ def create_app(
     logo: Path | None = None,
     timeout_s: float | None = None,
     cache_bytes: int = CACHE_BYTES,
+    changes_timeout_s: float = TIME_LIMIT_S,
 ) -> flask.Flask:
     """The WSGI application; docs/gateway.md lists its endpoints.
 
     It reloads the index when the crawl has committed another step. `rate` bounds the requests of a client; `submit`
     enables the form for submissions; `hosts` are the names by which it may be requested (all if none are given);
     `title` and `logo`, an image file, are shown on each page; a query that takes longer than `timeout_s` has partial
-    results; postings take at most `cache_bytes` of memory. Errors are one sentence, as a page or, for programs, as
+    results, a comparison of `/changes` that takes longer than `changes_timeout_s` is an error; postings take at most
+    `cache_bytes` of memory. Errors are one sentence, as a page or, for programs, as
     `{"error": …}`: 4xx for a request that the client must change, 503 while there is no index, 500 for failures, whose
     reason is in the log.
     """
@@ -104,7 +106,7 @@ def create_app(
         _show_logo(app, logo)
     _answer_searches(app, latest, metrics, clock, timeout_s)
     _show_texts(app, latest)
-    show_changes(app, crawl, latest, title, clock)
+    show_changes(app, crawl, latest, title, clock, changes_timeout_s)
     _report(app, latest, metrics, clock)
     if submit:
         _take_submissions(app, submit, clock)

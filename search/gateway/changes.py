@@ -10,8 +10,9 @@ import flask
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import ServiceUnavailable
 
-from ...transforms.changes.feed import write_feed
+from ...transforms.changes.feed import feed_id, write_feed
 from ...transforms.changes.find import Change, Since, parse_since
+from ...transforms.errors import QueryTimeout
 from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from ..changes import MAX_CHANGES, PAGE_CHANGES, Listing, State, list_changes, page_of, state_of
 from ..searcher import Index
@@ -24,6 +25,9 @@ CHANGES = Rate(per_second=1, burst=20)
 
 MAX_AGE_S = 600.0
 """The time for which a comparison is kept: a page may expire (unavailable_after)."""
+
+TIME_LIMIT_S = 30.0
+"""The time for a query of a comparison."""
 
 _WAIT_S = 1.0  # for the comparison of another request: the threads of the gateway are few
 _LISTINGS, _PAGES = 8, 64  # that are kept
@@ -47,8 +51,8 @@ class Page(NamedTuple):
 class RecentChanges:
     """The changes of a crawl, compared once for each state and `since`. Thread-safe: one comparison at a time."""
 
-    def __init__(self, crawl: CrawlDir, latest: LatestIndex, clock: Callable[[], float]) -> None:
-        self._crawl, self._latest, self._clock = crawl, latest, clock
+    def __init__(self, crawl: CrawlDir, latest: LatestIndex, clock: Callable[[], float], timeout_s: float) -> None:
+        self._crawl, self._latest, self._clock, self._timeout_s = crawl, latest, clock, timeout_s
         self._lock = threading.Lock()
         self._index: Index | None = None
         self._state: State | None = None
@@ -69,6 +73,11 @@ class RecentChanges:
             except CrawlDirError:  # a merge of tables may have removed a file since the state was read
                 self._index = None
                 return self._page(self._current(index), since, number)
+        except QueryTimeout as error:
+            raise ServiceUnavailable(
+                f"The comparison took longer than {self._timeout_s:g} seconds. Ask for changes since a later time.",
+                retry_after=60,
+            ) from error
         finally:
             self._lock.release()
 
@@ -88,13 +97,13 @@ class RecentChanges:
     def _page(self, state: State, since: Since, number: int) -> Page:
         if since not in self._listings:
             _make_room(self._listings, _LISTINGS)
-            self._listings[since] = list_changes(self._crawl, state, since, datetime.now(UTC))
+            self._listings[since] = list_changes(self._crawl, state, since, datetime.now(UTC), self._timeout_s)
         listing = self._listings[since]
         if number > listing.pages:
             flask.abort(404, f"There are {listing.pages} pages of changes.")
         if (since, number) not in self._pages:
             _make_room(self._pages, _PAGES)
-            changes = page_of(self._crawl, state, listing, number)
+            changes = page_of(self._crawl, state, listing, number, self._timeout_s)
             self._pages[since, number] = Page(state, since, listing, number, changes)
         return self._pages[since, number]
 
@@ -115,10 +124,10 @@ def _since(asked: str, last: int) -> Since:
 
 
 def show_changes(
-    app: flask.Flask, crawl: CrawlDir, latest: LatestIndex, title: str, clock: Callable[[], float]
+    app: flask.Flask, crawl: CrawlDir, latest: LatestIndex, title: str, clock: Callable[[], float], timeout_s: float
 ) -> None:
     """`/changes`, a page, and `/changes.atom`, a feed, with the same changes."""
-    recent, check_rate = RecentChanges(crawl, latest, clock), limit(CHANGES, clock)
+    recent, check_rate = RecentChanges(crawl, latest, clock, timeout_s), limit(CHANGES, clock)
 
     def asked() -> Page:
         check_rate()
@@ -146,5 +155,5 @@ def show_changes(
             links["next"] = place("changes_feed", page.number + 1)
         updated = page.state.ended_at or max((change.at for change in page.changes), default=datetime.now(UTC))
         sink = io.BytesIO()
-        write_feed(page.changes, title, updated, sink, links)
+        write_feed(page.changes, feed_id(page.state.manifests), title, updated, sink, links)
         return app.response_class(sink.getvalue(), mimetype="application/atom+xml")

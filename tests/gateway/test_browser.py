@@ -3,10 +3,13 @@
 import shutil
 from collections.abc import Iterator
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from tests.gateway.test_changes import commit_versions
 from tests.gateway.test_submissions import planned
 from tests.support.browser import Window, axe
 from tests.support.corpus import commit
@@ -42,6 +45,10 @@ HOSTILE = [
     },
     {"url": f"http://b.test/{EVIL}", "text": f"hostile {EVIL}", "description": EVIL},
 ]
+CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    f"http://a.test/{number}": ({"text": f"The old sentence of page {number}."}, {"text": "The new sentence. " * 9})
+    for number in range(120)
+} | {EVIL_URL: ({"text": EVIL}, {"text": f"more {EVIL}", "title": EVIL})}
 PAGES = {
     "home": "/",
     "results": "/?q=common",
@@ -53,7 +60,9 @@ PAGES = {
     "a cached text": "/cached?url=http://a.test/1&q=words",
     "no cached text": "/cached?url=http://nowhere.test/",
     "submissions": "/submit",
-    "changes": "/changes?since=0",
+    "changes": "/changes?since=2",
+    "no changes": "/changes?since=3",
+    "changes of another time": "/changes?since=soon",
     "hostile results": "/?q=hostile",
     "a hostile text": f"/cached?url={quote(EVIL_URL)}&q={quote(EVIL)}",
 }
@@ -64,6 +73,7 @@ def authority(tmp_path_factory) -> Iterator[str]:
     """Where `beamtrawl serve` answers."""
     crawl = planned(tmp_path_factory.mktemp("crawl"))
     commit(crawl, 1, ROWS, HOSTILE)
+    commit_versions(Path(crawl.root), 2, CHANGED)
     with serving(crawl.root, "--submissions", "--rate", "0") as authority:
         yield authority
 

@@ -1,6 +1,7 @@
 """`/changes` and `/changes.atom`: exactly the pages that differ, and nothing that is blocked or withheld."""
 
 import re
+import threading
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 import pytest
 from lxml import etree
 
+from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.search.changes import MAX_CHANGES
 from beamtrawl.search.gateway.app import create_app
 from beamtrawl.search.gateway.changes import CHANGES, MAX_AGE_S
 from beamtrawl.transforms.blocks.files import add_block
 from beamtrawl.transforms.blocks.rules import Block
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
 from tests.support.changing_site import crawl_changing_site
 from tests.support.committed import commit_rows
 from tests.support.corpus import commit, indexed
@@ -35,13 +38,16 @@ def visit(url: str, day: int, outcome: str = "fetched", **columns: Any) -> dict[
 def two_rounds(folder: Path, pages: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> CrawlDir:
     """A crawl with an index whose pages, each changed in round 2, have these columns by URL, then and now."""
     commit(CrawlDir(str(folder)), 0, [{"url": "http://a.test/", "text": "word"}])
-    for round_ in (1, 2):
-        rows = [
-            page(url, round_, **({"text": f"old {round_}"} | versions[round_ - 1])) for url, versions in pages.items()
-        ]
+    commit_versions(folder, 1, pages)
+    return CrawlDir(str(folder))
+
+
+def commit_versions(folder: Path, first: int, pages: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    """Commit two rounds in which pages have these columns by URL, in the first and in the second."""
+    for number, round_ in enumerate((first, first + 1)):
+        rows = [page(url, round_, **({"text": f"old {round_}"} | both[number])) for url, both in pages.items()]
         commit_rows(folder, "fetch", round_, {"visits": [visit(url, round_) for url in pages]})
         commit_rows(folder, "update", round_, {"documents": rows})
-    return CrawlDir(str(folder))
 
 
 def listed(text: str) -> list[tuple[str, str, list[str]]]:
@@ -241,3 +247,93 @@ def test_a_client_that_asks_too_often_waits(tmp_path: Path) -> None:
     client = create_app(two_rounds(tmp_path, {"http://a.test/1": ({}, {})}), clock=lambda: 0.0).test_client()
     statuses = [client.get("/changes").status_code for _ in range(CHANGES.burst + 1)]
     assert statuses == [200] * CHANGES.burst + [429]
+
+
+class Held(CrawlDir):
+    """A crawl whose manifests are read by the thread `first` only when `go` is set."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(root)
+        self.reached, self.go = threading.Event(), threading.Event()
+
+    def manifests(self) -> list[Manifest]:
+        if threading.current_thread().name == "first":
+            self.reached.set()
+            assert self.go.wait(30)
+        return super().manifests()
+
+
+def test_a_second_comparison_at_the_same_time_is_refused(tmp_path: Path) -> None:
+    crawl = Held(two_rounds(tmp_path, {"http://a.test/1": ({}, {})}).root)
+    app = create_app(crawl, clock=lambda: 0.0)
+    assert app.test_client().get("/").status_code == 200  # the index is open
+    answers: list[int] = []
+    first = threading.Thread(name="first", target=lambda: answers.append(app.test_client().get("/changes").status_code))
+    first.start()
+    assert crawl.reached.wait(30)
+    refused = app.test_client().get("/changes.atom")
+    crawl.go.set()
+    first.join()
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+    assert "Another comparison is running. Try again in a few seconds." in refused.text
+    assert answers == [200]
+    assert app.test_client().get("/changes.atom").status_code == 200
+
+
+def test_a_file_that_a_merge_has_removed(tmp_path: Path) -> None:
+    crawl = two_rounds(tmp_path, {"http://a.test/1": ({}, {"text": "new"})})
+    client = create_app(crawl, clock=lambda: 0.0).test_client()
+    assert client.get("/changes?since=2").status_code == 200  # the state is known
+    old = next(file for file in files_of(crawl.manifests(), "documents") if "round=000002" in file.path)
+    merged = old._replace(path=old.path.replace("part-", "merged-"))
+    (tmp_path / old.path).rename(tmp_path / merged.path)
+    crawl.commit(Manifest("compact", 2, "", (merged,), {}, (), "", "", replaced=(old.path,)))
+    answer = client.get("/changes?since=1")
+    assert (answer.status_code, listed(answer.text)) == (200, [("changed", "a.test/1", ["−old 1", "+new"])])
+
+
+def test_a_file_that_is_lost(tmp_path: Path) -> None:
+    crawl = two_rounds(tmp_path, {"http://a.test/1": ({}, {})})
+    (lost, *_) = files_of(crawl.manifests(), "documents")
+    (tmp_path / lost.path).unlink()
+    assert create_app(crawl).test_client().get("/changes").status_code == 500
+
+
+def test_a_comparison_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    crawl = two_rounds(tmp_path, {"http://a.test/1": ({}, {})})
+    answer = create_app(crawl, changes_timeout_s=0.0).test_client().get("/changes")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")
+    assert "The comparison took longer than 0 seconds. Ask for changes since a later time." in answer.text
+
+
+def test_so_many_changes_are_listed_and_all_are_counted(tmp_path: Path) -> None:
+    commit(CrawlDir(str(tmp_path)), 0, [{"url": "http://a.test/", "text": "word"}])
+    urls = [f"http://a.test/{number:05}" for number in range(MAX_CHANGES + 50)]
+    commit_rows(tmp_path, "fetch", 1, {"visits": [visit(url, 1) for url in urls]})
+    commit_rows(tmp_path, "update", 1, {"documents": [page(url, 1, "text") for url in urls]})
+    client = create_app(CrawlDir(str(tmp_path))).test_client()
+    last = client.get("/changes?since=0&page=100").text
+    assert "10,050 new." in last
+    assert [url for _, url, _ in listed(last)] == [url.partition("//")[2] for url in urls[9_900:10_000]]
+    assert "The first 10,000 of 10,050 changes are listed." in last
+    assert "changes are listed" not in client.get("/changes?since=0").text
+    answer = client.get("/changes?since=0&page=101")
+    assert (answer.status_code, "There are 100 pages of changes." in answer.text) == (404, True)
+
+
+def test_feeds_of_two_crawls_differ_and_that_of_one_lasts(tmp_path: Path) -> None:
+    ids = {}
+    for name in ("a", "b"):
+        crawl = CrawlDir(str(tmp_path / name))
+        add_seeds(crawl, [Seed("http://a.test/")], "", START + timedelta(milliseconds=len(ids)))
+        two_rounds(tmp_path / name, {"http://a.test/1": ({}, {})})
+        ids[name] = [
+            etree.fromstring(create_app(crawl, title=title).test_client().get(path).data).findtext(f"{ATOM}id")
+            for title, path in (("one", "/changes.atom"), ("other", "/changes.atom?since=0"))
+        ]
+        (tmp_path / name).rename(tmp_path / f"moved {name}")
+        moved = create_app(CrawlDir(str(tmp_path / f"moved {name}"))).test_client()
+        ids[name].append(etree.fromstring(moved.get("/changes.atom").data).findtext(f"{ATOM}id"))
+    assert [len(set(found)) for found in ids.values()] == [1, 1]
+    assert ids["a"][0] != ids["b"][0]
+    assert ids["a"][0].startswith("urn:uuid:")

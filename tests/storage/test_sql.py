@@ -6,11 +6,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from beamtrawl.transforms.errors import QueryTimeout
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.storage.schemas import TABLES
-from beamtrawl.transforms.storage.sql import SNAPSHOTS, QueryError, query, query_arrow
+from beamtrawl.transforms.storage.sql import SNAPSHOTS, QueryError, open_tables, query, query_arrow
 from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
+from tests.support.committed import commit_rows
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -179,3 +181,13 @@ def test_a_directory_without_a_crawl_is_an_error(tmp_path):
 @pytest.mark.parametrize("name", ["it's", "한글", "a[b]"])
 def test_a_crawl_may_lie_in_a_directory_of_any_name(tmp_path, name):
     assert query(fill(tmp_path / name), "SELECT count(*) FROM documents")[1] == [(3,)]
+
+
+def test_a_query_that_takes_too_long_is_interrupted(tmp_path):
+    crawl = commit_rows(tmp_path, "fetch", 1, {"visits": [{"url": "http://a.test/"}]})
+    endless = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range + b.range < 0"
+    with (
+        pytest.raises(QueryTimeout, match=r"the query took longer than 0\.1 seconds"),
+        open_tables(crawl, crawl.manifests(), ("visits",), timeout_s=0.1) as connection,
+    ):
+        connection.sql(endless).fetchall()

@@ -2,11 +2,12 @@
 
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
+from ..storage.manifests import Manifest
 from .find import Change
 
 # XML 1.0, section 2.2: other characters cannot be written, not even escaped.
@@ -20,15 +21,28 @@ _MEDIA_TYPES = {
 }
 
 
+def feed_id(manifests: Sequence[Manifest]) -> uuid.UUID:
+    """The identifier of the feed of a crawl: a UUID (RFC 4122, version 5) made of its first step.
+
+    It stays when the crawl is moved or copied, or the title of its gateway changes.
+    """
+    first = min(manifests, key=lambda m: (not m.started_at, m.started_at, m.round))
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"beamtrawl:{first.name}:{first.settings_digest}:{first.started_at}")
+
+
 def write_feed(
-    changes: Iterable[Change], name: str, now: datetime, sink: IO[bytes], links: Mapping[str, str] | None = None
+    changes: Iterable[Change],
+    own: uuid.UUID,
+    name: str,
+    now: datetime,
+    sink: IO[bytes],
+    links: Mapping[str, str] | None = None,
 ) -> int:
     """Write a feed with an entry for each change; returns their number.
 
-    Identifiers are the same for the same change in each feed of a crawl called `name`. `links` are URLs by their
-    relation to the feed, as `self`.
+    `own` is its identifier (`feed_id`); that of an entry is the same for the same change each time. `links` are URLs by
+    their relation to the feed, as `self`.
     """
-    own = uuid.uuid5(uuid.NAMESPACE_URL, name)
     related = "".join(
         f' <link rel="{rel}" type="{_MEDIA_TYPES[rel]}" href={quoteattr(href)}/>\n'
         for rel, href in (links or {}).items()

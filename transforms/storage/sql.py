@@ -3,13 +3,14 @@
 import contextlib
 import re
 import tempfile
+import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from ..errors import BeamtrawlError, CrawlDirError
+from ..errors import BeamtrawlError, CrawlDirError, QueryTimeout
 from . import filesystem
 from .crawl_dir import CrawlDir, Manifest, current_files, files_of
 from .datasets import open_dataset
@@ -108,16 +109,49 @@ def _asked(crawl: CrawlDir, text: str) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @contextlib.contextmanager
 def open_tables(
-    crawl: CrawlDir, manifests: Sequence[Manifest], named: Collection[str], memory: str = "1GB"
+    crawl: CrawlDir,
+    manifests: Sequence[Manifest],
+    named: Collection[str],
+    memory: str = "1GB",
+    timeout_s: float | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for several queries over the named tables of a crawl as of some manifests.
 
-    What needs more memory goes to a temporary folder. QueryError if a query fails, CrawlDirError if that is due to a
-    damaged file.
+    What needs more memory goes to a temporary folder. QueryError if a query fails, QueryTimeout if all that is done
+    with the connection takes longer than `timeout_s`, CrawlDirError if a file is damaged.
     """
     with tempfile.TemporaryDirectory() as scratch, _opened(crawl, manifests, named) as connection:
         _bound_memory(connection, scratch, memory)
-        yield connection
+        with _limited(connection, timeout_s):
+            yield connection
+
+
+@contextlib.contextmanager
+def _limited(connection: duckdb.DuckDBPyConnection, timeout_s: float | None) -> Iterator[None]:
+    """Interrupts the query that runs after so many seconds: QueryTimeout."""
+    if timeout_s is None:
+        yield
+        return
+    is_over = threading.Event()
+
+    def interrupt() -> None:
+        is_over.set()
+        connection.interrupt()
+
+    timer = threading.Timer(timeout_s, interrupt)
+    timer.daemon = True
+    timer.start()
+    failed: Exception | None = None
+    try:
+        yield
+    except Exception as error:
+        if not is_over.is_set():
+            raise
+        failed = error
+    finally:
+        timer.cancel()
+    if is_over.is_set():
+        raise QueryTimeout(f"the query took longer than {timeout_s:g} seconds") from failed
 
 
 def _bound_memory(connection: duckdb.DuckDBPyConnection, scratch: str, memory: str) -> None:
