@@ -27,8 +27,10 @@ from ..traps.watch_yields import STALE
 DAMPING = 0.85
 """The part of a page's score that is shared equally among its links (the damping factor of PageRank)."""
 
+ROW_GROUPS = {"documents": 1_000, "links": 10_000, "near": 1_000}
+"""Rows of a row group, by table: rows of links are small, and a reader of all files reads the footer of each."""
+
 _SAMPLES = 3
-_ROW_GROUP = 1000
 
 
 def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
@@ -198,8 +200,8 @@ class FinishFn(beam.DoFn):
 
     def _write(self, table: str, rows: pa.Table) -> TableFile | None:
         writer = TableWriter(self._root, table, self._round)
-        for start in range(0, rows.num_rows, _ROW_GROUP):
-            part = rows.slice(start, _ROW_GROUP)
+        for start in range(0, rows.num_rows, ROW_GROUPS[table]):
+            part = rows.slice(start, ROW_GROUPS[table])
             writer.write(part, _counts(part) if table == "documents" else None)
         return writer.close()
 
