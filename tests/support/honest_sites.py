@@ -63,8 +63,12 @@ def _listings(folder: str, paths: list[Link], text: str, link: Callable[[int], s
 
 
 def _shop(count: int, path: Callable[[int, str], str], root: str = "/") -> dict[str, Page]:
-    """Categories, paged listings, and products whose names are made of few words."""
-    rng = chance("shop", count)
+    """Categories, paged listings, and products whose names are made of few words.
+
+    Shops with different paths have different products: equal ones would be mirrors of each other, and a crawl that finds
+    that out fetches only one of them.
+    """
+    rng = chance("shop", count, path(0, ""), root)
     adjectives, nouns = COMMON_WORDS[:30], COMMON_WORDS[30:80]
     names = [f"{rng.choice(adjectives)} {rng.choice(nouns)} {number}" for number in range(count)]
     products = [(path(number, name.replace(" ", "-")), name) for number, name in enumerate(names)]
@@ -82,7 +86,7 @@ def _shop(count: int, path: Callable[[int, str], str], root: str = "/") -> dict[
     folders = [
         (f"{root}category/{COMMON_WORDS[200 + number]}", COMMON_WORDS[200 + number]) for number in range(categories)
     ]
-    return {root: page("The shop", story("shop"), folders), **site}
+    return {root: page("The shop", story("shop", path(0, "")), folders), **site}
 
 
 def shop_with_names(count: int) -> dict[str, Page]:
