@@ -52,10 +52,10 @@ def report(name: str, seconds: float, pages: int) -> None:
     print(f"| {name} | {seconds / pages * 1e6:,.0f} |", flush=True)
 
 
-def facts(root: Any, base: str) -> Any:
-    meta = html_metadata.meta(root)
-    html_metadata.description(meta), html_metadata.keywords(meta), html_metadata.canonical_url(root, base)
-    return html_metadata.title(root, meta), html_metadata.published_at(root, meta)
+def facts(elements: html_tree.Elements, base: str) -> Any:
+    meta = html_metadata.meta(elements)
+    html_metadata.description(meta), html_metadata.keywords(meta), html_metadata.canonical_url(elements, base)
+    return html_metadata.title(elements, meta), html_metadata.published_at(elements, meta)
 
 
 def extract_main_text(html: str) -> main_text.Text:
@@ -73,9 +73,10 @@ def stages(pages: list[Page]) -> None:
         "parse", lambda html: bool(html_tree.parse(html)), texts
     )  # trees that are kept would take twice as long to make
     roots = [html_tree.parse(text).root for text in texts]
-    bases = timed("base", html_links.base_url, roots, addresses)
-    found = timed("links: find and canonicalise", html_links.links, roots, addresses, bases)
-    timed("facts", facts, roots, bases)
+    elements = timed("elements of links and facts", html_tree.elements, roots)
+    bases = timed("base", html_links.base_url, elements, addresses)
+    found = timed("links: canonicalise", html_links.links, elements, addresses, bases)
+    timed("facts", facts, elements, bases)
     mains = timed("text (and parse)", extract_main_text, texts)
     timed("language", lambda main: choose_language((), main.text), mains)
     timed("digest", lambda main, body: source.content_digest("", main.text, body), mains, bodies)

@@ -6,7 +6,7 @@ import lxml.html
 import pytest
 
 from beamtrawl.transforms import urls
-from beamtrawl.transforms.parsing import html_links
+from beamtrawl.transforms.parsing import html_links, html_tree
 from beamtrawl.transforms.parsing.html_page import FOLLOWED_KINDS, Link, followed, parse_page
 from tests.support.conformance import cases
 
@@ -130,7 +130,7 @@ def test_refreshes_are_read_by_the_standard(row):
 @pytest.mark.parametrize("row", cases("refresh_and_base", "base_url"))
 def test_base_urls_are_read_by_the_standard(row):
     root = lxml.html.document_fromstring(row["input"]["html"])
-    assert html_links.base_url(root, row["input"]["base"]) == row["expected"]
+    assert html_links.base_url(html_tree.elements(root), row["input"]["base"]) == row["expected"]
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def _listings(folder: str, paths: list[Link], text: str, link: Callable[[int], s
 def _shop(count: int, path: Callable[[int, str], str], root: str = "/") -> dict[str, Page]:
     """Categories, paged listings, and products whose names are made of few words.
 
-    Shops with different paths have different products: equal ones would be mirrors of each other, and a crawl that finds
-    that out fetches only one of them.
+    Shops with different paths have different products: equal ones would be mirrors of each other, and a crawl that
+    finds that out fetches only one of them.
     """
     rng = chance("shop", count, path(0, ""), root)
     adjectives, nouns = COMMON_WORDS[:30], COMMON_WORDS[30:80]

@@ -111,21 +111,22 @@ def _token_stream(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
     is_term = pc.and_(pc.ascii_is_alnum(pieces), pc.less_equal(pc.binary_length(pieces), MAX_TERM_LENGTH))
     others = [terms_of_piece(piece) for piece in pieces.filter(pc.invert(is_term)).to_pylist()]
     of_others = list(itertools.chain.from_iterable(others))
-    as_they_are = pieces.filter(is_term)
-    terms = sorted({*as_they_are.to_pylist(), *of_others})
-
-    numbered = pa.array(terms, pa.large_string())
+    as_they_are, made = pieces.filter(is_term), pa.array(of_others, pa.large_string())
+    distinct = pc.unique(pa.concat_arrays([as_they_are, made]))
+    numbered = distinct.take(pc.sort_indices(distinct))  # by their bytes in UTF-8, which is by code point
     plain = is_term.to_numpy(zero_copy_only=False)
     counts = np.ones(len(pieces), np.int64)  # the terms of each piece
     counts[~plain] = [len(found) for found in others]
     starts = np.cumsum(counts) - counts
     numbers = np.empty(int(counts.sum()), np.int64)
     numbers[starts[plain]] = pc.index_in(as_they_are, value_set=numbered).to_numpy()
-    numbers[ranges(starts[~plain], counts[~plain])] = pc.index_in(
-        pa.array(of_others, pa.large_string()), value_set=numbered
-    ).to_numpy()
+    numbers[ranges(starts[~plain], counts[~plain])] = pc.index_in(made, value_set=numbered).to_numpy()
     before = offsets(counts[piece_of])
-    return terms, numbers[ranges(starts[piece_of], counts[piece_of])], np.diff(before[lists.offsets.to_numpy()])
+    return (
+        numbered.to_pylist(),
+        numbers[ranges(starts[piece_of], counts[piece_of])],
+        np.diff(before[lists.offsets.to_numpy()]),
+    )
 
 
 def _append_terms(

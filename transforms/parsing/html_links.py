@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .. import urls
+from .html_tree import Elements
 from .main_text import collapse
 
 MAX_LINKS = 20_000
@@ -49,7 +50,6 @@ _URL_ATTRIBUTES = {
     "object": "data",
     "embed": "src",
 }
-_LINKING = (*_URL_ATTRIBUTES, "source", "meta")
 
 _BLANK = "".join(map(chr, range(33)))  # stripped by the URL standard
 _WS = r"\t\n\x0c\r "
@@ -74,12 +74,12 @@ def followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWED_KINDS)
     return link.kind != "link" or (bool(relations & _PAGE_RELATIONS) and "stylesheet" not in relations)
 
 
-def base_url(root: Any, url: str) -> str:
+def base_url(elements: Elements, url: str) -> str:
     """The URL that relative references resolve against: the first `<base href>` if usable, else the page's URL.
 
     A `<base>` within `<noscript>` is ignored, as browsers with scripts do.
     """
-    for element in root.iter("base"):
+    for element in elements.describing["base"]:
         if (href := element.get("href")) is not None and next(element.iterancestors("noscript"), None) is None:
             base = urls.resolve(href, url)
             return url if base is None or base.startswith(("data:", "javascript:")) else base
@@ -115,7 +115,7 @@ def srcset(value: str) -> Iterator[str]:
             yield url
 
 
-def links(root: Any, url: str, base: str) -> list[Link]:
+def links(elements: Elements, url: str, base: str) -> list[Link]:
     """The http and https links of a page at a canonical URL, in document order, without those to itself.
 
     `base` is the page's `base_url`. At most MAX_LINKS.
@@ -123,7 +123,7 @@ def links(root: Any, url: str, base: str) -> list[Link]:
     directory = _directory(base)
     targets: dict[str, str | None] = {}
     found: dict[tuple[str, str], Link] = {}
-    for element, kind, as_given in itertools.islice(_references(root), _MAX_REFERENCES):
+    for element, kind, as_given in itertools.islice(_references(elements), _MAX_REFERENCES):
         if as_given in targets:
             target = targets[as_given]
         else:
@@ -159,10 +159,9 @@ def _followed_rather(earlier: Link, later: Link) -> Link:
     return later if followed(later, False) and not followed(earlier, False) else earlier
 
 
-def _references(root: Any) -> Iterator[tuple[Any, str, str]]:
+def _references(elements: Elements) -> Iterator[tuple[Any, str, str]]:
     """Each (element, kind, reference as written) in document order."""
-    for element in root.iter(*_LINKING):
-        tag = element.tag
+    for tag, element in elements.linking:
         get = element.get
         if tag == "a":  # nearly all of them
             if reference := get("href"):

@@ -1,14 +1,14 @@
 """Extracts the metadata of a page: meta tags, title, description, keywords, publication date, canonical URL."""
 
 import email.utils
-import itertools
 import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .. import urls
+from .html_tree import Elements
 from .main_text import collapse
 
 MAX_FACT = 2_000
@@ -64,11 +64,11 @@ class Meta(NamedTuple):
         return next((c for name in names for n, c in self.tags if n == name and c), "")
 
 
-def meta(root: Any) -> Meta:
+def meta(elements: Elements) -> Meta:
     """The meta tags of a parsed page."""
     tags: list[tuple[str, str]] = []
     language = ""
-    for element in itertools.islice(root.iter("meta"), _MAX_TAGS):
+    for element in elements.describing["meta"][:_MAX_TAGS]:
         get = element.get
         if content := get("content"):
             if name := get("name") or get("property") or get("itemprop"):
@@ -78,12 +78,12 @@ def meta(root: Any) -> Meta:
     return Meta(tuple(tags), language)
 
 
-def title(root: Any, tags: Meta) -> str:
+def title(elements: Elements, tags: Meta) -> str:
     """The text of the page's title element, else its title for social media; "" if there is neither.
 
     Title elements within SVG images are ignored.
     """
-    for element in itertools.islice(root.iter("title"), _MAX_TITLES):
+    for element in elements.describing["title"][:_MAX_TITLES]:
         text = collapse(element.text or "")[:MAX_FACT]
         if text and next(element.iterancestors("svg"), None) is None:
             return text
@@ -100,22 +100,22 @@ def keywords(tags: Meta) -> str:
     return tags.first(*_KEYWORDS) or ", ".join(content for name, content in tags.tags if name == _TAG)[:MAX_FACT]
 
 
-def published_at(root: Any, tags: Meta) -> datetime | None:
+def published_at(elements: Elements, tags: Meta) -> datetime | None:
     """The publication date that the page states, in UTC; None if there is no valid one.
 
     Taken from meta tags, else JSON-LD, else a `time` element marked as publication date, else the only `time` element.
     """
-    return next((moment for text in _stated_dates(root, tags) if (moment := parse_date(text))), None)
+    return next((moment for text in _stated_dates(elements, tags) if (moment := parse_date(text))), None)
 
 
-def _stated_dates(root: Any, tags: Meta) -> Iterator[str]:
+def _stated_dates(elements: Elements, tags: Meta) -> Iterator[str]:
     yield from (tags.first(name) for name in _DATE_NAMES)
-    for element in root.iter("script"):
+    for element in elements.describing["script"]:
         if (element.get("type") or "").strip().lower() == _JSON_LD:
             for stated in _JSON_DATE.findall(element.text or "")[:1]:
                 yield _unquoted(stated)
     times = set()
-    for element in itertools.islice(root.iter("time"), _MAX_TIMES):
+    for element in elements.describing["time"][:_MAX_TIMES]:
         get = element.get
         when = get("datetime") or element.text or ""
         times.add(when)
@@ -160,9 +160,9 @@ def parse_date(text: str) -> datetime | None:
     return None
 
 
-def canonical_url(root: Any, base: str) -> str | None:
+def canonical_url(elements: Elements, base: str) -> str | None:
     """The canonical form of the first usable `<link rel=canonical>`; None if there is none."""
-    for element in root.iter("link"):
+    for element in elements.describing["link"]:
         is_canonical = "canonical" in (element.get("rel") or "").lower().split()
         if is_canonical and (url := urls.canonicalize(element.get("href") or "", base)):
             return url

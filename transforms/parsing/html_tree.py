@@ -5,6 +5,7 @@ lxml cannot be interrupted, so its input is bounded instead.
 
 import itertools
 import re
+from collections import defaultdict
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -28,6 +29,18 @@ _OVERLOADED = re.compile(
 )
 _MAX_OVERLOADED = 20  # such tags per page; finding one takes up to 60 ms
 _SMALL = 65_536  # bytes; a single tag of this size takes half a second
+
+
+_LINKING = ("a", "area", "frame", "iframe", "link", "img", "form", "object", "embed", "source", "meta")
+_DESCRIBING = ("base", "link", "meta", "script", "time", "title")
+_SOUGHT = tuple(dict.fromkeys((*_LINKING, *_DESCRIBING)))
+
+
+class Elements(NamedTuple):
+    """The elements of a page that say where it leads and what it is, each list in document order."""
+
+    linking: list[tuple[str, Any]]  # (tag, element) of those that may hold a reference
+    describing: defaultdict[str, list[Any]]  # by tag: base, link, meta, script, time, title
 
 
 class Tree(NamedTuple):
@@ -55,6 +68,18 @@ def parse(text: str) -> Tree:
     if root is None:
         root = etree.Element("html")
     return Tree(root, "depth" if _depth_at_end(root) >= MAX_DEPTH else truncated)
+
+
+def elements(root: Any) -> Elements:
+    """The elements that the extractors of links and metadata read: one walk, which takes as long as one for each tag."""
+    linking, describing = list[tuple[str, Any]](), defaultdict[str, list[Any]](list)
+    for element in root.iter(*_SOUGHT):
+        tag = element.tag
+        if tag in _LINKING:
+            linking.append((tag, element))
+        if tag in _DESCRIBING:
+            describing[tag].append(element)
+    return Elements(linking, describing)
 
 
 def _nth(part: bytes, data: bytes, number: int) -> int:
