@@ -36,9 +36,7 @@ def terms_by_language(index: Inverted, languages: Sequence[str]) -> dict[str, li
     language_of = codes[index.docs]
     found = {}
     for code, language in enumerate(names.tolist()):
-        is_used = np.zeros(
-            len(index.terms), bool
-        )  # a mark for each term: a sort of all postings takes ten times as long
+        is_used = np.zeros(len(index.terms), bool)
         is_used[terms[language_of == code]] = True
         found[language] = list(itertools.compress(index.terms, is_used.tolist()))
     return found
