@@ -1,5 +1,6 @@
 """The driver: find the next step from the manifests, build its pipeline, run it, commit."""
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -15,7 +16,7 @@ from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.frontier.selection import first_due
 from ..transforms.http.request_headers import Identity
 from ..transforms.indexing.merge_policy import BY_TIERS
-from ..transforms.outcomes import REQUESTED, Outcome
+from ..transforms.outcomes import REQUESTED, SAMPLED_OF, Outcome
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.politeness.adopted import state_rows, write_promises
 from ..transforms.politeness.backoff import HostState, budget
@@ -179,7 +180,7 @@ def _fetch(
     blocks: Blocks,
     at_most: int | None,
 ) -> Manifest:
-    attempt = Attempt(crawl, step)
+    attempt, is_sample = Attempt(crawl, step), settings.priority.random
     attempt.stop_earlier()
     kinds = kinds_of(tuple(settings.documents.kinds))
     identity = Identity.of(settings.robot, kinds.accept)
@@ -194,7 +195,8 @@ def _fetch(
             politeness=settings.politeness,
             limits=settings.limits,
             fetch=settings.fetch,
-            traps=settings.traps,
+            # Budgets of templates would thin the sample; URLs that are held are not in the frontier.
+            traps=dataclasses.replace(settings.traps, detect=not is_sample and settings.traps.detect),
             identity=identity,
             round=step.round,
             # Running workers of an earlier attempt start no request after their next check of the stop file.
@@ -228,7 +230,9 @@ def _fetch(
     stop.watch(attempt.stop_file)
     engine.run(partial(fetch.build, step=plan), min(rows, at_most or rows) * _FETCH_SECONDS)
     promises = write_promises(crawl.root, step.round, find_leftovers(crawl, attempts_prefix(step)))
-    manifest = attempt.commit(settings_digest(settings), files=[*leftovers.files, *attempt.pieces(), *promises])
+    files = [*leftovers.files, *attempt.pieces(), *promises]
+    counters = {SAMPLED_OF: rows} if is_sample and not leftovers.files else None
+    manifest = attempt.commit(settings_digest(settings), files=files, counters=counters)
     observer.step_committed(manifest)
     return manifest
 

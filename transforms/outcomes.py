@@ -71,6 +71,9 @@ REMOVES_PAGE = frozenset(
 )
 """Outcomes that remove a page from the index: it is gone, or must not be requested any more."""
 
+SAMPLED_OF = "sampled_of"
+"""Counter of a fetch step that visits URLs chosen at random: how many were waiting."""
+
 REQUESTED = frozenset(Outcome) - {
     Outcome.DENIED_ROBOTS,
     Outcome.UNREACHABLE_ROBOTS,

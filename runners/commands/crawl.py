@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="start at the pages in this sitemap (may be repeated)",
     )
     parser.add_argument("--rounds", type=_count, metavar="N", help="rounds to run now; else until nothing is left")
+    parser.add_argument(
+        "--sample", type=_count, metavar="N", help="one round of N waiting URLs, chosen at random, for an estimate"
+    )
     parser.add_argument("--max-pages", type=_count, metavar="N", help="visits in the whole crawl")
     parser.add_argument("--max-pages-per-host", type=_count, metavar="N", help="visits to a host in a round")
     parser.add_argument("--depth", type=_count, metavar="N", help="links from a seed, at most")
@@ -60,6 +63,13 @@ def run(arguments: argparse.Namespace) -> int:
     directory = CrawlDir(arguments.dir)
     settings = session.stored_settings(directory)
     flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
+    if arguments.sample:
+        if not directory.manifests():
+            raise Usage(
+                f"--sample {arguments.sample}: {directory.root} has nothing to sample; crawl first (--max-pages 300)"
+            )
+        arguments.rounds = 1
+        flags |= {"limits.max_pages": 0, "limits.max_pages_per_round": arguments.sample, "priority.random": True}
     try:
         settings = override(settings, {key: value for key, value in flags.items() if value is not None})
     except SettingsError as error:

@@ -9,24 +9,26 @@ from ...transforms.settings import Settings, parse
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Usage
 from ..estimate.defaults import DEFAULTS
-from ..estimate.measured import compare, measure, plan_of
+from ..estimate.measured import compare, hosts_of, measure, plan_of
 from ..estimate.plan import Estimate, Plan, Prices, Rates, estimate, with_page_bytes
+from ..estimate.sampled import sample_of
 from ..estimate.saved import SAVED, render_estimate
+from ..estimate.whole import FIGURES, estimate_whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--hosts", type=int, metavar="N", help="hosts to be crawled")
-    add("--pages", type=int, metavar="N", help="visits to each host, or their mean")
+    add("--pages", type=int, metavar="N", help="visits to each host, or their mean; with a sample, at most")
     add("--largest-host", type=int, metavar="N", help="visits to the largest host; else hosts are equal")
-    add("--delay", type=float, default=1.0, metavar="SECONDS", help="delay between requests to a host (1)")
+    add("--delay", type=float, metavar="SECONDS", help="delay between requests to a host (1; with a sample, its own)")
     add("--workers", type=int, default=1, metavar="N", help="parallel workers, each with a core (1)")
     add("--connections", type=int, default=256, metavar="N", help="answers that a worker awaits at once (256)")
     add("--bandwidth", type=float, metavar="MBIT", help="of all workers, in Mbit a second; else no bound")
     add("--response", type=float, metavar="SECONDS", help="mean duration of an answer")
     add("--page-bytes", type=float, metavar="N", help="mean size of a body; sizes on disk grow with it")
     add("--rounds", type=int, metavar="N", help="rounds of the crawl")
-    add("--like", metavar="DIR", help="take rates and sizes from a crawl, for example a first small one")
+    add("--like", metavar="DIR", help="take rates and sizes from a crawl; with a sample (crawl --sample), pages too")
     add("--against", metavar="DIR", help="estimate what this crawl has done, and show what it was")
     add("--price-gb-in", type=float, default=0.0, metavar="PRICE", help="of a GB received")
     add("--price-gb-month", type=float, default=0.0, metavar="PRICE", help="of a GB stored for a month")
@@ -47,14 +49,28 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.page_bytes is not None:
         rates = with_page_bytes(rates, arguments.page_bytes)
     prices = Prices(arguments.price_gb_in, arguments.price_gb_month, arguments.price_worker_hour)
-    found = estimate(_plan(arguments), rates, prices)
+    intervals: Mapping[str, tuple[float, float]] = {}
+    sample = sample_of(CrawlDir(arguments.like)) if arguments.like and arguments.hosts is None else None
+    if sample:
+        _check(arguments)
+        at_most = arguments.pages and arguments.pages * hosts_of(CrawlDir(arguments.like))
+        whole = estimate_whole(sample, _plan_like(arguments), rates, prices, at_most)
+        if whole is None:
+            raise Usage(
+                f"the sample in {arguments.like} shows no end: its pages lead to more unknown URLs than are waiting;"
+                " give --pages, the most visits to a host, or crawl on and take another sample"
+            )
+        found, intervals = whole
+    else:
+        found = estimate(_plan(arguments), rates, prices)
     if arguments.save:
         CrawlDir(arguments.save).write_text(SAVED, render_estimate(found))
     actual = compare(found, CrawlDir(arguments.against)) if arguments.against else {}
     if arguments.json:
-        print(json.dumps(dataclasses.asdict(found) | ({"actual": actual} if actual else {}), indent=1))
+        more = {"intervals": intervals} if intervals else {}
+        print(json.dumps(dataclasses.asdict(found) | more | ({"actual": actual} if actual else {}), indent=1))
     else:
-        print("\n".join([*_lines(found, rates), *_compared(actual)]))
+        print("\n".join([*_lines(found, rates), *_interval_lines(intervals), *_compared(actual)]))
 
 
 def _settings(crawl: CrawlDir) -> Settings:
@@ -69,25 +85,38 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     for name in ("hosts", "pages"):
         if getattr(arguments, name) is None:
             raise Usage(f"--{name} is missing: give --hosts and --pages, or --against DIR")
-    for name in ("hosts", "pages", "workers", "connections", "rounds", "bandwidth", "page_bytes", "largest_host"):
-        value = getattr(arguments, name)
-        if value is not None and value <= 0:
-            raise Usage(f"--{name.replace('_', '-')} {value}: must be more than 0")
-    if arguments.largest_host is not None and arguments.largest_host < arguments.pages:
-        raise Usage(f"--largest-host {arguments.largest_host}: must be at least --pages, the mean")
-    if arguments.delay < 0:
-        raise Usage(f"--delay {arguments.delay}: must be at least 0")
+    _check(arguments)
     bandwidth = arguments.bandwidth * 1e6 if arguments.bandwidth else None
     return Plan(
         arguments.hosts,
         arguments.pages,
-        arguments.delay,
+        1.0 if arguments.delay is None else arguments.delay,
         arguments.workers,
         arguments.connections,
         bandwidth,
         arguments.rounds,
         arguments.largest_host,
     )
+
+
+def _plan_like(arguments: argparse.Namespace) -> Plan:
+    """Return the plan of going on with a sampled crawl; its pages are not known yet."""
+    crawl = CrawlDir(arguments.like)
+    plan = plan_of(crawl, _settings(crawl), arguments.workers)
+    bandwidth = arguments.bandwidth * 1e6 if arguments.bandwidth else None
+    plan = plan._replace(bandwidth=bandwidth)
+    return plan if arguments.delay is None else plan._replace(delay=arguments.delay)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    for name in ("hosts", "pages", "workers", "connections", "rounds", "bandwidth", "page_bytes", "largest_host"):
+        value = getattr(arguments, name)
+        if value is not None and value <= 0:
+            raise Usage(f"--{name.replace('_', '-')} {value}: must be more than 0")
+    if arguments.largest_host is not None and arguments.largest_host < (arguments.pages or 0):
+        raise Usage(f"--largest-host {arguments.largest_host}: must be at least --pages, the mean")
+    if arguments.delay is not None and arguments.delay < 0:
+        raise Usage(f"--delay {arguments.delay}: must be at least 0")
 
 
 def _lines(found: Estimate, rates: Rates) -> list[str]:
@@ -106,6 +135,17 @@ def _lines(found: Estimate, rates: Rates) -> list[str]:
         f"bound by: {found.bound}",
     ]
     return lines + ([f"money: {found.money:,.2f}"] if found.money else [])
+
+
+def _interval_lines(intervals: Mapping[str, tuple[float, float]]) -> list[str]:
+    if not intervals:
+        return []
+    (fewest, most), (least, largest), (small, large), (short, long) = (intervals[name] for name in FIGURES)
+    return [
+        f"95 % interval of the sample: pages {fewest:,.0f} to {most:,.0f},"
+        f" bytes in {least / 1e9:.3f} to {largest / 1e9:.3f} GB,"
+        f" on disk {small / 1e9:.3f} to {large / 1e9:.3f} GB, time {_time(short)} to {_time(long)}"
+    ]
 
 
 def _compared(actual: Mapping[str, tuple[float, float]]) -> list[str]:

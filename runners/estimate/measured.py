@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...transforms.outcomes import REQUESTED
+from ...transforms.outcomes import REQUESTED, SAMPLED_OF
 from ...transforms.politeness.request_pool import WAITING_SHARE
 from ...transforms.settings import Settings
 from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest, files_of
@@ -15,6 +15,7 @@ from ...transforms.storage.table_files import read_table
 from .plan import Estimate, Plan, Rates, Size
 
 _STEPS = ("fetch", "update")
+_RANKS = ("ranks", "host_ranks")
 _TAIL = 100  # visits at the greatest depths that give the size of further visits
 
 
@@ -28,9 +29,10 @@ def measure(crawl: CrawlDir, settings: Settings, defaults: Rates, workers: int) 
     if not found.visits:
         raise CrawlDirError(f"{crawl.root} has fetched nothing yet, so there is nothing to measure")
     hosts, response = _hosts(crawl, manifests), found.response
-    head, head_bytes = _head(found)
+    sampled = max((m.round for m in manifests if SAMPLED_OF in m.counters), default=None)
+    head, head_bytes = _head(found, sampled)
     body_bytes = max(1.0, (found.bytes - head_bytes) / (found.visits - head))
-    weights = {round_: size / body_bytes for round_, size in found.by_round.items()}
+    weights = {round_: size / body_bytes for round_, (_, size) in found.by_round.items()}
     polite = settings.politeness
     turn = response + max(polite.delay, polite.response_factor * response)
     asked = {m.round: _asked(m) for m in manifests if m.step == "fetch"}
@@ -51,7 +53,10 @@ def measure(crawl: CrawlDir, settings: Settings, defaults: Rates, workers: int) 
         rounds=len(fetches),
         head_visits=head / hosts,
         head_bytes=head_bytes / head if head else 0.0,
-        disk={table: _size(manifests, table, total, weights) for table, total in bytes_by_table(manifests).items()},
+        disk={
+            table: _size(manifests, table, total, weights, sampled)
+            for table, total in bytes_by_table(manifests).items()
+        },
     )
 
 
@@ -95,7 +100,7 @@ class _Visits(NamedTuple):
     bytes: int  # of their bodies
     response: float  # mean, in seconds
     by_depth: dict[int, tuple[int, int]]  # visits and bytes
-    by_round: dict[int, int]  # bytes
+    by_round: dict[int, tuple[int, int]]
 
 
 def _visits(crawl: CrawlDir, manifests: Sequence[Manifest]) -> _Visits:
@@ -105,28 +110,38 @@ def _visits(crawl: CrawlDir, manifests: Sequence[Manifest]) -> _Visits:
     rows = rows.filter(pc.is_in(rows["outcome"], pa.array(sorted(REQUESTED), pa.string())))
     mean = pc.mean(rows["elapsed_ms"]).as_py() or 0.0
     depths = rows.group_by("depth").aggregate([([], "count_all"), ("body_bytes", "sum")]).to_pylist()
-    rounds = rows.group_by("round").aggregate([("body_bytes", "sum")]).to_pylist()
+    rounds = rows.group_by("round").aggregate([([], "count_all"), ("body_bytes", "sum")]).to_pylist()
     return _Visits(
         visits=rows.num_rows,
         bytes=pc.sum(rows["body_bytes"]).as_py() or 0,
         response=mean / 1000,
         by_depth={row["depth"] or 0: (row["count_all"], row["body_bytes_sum"] or 0) for row in depths},
-        by_round={row["round"]: row["body_bytes_sum"] or 0 for row in rounds},
+        by_round={row["round"]: (row["count_all"], row["body_bytes_sum"] or 0) for row in rounds},
     )
 
 
-def _head(found: _Visits) -> tuple[int, int]:
-    """Return (visits, bytes) of the depths that further visits will not be like.
+def _head(found: _Visits, sampled: int | None) -> tuple[int, int]:
+    """Return (visits, bytes) that further visits will not be like: those of all rounds but the `sampled` one.
+
+    Without one, those of small depths.
 
     A breadth-first crawl has all pages of small depths early; they are few, and indexes among them are large. What more
     visits bring is like the greatest depths that have at least `_TAIL` visits together, or like all if there are fewer.
     """
+    if sampled in found.by_round:
+        tail, tail_bytes = found.by_round[sampled]
+        return found.visits - tail, found.bytes - tail_bytes
     tail = tail_bytes = 0
     for depth in sorted(found.by_depth, reverse=True):
         if tail >= _TAIL:
             return found.visits - tail, found.bytes - tail_bytes
         tail, tail_bytes = tail + found.by_depth[depth][0], tail_bytes + found.by_depth[depth][1]
     return 0, 0
+
+
+def hosts_of(crawl: CrawlDir) -> int:
+    """Return the number of hosts that a crawl has requested; at least 1."""
+    return _hosts(crawl, crawl.require_manifests())
 
 
 def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> int:
@@ -158,12 +173,24 @@ def _line(steps: Sequence[tuple[float, float]]) -> _Line:
     return _Line(start, slope, max(0.0, first[1] - start - slope * first[0]))
 
 
-def _size(manifests: Sequence[Manifest], table: str, total: int, weights: Mapping[int, float]) -> Size:
-    """Return the size of a table: its smallest round has the bytes of each round, and the rest is by bytes received."""
-    sizes = dict.fromkeys(weights, 0)
+def _size(
+    manifests: Sequence[Manifest], table: str, total: int, weights: Mapping[int, float], sampled: int | None
+) -> Size:
+    """Return the size of a table: its smallest round has the bytes of each round, and the rest is by bytes received.
+
+    If pages were sampled, further pages take what these took. Ranks are written anew, so that only the last ones count.
+    """
+    sizes, last = dict.fromkeys(weights, 0), 0
     for m in manifests:
-        if m.round in sizes:
-            files = m.index_files if table == "index" else (file for file in m.files if file.table == table)
-            sizes[m.round] += sum(file.bytes for file in files)
+        files = m.index_files if table == "index" else [file for file in m.files if file.table == table]
+        size = sum(file.bytes for file in files)
+        last = size or last
+        if m.round in sizes and m.step in _STEPS:
+            sizes[m.round] += size
+    if table in _RANKS:
+        return Size(0.0, 0.0, last)
     least = min(sizes.values(), default=0)
+    if sampled in sizes:
+        visit = (sizes[sampled] - least) / max(1.0, weights[sampled])
+        return Size(least, visit, total - least * len(sizes) - visit * sum(weights.values()))
     return Size(least, max(0.0, (total - least * len(sizes)) / max(1.0, sum(weights.values()))))

@@ -34,6 +34,7 @@ class Size(NamedTuple):
 
     round: float  # of each round, whatever its size
     visit: float
+    once: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +111,10 @@ def estimate(plan: Plan, rates: Rates, prices: Prices = FREE) -> Estimate:
     fetch = bounds[longest] + rounds * rates.fetch_start
     update = weight * rates.update_cpu / plan.workers + rounds * rates.update_start
     time = fetch + update + rates.other
-    disk = {table: round(rounds * size.round + weight * size.visit) for table, size in rates.disk.items()}
+    disk = {
+        table: max(0, round(size.once + rounds * size.round + weight * size.visit))
+        for table, size in rates.disk.items()
+    }
     total = sum(disk.values())
     money = bytes_in / 1e9 * prices.gb_in + total / 1e9 * prices.gb_month
     money += plan.workers * time / 3600 * prices.worker_hour

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import random
 import re
 import shlex
 from pathlib import Path
@@ -123,6 +124,31 @@ def test_like_a_crawl_and_against_it(tmp_path: Path) -> None:
     for name, (guess, was) in found["actual"].items():
         assert guess == pytest.approx(was, rel=0.02, abs=40), name
     assert "pages: estimated 47, was 47 (+0.0%)" in beamtrawl("estimate", "--like", crawl, "--against", crawl).out
+
+
+def test_a_whole_crawl_from_a_sample(tmp_path: Path) -> None:
+    """A site of 211 pages: 40 visited breadth first, 100 of the 127 waiting ones at random."""
+    crawl, rng = tmp_path / "crawl", random.Random(1)
+    words = ["".join(rng.choices("abcdefghijklmnop", k=7)) for _ in range(600)]
+    names = [f"/{word}" for word in words[:210]]
+    pages = {name: html(name, " ".join(rng.choices(words, k=60)), rng.choices(names, k=5)) for name in names}
+    with Web({"a.test": {"/": html("Home", links=names[::2]), **pages}}) as web:
+        start = ["crawl", crawl, "--seed", web.url("a.test"), *LOOPBACK]
+        assert failure("crawl", crawl, "--sample", 100)[0] == 2
+        assert beamtrawl(*start, "--max-pages", 40).code == 0
+        settings = (crawl / "crawl.toml").read_text()
+        assert beamtrawl("crawl", crawl, "--sample", 100, *LOOPBACK).code == 0
+        assert len(web.requests) == 1 + 40 + 100
+        assert (crawl / "crawl.toml").read_text() == settings
+        found = json.loads(beamtrawl("estimate", "--like", crawl, "--json").out)
+        few = json.loads(beamtrawl("estimate", "--like", crawl, "--pages", 150, "--json").out)
+        compared = json.loads(beamtrawl("estimate", "--like", crawl, "--against", crawl, "--json").out)["actual"]
+    assert compared["pages"] == [found["pages"], 140]
+    assert found["pages"] == pytest.approx(211, rel=0.15)
+    low, high = found["intervals"]["pages"]
+    assert low <= found["pages"] <= high
+    assert few["pages"] == 150
+    assert "95 % interval of the sample: pages " in beamtrawl("estimate", "--like", crawl).out
 
 
 def test_the_worked_example_is_what_the_command_prints() -> None:

@@ -71,6 +71,7 @@ class Priority:
     high_depth: int = _setting(0, "Maximum depth of a URL of the high class.")
     high_score: float | None = _setting(None, "Link score from which on a URL is of the high class. Unset: none is.")
     low_depth: int | None = _setting(None, "Depth from which on a URL is of the low class. Unset: none is.")
+    random: bool = _setting(False, "Visit waiting URLs in random order; crawl --sample does so for one round.")
     scorers: list[str] = _setting([], "Scorers of installed packages; each multiplies the score that a link passes on.")
 
 
