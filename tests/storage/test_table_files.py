@@ -111,7 +111,7 @@ def test_a_table_travels_as_one_element():
     assert from_ipc([to_ipc(first.slice(1))], first.schema).to_pydict() == {"a": [2]}
 
 
-@pytest.mark.parametrize(("table", "columns"), [("links", {"target_key"}), ("documents", set())])
+@pytest.mark.parametrize(("table", "columns"), [("links", {"target_key"}), ("visits", {"url_key"}), ("urls", set())])
 def test_columns_in_which_few_values_are_looked_up_have_bloom_filters(tmp_path, table, columns):
     writer = TableWriter(str(tmp_path), table, 1)
     writer.write(pa.Table.from_pylist([{"url_key": KEY, "target_key": KEY}], schema=TABLES[table]))

@@ -111,7 +111,7 @@ class TableWriter:
         return TableFile(self.table, self.path, self._rows, self._sink.size, self._counts, self._sink.checksum)
 
 
-_LOOKED_UP = {"links": "target_key"}
+_LOOKED_UP = {"documents": "url_key", "links": "target_key", "visits": "url_key"}
 """Columns in no order in which readers look for few values, by table."""
 
 
