@@ -12,7 +12,6 @@ largest resident size when opened and after all queries, and what of that is not
 
 import argparse
 import random
-import resource
 import subprocess
 import sys
 import time
@@ -93,12 +92,17 @@ def milliseconds(ask: Callable[[str], object], text: str) -> float:
 
 def memory(root: Path, name: str, segments: int, texts: list[str]) -> None:
     ask = engines(root, segments)[name]()
-    opened = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    opened = megabytes("VmHWM")
     for text in texts:
         ask(text)
+    most, own = megabytes("VmHWM"), megabytes("RssAnon")
+    print(f"{name}: {opened} MB at most to open; with all queries {most} MB at most, {own} MB of them not mapped files")
+
+
+def megabytes(name: str) -> int:
+    """A size of this process, by its name in /proc/self/status."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    most, own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, int(status["RssAnon"].split()[0]) >> 10
-    print(f"{name}: {opened} MB at most to open; after all queries {most} MB at most, {own} MB without mapped files")
+    return int(status[name].split()[0]) >> 10
 
 
 def compare(root: Path, segments: int, texts: list[str]) -> None:
