@@ -32,10 +32,8 @@ class Postings(NamedTuple):
     docs: Ints
     frequencies: Mapping[str, Ints]
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> "Postings":
-        """The postings that a mask over `docs` selects."""
-        if chosen.all():
-            return self
+    def only(self, chosen: npt.NDArray[np.bool_] | slice) -> "Postings":
+        """The postings that a mask over `docs` selects, or a slice."""
         return Postings(self.docs[chosen], {field: tf[chosen] for field, tf in self.frequencies.items()})
 
 
@@ -127,13 +125,19 @@ class Terms:
 
     def _postings(self, row: pa.Table) -> Postings:
         docs = np.cumsum(row["docs"][0].values.to_numpy(), dtype=np.int32)
-        return Postings(docs, unpack(row["tf"][0].values.to_numpy(), self._fields))
+        frequencies = unpack(row["tf"][0].values.to_numpy(), self._fields)
+        return Postings(docs, {field: smallest(tf) for field, tf in frequencies.items()})
 
     def _positions(self, row: pa.Table) -> Positions:
         postings = self._postings(row)
-        counts = np.add.reduce([postings.frequencies[field] for field in PHRASE_FIELDS])
+        counts = np.add.reduce([postings.frequencies[field].astype(np.int32) for field in PHRASE_FIELDS])
         positions = undo_gaps(row["positions"][0].values.to_numpy(), counts)
         return Positions(np.repeat(postings.docs, counts), positions)
+
+
+def smallest(numbers: Ints) -> Ints:
+    """The same numbers, none of them negative, in the smallest type that holds them."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))), copy=False)
 
 
 def unite(parts: Sequence[Postings]) -> Postings:
@@ -161,7 +165,10 @@ def shifted(parts: Sequence[Postings], starts: Sequence[int] | npt.NDArray[np.in
         np.concatenate([_NONE, *docs]),
         {
             field: np.concatenate(
-                [_NONE, *(part.frequencies.get(field, np.zeros(len(part.docs), np.int32)) for part in parts)]
+                [
+                    np.empty(0, np.uint8),
+                    *(part.frequencies.get(field, np.zeros(len(part.docs), np.uint8)) for part in parts),
+                ]
             )
             for field in sorted(fields)
         },

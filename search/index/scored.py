@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .postings import Ints, Postings
+from .postings import Ints, Postings, smallest
 
 TOP = 100
 """The number of best documents that are kept for each word and phrase."""
@@ -51,16 +51,15 @@ class Scored(NamedTuple):
             mask |= np.unpackbits(self.bits, count=len(mask)).view(bool)
 
 
-def scored(postings: Postings, scores: npt.NDArray[np.float64], documents: int) -> Scored:
+def scored(postings: Postings, scores: Scores, documents: int) -> Scored:
     """Postings with scores, for an index of so many documents."""
-    parts = scores.astype(np.float32)
     docs = postings.docs
-    maxima = None if len(docs) * _RARE < documents else _block_maxima(docs, parts, documents)
+    maxima = None if len(docs) * _RARE < documents else _block_maxima(docs, scores, documents)
     return Scored(
-        Postings(docs, {field: _smallest(tf) for field, tf in postings.frequencies.items() if tf.any()}),
-        parts,
-        docs[_highest(parts, maxima)],
-        float(parts.max(initial=0)),
+        Postings(docs, {field: smallest(tf) for field, tf in postings.frequencies.items() if tf.any()}),
+        scores,
+        docs[_highest(scores, maxima)],
+        float(scores.max(initial=0)),
         maxima,
         None if maxima is None else _bits(docs, documents),
     )
@@ -74,11 +73,6 @@ def _highest(scores: Scores, maxima: Scores | None) -> Longs:
     if len(places) > TOP:
         places = np.sort(places[np.argpartition(scores[places], -TOP)[-TOP:]])
     return places
-
-
-def _smallest(frequencies: Ints) -> Ints:
-    """The same numbers in the smallest type that holds them."""
-    return frequencies.astype(np.min_scalar_type(int(frequencies.max())))
 
 
 def _block_maxima(docs: Ints, scores: Scores, documents: int) -> Scores:

@@ -30,6 +30,8 @@ MAX_CACHED_TEXTS = 32 << 20
 
 _ENTRY = 1_000  # additional weight of an entry: bounds entries of words that no document contains, too
 
+_CHUNK = 1 << 16  # postings that are scored at once: what is computed on the way fits into the cache of a core
+
 _LOOKUPS = ThreadPoolExecutor(64, "question")
 """For parallel look-ups in several segments."""
 
@@ -176,9 +178,11 @@ class Corpus:
         weight = bm25f.inverse_document_frequency(self.documents, len(postings.docs))
         if not isinstance(unit, str):
             weight *= self._weighting.phrase
-        scores = bm25f.impacts(postings, self._factors, self._weighting)
-        scores *= weight
-        scores *= self.boosts[postings.docs]
+        scores = np.empty(len(postings.docs), np.float32)
+        for start in range(0, len(scores), _CHUNK):
+            chunk = postings.only(slice(start, start + _CHUNK))
+            impacts = bm25f.impacts(chunk, self._factors, self._weighting)
+            scores[start : start + _CHUNK] = weight * impacts * self.boosts[chunk.docs]
         return scored(postings, scores, len(self.current))
 
 

@@ -36,7 +36,7 @@ def units(pick, documents):
             "outliers": most * random_.pareto(2, len(docs)),
             "by site": most * (1 + (docs >> 9) % 5) * (1 + random_.random(len(docs)) / 9),
         }[pick.choice(["spread", "few values", "outliers", "by site"])]
-        yield Weighted(scored(Postings(docs, {}), scores, documents), pick.choice([1, 1, 1, 2, 5]))
+        yield Weighted(scored(Postings(docs, {}), scores.astype(np.float32), documents), pick.choice([1, 1, 1, 2, 5]))
 
 
 @settings(max_examples=400, deadline=None)
