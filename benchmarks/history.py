@@ -182,16 +182,22 @@ def write_waiting(root: str, rows: pa.Table) -> TableFile:
     return write_frontier(root, ROUNDS + 1, conform(pa.table(columns), TABLES["frontier"]))  # type: ignore[return-value]
 
 
-def pages(known: int) -> dict[str, dict[str, Any]]:
-    """The sites of the round: 1,000 pages of 600 words with 40 links each."""
-    chance = random.Random(1)
-    words = [f"w{chance.getrandbits(28):x}" for _ in range(5000)]
-    linked = []
+def linked_urls(known: int) -> list[str]:
+    """The known URLs with their own keys, which pages may link to."""
+    found = []
     for first in range(0, known, FILE_ROWS):
         for number in range(first, min(first + FILE_ROWS, known), max(1, known // LINKED)):
             host = number // URLS_PER_HOST
             host = host if host % 2 else host % (2 * LARGE_HOSTS)
-            linked.append(f"http://h{host}.test/articles/section/page-{number}.html")
+            found.append(f"http://h{host}.test/articles/section/page-{number}.html")
+    return found
+
+
+def pages(known: int) -> dict[str, dict[str, Any]]:
+    """The sites of the round: 1,000 pages of 600 words with 40 links each."""
+    chance = random.Random(1)
+    words = [f"w{chance.getrandbits(28):x}" for _ in range(5000)]
+    linked = linked_urls(known)
     sites: dict[str, dict[str, Any]] = {}
     for site in range(SITES):
         sites[f"s{site}.test"] = found = {}
