@@ -16,8 +16,8 @@ MAX_FORM_BYTES = 64 << 10
 
 HEADERS = {
     # Crawled text is always escaped; should some not be, it can neither run nor load anything.
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; "
+    "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",  # do not send queries to the sites of results; own forms have an Origin
@@ -27,7 +27,7 @@ HEADERS = {
 
 _CACHE_S = 60  # for which a browser may show a page again: going back costs no search
 
-_PAGES = ("page", "api", "cached", "help", "changes", "changes_feed")
+_PAGES = ("page", "api", "suggest", "cached", "help", "changes", "changes_feed")
 _APART = ("static", "logo", "healthz", "metrics")  # parts of a page, or requested by monitoring: limited by themselves
 
 

@@ -49,6 +49,10 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     f"http://a.test/{number}": ({"text": f"The old sentence of page {number}."}, {"text": "The new sentence. " * 9})
     for number in range(120)
 } | {EVIL_URL: ({"text": EVIL}, {"text": f"more {EVIL}", "title": EVIL})}
+SCRIPT = "/static/suggest.js"
+LIST = "document.getElementById('suggestions')"
+OPTIONS = f"[...{LIST}.children].map(option => option.textContent)"
+ACTIVE = "document.getElementById(document.getElementById('q').getAttribute('aria-activedescendant'))?.textContent"
 PAGES = {
     "home": "/",
     "results": "/?q=common",
@@ -89,9 +93,8 @@ def test_nothing_that_was_crawled_or_asked_does_anything(window, authority):
         window.open(path)
         assert window.evaluate("typeof pwned") == "undefined"
         assert window.evaluate("location.host") == authority
-        assert (
-            window.evaluate("document.querySelectorAll('script, img, svg, iframe, base, style, main form').length") == 0
-        )
+        assert window.evaluate("document.querySelectorAll('img, svg, iframe, base, style, main form').length") == 0
+        assert window.evaluate("[...document.scripts].map(script => script.getAttribute('src'))") == [SCRIPT]
         assert window.evaluate("[...document.links].filter(a => !/^https?:$/.test(a.protocol)).length") == 0
     window.open("/?q=hostile")
     assert window.evaluate("document.querySelectorAll('.hits > li').length") == len(HOSTILE)
@@ -128,6 +131,91 @@ def test_a_keyboard_is_enough(window):
     window.evaluate("document.querySelector('[rel=next]').focus()")
     window.press("Enter")
     assert window.evaluate("location.search") == "?q=common&page=2"
+
+
+def test_suggestions_by_keyboard(window):
+    window.open("/")
+    type_and_wait(window, "comm")
+    assert window.evaluate(OPTIONS) == ["Page 0", "Page 1", "Page 10", "common"]
+    chosen = []
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp", "ArrowUp"):
+        window.press(key)
+        chosen.append(window.evaluate(ACTIVE))
+    assert chosen == ["Page 0", "Page 1", "Page 0", None, "common"]
+    assert window.evaluate("document.querySelectorAll('[aria-selected=true]').length") == 1
+    assert window.evaluate("document.getElementById('q').value") == "comm"
+    window.press("Escape")  # closes the list, and leaves what is typed
+    assert window.evaluate(f"[{LIST}.hidden, document.getElementById('q').value]") == [True, "comm"]
+    window.press("ArrowDown")
+    wait_for(window, f"!{LIST}.hidden")
+    window.press("ArrowUp")
+    window.press("Enter")
+    assert window.evaluate("location.search") == "?q=common"
+
+
+def test_enter_without_a_chosen_suggestion_searches_for_what_is_typed(window):
+    window.open("/")
+    type_and_wait(window, "comm")
+    window.press("Enter")
+    assert window.evaluate("location.search") == "?q=comm"
+
+
+def test_a_click_on_a_suggestion_searches_for_it_and_tab_closes_the_list(window):
+    window.open("/")
+    type_and_wait(window, "comm")
+    window.press("Tab")
+    assert window.evaluate(f"{LIST}.hidden")
+    window.evaluate("document.getElementById('q').focus()")
+    window.press("ArrowDown")
+    wait_for(window, f"!{LIST}.hidden")
+    window.evaluate(f"{LIST}.children[3].click()")
+    wait_for(window, "location.search == '?q=common'")
+
+
+def test_keys_in_a_row_are_one_request_and_one_that_is_overtaken_is_aborted(window):
+    window.open("/")
+    window.evaluate("signals = []; window.fetch = (_, options) => new Promise(() => signals.push(options.signal))")
+    window.evaluate("document.getElementById('q').focus()")
+    window.evaluate("for (const letter of 'common') document.execCommand('insertText', false, letter)")
+    wait_for(window, "signals.length")
+    assert window.evaluate("signals.map(signal => signal.aborted)") == [False]
+    window.write("s")
+    wait_for(window, "signals.length == 2")
+    assert window.evaluate("signals.map(signal => signal.aborted)") == [True, False]
+
+
+def test_suggestions_are_text(window, authority):
+    window.open("/")
+    type_and_wait(window, "hosti")
+    assert any("<script>" in option for option in window.evaluate(OPTIONS))
+    assert window.evaluate(f"{LIST}.querySelectorAll('li *').length") == 0
+    assert window.evaluate("typeof pwned") == "undefined"
+    assert {url.split("/")[2] for url in window.requests} == {authority}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/", "/?q=common"])
+def test_open_suggestions_are_accessible_and_fit_a_phone(window, path, scheme):
+    window.view(360, 740, scheme, is_phone=True)
+    window.open(path)
+    window.evaluate("document.getElementById('q').value = ''")
+    type_and_wait(window, "hosti")
+    window.press("ArrowDown")
+    assert axe(window, AXE) == []
+    assert window.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def type_and_wait(window: Window, text: str) -> None:
+    """Type a text into the search field and wait for its suggestions."""
+    window.evaluate("document.getElementById('q').focus()")
+    window.write(text)
+    wait_for(window, f"!{LIST}.hidden")
+
+
+def wait_for(window: Window, condition: str) -> None:
+    """Wait until an expression is true in the page."""
+    look = f"{condition} ? done() : setTimeout(look, 10)"
+    window.evaluate(f"new Promise(done => {{ const look = () => {{ {look} }}; look() }})")
 
 
 def test_a_page_is_submitted(window):

@@ -15,6 +15,8 @@ from beamtrawl.transforms.rendering.devtools import Browser, Message
 
 SECONDS = 60.0  # for anything that a page does
 
+_KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}
+
 
 class Window:
     """A window that shows the pages of the server at `authority` (ADDRESS:PORT)."""
@@ -63,8 +65,8 @@ class Window:
         return answer["result"].get("value")
 
     def press(self, key: str) -> None:
-        """Press and release a key: Tab or Enter. Enter waits for the page that it leads to."""
-        code = {"Tab": 9, "Enter": 13}[key]
+        """Press and release a key of _KEYS. Enter waits for the page that it leads to."""
+        code = _KEYS[key]
         text = {"text": "\r"} if key == "Enter" else {}
         self._loaded = key != "Enter"
         common = {"key": key, "code": key, "windowsVirtualKeyCode": code}
