@@ -205,7 +205,8 @@ class _Parser:
         lexeme = self._lexemes[self._next]
         self._next += 1
         if lexeme.kind == "(":
-            return self.query(scores)
+            start, group = self._next, self.query(scores)
+            return group if any(part.is_operand for part in self._lexemes[start : self._next]) else None
         if lexeme.kind in FILTERS and (value := FILTERS[lexeme.kind](lexeme.text.casefold().strip())):
             return Filter(lexeme.kind, value)
         if lexeme.kind in _VALUES:

@@ -1,7 +1,7 @@
 """Searches by patterns (dja*), and for words that no document contains."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from beamtrawl.search.index import patterns
@@ -124,6 +124,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=30).map(" ".join) | st.text(max_size=60))
+@example("AND (")
 @settings(max_examples=60, deadline=None)
 def test_a_text_pasted_from_a_document_finds_something(tmp_path_factory, text):
     rows = [{"url": "http://a.test/1", "text": text}, {"url": "http://a.test/2", "text": "other words"}]
