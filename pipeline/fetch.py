@@ -1,8 +1,9 @@
 """The fetch step of a round: the frontier in; visits, robots.txt files and the hosts' turns out."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -20,7 +21,7 @@ from ..transforms.robots.rules import Verdict
 from ..transforms.settings import Politeness
 from ..transforms.storage.key_scan import Wanted, matching_rows
 from ..transforms.storage.pieces import Leftovers
-from ..transforms.storage.schemas import HOSTS, ROBOTS, TIME, TRAP_SAMPLES, TRAPS, HostRow
+from ..transforms.storage.schemas import HOSTS, ROBOTS, TIME, TRAP_SAMPLES, TRAPS
 from ..transforms.storage.semi_join import CollectHosts
 from ..transforms.storage.table_files import read_table
 from ..transforms.storage.waiting import Waiting
@@ -87,52 +88,83 @@ _JUDGED = [
 ]
 
 
-def _adopted_hosts(leftovers: Leftovers, root: str) -> Iterator[tuple[str, HostRow]]:
-    for row in state_rows(root, leftovers):
-        yield row["host"], row
+def known_rows(
+    source: tuple[str, Any], hosts: Wanted, root: str, politeness: Politeness, now: datetime
+) -> Iterator[tuple[str, Any]]:
+    """Yield (host, row) from a source of what is known of hosts, which is a pair of a kind and a path.
+
+    The kind `states` has the leftovers of earlier attempts in place of a path.
+    """
+    kind, given = source
+    match kind:
+        case "robots":
+            yield from known_robots_rows(given, root, hosts, now)
+        case "hosts":
+            yield from known_hosts(given, root, hosts)
+        case "resting":
+            yield from resting_hosts(given, root, politeness, now)
+        case "states":
+            yield from ((row["host"], row) for row in state_rows(root, given))
+        case "traps":
+            yield from known_traps(given, root, hosts)
+        case "visited":
+            yield from visited_keys(given, root)
 
 
-def _by_domain(host: str, row: Any) -> tuple[str, tuple[str, Any]]:
-    return urls.domain(host), (host, row)
+_SIDES = {kind: kind for kind in ("due", "robots", "hosts", "traps", "visited")} | {
+    "resting": "hosts",
+    "states": "hosts",
+}
+"""The side of the join that rows of a kind go to."""
+
+
+def by_domain(kind: str, host: str, row: Any) -> tuple[str, tuple[str, tuple[str, Any]]]:
+    """Return (domain of the host, (side, (host, row)))."""
+    return urls.domain(host), (_SIDES[kind], (host, row))
+
+
+def _read_known(source: tuple[str, Any], *known: Any) -> Iterator[tuple[str, tuple[str, tuple[str, Any]]]]:
+    for host, row in known_rows(source, *known):
+        yield by_domain(source[0], host, row)
+
+
+def _join(domain: str, rows: Iterable[tuple[str, tuple[str, Any]]]) -> tuple[str, dict[str, list[tuple[str, Any]]]]:
+    sides: dict[str, list[tuple[str, Any]]] = {side: [] for side in _SIDES.values()}
+    for side, row in rows:
+        sides[side].append(row)
+    return domain, sides
 
 
 def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
     """Read, group by domain, fetch from each host, write; bodies are written in the bundle that fetched them."""
-    now = step.bounds.now
     due = (
         pipeline
         | "FrontierFiles" >> beam.Create(step.waiting.frontier)
         | "ReadFrontier" >> ReadDue(step.root, step.waiting.left, step.bounds)
     )
     due_hosts = beam.pvalue.AsSingleton(due | "DueHosts" >> beam.Keys() | "CollectDueHosts" >> CollectHosts())
-    robots = (
+    known = (
         pipeline
-        | "RobotsFiles" >> beam.Create([*step.robots, *step.leftovers.paths("robots")])
-        | "ReadRobots" >> beam.FlatMap(known_robots_rows, step.root, due_hosts, now)
+        | "Sources" >> beam.Create(_sources(step))
+        | "ReadKnown" >> beam.FlatMap(_read_known, due_hosts, step.root, step.context.politeness, step.bounds.now)
     )
-    hosts_files = pipeline | "HostsFiles" >> beam.Create(step.hosts)
-    earlier_hosts = hosts_files | "ReadHosts" >> beam.FlatMap(known_hosts, step.root, due_hosts)
-    if step.context.politeness.scope != "host":
-        politeness = step.context.politeness
-        resting = hosts_files | "RestingHosts" >> beam.FlatMap(resting_hosts, step.root, politeness, now)
-        earlier_hosts = (earlier_hosts, resting) | "DueAndResting" >> beam.Flatten()
-    adopted_hosts = (
-        pipeline
-        | "Leftovers" >> beam.Create([step.leftovers])
-        | "ReadStates" >> beam.FlatMap(_adopted_hosts, step.root)
-    )
-    hosts = (earlier_hosts, adopted_hosts) | "Hosts" >> beam.Flatten()
-    traps = (
-        pipeline
-        | "TrapsFiles" >> beam.Create(step.traps)
-        | "ReadTraps" >> beam.FlatMap(known_traps, step.root, due_hosts)
-    )
-    visited = (
-        pipeline
-        | "VisitsFiles" >> beam.Create(step.leftovers.paths("visits"))
-        | "ReadVisited" >> beam.FlatMap(visited_keys, step.root)
-    )
-    sides = {"due": due, "robots": robots, "hosts": hosts, "traps": traps, "visited": visited}
-    by_domain = {name: side | f"{name.title()}ByDomain" >> beam.MapTuple(_by_domain) for name, side in sides.items()}
     held = pipeline | "Held" >> beam.Create([dict(step.held)])
-    by_domain | "GroupByDomain" >> beam.CoGroupByKey() | "VisitHosts" >> VisitHosts(step.context, held)
+    (
+        (due | "DueByDomain" >> beam.MapTuple(partial(by_domain, "due")), known)
+        | "Rows" >> beam.Flatten()
+        | "GroupByDomain" >> beam.GroupByKey()
+        | "Join" >> beam.MapTuple(_join)
+        | "VisitHosts" >> VisitHosts(step.context, held)
+    )
+
+
+def _sources(step: FetchStep) -> list[tuple[str, Any]]:
+    """Return what `known_rows` reads."""
+    paths = {
+        "robots": [*step.robots, *step.leftovers.paths("robots")],
+        "hosts": step.hosts,
+        "resting": step.hosts if step.context.politeness.scope != "host" else (),
+        "traps": step.traps,
+        "visited": step.leftovers.paths("visits"),
+    }
+    return [("states", step.leftovers), *((kind, path) for kind, some in paths.items() for path in some)]
