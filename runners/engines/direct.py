@@ -16,8 +16,10 @@ from .inspection import inspect_classes_once
 from .local_workers import LocalWorkers
 
 _WORTH_WORKERS = 6.0
-"""Seconds of work from which worker processes pay off: their server costs two CPU seconds once, a step in two of them half
-a second more than in this process."""
+"""Seconds of work from which worker processes pay off.
+
+Their server costs two CPU seconds once, and a step in two of them half a second more than in this process.
+"""
 
 
 class _Options(PipelineOptions):
