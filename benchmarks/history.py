@@ -14,6 +14,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -232,11 +233,27 @@ def _peak() -> int:
     return int(line.split()[1]) << 10
 
 
-def measure(known: int, waiting: int) -> list[float]:
-    with TemporaryDirectory() as root, WebProcess(pages(known), by_name=True) as web:
+def history_folder(kept: Path, known: int, waiting: int, digest: str) -> Path:
+    """The folder below `kept` with such a history, which is written if there is none."""
+    folder = kept / f"{known}-{waiting}"
+    if not folder.exists():
+        unfinished = folder.with_suffix(".unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        write_history(CrawlDir(str(unfinished)), known, waiting, digest)
+        unfinished.rename(folder)
+    return folder
+
+
+def measure(known: int, waiting: int, kept: Path | None = None) -> list[float]:
+    """What a round costs on such a history, which is written first, or linked from the folder of `kept`."""
+    with TemporaryDirectory(dir=kept) as root, WebProcess(pages(known), by_name=True) as web:
         crawl, pins = CrawlDir(root), list(web.pins)
         digest = settings_digest(crawls.settings(**CHANGES))
-        write_history(crawl, known, waiting, digest)
+        if kept:  # a round writes new files and removes old ones; it does not write into them
+            history = history_folder(kept, known, waiting, digest)
+            shutil.copytree(history, root, copy_function=os.link, dirs_exist_ok=True)
+        else:
+            write_history(crawl, known, waiting, digest)
         seeds = [Seed(web.url(f"s{site}.test", f"/{page}.html")) for site in range(SITES) for page in range(PAGES)]
         add_seeds(crawl, seeds, digest, datetime.now(UTC))
         command = [sys.executable, __file__, "--round", root, "--pins", *pins]
@@ -249,6 +266,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--known", type=int, nargs="+", default=[0, 1_000_000, 5_000_000], metavar="N")
     parser.add_argument("--waiting", type=int, nargs="+", default=[0], metavar="N")
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="keep the histories in DIR, and use those that are there"
+    )
     parser.add_argument("--plot", metavar="FILE", help="draw the cost by known and by waiting URLs, as SVG")
     parser.add_argument("--round", help=argparse.SUPPRESS)
     parser.add_argument("--pins", nargs="*", help=argparse.SUPPRESS)
@@ -261,7 +281,7 @@ def main() -> None:
     costs: list[tuple[int, int, float, float]] = []
     for known in arguments.known:
         for waiting in sorted({min(waiting, known) for waiting in arguments.waiting}):
-            cpu, peak, read, fetched, wall = measure(known, waiting)
+            cpu, peak, read, fetched, wall = measure(known, waiting, arguments.keep)
             least = read if least is None else least
             costs.append((known, waiting, cpu, peak))
             each = (read - least) / known if known else 0

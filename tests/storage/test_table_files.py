@@ -1,5 +1,6 @@
 """Files of tables: what is written is read, by newer programs too, and nobody's file is overwritten."""
 
+import gc
 import re
 from datetime import UTC, datetime
 
@@ -10,7 +11,16 @@ import pytest
 
 from beamtrawl.transforms.storage.batches import from_ipc, to_ipc
 from beamtrawl.transforms.storage.schemas import RANKS, TABLES, VISITS
-from beamtrawl.transforms.storage.table_files import TableWriter, conform, new_path, open_parquet, read_table
+from beamtrawl.transforms.storage.table_files import (
+    REPEATED,
+    TableWriter,
+    column_number,
+    conform,
+    new_path,
+    open_parquet,
+    read_table,
+    statistics,
+)
 
 KEY = b"k" * 16
 SAMPLE = {
@@ -120,3 +130,47 @@ def test_columns_in_which_few_values_are_looked_up_have_bloom_filters(tmp_path, 
         "SELECT path_in_schema FROM parquet_metadata(?) WHERE bloom_filter_length > 0", [str(path)]
     ).fetchall()
     assert {name for (name,) in found} == columns
+
+
+def test_a_column_has_its_number_and_its_statistics(tmp_path):
+    writer = TableWriter(str(tmp_path), "urls", 1, statistics=["host"])
+    writer.write_rows([{"host": host} for host in ("b.test", "a.test")])
+    file = writer.close()
+    with open_parquet(str(tmp_path), file.path) as opened:
+        found = statistics(opened, 0, "host")
+        assert (found.min, found.max) == ("a.test", "b.test")
+        assert statistics(opened, 0, "url") is None
+        assert [column_number(opened, name) for name in ("url_key", "host", "none")] == [0, 2, None]
+
+
+def test_footers_do_not_outlive_their_files(tmp_path):
+    """A round opens many files; the footer of one with a million URLs is 30 MB in memory."""
+    writer = TableWriter(str(tmp_path), "urls", 1)
+    writer.write_rows([{"host": "a.test"}])
+    file = writer.close()
+    gc.collect()
+    gc.disable()
+    try:
+        before = _footers()
+        with open_parquet(str(tmp_path), file.path) as opened:
+            assert statistics(opened, 0, "host").max == "a.test"
+            assert opened.read_row_groups([0], ["host"]).num_rows == 1
+        del opened
+        assert _footers() == before
+    finally:
+        gc.enable()
+
+
+def _footers():
+    return sum(isinstance(each, pq.FileMetaData) for each in gc.get_objects())
+
+
+def test_only_columns_whose_values_repeat_have_a_dictionary(tmp_path):
+    writer = TableWriter(str(tmp_path), "urls", 1, repeated=REPEATED)
+    writer.write_rows([sample(TABLES["urls"])])
+    file = writer.close()
+    with open_parquet(str(tmp_path), file.path) as opened:
+        group = opened.metadata.row_group(0)
+        columns = [group.column(number) for number in range(group.num_columns)]
+        found = {column.path_in_schema for column in columns if "RLE_DICTIONARY" in column.encodings}
+        assert found == set(REPEATED) & set(TABLES["urls"].names)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..storage.schemas import FRONTIER
-from ..storage.table_files import TableFile, TableWriter
+from ..storage.table_files import REPEATED, TableFile, TableWriter
 
 ORDER = (("host", "ascending"), ("depth", "ascending"), ("priority", "descending"), ("url", "ascending"))
 """Sort keys of the rows of a file: within a host, as `selection.order`."""
@@ -21,7 +21,7 @@ _STATISTICS = ("host", "due_at")
 
 def frontier_writer(root: str, round_: int, stem: str = "part") -> TableWriter:
     """A writer of a frontier file; its batches must be sorted by `ORDER`."""
-    return TableWriter(root, "frontier", round_, stem, ORDER, _STATISTICS)
+    return TableWriter(root, "frontier", round_, stem, ORDER, _STATISTICS, REPEATED)
 
 
 def write_frontier(

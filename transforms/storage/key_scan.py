@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from .bloom import Bloom
-from .table_files import conform, open_parquet
+from .table_files import column_number, conform, open_parquet
 
 _ROWS_AT_A_TIME = 1 << 16
 
@@ -80,7 +80,7 @@ def matching_rows(
 
 def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any]) -> Iterator[int]:
     """The row groups that may hold one of the sorted values in a column, by its statistics."""
-    number = next((i for i, leaf in enumerate(file.schema) if leaf.path == column), None)
+    number = column_number(file, column)
     for group in range(file.num_row_groups):
         found = None if number is None else file.metadata.row_group(group).column(number).statistics
         if found is None or not found.has_min_max or _is_any_between(values, found.min, found.max):

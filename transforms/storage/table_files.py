@@ -15,6 +15,27 @@ from ..errors import CrawlDirError, DiskError, reason
 from . import filesystem
 from .schemas import TABLES
 
+REPEATED = (
+    "host",
+    "site",
+    "origin",
+    "state",
+    "reason",
+    "kind",
+    "verdict",
+    "template",
+    "referrer",
+    "discovered_from",
+    "discovered_round",
+    "depth",
+    "round",
+    "last_status",
+    "fetches",
+    "failures",
+    "body",
+)
+"""Columns whose values repeat within a row group. A dictionary for another column is a second page to read."""
+
 
 class TableFile(NamedTuple):
     """A file that a step has written, as its manifest names it."""
@@ -56,7 +77,7 @@ class TableWriter:
 
     Rows are dicts or Arrow tables with the columns of the schema. `close` returns the file, or None if
     nothing was written. Each batch becomes a row group and should have its size. `statistics` names the columns that
-    have them; None: all.
+    have them; None: all. `repeated` names the columns that are encoded with a dictionary; None: all.
     """
 
     def __init__(
@@ -67,12 +88,14 @@ class TableWriter:
         stem: str = "part",
         order: Sequence[tuple[str, str]] = (),
         statistics: Sequence[str] | None = None,
+        repeated: Sequence[str] | None = None,
     ) -> None:
         """`order`: the sort keys of the rows, as for `pyarrow.Table.sort_by`; the file's metadata holds them."""
         self.table = table
         self._order = order
         self._statistics = True if statistics is None else list(statistics)
         self.schema = TABLES[table]
+        self._dictionary = True if repeated is None else [name for name in repeated if name in self.schema.names]
         self.path = new_path(table, round_, stem)
         self._root = root
         self._sink: filesystem.Sink | None = None
@@ -93,6 +116,8 @@ class TableWriter:
                 sorting_columns=sorting,
                 write_statistics=self._statistics,
                 **_bloom_filters(self.table, batch.num_rows),
+                use_dictionary=self._dictionary,
+                data_page_version="2.0",  # keeps what zstd does not shorten, such as keys, uncompressed
             )
         self._writer.write_table(batch, row_group_size=max(1, batch.num_rows))
         self._rows += batch.num_rows
@@ -166,8 +191,19 @@ def read_groups(root: str, file: TableFile) -> Iterator[pa.Table]:
 
 def statistics(file: pq.ParquetFile, group: int, column: str) -> pq.Statistics | None:
     """The statistics of a column in a row group; None if the file has none, or lacks the column."""
-    number = next((i for i, leaf in enumerate(file.schema) if leaf.path == column), None)
+    number = column_number(file, column)
     return None if number is None else file.metadata.row_group(group).column(number).statistics
+
+
+def column_number(file: pq.ParquetFile, column: str) -> int | None:
+    """The number of a column in the row groups of a file; None if the file lacks it, or has no row groups.
+
+    `file.schema` is not used: its reference cycle keeps the footer, some 30 MB of a large file, until a collection.
+    """
+    if not file.num_row_groups:
+        return None
+    group = file.metadata.row_group(0)
+    return next((i for i in range(group.num_columns) if group.column(i).path_in_schema == column), None)
 
 
 def read_table(root: str, paths: Iterable[str], schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
