@@ -3,6 +3,7 @@
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -111,6 +112,10 @@ def bodies(path: Path) -> dict[tuple[int, str], bytes]:
     return {(row["round"], row["url"]): row["body"] for row in rows(path, "visits") if row["body"]}
 
 
+def without_body(row: dict[str, Any]) -> str:
+    return repr({name: value for name, value in row.items() if name not in ("body", "body_removed")})
+
+
 def on_disk(path: Path) -> set[bytes]:
     files = path.glob("visits/*/*.parquet")
     return {body for file in files for body in pq.read_table(file, columns=["body"])["body"].to_pylist() if body}
@@ -123,8 +128,7 @@ def found(path: Path) -> list[tuple[str, float]]:
 
 def test_what_must_go_is_gone_and_what_must_stay_stays(crawled: tuple[Path, str], copied: Path) -> None:
     home, before = crawled[1], bodies(copied)
-    known = [{name: value for name, value in row.items() if "body" not in name} for row in rows(copied, "visits")]
-    searched = found(copied)
+    known, searched = rows(copied, "visits"), found(copied)
     gone = {(1, f"{home}/"), (2, f"{home}/edited"), (2, f"{home}/same")}
     assert gone < before.keys()
     assert {(2, f"{home}/moved"), (2, f"{home}/gone")} < before.keys()  # the newest of pages that are no more
@@ -134,10 +138,7 @@ def test_what_must_go_is_gone_and_what_must_stay_stays(crawled: tuple[Path, str]
     assert bodies(copied) == {key: body for key, body in before.items() if key not in gone}
     after = rows(copied, "visits")
     assert {(row["round"], row["url"]) for row in after if row["body_removed"]} == gone
-    order = [(row["round"], row["url"]) for row in known]
-    assert sorted(known, key=repr) == sorted(
-        ({name: value for name, value in row.items() if "body" not in name} for row in after), key=repr
-    ), order
+    assert sorted(map(without_body, after)) == sorted(map(without_body, known))
     assert on_disk(copied) == set(before.values())  # for readers that have opened the files
     fold(copied)
     assert on_disk(copied) == set(bodies(copied).values())
