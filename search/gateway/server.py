@@ -1,4 +1,7 @@
-"""The HTTP server of the gateway: waitress, with limits on slow requests and on the connections of a client."""
+"""The HTTP server of the gateway: waitress, with limits on slow requests and on the connections of a client.
+
+Requests wait in one queue, but monitoring does not wait behind searches.
+"""
 
 import dataclasses
 import time
@@ -6,8 +9,12 @@ from typing import Any
 
 import waitress
 from waitress.channel import HTTPChannel
+from waitress.task import ThreadedTaskDispatcher
 
 from .rate_limits import client_of
+
+FIRST = ("/healthz", "/metrics")
+"""The paths whose requests are answered before others that wait."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +51,7 @@ def create_server(app: Any, host: str, port: int, limits: ServerLimits, trusted_
     server = waitress.create_server(
         app,
         map=bound,
+        _dispatcher=_Dispatcher(limits.threads),  # waitress has no setting for it
         host=host,
         port=port,
         ident=None,
@@ -61,6 +69,22 @@ def create_server(app: Any, host: str, port: int, limits: ServerLimits, trusted_
         if hasattr(listener, "channel_class"):
             listener.channel_class = channel
     return server
+
+
+class _Dispatcher(ThreadedTaskDispatcher):
+    """waitress's queue of requests, with those for FIRST at its head."""
+
+    def __init__(self, threads: int) -> None:
+        super().__init__()
+        self.set_thread_count(threads)
+
+    def add_task(self, task: Any) -> None:
+        super().add_task(task)
+        if getattr(task.requests[0], "path", "") in FIRST:  # a malformed request has no path
+            with self.lock:
+                if task in self.queue:  # no thread has taken it
+                    self.queue.remove(task)
+                    self.queue.appendleft(task)
 
 
 def _channel_class(limits: ServerLimits, trusted_proxy: str | None) -> type[HTTPChannel]:

@@ -6,6 +6,9 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
+
+import pytest
 
 from beamtrawl.search.gateway.server import ServerLimits, create_server
 
@@ -18,11 +21,18 @@ def app(environ, start_response):
 @contextlib.contextmanager
 def running(limits: ServerLimits, proxy: str | None = None) -> Iterator[int]:
     """The port of a server."""
+    with serving(app, limits, proxy) as server:
+        yield server.effective_port
+
+
+@contextlib.contextmanager
+def serving(app: Any, limits: ServerLimits, proxy: str | None = None) -> Iterator[Any]:
+    """A server that runs."""
     server = create_server(app, "127.0.0.1", 0, limits, proxy)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        yield server.effective_port
+        yield server
     finally:
         server.task_dispatcher.shutdown()
         server.asyncore.close_all(server._map)
@@ -105,3 +115,31 @@ def read_answer(connection: socket.socket) -> bytes:
     while not found.endswith(b"127.0.0.1"):
         found += connection.recv(1000)
     return found
+
+
+def test_monitoring_does_not_wait_behind_searches() -> None:
+    begun, release, served = threading.Event(), threading.Event(), list[str]()
+
+    def slow(environ, start_response):
+        served.append(environ["PATH_INFO"])
+        begun.set()
+        release.wait(10)
+        return app(environ, start_response)
+
+    paths = ["/first", "/a", "/b", "/metrics", "/healthz?x"]
+    with serving(slow, ServerLimits(threads=1)) as server, connected(server.effective_port, 5) as connections:
+        for number, (connection, path) in enumerate(zip(connections, paths, strict=True)):
+            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+            assert begun.wait(10)
+            while len(server.task_dispatcher.queue) < number:
+                time.sleep(0.01)
+        release.set()
+        assert all(b"127.0.0.1" in read_answer(connection) for connection in connections)
+    assert served == ["/first", "/healthz", "/metrics", "/a", "/b"]
+
+
+def test_a_malformed_request_is_answered(caplog: pytest.LogCaptureFixture) -> None:
+    with running(ServerLimits()) as port, connected(port, 1) as (connection,):
+        connection.sendall(b"GET / HTTP/1.1\r\nno colon\r\n\r\n")
+        assert connection.recv(12) == b"HTTP/1.0 400"
+    assert "uncaptured" not in caplog.text
