@@ -7,7 +7,7 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..storage.batches import Batch, from_ipc, to_ipc
+from ..storage.batches import Batch, from_ipc, read_ipc, to_ipc
 from ..storage.schemas import KEY
 from ..storage.table_files import TableWriter
 from .tombstones import REMOVALS, removals_of_visits, tombstone_rows
@@ -17,14 +17,14 @@ _KEYS = pa.schema([("url_key", KEY)])
 
 def removals_by_key(batch: Batch) -> Iterator[Batch]:
     """REMOVALS of a batch of FACTS, in the same partition."""
-    removals = removals_of_visits(pa.ipc.open_stream(batch[1]).read_all())
+    removals = removals_of_visits(read_ipc(batch[1]))
     if removals.num_rows:
         yield batch[0], to_ipc(removals)
 
 
 def had_content(batch: Batch) -> Iterator[Batch]:
     """The keys of a batch of URLS that have content."""
-    urls = pa.ipc.open_stream(batch[1]).read_all()
+    urls = read_ipc(batch[1])
     if (with_content := urls.filter(pc.is_valid(urls["digest"])).select(_KEYS.names)).num_rows:
         yield batch[0], to_ipc(with_content)
 
