@@ -64,6 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
     settings = session.stored_settings(directory)
     flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
     if arguments.sample:
+        for flag in ("rounds", "max_pages"):
+            if getattr(arguments, flag) is not None:
+                name = f"--{flag.replace('_', '-')}"
+                raise Usage(f"{name} and --sample exclude each other: a sample is one round of {arguments.sample} URLs")
         if not directory.manifests():
             raise Usage(
                 f"--sample {arguments.sample}: {directory.root} has nothing to sample; crawl first (--max-pages 300)"

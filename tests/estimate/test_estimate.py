@@ -135,6 +135,8 @@ def test_a_whole_crawl_from_a_sample(tmp_path: Path) -> None:
     with Web({"a.test": {"/": html("Home", links=names[::2]), **pages}}) as web:
         start = ["crawl", crawl, "--seed", web.url("a.test"), *LOOPBACK]
         assert failure("crawl", crawl, "--sample", 100)[0] == 2
+        both = failure("crawl", crawl, "--sample", 100, "--max-pages", 40)
+        assert both == (2, "--max-pages and --sample exclude each other: a sample is one round of 100 URLs")
         assert beamtrawl(*start, "--max-pages", 40).code == 0
         settings = (crawl / "crawl.toml").read_text()
         assert beamtrawl("crawl", crawl, "--sample", 100, *LOOPBACK).code == 0
