@@ -121,7 +121,7 @@ def test_status(crawled: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("most", "words"), [(5, "--max-pages N, with more than the 5 pages that are visited"), (0, "")]
+    ("most", "words"), [(3, "--max-pages N, with more than the 3 pages that are visited"), (0, "")]
 )
 def test_status_says_what_to_do_next(web: Web, tmp_path: Path, most: int, words: str) -> None:
     limits = ["--max-pages", most] if most else ["--rounds", 1]

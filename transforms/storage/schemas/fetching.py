@@ -159,6 +159,7 @@ class VisitRow(TypedDict, total=False):
     sitemap: dict[str, Any] | None
     links_without_news: bool | None
     robots_usage: str | None
+    body_removed: bool | None
 
 
 class RobotsRow(TypedDict, total=False):
