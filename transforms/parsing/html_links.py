@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .. import urls
-from .html_tree import Elements
+from .html_tree import URL_ATTRIBUTES, Elements
 from .main_text import collapse
 
 MAX_LINKS = 20_000
@@ -39,17 +39,6 @@ _MAX_REFERENCE = 16_384  # characters; a longer reference is a data: URL
 _REMEMBERED = 1_024  # characters; longer references are not cached, which bounds the memory of the cache
 _remembered = functools.lru_cache(maxsize=2**14)(urls.canonicalize)
 
-_URL_ATTRIBUTES = {
-    "a": "href",
-    "area": "href",
-    "frame": "src",
-    "iframe": "src",
-    "link": "href",
-    "img": "src",
-    "form": "action",
-    "object": "data",
-    "embed": "src",
-}
 
 _BLANK = "".join(map(chr, range(33)))  # stripped by the URL standard
 _WS = r"\t\n\x0c\r "
@@ -167,7 +156,7 @@ def _references(elements: Elements) -> Iterator[tuple[Any, str, str]]:
             if reference := get("href"):
                 yield element, tag, reference
             continue
-        attribute = _URL_ATTRIBUTES.get(tag)
+        attribute = URL_ATTRIBUTES.get(tag)
         if attribute is not None and (reference := get(attribute)):
             if tag == "link":
                 yield element, _link_kind(element), reference

@@ -31,9 +31,22 @@ _MAX_OVERLOADED = 20  # such tags per page; finding one takes up to 60 ms
 _SMALL = 65_536  # bytes; a single tag of this size takes half a second
 
 
-_LINKING = ("a", "area", "frame", "iframe", "link", "img", "form", "object", "embed", "source", "meta")
-_DESCRIBING = ("base", "link", "meta", "script", "time", "title")
-_SOUGHT = tuple(dict.fromkeys((*_LINKING, *_DESCRIBING)))
+URL_ATTRIBUTES = {
+    "a": "href",
+    "area": "href",
+    "frame": "src",
+    "iframe": "src",
+    "link": "href",
+    "img": "src",
+    "form": "action",
+    "object": "data",
+    "embed": "src",
+}
+"""The attribute that holds the reference of an element."""
+
+_LINKING = frozenset({*URL_ATTRIBUTES, "source", "meta"})  # source has a srcset, meta a refresh
+_DESCRIBING = frozenset({"base", "link", "meta", "script", "time", "title"})
+_SOUGHT = tuple(sorted(_LINKING | _DESCRIBING))
 
 
 class Elements(NamedTuple):

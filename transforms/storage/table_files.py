@@ -139,10 +139,12 @@ class TableWriter:
 _LOOKED_UP = {"documents": "url_key", "links": "target_key", "visits": "url_key"}
 """Columns in no order in which readers look for few values, by table."""
 
+_WRITES_BLOOM_FILTERS = "bloom_filter_options" in inspect.signature(pq.write_table).parameters
+
 
 def _bloom_filters(table: str, rows: int) -> dict[str, Any]:
     """Options of ParquetWriter for Bloom filters, by which a reader skips row groups; older versions write none."""
-    if table not in _LOOKED_UP or "bloom_filter_options" not in inspect.signature(pq.write_table).parameters:
+    if table not in _LOOKED_UP or not _WRITES_BLOOM_FILTERS:
         return {}
     return {"bloom_filter_options": {_LOOKED_UP[table]: {"ndv": rows, "fpp": 0.01}}}
 
