@@ -64,6 +64,12 @@ class Window:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
+    def follow(self, expression: str) -> None:
+        """Evaluate an expression that leads to another page, and wait for that page."""
+        self._loaded = False
+        self._browser.send("Runtime.evaluate", self._session, expression=expression)
+        self.settle()
+
     def press(self, key: str) -> None:
         """Press and release a key of _KEYS. Enter waits for the page that it leads to."""
         code = _KEYS[key]

@@ -126,11 +126,11 @@ def stall(data: bytes) -> Talk:
 
 
 def drip(start: bytes, drop: bytes) -> Talk:
-    """Twenty drops a second, for ever: no single read takes long."""
+    """Ten drops a second, for ever: no single read takes long."""
 
     def talk(peer: Peer) -> None:
         peer.send(start)
-        peer.drip(drop, 0.05)
+        peer.drip(drop, 0.1)
 
     return talk
 
