@@ -1,22 +1,29 @@
-"""Crawl the same sites with Scrapy and with Beamtrawl in turns; compare pages per second and per CPU second.
+"""Crawl the same sites with Beamtrawl and others in turns; compare pages per second and per CPU second.
 
-    python benchmarks/against_scrapy.py --depth 3 --runs 3 http://127.0.1.1:8480/index.html …
+    python benchmarks/against_scrapy.py --depth 3 --runs 3 --save runs.jsonl http://127.0.1.1:8480/index.html …
 
-README.md beside this file has the method and the last results. Linux only.
+`--contestants` names the programs: beamtrawl, scrapy, tuned (Scrapy by hand, for the least CPU time), crawlee, wget.
+One that is not installed is left out. `--save` appends each run to a file, and the same command goes on there. After
+each run of all programs, the medians so far are shown. README.md beside this file has the method and the last results.
+Linux only.
 """
 
 import argparse
 import ctypes
+import importlib.util
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 _SET_CHILD_SUBREAPER = 36  # prctl(2)
 _POLL = 0.02  # seconds between two looks at the progress of a run
@@ -41,11 +48,26 @@ class Run(NamedTuple):
     parts: dict[str, Cost]  # by the kind of step, for a program that has steps
 
 
-def crawl_with_scrapy(arguments: argparse.Namespace, folder: Path) -> Run:
-    spider, found = Path(__file__).with_name("scrapy_spider.py"), folder / "urls.jsonl"
-    command = [sys.executable, str(spider), *_limits(arguments), "-o", str(found), *arguments.urls]
-    total, parts = measure(command, folder / "scrapy.log", finished_steps=list)
-    return Run(len(set(found.read_text().splitlines())), total, parts)
+def crawl_with_spider(script: str, *flags: str) -> "Crawl":
+    """How a script beside this one crawls: it writes a line for each page."""
+
+    def crawl(arguments: argparse.Namespace, folder: Path) -> Run:
+        found = folder / "urls.jsonl"
+        command = [sys.executable, str(Path(__file__).with_name(script)), *_limits(arguments), *flags]
+        total, parts = measure([*command, "-o", str(found), *arguments.urls], folder / "log", finished_steps=list)
+        return Run(len(set(found.read_text().splitlines())), total, parts)
+
+    return crawl
+
+
+def crawl_with_wget(arguments: argparse.Namespace, folder: Path) -> Run:
+    """wget follows `a` and `area` alone, keeps the files, and counts pages by the suffix that it gives to HTML."""
+    hosts = sorted({urlsplit(url).hostname or "" for url in arguments.urls})
+    command = ["wget", "--recursive", f"--level={arguments.depth}", "--follow-tags=a,area", "--adjust-extension"]
+    command += ["--span-hosts", f"--domains={','.join(hosts)}", "--no-verbose", "--tries=1", "--compression=auto"]
+    command += [f"--directory-prefix={folder}", *arguments.urls]
+    total, parts = measure(command, folder / "log", finished_steps=list, codes=(0, 8))  # 8: an error status, as 404
+    return Run(sum(path.suffix == ".html" for path in folder.rglob("*") if path.is_file()), total, parts)
 
 
 def crawl_with_beamtrawl(arguments: argparse.Namespace, folder: Path) -> Run:
@@ -62,15 +84,26 @@ def _limits(arguments: argparse.Namespace) -> list[str]:
     return ["--depth", str(arguments.depth), "--max-pages", str(arguments.max_pages)]
 
 
-PROGRAMS = {"scrapy": crawl_with_scrapy, "beamtrawl": crawl_with_beamtrawl}
+Crawl = Callable[[argparse.Namespace, Path], Run]
+
+PROGRAMS: dict[str, tuple[Crawl, str]] = {
+    "scrapy": (crawl_with_spider("scrapy_spider.py"), "scrapy"),
+    "beamtrawl": (crawl_with_beamtrawl, "beamtrawl"),
+    "tuned": (crawl_with_spider("scrapy_spider.py", "--tuned"), "scrapy"),
+    "crawlee": (crawl_with_spider("crawlee_spider.py"), "crawlee"),
+    "wget": (crawl_with_wget, "wget"),
+}
+"""How each program crawls, and the package or command that has to be installed."""
 
 
-def measure(command: list[str], log: Path, finished_steps: Callable[[], Iterable[str]]) -> tuple[Cost, dict[str, Cost]]:
+def measure(
+    command: list[str], log: Path, finished_steps: Callable[[], Iterable[str]], codes: Sequence[int] = (0,)
+) -> tuple[Cost, dict[str, Cost]]:
     """Run a command to its end: what it took, and what each kind of step took.
 
     The CPU time is that of all its processes: orphans come to this process, which collects them too.
     `finished_steps` names the steps that are done, as NUMBER-KIND; a step counts from the end of the last.
-    RuntimeError if the command fails.
+    RuntimeError if the command ends with another code.
     """
     parts: dict[str, Cost] = {}
     known: set[str] = set()
@@ -88,7 +121,7 @@ def measure(command: list[str], log: Path, finished_steps: Callable[[], Iterable
             time.sleep(_POLL)
         wall = time.monotonic() - started
         cpu = _collect(process)
-    if process.returncode:
+    if process.returncode not in codes:
         raise RuntimeError(f"{command[0]} ended with {process.returncode}:\n{log.read_text()[-2000:]}")
     return Cost(wall, cpu), parts
 
@@ -138,30 +171,73 @@ def report(runs: dict[str, list[Run]]) -> str:
     for name, run in medians.items():
         lines.append(row(f"{name}, median", run.pages, run.total))
         lines += [row(f"  {kind}", run.pages, cost) for kind, cost in run.parts.items()]
-    scrapy, beamtrawl = (medians[name] for name in PROGRAMS)
-    for unit, figure in (("CPU second", "cpu"), ("second", "wall")):
-        ratio = (beamtrawl.pages / getattr(beamtrawl.total, figure)) / (scrapy.pages / getattr(scrapy.total, figure))
-        lines.append(f"beamtrawl : scrapy, pages per {unit}: {ratio:.2f}")
+    ours = medians.pop("beamtrawl", None)
+    for name, run in medians.items() if ours else []:
+        for unit, figure in (("CPU second", "cpu"), ("second", "wall")):
+            ratio = (ours.pages / getattr(ours.total, figure)) / (run.pages / getattr(run.total, figure))
+            lines.append(f"beamtrawl : {name}, pages per {unit}: {ratio:.2f}")
     return "\n".join(lines)
 
 
+def figures(runs: dict[str, list[Run]]) -> dict[str, float]:
+    """Pages per second and per CPU second of each program, for benchmarks/run.py."""
+    medians = {name: median(of_program) for name, of_program in runs.items()}
+    rates = {f"{name}_pages_per_cpu_s": run.pages / run.total.cpu for name, run in medians.items()}
+    return rates | {f"{name}_pages_per_s": run.pages / run.total.wall for name, run in medians.items()}
+
+
+def saved(path: Path | None, arguments: argparse.Namespace) -> dict[str, list[Run]]:
+    """The runs in a file with the same URLs and limits, by program."""
+    runs: dict[str, list[Run]] = {}
+    for line in path.read_text().splitlines() if path and path.exists() else ():
+        row = json.loads(line)
+        if row["crawl"] == [*_limits(arguments), *arguments.urls]:
+            parts = {kind: Cost(*cost) for kind, cost in row["parts"].items()}
+            runs.setdefault(row["program"], []).append(Run(row["pages"], Cost(*row["total"]), parts))
+    return runs
+
+
+def save(path: Path, arguments: argparse.Namespace, name: str, run: Run) -> None:
+    """Append a run to a file."""
+    row = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "program": name, **run._asdict()}
+    with path.open("a") as file:
+        file.write(json.dumps(row | {"crawl": [*_limits(arguments), *arguments.urls]}) + "\n")
+
+
+def is_installed(name: str) -> bool:
+    """Whether a package can be imported or a command be run."""
+    return importlib.util.find_spec(name) is not None or shutil.which(name) is not None
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Compare Beamtrawl with Scrapy on the same sites")
+    parser = argparse.ArgumentParser(description="Compare Beamtrawl with others on the same sites")
     parser.add_argument("urls", nargs="+")
     parser.add_argument("--depth", type=int, default=3, help="links from one of the URLs (3)")
-    parser.add_argument("--max-pages", type=int, default=0, help="0: no limit, so that both fetch the same")
+    parser.add_argument("--max-pages", type=int, default=0, help="0: no limit, so that all fetch the same")
     parser.add_argument("--runs", type=int, default=3, help="of each program (3)")
+    parser.add_argument("--contestants", nargs="+", choices=PROGRAMS, default=["scrapy", "beamtrawl"], metavar="NAME")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="append each run; runs that are there count")
+    parser.add_argument("--json", action="store_true", help="print the medians as one line of JSON at the end")
     arguments = parser.parse_args()
     ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    names = [name for name in arguments.contestants if is_installed(PROGRAMS[name][1])]
+    for name in sorted(set(arguments.contestants) - set(names)):
+        print(f"{name} is left out: {PROGRAMS[name][1]} is not installed")
     print(f"{'':<22} {'pages':>6} {'wall s':>8} {'CPU s':>8} {'pages/s':>9} {'pages/CPU s':>11}")
-    runs: dict[str, list[Run]] = {name: [] for name in PROGRAMS}
+    runs = saved(arguments.save, arguments)
     for number in range(1, arguments.runs + 1):
-        for name, crawl in PROGRAMS.items():
+        for name in names:
+            if len(runs.setdefault(name, [])) >= number:
+                continue
             with tempfile.TemporaryDirectory(prefix="against-scrapy-") as folder:
-                run = crawl(arguments, Path(folder))
+                run = PROGRAMS[name][0](arguments, Path(folder))
             runs[name].append(run)
+            if arguments.save:
+                save(arguments.save, arguments, name, run)
             print(row(f"{name}, run {number}", run.pages, run.total), flush=True)
-    print(report(runs))
+        print(report(runs), flush=True)
+    if arguments.json:
+        print(json.dumps(figures(runs)))
 
 
 if __name__ == "__main__":
