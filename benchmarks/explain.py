@@ -9,6 +9,7 @@ time for each URL of one call for many.
 """
 
 import argparse
+import json
 import os
 import random
 import resource
@@ -109,7 +110,8 @@ def explain(root: str, urls: Sequence[str]) -> tuple[float, float]:
     return time.perf_counter() - started, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def measure(root: str, known: int, calls: int, batch: int) -> None:
+def measure(root: str, known: int, calls: int, batch: int) -> dict[str, float]:
+    """Print what explanations take; the median seconds of one, and the CPU milliseconds of a URL of many."""
     crawl = CrawlDir(root)
     if not crawl.manifests():
         write_crawl(crawl, known)
@@ -124,6 +126,8 @@ def measure(root: str, known: int, calls: int, batch: int) -> None:
         f"{wall:.1f}",
     )
     print(f"| {' | '.join(cells)} | {1000 * cpu / batch:.1f} |", flush=True)
+    one, each = f"{known:,} known, one URL, s", f"{known:,} known, CPU ms per URL of many"
+    return {one: statistics.median(walls), each: 1000 * cpu / batch}
 
 
 def main() -> None:
@@ -132,12 +136,16 @@ def main() -> None:
     parser.add_argument("--dir", help="keep the histories in this directory, and use those that are there")
     parser.add_argument("--calls", type=int, default=20)
     parser.add_argument("--batch", type=int, default=500, help="URLs of the call for many")
+    parser.add_argument("--json", action="store_true", help="print the figures as one line of JSON at the end")
     arguments = parser.parse_args()
     print("| known URLs | one URL, s | at most, s | its CPU, s | a batch, s | CPU ms per URL of it |\n|" + "---|" * 6)
+    figures: dict[str, float] = {}
     for known in arguments.known:
         with TemporaryDirectory() as scratch:
             root = f"{arguments.dir or scratch}/{known}"
-            measure(root, known, arguments.calls, arguments.batch)
+            figures |= measure(root, known, arguments.calls, arguments.batch)
+    if arguments.json:
+        print(json.dumps(figures))
 
 
 if __name__ == "__main__":

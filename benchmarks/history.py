@@ -270,6 +270,7 @@ def main() -> None:
         "--keep", type=Path, metavar="DIR", help="keep the histories in DIR, and use those that are there"
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the cost by known and by waiting URLs, as SVG")
+    parser.add_argument("--json", action="store_true", help="print the figures as one line of JSON at the end")
     parser.add_argument("--round", help=argparse.SUPPRESS)
     parser.add_argument("--pins", nargs="*", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -290,6 +291,10 @@ def main() -> None:
 
     if arguments.plot:
         plot(arguments.plot, costs)
+    if arguments.json:
+        named = [(f"{known:,} known, {waiting:,} waiting", cpu, peak) for known, waiting, cpu, peak in costs]
+        figures = {f"{name}, CPU s": cpu for name, cpu, _ in named}
+        print(json.dumps(figures | {f"{name}, MB": peak / 1e6 for name, _, peak in named}))
 
 
 def plot(path: str, costs: Sequence[tuple[int, int, float, float]]) -> None:

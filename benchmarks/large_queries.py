@@ -11,6 +11,7 @@ largest resident size when opened and after all queries, and what of that is not
 """
 
 import argparse
+import json
 import random
 import subprocess
 import sys
@@ -105,7 +106,9 @@ def megabytes(name: str) -> int:
     return int(status[name].split()[0]) >> 10
 
 
-def compare(root: Path, segments: int, texts: list[str]) -> None:
+def compare(root: Path, segments: int, texts: list[str]) -> dict[str, float]:
+    """Print the times and the memory of all engines; the median and 95th percentile of times in milliseconds."""
+    figures: dict[str, float] = {}
     asks = {name: opened() for name, opened in engines(root, segments).items()}
     for ask in asks.values():
         ask("warm up")
@@ -117,10 +120,12 @@ def compare(root: Path, segments: int, texts: list[str]) -> None:
             again[name].append(min(milliseconds(ask, text) for _ in range(3)))
     for label, times in (("first", first), ("again", again)):
         for name, found in times.items():
-            median, p95, worst = np.percentile(found[:-1], [50, 95, 100])
+            median, p95, worst = np.percentile(found[:-1], [50, 95, 100]).tolist()
+            figures |= {f"{name}, {label}, median ms": median, f"{name}, {label}, p95 ms": p95}
             print(f"{label}: {name}: median {median:.1f}, p95 {p95:.1f}, worst {worst:.1f}; {COMMON!r} {found[-1]:.1f}")
     for name in ("Beamtrawl", "tantivy"):
         subprocess.run([sys.executable, *sys.argv, "--memory", name], check=True)
+    return figures
 
 
 def main() -> None:
@@ -129,13 +134,16 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=300)
     parser.add_argument("--segments", type=int, default=20, help="of the first ones alone (20)")
     parser.add_argument("--memory", metavar="ENGINE", help="only the memory of one engine")
+    parser.add_argument("--json", action="store_true", help="print the figures as one line of JSON at the end")
     arguments = parser.parse_args()
     root, segments = arguments.root, arguments.segments
     texts = queries(root, arguments.queries)
     if arguments.memory:
         memory(root, arguments.memory, segments, [*texts, COMMON])
     else:
-        compare(root, segments, texts)
+        figures = compare(root, segments, texts)
+        if arguments.json:
+            print(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ own, and their log is checked for breaches of politeness.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.5)
     parser.add_argument("--pages", type=int, default=40, help="on each host, beside the front page")
     parser.add_argument("--size", type=int, default=20_000, help="bytes of text on each page")
+    parser.add_argument("--json", action="store_true", help="print the figures as one line of JSON at the end")
     arguments = parser.parse_args()
     text = "A sentence that fills the page. " * (arguments.size // 32)
     paths = [f"/{number}.html" for number in range(arguments.pages)]
@@ -64,6 +66,8 @@ def main() -> None:
     print(f"at most {threads} threads and {files} open files; the servers were {lag * 1000:.0f} ms late at most")
     breaches = violations(log, Manners(lambda host: arguments.delay))
     print("\n".join(breaches) or f"no breach of politeness in {len(log)} requests of the servers' log")
+    if arguments.json:
+        print(json.dumps({"share of the ideal rate": rate / ideal, "threads": threads, "breaches": len(breaches)}))
 
 
 def run(command: list[str]) -> tuple[int, int]:

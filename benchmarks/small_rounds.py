@@ -172,8 +172,8 @@ def one_run(seeds: Sequence[str], rounds: int, workers: Sequence[str]) -> Iterat
         yield "command", "sum", child(new)[0]
 
 
-def table(measured: Sequence[dict[tuple[str, str], float]]) -> None:
-    """Print the least seconds of the runs by column and phase; sums are of single runs."""
+def table(measured: Sequence[dict[tuple[str, str], float]]) -> dict[str, float]:
+    """Print the least seconds of the runs by column and phase; sums are of single runs, and returned."""
     columns = ("start and end", "first round", "later round", "command")
     for run in measured:
         for (column, _), seconds in list(run.items()):
@@ -183,6 +183,7 @@ def table(measured: Sequence[dict[tuple[str, str], float]]) -> None:
     for phase in (*_PHASES, "sum"):
         found = [[run[column, phase] for run in measured if (column, phase) in run] for column in columns]
         print(f"| {phase} | {' | '.join(f'{min(some):.3f}' if some else '' for some in found)} |", flush=True)
+    return {column: min(run[column, "sum"] for run in measured) for column in columns}
 
 
 def main() -> None:
@@ -190,6 +191,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, metavar="N")
     parser.add_argument("--rounds", type=int, default=6, metavar="N")
     parser.add_argument("--workers", type=int, metavar="N")
+    parser.add_argument("--json", action="store_true", help="print the figures as one line of JSON at the end")
     parser.add_argument("--crawl", metavar="DIR", help=argparse.SUPPRESS)  # in a process of its own
     parser.add_argument("--seeds", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -199,6 +201,7 @@ def main() -> None:
     from tests.support.web_process import WebProcess
 
     workers = [] if arguments.workers is None else ["--workers", str(arguments.workers)]
+    figures: dict[str, float] = {}
     for size in SIZES:
         print(f"\n{size} URLs in each round, {arguments.rounds} rounds\n")
         with WebProcess({"a.test": pages(size, arguments.rounds + 1)}) as web:
@@ -209,7 +212,9 @@ def main() -> None:
                 for column, phase, seconds in one_run(seeds, arguments.rounds, workers):
                     run[column, phase] += seconds
                 runs.append(dict(run))
-        table(runs)
+        figures |= {f"{size} URLs, {column}, CPU s": seconds for column, seconds in table(runs).items()}
+    if arguments.json:
+        print(json.dumps(figures))
 
 
 if __name__ == "__main__":

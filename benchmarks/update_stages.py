@@ -8,6 +8,7 @@ step over the same pages, engine, tables and files included.
 """
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -49,7 +50,11 @@ def timed(name: str, action: Callable[..., Any], *columns: Iterable[Any]) -> lis
 
 
 def report(name: str, seconds: float, pages: int) -> None:
-    print(f"| {name} | {seconds / pages * 1e6:,.0f} |", flush=True)
+    figures[f"{name}, µs a page"] = seconds / pages * 1e6
+    print(f"| {name} | {figures[f'{name}, µs a page']:,.0f} |", flush=True)
+
+
+figures: dict[str, float] = {}
 
 
 def facts(elements: html_tree.Elements, base: str) -> Any:
@@ -111,6 +116,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directories", nargs="+", type=Path, metavar="DIRECTORY")
     parser.add_argument("--pages", type=int, default=60, metavar="N")
+    parser.add_argument("--json", action="store_true", help="print the figures as one line of JSON at the end")
     arguments = parser.parse_args()
     pages = [
         Page(urls.canonicalize(f"http://site-{number}.test/{file.relative_to(folder).as_posix()}") or "", body, [])
@@ -122,6 +128,8 @@ def main() -> None:
     print(f"{len(pages)} pages, {sum(len(page.body) for page in pages) / len(pages) / 1000:.0f} kB each\n")
     print("| | µs a page |\n|---|---|")
     stages(pages)
+    if arguments.json:
+        print(json.dumps(figures))
 
 
 if __name__ == "__main__":
