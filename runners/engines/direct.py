@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from ..errors import Failure
+from .bundles import Runner
 from .cores import usable_cores
 from .expected import reporting
 from .fork_server import COMMAND, ForkServer
@@ -55,7 +55,7 @@ class DirectEngine:
         options = _Options(self._flags)
         options.view_as(DirectOptions).direct_num_workers = workers
         if workers == 1:
-            _run(build, FnApiRunner(), options)
+            _run(build, Runner(), options)
             return
         if self._server is None:
             self._server = ForkServer(self._command)
@@ -63,7 +63,7 @@ class DirectEngine:
         processes = LocalWorkers(self._server)
         try:
             with processes:
-                _run(build, FnApiRunner(processes.environment), options)
+                _run(build, Runner(processes.environment), options)
         except Exception as error:
             self._server = None
             self._close()
@@ -72,6 +72,6 @@ class DirectEngine:
             raise
 
 
-def _run(build: Callable[[beam.Pipeline], None], runner: FnApiRunner, options: PipelineOptions) -> None:
+def _run(build: Callable[[beam.Pipeline], None], runner: Runner, options: PipelineOptions) -> None:
     with reporting(), beam.Pipeline(runner=runner, options=options) as pipeline:
         build(pipeline)

@@ -13,6 +13,9 @@ import apache_beam as beam
 from .batches import Batch
 from .stage_progress import StageProgress
 
+EXCHANGE = "Exchange"
+"""The label of the shuffle in a stage."""
+
 Keyed = tuple[tuple[str, int], tuple[str, Any]]
 """((kind, partition), (side, data))"""
 
@@ -140,7 +143,7 @@ class Receive(_Stage):
     _fn = _DispatchGroupsFn
 
     def expand(self, elements: beam.PCollection) -> "dict[str, beam.PCollection]":
-        return super().expand(elements | "Exchange" >> beam.GroupByKey())
+        return super().expand(elements | EXCHANGE >> beam.GroupByKey())
 
 
 def together(exchange: str, *stages: Mapping[str, beam.PCollection]) -> Any:
