@@ -110,18 +110,18 @@ class Index:
         """
         deadline = Deadline(timeout_s, self._timer)
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        parsed, (scored, stand_for, respelled), found, candidates = self._answers.answer(
-            query, most, order, self._now(), deadline
-        )
+        parsed, terms, found, candidates = self._answers.answer(query, most, order, self._now(), deadline)
         total = int(np.count_nonzero(found))
         if per_host is not None:
             places = [self._corpus.place(candidate.doc) for candidate in candidates]
             hosts = [segment.facts["host"][doc].as_py() for segment, doc in places]
             candidates = [candidates[place] for place in by_host(hosts, per_host)]
         candidates = candidates[offset : offset + limit]
-        explanations = [make_hits.explain(self._corpus, c.doc, parsed, scored) if explain else None for c in candidates]
-        suggestion = self._respelled(query, respelled)
-        hits = make_hits.make_hits(self._corpus, candidates, explanations, parsed.words, stand_for)
+        explanations = [
+            make_hits.explain(self._corpus, c.doc, parsed, terms.scored) if explain else None for c in candidates
+        ]
+        suggestion = self._respelled(query, terms.respelled)
+        hits = make_hits.make_hits(self._corpus, candidates, explanations, parsed, terms)
         counts = self._facets(found, facet_values) if facet_values else {}
         notes = (*parsed.notes, TIMED_OUT) if deadline.is_partial else parsed.notes
         return Results(query, total, hits, suggestion, notes, counts, deadline.is_partial)
@@ -148,16 +148,15 @@ class Index:
         """The title of one of the documents, by any number from 0; empty for an empty index."""
         if not self.documents:
             return ""
-        ((_, _, texts),) = self._corpus.texts([number % len(self._corpus.current)])
-        return texts["title"] or ""
+        ((_, document),) = self._corpus.stored([number % len(self._corpus.current)])
+        return document.texts["title"] or ""
 
     def stored(self, url: str, query: str = "") -> Stored | None:
         """The stored text of the document at a URL, with the forms of a query's words; None if there is none."""
         for segment, found in self.parts():
             doc = pc.index(segment.facts["url"], url).as_py()
             if doc >= 0 and found[doc] and not segment.expires[doc] <= self._now():
-                facts = segment.facts_of(doc)
-                texts = segment.texts([doc])[doc]
+                facts, texts = segment.stored([doc])[doc]
                 forms = segment.forms(parse(query).words)
                 is_hidden = make_hits.forbids_copy(facts)
                 text = "" if is_hidden else texts["text"] or ""

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import TypedDict, cast
+from typing import NamedTuple, TypedDict, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,13 @@ class StoredTexts(TypedDict):
     title: str | None
     description: str | None
     text: str | None  # without `data-nosnippet` passages; None where NOARCHIVE or NOSNIPPET is set
+
+
+class StoredDocument(NamedTuple):
+    """What a hit shows of a document."""
+
+    facts: HitFacts
+    texts: StoredTexts
 
 
 class Segment:
@@ -99,10 +106,6 @@ class Segment:
         """All forms that words have in the languages of this segment, each with its word."""
         return {form: word for word, forms in self._own.forms(words).items() for form in forms}
 
-    def facts_of(self, doc: int) -> HitFacts:
-        """The facts of a document that a hit shows."""
-        return cast(HitFacts, {name: self.facts[name][doc].as_py() for name in HitFacts.__annotations__})
-
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
         """Whether `is_wanted` holds for the value of a fact of each document; null counts as ""."""
         values, codes = self._distinct(fact)
@@ -131,15 +134,20 @@ class Segment:
         """The inverted index of its documents, without positions and lengths."""
         return decode(self._own.all_postings(), OWN_FIELDS)
 
-    def texts(self, docs: Sequence[int]) -> dict[int, StoredTexts]:
-        """The texts of documents, by number. Reads them."""
+    def stored(self, docs: Sequence[int]) -> dict[int, StoredDocument]:
+        """The facts and texts of documents, by number. Reads the texts."""
         rows = self._files.rows(DOCSTORE)
         ends = np.cumsum(rows)
         groups = np.unique(np.searchsorted(ends, docs, "right")).tolist()
         found = self._files.read(DOCSTORE, groups, list(StoredTexts.__annotations__))
         numbers = np.concatenate([np.arange(ends[group] - rows[group], ends[group]) for group in groups])
         places = np.searchsorted(numbers, docs)
-        return dict(zip(docs, found.take(pa.array(places)).to_pylist(), strict=True))
+        texts = found.take(pa.array(places)).to_pylist()
+        facts = self.facts.select(list(HitFacts.__annotations__)).take(pa.array(docs)).to_pylist()
+        documents = (
+            StoredDocument(cast(HitFacts, row), cast(StoredTexts, text)) for row, text in zip(facts, texts, strict=True)
+        )
+        return dict(zip(docs, documents, strict=True))
 
     def _phrases(self, phrases: Collection[tuple[str, ...]]) -> dict[Unit, Postings]:
         """The postings of phrases of exact forms, with frequencies in title and body."""

@@ -17,7 +17,7 @@ from .deadline import Deadline
 from .patterns import MAX_WORDS
 from .postings import Postings, Unit, shifted, unite
 from .scored import Scored, scored
-from .segment import Segment, StoredTexts
+from .segment import Segment, StoredDocument
 
 CACHE_BYTES = 512 << 20
 """Bytes of the postings of words and phrases that are cached, decoded and scored: 10 to 20 for each posting."""
@@ -71,7 +71,7 @@ class Corpus:
         self.copies = find_copies([segment.facts for segment in segments])
         self._like: Cache[str, list[str]] = Cache(MAX_CACHED_PATTERNS)
         self._scored: Cache[Unit, Scored] = Cache(cache_bytes, lambda found: found.nbytes + _ENTRY)
-        self._texts: Cache[int, StoredTexts] = Cache(MAX_CACHED_TEXTS, _characters)
+        self._stored: Cache[int, StoredDocument] = Cache(MAX_CACHED_TEXTS, _characters)
 
     @functools.cached_property
     def days(self) -> npt.NDArray[np.float64]:
@@ -87,21 +87,21 @@ class Corpus:
         number = int(np.searchsorted(self._starts, doc, "right")) - 1
         return self.segments[number], doc - int(self._starts[number])
 
-    def texts(self, docs: Sequence[int]) -> list[tuple[Segment, int, StoredTexts]]:
-        """For each document its segment, its number there, and its texts."""
-        texts = self._texts.get(docs, self._read_texts)
-        return [(*self.place(doc), texts[doc]) for doc in docs]
+    def stored(self, docs: Sequence[int]) -> list[tuple[Segment, StoredDocument]]:
+        """For each document its segment, and what a hit shows of it."""
+        stored = self._stored.get(docs, self._read_stored)
+        return [(self.place(doc)[0], stored[doc]) for doc in docs]
 
-    def _read_texts(self, docs: list[int]) -> dict[int, StoredTexts]:
+    def _read_stored(self, docs: list[int]) -> dict[int, StoredDocument]:
         by_segment: dict[Segment, dict[int, int]] = {}
         for doc in docs:
             segment, number = self.place(doc)
             by_segment.setdefault(segment, {})[number] = doc
-        found = _in_parallel(Segment.texts, list(by_segment), [list(numbers) for numbers in by_segment.values()])
+        found = _in_parallel(Segment.stored, list(by_segment), [list(numbers) for numbers in by_segment.values()])
         return {
-            numbers[number]: texts
+            numbers[number]: document
             for numbers, part in zip(by_segment.values(), found, strict=True)
-            for number, texts in part.items()
+            for number, document in part.items()
         }
 
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> Mask:
@@ -186,8 +186,9 @@ class Corpus:
         return scored(postings, scores, len(self.current))
 
 
-def _characters(texts: StoredTexts) -> int:
-    return 100 + sum(len(text or "") for text in (texts["title"], texts["description"], texts["text"]))
+def _characters(document: StoredDocument) -> int:
+    texts = document.texts
+    return _ENTRY + sum(len(text or "") for text in (texts["title"], texts["description"], texts["text"]))
 
 
 def _boost_factors(segments: Sequence[Segment], current: Sequence[Mask]) -> bm25f.BoostFactors:

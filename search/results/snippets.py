@@ -1,9 +1,10 @@
 """Snippets: the passage of a text with the best matches, and the marking of matches."""
 
+import functools
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ...transforms.indexing.analysis import CJK
@@ -13,6 +14,9 @@ WIDTH = 220
 
 MAX_SCANNED_CHARACTERS = 50_000
 """The number of characters of a text that are searched for a passage."""
+
+_SEARCHED_FIRST = (2_000, 10_000)
+"""The numbers of characters of a text that are searched first, and alone if they have a passage with all words."""
 
 MAX_ENDING = 10
 """The most letters of a Korean word before and after a match that are marked with it."""
@@ -28,13 +32,10 @@ class Snippet(tuple[tuple[str, bool], ...]):
 _SPACES = re.compile(r"\s+")
 _CJK = re.compile(f"[{CJK}]")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
-_LETTER = re.compile(rf"[^\W_{CJK}]")
 
 
-class _Match(NamedTuple):
-    start: int
-    end: int
-    word: str
+_Match = tuple[int, int, str]
+"""The start and the end of a match, and the word. A text has many: a plain tuple is made several times faster."""
 
 
 def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
@@ -42,15 +43,20 @@ def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
 
     It is the passage with the most distinct words, of these the one with the most matches, of these the first; without
     a match it is the beginning. `forms` are terms of `analysis.tokens`, each with the word that it is a form of.
+    Where the beginning of a long text has a passage with all words, the rest is not searched.
 
     >>> snippet("Nothing here. A crawler is polite.", {"polite": "polite", "crawler": "crawl"})
     (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
     """
     text = text[:MAX_SCANNED_CHARACTERS].strip()
-    matches = _matches(_folded(text), forms)
-    if _CJK.match(text) or any(_CJK.match(form) for form in forms):
+    if _CJK.match(text) or _CJK.search("".join(forms)):
         width //= 2
-    start, end = _whole_words(text, _best_start(matches, width), width)
+    for searched in (*_SEARCHED_FIRST, MAX_SCANNED_CHARACTERS):
+        matches = _matches(_folded(text[: searched + 2 * width]), forms)  # so far a passage reaches
+        best = _best([match for match in matches if match[1] <= searched], width)
+        if best.words == len({*forms.values()}) or searched >= len(text):
+            break
+    start, end = _whole_words(text, max(0, best.start - width // 5), width)
     pieces = [("… ", False)] if start else []
     for match_start, match_end in _merged(matches):
         if start <= match_start and match_end <= end:
@@ -101,14 +107,15 @@ def marked(text: str, forms: Mapping[str, str]) -> Snippet:
     return Snippet(piece for piece in (*pieces, (text[start:], False)) if piece[0])
 
 
-# Characters outside these ranges may fold; none of the CJK ones listed does.
-_MAY_FOLD = re.compile("[^\x00-\x7f\u3041-\u30fe\u4e00-\u9fff\uac00-\ud7a3]+")
+_ASCII = bytes(range(128))
 
 
 def _folded(text: str) -> str:
     """The text folded as in `analysis`, by character and only one to one, so that positions stay the same."""
     text = text.replace("\u0130", "I").lower()  # the only letter whose lower case is two characters
-    for character in set("".join(_MAY_FOLD.findall(text))):
+    # Without the ASCII bytes in UTF-8: many times faster than to look at each character.
+    others = "" if text.isascii() else text.encode("utf-8", "replace").translate(None, _ASCII).decode()
+    for character in set(others):
         folded = unicodedata.normalize("NFKC", character).casefold()
         if len(folded) == 1 and folded != character:
             text = text.replace(character, folded)
@@ -119,17 +126,39 @@ def _matches(folded: str, forms: Mapping[str, str]) -> list[_Match]:
     """The matches of forms, in order. CJK bigrams may overlap; other forms match whole words."""
     found = []
     for form, word in forms.items():
-        is_pair = _CJK.match(form)
-        start = folded.find(form)
-        while start >= 0:
+        if form not in folded:  # most are not: this takes less time than all else that is done with a form
+            continue
+        is_pair, is_hangul = _CJK.match(form), _HANGUL.match(form)
+        for start in _places(folded, form):
             end = start + len(form)
-            if _HANGUL.match(form):  # the whole word: endings are written in one piece with it
-                begin, end = _hangul_around(folded, start, end)
-                found.append(_Match(begin, end, word))
-            elif is_pair or not (_LETTER.match(folded, end) or (start and _LETTER.match(folded, start - 1))):
-                found.append(_Match(start, end, word))
-            start = folded.find(form, start + 1)
+            if is_hangul:  # the whole word: endings are written in one piece with it
+                found.append((*_hangul_around(folded, start, end), word))
+            elif is_pair or not (_is_letter(folded[end : end + 1]) or (start and _is_letter(folded[start - 1]))):
+                found.append((start, end, word))
     return sorted(found)
+
+
+def _places(folded: str, form: str) -> Iterator[int]:
+    """The places of a form in a text. Those within words of Latin letters may be left out."""
+    if len(form) == 1:  # most places of a letter are within words
+        yield from (match.start() for match in _single(form).finditer(folded))
+        return
+    start = folded.find(form)
+    while start >= 0:
+        yield start
+        start = folded.find(form, start + 1)
+
+
+@functools.lru_cache(1_000)
+def _single(letter: str) -> re.Pattern[str]:
+    """A letter without a Latin letter or digit beside it. The letter comes first, so that the search is for it."""
+    letter = re.escape(letter)
+    return re.compile(f"{letter}(?![a-z0-9])(?<![a-z0-9]{letter})")
+
+
+def _is_letter(character: str) -> bool:
+    """Whether it is a letter or digit that words are made of; those of CJK scripts are not."""
+    return character.isalnum() and not _CJK.match(character)
 
 
 def _hangul_around(folded: str, start: int, end: int) -> tuple[int, int]:
@@ -141,22 +170,27 @@ def _hangul_around(folded: str, start: int, end: int) -> tuple[int, int]:
     )
 
 
-def _best_start(matches: list[_Match], width: int) -> int:
-    """The start of the passage: a little before the best group of matches."""
-    inside: Counter[str] = Counter()
-    first, best, best_start = 0, (0, 0), 0
-    for last, match in enumerate(matches):
-        inside[match.word] += 1
-        while first < last and match.end - matches[first].start > width * 3 // 4:
-            leaving = matches[first].word
+class _Passage(NamedTuple):
+    words: int  # distinct ones
+    start: int  # of the first match
+
+
+def _best(matches: list[_Match], width: int) -> _Passage:
+    """The best group of matches."""
+    inside = defaultdict[str, int](int)
+    first, most, best = 0, (0, 0), _Passage(0, 0)
+    for last, (_, end, word) in enumerate(matches):
+        inside[word] += 1
+        while first < last and end - matches[first][0] > width * 3 // 4:
+            leaving = matches[first][2]
             inside[leaving] -= 1
             if not inside[leaving]:
                 del inside[leaving]
             first += 1
         worth = (len(inside), last - first)
-        if worth > best:
-            best, best_start = worth, matches[first].start
-    return max(0, best_start - width // 5)
+        if worth > most:
+            most, best = worth, _Passage(len(inside), matches[first][0])
+    return best
 
 
 def _whole_words(text: str, start: int, width: int) -> tuple[int, int]:

@@ -295,6 +295,27 @@ def test_two_forms_of_a_word_are_less_than_two_words():
     assert "a [red] [fish] there" in marked(snippet(text, words("red", "fish") | {"fishes": "fish", "fished": "fish"}))
 
 
+# Words of a long text, the passage that its snippet shows. Texts are searched in parts of 2,000, 10,000 and 50,000.
+FILLER = "nothing here " * 400
+PASSAGES = {
+    "with all words at the beginning": (f"red fish {FILLER} red red fish fish", "[red] [fish] nothing"),
+    "with all words far below": (f"red {FILLER} a red fish {FILLER}", "a [red] [fish] nothing"),
+    "across the end of a part": (f"{'x ' * 996}about red fish", "about [red] [fish]"),
+    "with a letter in a row of others": (f"{'redd ' * 3000} red", "redd [red]"),
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), PASSAGES.values(), ids=PASSAGES)
+def test_a_passage_of_a_long_text_has_as_many_words_as_any(text, shown):
+    assert shown in marked(snippet(text, words("red", "fish")))
+
+
+def test_a_single_letter_is_marked_only_by_itself():
+    assert marked(snippet("C, c99 and Cc: c_c, 한c글 c-c .c", words("c"))) == (
+        "[C], c99 and Cc: [c]_[c], 한[c]글 [c]-[c] .[c]"
+    )
+
+
 @given(st.text(alphabet="ab 本語\n"), st.lists(st.sampled_from(["a", "b", "ab", "本語", "語本"]), unique=True))
 def test_a_snippet_is_a_bounded_part_of_the_text(text, terms):
     passage = "".join(piece for piece, _ in snippet(text, words(*terms), width=16))
