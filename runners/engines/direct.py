@@ -8,6 +8,7 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT
 
 from ..errors import Failure
+from ..memory import return_memory
 from .bundles import Runner
 from .cores import usable_cores
 from .expected import reporting
@@ -47,6 +48,7 @@ class DirectEngine:
         self._command = command
         self._server: ForkServer | None = None
         inspect_classes_once()
+        return_memory()
         # Beam warns about this mode, which is intended here.
         logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
 

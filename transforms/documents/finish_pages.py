@@ -190,13 +190,15 @@ class FinishFn(beam.DoFn):
         ):
             if file := self._write(name, rows):
                 yield beam.pvalue.TaggedOutput("files", (0, file))
+        if rejections := list(rejections_of(links)):
+            yield beam.pvalue.TaggedOutput("rejections", (number, rejections))
+        yield from split(candidates_of(links, load_scorers(self._scorers)), "url_key", self._partitions)
+        del links, rows
+        pages = pages.drop_columns(["links"])  # the index takes most memory
         removals = removals_of_pages(pages)
         yield from (beam.pvalue.TaggedOutput("removals", b) for b in split(removals, "url_key", self._partitions))
         for file in self._index(pages, removals, number):
             yield beam.pvalue.TaggedOutput("files", (0, file))
-        if rejections := list(rejections_of(links)):
-            yield beam.pvalue.TaggedOutput("rejections", (number, rejections))
-        yield from split(candidates_of(links, load_scorers(self._scorers)), "url_key", self._partitions)
 
     def _write(self, table: str, rows: pa.Table) -> TableFile | None:
         writer = TableWriter(self._root, table, self._round)
