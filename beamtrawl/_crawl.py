@@ -120,18 +120,36 @@ class Crawl:
         per_host: int | None = None,
         explain: bool = False,
         sort: Literal["score", "date"] = "score",
+        after: str | None = None,
+        timeout: float | None = None,
     ) -> Hits:
         """The best or newest documents for a query, at most `limit`, after the first `offset`. Any text is a query.
 
         `as_of` searches the index as it was after a round; with `per_host`, further hits of a host come after those of
-        others; with `explain`, each hit says how its score is made. CrawlDirError if there is no index.
+        others; with `explain`, each hit says how its score is made. `after`, the `next` of the hits of this query,
+        gives those that follow, at any depth at the same cost. After `timeout` seconds, without those to open the
+        index, the hits are the best of the pages that were compared, and `is_partial` says so. CrawlDirError if there
+        is no index.
         """
         for name, value, least in (("limit", limit, 1), ("offset", offset, 0), ("per_host", per_host, 1)):
             if value is not None and value < least:
                 raise ValueError(f"{name} = {value}: must be at least {least}")
         if sort not in ("score", "date"):
             raise ValueError(f"sort = {sort!r}: must be score or date")
-        return Hits(self._index(as_of).search(query, limit, offset, per_host=per_host, explain=explain, order=sort))
+        if timeout is not None and not timeout > 0:
+            raise ValueError(f"timeout = {timeout}: must be more than 0")
+        if after is not None:
+            from beamtrawl.search.query.cursor import decode  # noqa: PLC0415 - only a search pays for importing it
+
+            cursor = decode(after, query, sort)
+            if as_of not in (None, cursor.round):
+                raise ValueError(f"as_of = {as_of}: the hits of after are of the index as of round {cursor.round}")
+            as_of = cursor.round
+        return Hits(
+            self._index(as_of).search(
+                query, limit, offset, per_host, explain, order=sort, timeout_s=timeout, after=after
+            )
+        )
 
     def status(self) -> Status:
         """Rounds, rows by table, outcomes, the frontier by reason, hosts, traps and alarms."""

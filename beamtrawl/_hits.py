@@ -31,6 +31,16 @@ class Hits(Rows, Sequence[Hit]):
         """The query in another spelling, when no document has one of its words."""
         return self._results.suggestion
 
+    @property
+    def next(self) -> str | None:
+        """What `search(…, after=)` needs for the hits after these; None if there are none, or with `per_host`."""
+        return self._results.next
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the time ran out: some pages were not compared."""
+        return self._results.is_partial
+
     def to_dict(self) -> dict[str, Any]:
         """JSON values, as `beamtrawl search --json` prints them."""
         return as_json(self._results)

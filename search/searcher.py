@@ -19,6 +19,7 @@ from .index.segment import Segment
 from .index.segments import CACHE_BYTES, Corpus, Mask
 from .query import make_hits
 from .query.answer import Answers
+from .query.cursor import Cursor, CursorError, decode, encode
 from .query.parse import parse
 from .query.synonyms import Synonyms, read_synonyms
 from .results.facets import FACTS, Facets, facets
@@ -26,6 +27,11 @@ from .results.hits import Results, Stored
 from .results.host_grouping import by_host, whole_windows
 
 TIMED_OUT = "the time limit is reached: these are the best of the pages that were compared, and others may match"
+
+AFTER_ALONE = "a cursor gives a place of its own in the order of hits: give neither offset nor per_host with it"
+
+WITHOUT_INDEX = ("seeds", "revisits", "fetch")
+"""Steps that do not change the index."""
 
 ORDERS = ("score", "date")
 """The orders of hits: best first, or newest first; by URL where that is equal."""
@@ -43,12 +49,13 @@ class Index:
         synonyms: Synonyms | None = None,
         timer: Callable[[], float] = time.monotonic,
         cache_bytes: int = CACHE_BYTES,
+        as_of: int = 0,
     ) -> None:
         """`alive` has a mask for each segment: the documents that searches find and statistics count. Default: all.
 
         `clock` gives the POSIX time at which documents past `unavailable_after` are left out. A word
         of `synonyms` is searched for as if these were forms of it. `timer`, in seconds, never goes back; deadlines are
-        measured by it. Postings take at most `cache_bytes` of memory.
+        measured by it. Postings take at most `cache_bytes` of memory. The index is that as of a round.
         """
         self._clock, self._timer = clock, timer
         self._segments = segments
@@ -56,6 +63,8 @@ class Index:
         self._corpus = Corpus(segments, self._alive, weighting, cache_bytes)
         self._answers = Answers(self._corpus, synonyms or {})
         self.documents = self._corpus.documents
+        self.as_of = as_of
+        """The round as of which it is: `open` opens the same index as of this round later, unless it was dropped."""
 
     @classmethod
     def open(
@@ -89,7 +98,15 @@ class Index:
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
         if blocks := read_blocks(crawl):
             masks = [m & ~np.asarray(blocks.mask(s.facts["url"])) for m, s in zip(masks, segments, strict=True)]
-        return cls(segments, masks, synonyms=read_synonyms(crawl), timer=timer, cache_bytes=cache_bytes)
+        last = max(manifest.round for manifest in manifests if manifest.step not in WITHOUT_INDEX)
+        return cls(
+            segments,
+            masks,
+            synonyms=read_synonyms(crawl),
+            timer=timer,
+            cache_bytes=cache_bytes,
+            as_of=last if as_of is None else as_of,
+        )
 
     def search(
         self,
@@ -101,16 +118,28 @@ class Index:
         order: str = "score",
         facet_values: int = 0,
         timeout_s: float | None = None,
+        after: str | None = None,
     ) -> Results:
         """The hits after the first `offset`, at most `limit`, in one of ORDERS; and so many values of each facet.
 
         Any text is a query (`query.parse`). With `per_host`, further hits of a host come after those of other hosts
         (`host_grouping.by_host`). After `timeout_s` no further part of the index is read and compared, and the results
         are marked as partial.
+
+        `after`, the `next` of a page of this query in this order, gives the hits after that page, at the same cost
+        however many come before. ValueError together with `offset` or `per_host`; CursorError if it is of another
+        query, order or round, or no cursor at all.
         """
         deadline = Deadline(timeout_s, self._timer)
+        if after is not None and (offset or per_host is not None):
+            raise ValueError(AFTER_ALONE)
+        cursor = decode(after, query, order) if after is not None else None
+        if cursor is not None and cursor.round != self.as_of:
+            raise CursorError(f"the cursor is of the index as of round {cursor.round}, not of round {self.as_of}")
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        parsed, terms, found, candidates = self._answers.answer(query, most, order, self._now(), deadline)
+        parsed, terms, found, candidates, has_more = self._answers.answer(
+            query, most, order, self._now(), deadline, cursor
+        )
         total = int(np.count_nonzero(found))
         if per_host is not None:
             places = [self._corpus.place(candidate.doc) for candidate in candidates]
@@ -124,7 +153,11 @@ class Index:
         hits = make_hits.make_hits(self._corpus, candidates, explanations, parsed, terms)
         counts = self._facets(found, facet_values) if facet_values else {}
         notes = (*parsed.notes, TIMED_OUT) if deadline.is_partial else parsed.notes
-        return Results(query, total, hits, suggestion, notes, counts, deadline.is_partial)
+        following = None
+        if has_more and candidates and per_host is None and not deadline.is_partial:
+            last, before = candidates[-1], cursor.hits if cursor else offset
+            following = encode(Cursor(-last.negated_order, last.url, self.as_of, before + len(hits)), query, order)
+        return Results(query, total, hits, suggestion, notes, counts, following, deadline.is_partial)
 
     def words_like(self, pattern: str) -> list[str]:
         """The words of the index that a pattern (`index.patterns`) matches, the most frequent ones first."""

@@ -4,8 +4,9 @@ import argparse
 import json
 from collections.abc import Iterator
 
+from ...search.query.cursor import Cursor, CursorError, decode
 from ...search.results.hits import Explanation, as_json
-from ...search.searcher import ORDERS, Index
+from ...search.searcher import AFTER_ALONE, ORDERS, Index
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Usage
 
@@ -15,6 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", nargs="+")
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="hits to show (10)")
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="skip the first N hits (0)")
+    parser.add_argument(
+        "--after", metavar="CURSOR", help="show the hits after a page: the value of next in its JSON, at any depth"
+    )
     parser.add_argument("--sort", choices=ORDERS, default="score", help="best or newest first (score)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--as-of", type=_round, metavar="ROUND", help="the index as it was after this round")
@@ -49,8 +53,16 @@ def run(arguments: argparse.Namespace) -> None:
         raise Usage(f"--facets {arguments.facets}: must be at least 0")
     if arguments.timeout is not None and not arguments.timeout > 0:
         raise Usage(f"--timeout {arguments.timeout:g}: must be more than 0")
-    results = Index.open(CrawlDir(arguments.dir), arguments.as_of).search(
-        " ".join(arguments.query),
+    query, as_of, before = " ".join(arguments.query), arguments.as_of, arguments.offset
+    if arguments.after is not None:
+        if arguments.offset or arguments.per_host:
+            raise Usage(f"--after: {AFTER_ALONE}")
+        cursor = _cursor(arguments.after, query, arguments.sort)
+        if as_of not in (None, cursor.round):
+            raise Usage(f"--as-of {as_of}: the cursor of --after is of the index as of round {cursor.round}")
+        as_of, before = cursor.round, cursor.hits
+    results = Index.open(CrawlDir(arguments.dir), as_of).search(
+        query,
         arguments.limit,
         arguments.offset,
         per_host=arguments.per_host,
@@ -58,6 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
         order=arguments.sort,
         facet_values=arguments.facets,
         timeout_s=arguments.timeout,
+        after=arguments.after,
     )
     if arguments.json:
         print(json.dumps(as_json(results), indent=2, ensure_ascii=False))
@@ -69,14 +82,19 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"{name}: {', '.join(f'{value.value} {value.documents}' for value in values) or 'unknown'}")
     if results.suggestion:
         print(f"did you mean: {results.suggestion}")
-    for number, (hit, shown) in enumerate(
-        zip(results.hits, as_json(results)["hits"], strict=True), arguments.offset + 1
-    ):
+    for number, (hit, shown) in enumerate(zip(results.hits, as_json(results)["hits"], strict=True), before + 1):
         print(f"\n{number}. {hit.title or hit.url}\n   {hit.url}")
         if hit.snippet:
             print(f"   {shown['snippet']}")
         if hit.explanation:
             print("\n".join(f"   {line}" for line in explain(hit.score, hit.explanation)))
+
+
+def _cursor(text: str, query: str, order: str) -> Cursor:
+    try:
+        return decode(text, query, order)
+    except CursorError as error:
+        raise Usage(f"--after: {error}") from error
 
 
 def explain(score: float, explanation: Explanation) -> Iterator[str]:

@@ -13,10 +13,11 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..index.segments import CACHE_BYTES
+from ..query.cursor import CursorError, decode
 from ..results.hits import Results, as_json
 from ..results.render import is_language, is_web_url, narrowing, readable, shown
 from ..results.snippets import marked
-from ..searcher import ORDERS, Index
+from ..searcher import AFTER_ALONE, ORDERS, Index
 from ..suggest import suggestions
 from .changes import TIME_LIMIT_S, show_changes
 from .limits import guard, limit
@@ -119,12 +120,25 @@ def _answer_searches(
     """`/`, the search page, by GET or POST; `/help`; `/api/search`; `/api/suggest`; `/opensearch.xml`."""
 
     def search(
-        query: str, limit: int, offset: int, per_host: int | None, explain: bool, order: str, facets: int
+        query: str,
+        limit: int,
+        offset: int,
+        per_host: int | None,
+        explain: bool,
+        order: str,
+        facets: int,
+        after: str | None = None,
     ) -> Results:
+        def question(index: Index) -> Results:
+            return index.search(query, limit, offset, per_host, explain, order, facets, timeout_s, after)
+
         with metrics.queries.time():
-            return latest.ask(
-                lambda index: index.search(query, limit, offset, per_host, explain, order, facets, timeout_s)
-            )
+            if after is None:
+                return latest.ask(question)
+            try:
+                return latest.ask_as_of(decode(after, query, order).round, question)
+            except CursorError as error:
+                flask.abort(400, f"after: {error}.")
 
     @app.route("/", methods=["GET", "POST"])
     def page() -> ResponseReturnValue:
@@ -153,7 +167,10 @@ def _answer_searches(
         limit, offset = _number("limit", PAGE_HITS, 1, MAX_LIMIT), _number("offset", 0, 0, MAX_OFFSET)
         per_host, explain = _number("per_host", 0, 0, MAX_LIMIT), _number("explain", 0, 0, 1)
         facets = _number("facets", 0, 0, MAX_LIMIT)
-        return as_json(search(query, limit, offset, per_host or None, bool(explain), _order(), facets))
+        after = flask.request.values.get("after")
+        if after is not None and (offset or per_host):
+            flask.abort(400, f"after: {AFTER_ALONE}.")
+        return as_json(search(query, limit, offset, per_host or None, bool(explain), _order(), facets, after))
 
     @app.get("/api/suggest")
     def suggest() -> ResponseReturnValue:

@@ -8,12 +8,13 @@ from typing import TypeVar
 from ...transforms.blocks.files import FOLDER as BLOCKS
 from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from ..index.segments import CACHE_BYTES
-from ..searcher import Index
+from ..query.cursor import CursorError
+from ..searcher import WITHOUT_INDEX, Index
 
 RELOAD_INTERVAL_S = 1.0
 """The time between two checks for new manifests and blocks."""
 
-_WITHOUT_INDEX = ("-seeds", "-revisits", "-fetch")  # steps that do not change the index
+_GONE = "the cursor is of an index that cannot be read any more: search again without it"
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +38,9 @@ class LatestIndex:
         self._lock = threading.Lock()
         self._index: Index | None = None
         self._files: list[str] = []
+        self._older_lock = threading.Lock()
+        self._older: Index | None = None
+        self._older_of: Index | None = None  # the current index when it was opened
         self._checked_at_s = float("-inf")
         self._problem = ""
 
@@ -64,6 +68,28 @@ class LatestIndex:
                     self._index = self._open()
             return question(self.get())
 
+    def ask_as_of(self, round_: int, question: Callable[[Index], Answer]) -> Answer:
+        """The answer of the index as of a round; CursorError if it cannot be read any more, or is yet to come.
+
+        One older index is kept, with a quarter of the memory for postings; it shares the segments of the current one.
+        """
+        index = self.get()
+        if round_ != index.as_of:
+            with self._older_lock:
+                if self._older is None or (self._older.as_of, self._older_of) != (round_, index):
+                    self._older, self._older_of = self._open_as_of(round_, index), index
+                index = self._older
+        try:
+            return question(index)
+        except CrawlDirError as error:
+            raise CursorError(_GONE) from error
+
+    def _open_as_of(self, round_: int, current: Index) -> Index:
+        try:
+            return Index.open(self._crawl, round_, self._clock, self._cache_bytes // 4, current)
+        except CrawlDirError as error:
+            raise CursorError(_GONE) from error
+
     def _open(self) -> Index:
         return Index.open(self._crawl, timer=self._clock, cache_bytes=self._cache_bytes, previous=self._index)
 
@@ -88,4 +114,4 @@ class LatestIndex:
 
 def _has_no_index(manifest: str) -> bool:
     """Whether a manifest's name is that of a step without an index, with or without a suffix."""
-    return any(step in manifest for step in _WITHOUT_INDEX)
+    return any(f"-{step}" in manifest for step in WITHOUT_INDEX)

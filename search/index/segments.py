@@ -57,7 +57,7 @@ class Corpus:
         self.current = _joined(current, bool)
         self.documents = int(self.current.sum())
         self._is_current = self.documents == len(self.current)  # none is replaced or gone
-        self._starts = np.cumsum([0, *(segment.documents for segment in segments)])
+        self.starts = np.cumsum([0, *(segment.documents for segment in segments)])
         # Statistics cover all segments, so that scores do not depend on the segmentation.
         lengths = {name: _joined([s.lengths[name] for s in segments], np.int32) for name in weighting.fields}
         averages = {name: int(part[self.current].sum()) / max(1, self.documents) for name, part in lengths.items()}
@@ -84,8 +84,8 @@ class Corpus:
 
     def place(self, doc: int) -> tuple[Segment, int]:
         """The segment of a document, and its number there."""
-        number = int(np.searchsorted(self._starts, doc, "right")) - 1
-        return self.segments[number], doc - int(self._starts[number])
+        number = int(np.searchsorted(self.starts, doc, "right")) - 1
+        return self.segments[number], doc - int(self.starts[number])
 
     def stored(self, docs: Sequence[int]) -> list[tuple[Segment, StoredDocument]]:
         """For each document its segment, and what a hit shows of it."""
@@ -111,7 +111,7 @@ class Corpus:
     def counts(self, fact: str, found: Mask) -> Counter[str]:
         """How many of the documents found have each value of a fact; null counts as ""."""
         counts: Counter[str] = Counter()
-        for start, segment in zip(self._starts, self.segments, strict=False):
+        for start, segment in zip(self.starts, self.segments, strict=False):
             counts.update(segment.counts(fact, found[start : start + segment.documents]))
         return counts
 
@@ -168,7 +168,7 @@ class Corpus:
             for (number, _), result in zip(lookups, results, strict=True):
                 if result is not None and unit in result:
                     parts[number].append(result[unit])
-            postings = shifted(list(map(unite, parts)), self._starts)
+            postings = shifted(list(map(unite, parts)), self.starts)
             found[unit] = self._score(
                 unit, postings if self._is_current else postings.only(self.current[postings.docs])
             )

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...transforms.indexing.korean import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
 from ..index import pruning
@@ -16,6 +18,7 @@ from ..index.postings import Unit
 from ..index.pruning import Weighted
 from ..index.scored import Scored
 from ..index.segments import Corpus, Mask
+from .cursor import Cursor
 from .match import matching, units
 from .parse import Query, parse
 from .spelling import Dictionary
@@ -52,6 +55,7 @@ class Answer(NamedTuple):
     terms: Terms
     found: Mask
     candidates: list[Candidate]
+    has_more: bool  # documents after the candidates
 
 
 class Answers:
@@ -60,12 +64,23 @@ class Answers:
     def __init__(self, corpus: Corpus, synonyms: Synonyms) -> None:
         self._corpus, self._synonyms = corpus, synonyms
 
-    def answer(self, query: str, most: int, order: str, now: np.datetime64, deadline: Deadline) -> Answer:
-        """The answer to a query with its first `most` candidates. If exclusions leave nothing, they are text."""
+    def answer(
+        self,
+        query: str,
+        most: int,
+        order: str,
+        now: np.datetime64,
+        deadline: Deadline,
+        after: Cursor | None = None,
+    ) -> Answer:
+        """The answer to a query with its first `most` candidates, from a place on.
+
+        If exclusions leave nothing, they are text.
+        """
 
         def answer_to(parsed: Query) -> Answer:
             terms = self._terms(parsed, deadline)
-            return Answer(parsed, terms, *self._best(parsed, terms.scored, most, order, now, deadline))
+            return Answer(parsed, terms, *self._best(parsed, terms.scored, most, order, now, deadline, after))
 
         answer = answer_to(parse(query, self._morphemes))
         if answer.parsed.excludes and not answer.found.any() and not deadline.cuts():
@@ -126,8 +141,9 @@ class Answers:
         order: str,
         now: np.datetime64,
         deadline: Deadline,
-    ) -> tuple[Mask, list[Candidate]]:
-        """The documents that match, and the first `most` of them."""
+        after: Cursor | None,
+    ) -> tuple[Mask, list[Candidate], bool]:
+        """The documents that match, the first `most` of them after a place, and whether there are more."""
         corpus = self._corpus
         found = matching(corpus, scored, parsed.condition) & corpus.current
         found[corpus.expired(now)] = False
@@ -137,16 +153,30 @@ class Answers:
             found &= scores >= parsed.least_score * np.max(scores, initial=0.0, where=found)
         if len(corpus.copies.docs):
             found[corpus.copies.others(found, self._scores(scoring, corpus.copies.docs))] = False
-        if order == "score" and scoring:
+        rest = found
+        if order == "score" and scoring and after is None:
             docs, scores = pruning.best(scoring, found, most, deadline)
             keys = scores
         else:
-            keys = corpus.days if order == "date" else corpus.boosts
-            docs = pruning.highest(keys, found, most)
+            if order == "score" and scoring:  # documents before the place are those that pruning is made for
+                keys = pruning.all_scores(scoring, len(found), deadline)
+            else:
+                keys = corpus.days if order == "date" else corpus.boosts
+            if after is not None:
+                rest = found & self._is_after(keys, after)
+            docs = pruning.highest(keys, rest, most)
             keys, scores = keys[docs], self._scores(scoring, docs)
         urls = [segment.facts["url"][doc].as_py() for segment, doc in map(corpus.place, docs.tolist())]
         candidates = sorted(map(Candidate, (-keys).tolist(), urls, docs.tolist(), scores.tolist()))
-        return found, candidates[:most]
+        return found, candidates[:most], int(np.count_nonzero(rest)) > most
+
+    def _is_after(self, keys: pruning.Floats, after: Cursor) -> Mask:
+        """Whether each document comes after a place, by its key and then by its URL."""
+        is_after = keys < after.key
+        for start, segment in zip(self._corpus.starts, self._corpus.segments, strict=False):
+            ties = np.flatnonzero(keys[start : start + segment.documents] == after.key)
+            is_after[start + ties] = pc.greater(segment.facts["url"].take(pa.array(ties)), after.url).to_numpy()
+        return is_after
 
     def _scores(self, scoring: Sequence[Weighted], docs: Numbers) -> pruning.Floats:
         """The scores of documents: without words, the boost factors are the score."""

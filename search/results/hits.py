@@ -57,6 +57,7 @@ class Results:
     suggestion: str | None = None  # the query in another spelling, if no document contains a word
     notes: tuple[str, ...] = ()  # on parts of the query that cannot be used as they were meant
     facets: Facets = dataclasses.field(default_factory=dict)  # empty unless asked for
+    next: str | None = None  # the cursor of the hits after these; None if there are none, or if it would not be right
     is_partial: bool = False  # the time ran out: some documents were not compared, and `total` has only those found
 
 
@@ -81,8 +82,9 @@ def as_json(results: Results) -> dict[str, Any]:
     facets = {name: [value._asdict() for value in values] for name, values in results.facets.items()}
     help_with_filters = {"facets": facets} if facets else {}
     partial = {"partial": True} if results.is_partial else {}
+    next_ = {"next": results.next} if results.next else {}
     found = {"query": results.query, "total": results.total} | partial | help_with_spelling | notes
-    return found | {"hits": hits} | help_with_filters
+    return found | {"hits": hits} | next_ | help_with_filters
 
 
 def _hit_as_json(hit: Hit) -> dict[str, Any]:

@@ -161,6 +161,18 @@ def test_search(crawl: beamtrawl.Crawl, web: Web) -> None:
     assert hits[0] is hit
     assert str(hit.snippet) == "".join(text for text, _ in hit.snippet) != ""
     assert crawl.search("herring", offset=1)[0].url != hit.url
+    assert crawl.search("herring", after=hits.next)[0].url == crawl.search("herring", offset=1)[0].url
+    assert crawl.search("herring", after=hits.next).next is None
+    assert not hits.is_partial
+    assert crawl.search("herring", timeout=1e-9).is_partial
+    with pytest.raises(ValueError, match="'odd' is not a cursor"):
+        crawl.search("herring", after="odd")
+    with pytest.raises(ValueError, match="neither offset nor per_host"):
+        crawl.search("herring", after=hits.next, offset=1)
+    with pytest.raises(ValueError, match="as_of = 1: the hits of after are of the index as of round"):
+        crawl.search("herring", after=hits.next, as_of=1)
+    with pytest.raises(ValueError, match="timeout = 0: must be more than 0"):
+        crawl.search("herring", timeout=0)
     assert crawl.search("herring", as_of=1).total == 1
     assert crawl.search("hering").suggestion == "herring"
     assert crawl.search("tow", explain=True)[0].explanation is not None

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.runners.program import run
+from beamtrawl.search.query.cursor import Cursor, encode
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, contents, failure
 from tests.support.web import Web, html
 
@@ -57,6 +58,12 @@ MISUSED = {
     "options of Beam for a command without": (["search", "NEW", "fish", "--", "--streaming"], "--streaming"),
     "no query": (["search", "NEW"], "QUERY"),
     "a negative offset": (["search", "NEW", "fish", "--offset", "-1"], "--offset -1"),
+    "no cursor": (["search", "NEW", "fish", "--after", "odd"], "--after: 'odd' is not a cursor"),
+    "a cursor and an offset": (["search", "NEW", "fish", "--after", "odd", "--offset", "1"], "neither offset nor"),
+    "a cursor of another round": (
+        ["search", "NEW", "fish", "--as-of", "2", "--after", encode(Cursor(1.0, "u", 1, 9), "fish", "score")],
+        "--as-of 2: the cursor of --after is of the index as of round 1",
+    ),
     "an unknown order": (["search", "NEW", "fish", "--sort", "rank"], "rank"),
     "no hits wanted": (["search", "NEW", "fish", "--limit", "0"], "--limit 0"),
     "two forms at once": (["sql", "NEW", "SELECT 1", "--json", "--csv"], "--csv"),

@@ -1,5 +1,6 @@
 """What people and programs get from the search gateway."""
 
+import itertools
 import re
 from datetime import UTC, datetime
 from xml.etree import ElementTree
@@ -8,7 +9,9 @@ import pytest
 from protego import Protego
 
 from beamtrawl.search.gateway.app import create_app
-from tests.support.corpus import indexed
+from beamtrawl.search.query.cursor import Cursor, encode
+from beamtrawl.transforms.storage.crawl_dir import Manifest
+from tests.support.corpus import commit, indexed
 
 # Stated here and not imported: a changed limit fails a test.
 MAX_QUERY = 300
@@ -157,9 +160,44 @@ REFUSED = [  # query string, what the message says
     ("q=a&limit=%D9%A3%D9%A3%D9%A3", "limit"),
     ("q=a&offset=-1", "offset must be a whole number from 0 to 10000, not '-1'"),
     ("q=a&offset=" + "9" * 5_000, "offset"),
+    ("q=a&after=odd", "after: 'odd' is not a cursor: give the value of next of the page before."),
+    ("q=a&after=", "after: '' is not a cursor"),
+    (
+        "q=a&after=odd&offset=1",
+        "after: a cursor gives a place of its own in the order of hits: give neither offset nor",
+    ),
+    ("q=a&after=odd&per_host=1", "give neither offset nor per_host with it."),
+    ("q=a&after=" + encode(Cursor(1.0, "http://a.test/", 1, 9), "b", "score"), "after: the cursor is of another query"),
+    ("q=a&after=" + encode(Cursor(1.0, "http://a.test/", 2, 9), "a", "score"), "after: the cursor is of an index that"),
     ("q=a&sort=odd", "sort must be score or date, not 'odd'"),
     ("q=" + "a" * (MAX_QUERY + 1), f"{MAX_QUERY + 1} characters"),
 ]
+
+
+def test_the_api_gives_pages_by_cursor_though_the_index_changes(tmp_path):
+    crawl, times = indexed(tmp_path, ROWS), itertools.count()
+    client = create_app(crawl, clock=lambda: float(next(times))).test_client()
+
+    def answer(after=None):
+        return client.get(
+            "/api/search", query_string={"q": "common", "limit": "10"} | ({"after": after} if after else {})
+        )
+
+    first = answer().json
+    commit(crawl, 2, [ROWS[3] | {"text": "common"}, {"url": "http://a.test/new", "text": "common common"}])
+    assert answer().json["total"] == 26
+    second = answer(first["next"]).json
+    third = answer(second["next"]).json
+    urls = [hit["url"] for page in (first, second, third) for hit in page["hits"]]
+    assert sorted(urls) == sorted(row["url"] for row in ROWS)
+    assert (second["total"], third["total"], "next" in third) == (25, 25, False)
+    merged = ("index/round=000001/shard-0",)
+    crawl.commit(Manifest("compact", 3, "", (), {}, (), "", "", index_replaced=merged, index_dropped=merged))
+    gone = answer(first["next"])
+    assert gone.status_code == 400
+    assert (
+        gone.json["error"] == "after: the cursor is of an index that cannot be read any more: search again without it."
+    )
 
 
 @pytest.mark.parametrize(("asked", "message"), REFUSED)
