@@ -28,6 +28,10 @@ _REQUESTS = ThreadPoolExecutor(64, "read")
 """For parallel requests to an object store. A task in it never waits for another task in it."""
 
 
+_BATCH = 1 << 19
+"""Bytes of row groups that are decoded at once: the memory of one batch is used again for the next."""
+
+
 class Files:
     """The files of an index folder. Thread-safe.
 
@@ -60,7 +64,12 @@ class Files:
 
     def read(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> pa.Table:
         """Adjacent columns of some row groups, in the order of the groups."""
+        return pa.concat_tables(self._decoded(name, [groups], columns))
+
+    def _decoded(self, name: str, batches: Sequence[Sequence[int]], columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Adjacent columns of some row groups; those of a batch are decoded at once. All are read beforehand."""
         footer = self._footer(name)
+        groups = [group for batch in batches for group in batch]
         spans = list(_joined(_span(footer.row_group(group), columns) for group in sorted(groups)))
         with naming_damage(self._root, f"{self._folder}/{name}"):
             # Threads pay off only for a store: all requests then take the latency of one.
@@ -68,7 +77,8 @@ class Files:
             parts = list(fetch(lambda span: self._part(name, span), spans))
             # With a buffer, the reader would also request the bytes between the parts.
             with pq.ParquetFile(_Parts(parts), metadata=footer, pre_buffer=False) as file:
-                return file.read_row_groups(groups, columns, use_threads=False)
+                for batch in batches:
+                    yield file.read_row_groups(batch, columns, use_threads=False)
 
     def find(self, name: str, keys: Collection[str], columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         """The rows whose first column, by which the file is sorted, is one of the keys; each as a table."""
@@ -76,10 +86,24 @@ class Files:
         groups = {
             group for key in keys for group in range(bisect.bisect_left(lasts, key), bisect.bisect_right(firsts, key))
         }
-        rows = self.read(name, sorted(groups), columns)
-        found = pc.is_in(rows.column(0), value_set=pa.array(list(keys), pa.string())).to_numpy()
-        for row in np.flatnonzero(found).tolist():
-            yield rows.column(0)[row].as_py(), rows.slice(row, 1)
+        wanted = pa.array(list(keys), pa.string())
+        for rows in self._decoded(name, self._batches(name, sorted(groups)), columns):
+            found = pc.is_in(rows.column(0), value_set=wanted).to_numpy()
+            for row in np.flatnonzero(found).tolist():
+                yield rows.column(0)[row].as_py(), rows.slice(row, 1)
+
+    def _batches(self, name: str, groups: Sequence[int]) -> list[list[int]]:
+        """The groups in parts of at least _BATCH bytes each, except the last."""
+        footer = self._footer(name)
+        batches: list[list[int]] = []
+        size = _BATCH
+        for group in groups:
+            if size >= _BATCH:
+                batches.append([])
+                size = 0
+            batches[-1].append(group)
+            size += footer.row_group(group).total_byte_size
+        return batches
 
     def between(self, name: str, first: str, last: str, columns: Sequence[str]) -> pa.Table:
         """The rows whose first column, by which the file is sorted, is from `first` to `last`."""

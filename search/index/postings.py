@@ -1,6 +1,8 @@
 """Looks up words and phrases in an index folder: documents, frequencies and positions."""
 
-from collections.abc import Collection, Mapping, Sequence
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +23,8 @@ _FORMS_COLUMNS = ("class", "language", "forms")
 
 Unit = str | tuple[str, ...]
 """A unit of a query: a word in any of its forms, or a phrase of consecutive exact forms."""
+
+_RARE = 16  # lists of fewer than one document in so many are sorted
 
 MAX_CACHED_WORDS = 1_000
 """Words whose forms are cached."""
@@ -80,13 +84,17 @@ class Terms:
 
     def exact(self, terms: Collection[str]) -> dict[str, Postings]:
         """The postings of exact forms."""
-        rows = self._files.find(POSTINGS, terms, ("term", "docs", "tf"))
-        return dict.fromkeys(terms, NO_POSTINGS) | {term: self._postings(row) for term, row in rows}
+        parts: dict[str, list[Postings]] = {term: [] for term in terms}
+        for term, row in self._files.find(POSTINGS, parts, ("term", "docs", "tf")):
+            parts[term].append(self._postings(row))
+        return {term: shifted(of_term, itertools.repeat(0)) for term, of_term in parts.items()}
 
     def positions(self, terms: Collection[str]) -> dict[str, Positions]:
         """The positions of exact forms in the PHRASE_FIELDS."""
-        rows = self._files.find(POSTINGS, terms, ("term", "docs", "tf", "positions"))
-        return dict.fromkeys(terms, NO_POSITIONS) | {term: self._positions(row) for term, row in rows}
+        parts: dict[str, list[Positions]] = {term: [NO_POSITIONS] for term in terms}
+        for term, row in self._files.find(POSTINGS, parts, ("term", "docs", "tf", "positions")):
+            parts[term].append(self._positions(row))
+        return {term: Positions(*map(np.concatenate, zip(*of_term, strict=True))) for term, of_term in parts.items()}
 
     def forms(self, words: Collection[str]) -> dict[str, dict[str, list[int]]]:
         """The forms of words, each with the numbers of the languages in which it is a form of the word."""
@@ -107,11 +115,11 @@ class Terms:
         return found
 
     def frequencies(self) -> pa.Table:
-        """All terms with `df`, the number of documents that contain them."""
+        """All terms with `df`, the number of documents that contain them; a term of several rows has parts of it."""
         return self._files.read(POSTINGS, self._groups(), ("term", "df"))
 
     def like(self, pattern: str) -> pa.Table:
-        """The terms that a pattern matches, with `df`."""
+        """The terms that a pattern matches, with `df` as in `frequencies`."""
         start = patterns.prefix(pattern)
         rows = self._files.between(POSTINGS, start, f"{start}\U0010ffff", ("term", "df"))
         return rows.filter(pc.match_substring_regex(rows["term"], patterns.expression(pattern)))
@@ -126,11 +134,13 @@ class Terms:
     def _postings(self, row: pa.Table) -> Postings:
         docs = np.cumsum(row["docs"][0].values.to_numpy(), dtype=np.int32)
         frequencies = unpack(row["tf"][0].values.to_numpy(), self._fields)
-        return Postings(docs, {field: smallest(tf) for field, tf in frequencies.items()})
+        return Postings(docs, {field: smallest(tf) for field, tf in frequencies.items() if tf.any()})
 
     def _positions(self, row: pa.Table) -> Positions:
         postings = self._postings(row)
-        counts = np.add.reduce([postings.frequencies[field].astype(np.int32) for field in PHRASE_FIELDS])
+        counts = np.zeros(len(postings.docs), np.int32)
+        for field in PHRASE_FIELDS:
+            counts += postings.frequencies.get(field, np.uint8(0))
         positions = undo_gaps(row["positions"][0].values.to_numpy(), counts)
         return Positions(np.repeat(postings.docs, counts), positions)
 
@@ -145,20 +155,36 @@ def unite(parts: Sequence[Postings]) -> Postings:
     parts = [part for part in parts if len(part.docs)]
     if len(parts) < 2:
         return parts[0] if parts else NO_POSTINGS
-    docs = np.sort(np.concatenate([part.docs for part in parts]))
-    docs = docs[np.diff(docs, prepend=-1) > 0]  # np.unique takes four times as long
+    docs = _union([part.docs for part in parts])
     places = np.empty(docs[-1] + 1, np.int32)  # only the elements of `docs` are used
     places[docs] = np.arange(len(docs), dtype=np.int32)
-    frequencies = {field: np.zeros(len(docs), np.int32) for part in parts for field in part.frequencies}
+    most: Counter[str] = Counter()
+    for part in parts:
+        most.update({field: int(tf.max(initial=0)) for field, tf in part.frequencies.items()})
+    frequencies = {field: np.zeros(len(docs), np.min_scalar_type(sum_)) for field, sum_ in most.items()}
     for part in parts:
         place = places[part.docs]
         for field, frequency in part.frequencies.items():
-            frequencies[field][place] += frequency  # documents of a part are distinct
+            total = frequencies[field]
+            total[place] += frequency.astype(total.dtype, copy=False)  # documents of a part are distinct
     return Postings(docs, frequencies)
 
 
-def shifted(parts: Sequence[Postings], starts: Sequence[int] | npt.NDArray[np.int64]) -> Postings:
-    """The postings of several segments, when the documents of each are numbered from one of `starts` on."""
+def _union(parts: Sequence[Ints]) -> Ints:
+    """The distinct numbers of ascending lists that are not empty, ascending."""
+    end = max(int(part[-1]) for part in parts) + 1
+    if sum(map(len, parts)) * _RARE < end:
+        return np.unique(np.concatenate(parts))
+    is_in_any = np.zeros(end, bool)  # faster than to sort them, unless they are few
+    for part in parts:
+        is_in_any[part] = True
+    return np.flatnonzero(is_in_any).astype(np.int32)
+
+
+def shifted(parts: Sequence[Postings], starts: Iterable[int]) -> Postings:
+    """The postings of several segments or rows, when the documents of each are numbered from one of `starts` on."""
+    if len(parts) == 1 and not any(itertools.islice(starts, 1)):
+        return Postings(parts[0].docs, dict(sorted(parts[0].frequencies.items())))
     fields = {field for part in parts for field in part.frequencies}
     docs = [part.docs + np.int32(start) for part, start in zip(parts, starts, strict=False)]
     return Postings(

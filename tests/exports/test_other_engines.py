@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from beamtrawl.transforms.indexing.write_segment import ROW_POSTINGS
 from tests.support.corpus import indexed
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "other_engines.md"
@@ -36,10 +37,10 @@ def expected() -> list[tuple[str, float]]:
     return sorted(((url, score) for url, score in scores.items() if score), key=lambda hit: -hit[1])
 
 
-@pytest.fixture
-def example(tmp_path: Path):
+@pytest.fixture(params=[1, ROW_POSTINGS], ids=["lists in several rows", "lists in one row"])
+def example(tmp_path: Path, request: pytest.FixtureRequest):
     rows = [{"url": url, "title": "Polite", "text": text} for url, text in TEXTS.items()]
-    indexed(tmp_path, rows[:2], rows[2:])
+    indexed(tmp_path, rows[:2], rows[2:], row_postings=request.param)
 
     def code(language: str) -> str:
         (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

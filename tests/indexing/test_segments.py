@@ -213,5 +213,5 @@ def test_a_segment_without_documents(tmp_path):
 
 
 def test_examples():
-    assert doctest.testmod(write_segment) == (0, 3)
+    assert doctest.testmod(write_segment) == (0, 4)
     assert doctest.testmod(list_offsets).failed == 0

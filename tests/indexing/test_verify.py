@@ -84,7 +84,7 @@ TERM = "in 1 terms, the first is "
 # file, how it is altered, what is told of it
 DAMAGE = {
     "terms in disorder": (POSTINGS, lambda rows: rows[::-1], "terms are not sorted, each once, in 11 terms"),
-    "a term twice": (POSTINGS, put("1", term="2"), f"terms are not sorted, each once, {TERM}'2'"),
+    "a term twice": (POSTINGS, put("2", term="a"), f"terms are not sorted, each once, {TERM}'a'"),
     "a wrong df": (POSTINGS, put("fish", df=3), f"df is not the length of docs, {FISH}"),
     "a wrong cf": (POSTINGS, put("fish", cf=9), f"cf is not the sum of tf, {FISH}"),
     "lists of different lengths": (POSTINGS, put("fish", tf=[1]), f"df is not the length of tf, {FISH}"),

@@ -15,6 +15,7 @@ from beamtrawl.search.index.pruning import MAX_UNITS, Weighted, all_scores, best
 from beamtrawl.search.index.scored import scored
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.merge_policy import ALL
+from beamtrawl.transforms.indexing.write_segment import ROW_POSTINGS
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from benchmarks.asking import best as candidates
 from tests.support.corpus import commit
@@ -89,14 +90,16 @@ def query(pick):
     return " ".join(part() for _ in range(pick.choice([1, 2, 2, 3, 3, 4, 6, 12])))
 
 
+@pytest.mark.parametrize("row_postings", [50, ROW_POSTINGS], ids=["lists in several rows", "lists in one row"])
 @pytest.mark.parametrize("merged", [False, True], ids=["segments and tombstones", "merged"])
-def test_the_first_hundred_are_the_first_hundred_of_all(tmp_path, merged):
+def test_the_first_hundred_are_the_first_hundred_of_all(tmp_path, merged, row_postings):
     pick, crawl = random.Random(3), CrawlDir(str(tmp_path))
     for round_ in (1, 2, 3):
         again = pick.sample(range(PER_ROUND), 300) if round_ > 1 else []
         written = rows(pick, [*again, *range(PER_ROUND * (round_ - 1), PER_ROUND * round_)], round_)
         gone = [f"http://{SITES[n % 3]}/{n}" for n in pick.sample(range(PER_ROUND), 50) if n not in again]
-        commit(crawl, round_, *(written[n::2] for n in range(2)), gone=gone if round_ > 1 else [])
+        halves = (written[n::2] for n in range(2))
+        commit(crawl, round_, *halves, gone=gone if round_ > 1 else [], row_postings=row_postings)
     if merged:
         merge(crawl, "", DirectEngine(1, []), ALL)
     index = Index.open(crawl)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from beamtrawl.transforms.indexing.link_folders import links_folder, write_links
-from beamtrawl.transforms.indexing.write_segment import DOCS, write_segment
+from beamtrawl.transforms.indexing.write_segment import DOCS, ROW_POSTINGS, write_segment
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.storage.schemas import DOCUMENTS
 from beamtrawl.transforms.storage.table_files import TableWriter, open_parquet
@@ -25,7 +25,7 @@ def documents(*rows):
     )
 
 
-def commit(crawl, round_, *segments, gone=(), korean_morphemes=False):
+def commit(crawl, round_, *segments, gone=(), korean_morphemes=False, row_postings=ROW_POSTINGS):
     """Commit an update step of a round with an index segment of each list of rows.
 
     Rows may also have `anchors` and a `link_rank`. Older versions of them, and the URLs that are `gone`, are buried.
@@ -34,10 +34,10 @@ def commit(crawl, round_, *segments, gone=(), korean_morphemes=False):
     links = {}
     for folder, rows in zip(folders, segments, strict=True):
         table = documents(*({"round": round_} | row for row in rows))
-        write_segment(crawl.root, folder, table, korean_morphemes)
+        write_segment(crawl.root, folder, table, korean_morphemes, row_postings)
         if any("anchors" in row or "link_rank" in row for row in rows):
             links[folder] = links_folder(folder, "test")
-            _add_links(crawl.root, folder, links[folder], {row["url"]: row for row in rows})
+            _add_links(crawl.root, folder, links[folder], {row["url"]: row for row in rows}, row_postings)
     removals = {row["url"]: "replaced" for rows in segments for row in rows} | dict.fromkeys(gone, "gone")
     writer = TableWriter(crawl.root, "tombstones", round_)
     writer.write_rows([{"url_key": url_key(url), "round": round_, "reason": why} for url, why in removals.items()])
@@ -45,16 +45,17 @@ def commit(crawl, round_, *segments, gone=(), korean_morphemes=False):
     crawl.commit(Manifest("update", round_, "", files, {}, (), "", "", tuple(folders), links))
 
 
-def _add_links(root, folder, links, by_url):
+def _add_links(root, folder, links, by_url, row_postings):
     with open_parquet(root, f"{folder}/{DOCS}") as file:
         docs = file.read(["url", "language"])
     rows = [by_url[url] for url in docs["url"].to_pylist()]
     anchors = [row.get("anchors", []) for row in rows]
-    write_links(root, links, docs["language"].to_pylist(), anchors, [row.get("link_rank", 0.0) for row in rows])
+    ranks = [row.get("link_rank", 0.0) for row in rows]
+    write_links(root, links, docs["language"].to_pylist(), anchors, ranks, row_postings)
 
 
-def indexed(path, *segments, korean_morphemes=False):
+def indexed(path, *segments, korean_morphemes=False, row_postings=ROW_POSTINGS):
     """A crawl of one round with these segments."""
     crawl = CrawlDir(str(path))
-    commit(crawl, 1, *segments, korean_morphemes=korean_morphemes)
+    commit(crawl, 1, *segments, korean_morphemes=korean_morphemes, row_postings=row_postings)
     return crawl

@@ -14,7 +14,7 @@ import pyarrow as pa
 from ..storage.table_files import TableFile
 from .invert import Inverted, invert
 from .segment_files import write_opening
-from .write_segment import DOCS, with_lengths, write_terms
+from .write_segment import DOCS, ROW_POSTINGS, with_lengths, write_terms
 
 MERGED = "merged"
 """The name of the link folders that a merge writes."""
@@ -31,6 +31,7 @@ def write_links(
     languages: Sequence[str | None],
     anchors: Sequence[Sequence[str]],
     link_ranks: npt.NDArray[np.float64],
+    row_postings: int = ROW_POSTINGS,
 ) -> list[TableFile]:
     """Write the link data of the documents of a segment, given in its order, and return the files.
 
@@ -39,11 +40,16 @@ def write_links(
     """
     index = invert({"anchors": ["\n".join(texts) for texts in anchors]})
     docs = with_lengths(pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
-    return write_link_index(root, folder, languages, [index], docs)
+    return write_link_index(root, folder, languages, [index], docs, row_postings)
 
 
 def write_link_index(
-    root: str, folder: str, languages: Sequence[str | None], blocks: Iterable[Inverted], docs: pa.Table
+    root: str,
+    folder: str,
+    languages: Sequence[str | None],
+    blocks: Iterable[Inverted],
+    docs: pa.Table,
+    row_postings: int = ROW_POSTINGS,
 ) -> list[TableFile]:
     """`write_links` for anchors that are already inverted, in blocks as in `write_terms`, and `docs` with lengths."""
-    return write_opening(root, f"{folder}/{DOCS}", docs, write_terms(root, folder, blocks, languages))
+    return write_opening(root, f"{folder}/{DOCS}", docs, write_terms(root, folder, blocks, languages, row_postings))

@@ -17,7 +17,7 @@ from ..storage.table_files import TableFile
 from .invert import OWN_FIELDS, PHRASE_FIELDS, Inverted, Longs
 from .link_folders import write_link_index
 from .read_segment import read_blocks, read_file, read_rows
-from .write_segment import DOCS, DOCSTORE, DOCSTORE_GROUP, in_order, write_index
+from .write_segment import DOCS, DOCSTORE, DOCSTORE_GROUP, ROW_POSTINGS, in_order, write_index
 
 Bools = npt.NDArray[np.bool_]
 
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 def merge(parts: Sequence[Inverted], numbers: Sequence[Longs], documents: int) -> Inverted:
     """One index of `documents` documents; `numbers[k][d]` is the new number of document d of part k, or -1 to omit it.
 
-    The parts have the same fields.
+    The parts have the same fields. A part may repeat a term with further documents.
     """
     terms = sorted(set[str]().union(*(part.terms for part in parts)))
     place = {term: number for number, term in enumerate(terms)}
@@ -85,7 +85,9 @@ def merge_blocks(parts: Sequence[Iterator[Inverted]], numbers: Sequence[Longs]) 
             return
 
 
-def merge_segments(root: str, parts: Sequence[Part], folder: str, links: str) -> list[TableFile]:
+def merge_segments(
+    root: str, parts: Sequence[Part], folder: str, links: str, row_postings: int = ROW_POSTINGS
+) -> list[TableFile]:
     """Write one segment of all documents that are kept, and their link data to the folder `links`; return the files.
 
     `links` is written only if any part had link data. At least one document must be kept.
@@ -95,15 +97,14 @@ def merge_segments(root: str, parts: Sequence[Part], folder: str, links: str) ->
     numbers = _numbers([part.alive for part in parts], order)
     docs = docs.take(order)
     blocks = merge_blocks([read_blocks(root, part.folder, OWN_FIELDS) for part in parts], numbers)
-    files = write_index(
-        root, folder, blocks, docs, _merged_rows(root, [f"{part.folder}/{DOCSTORE}" for part in parts], numbers)
-    )
+    docstore = _merged_rows(root, [f"{part.folder}/{DOCSTORE}" for part in parts], numbers)
+    files = write_index(root, folder, blocks, docs, docstore, row_postings)
     if not any(part.links for part in parts):
         return files
     of_links = _concat([_read_links(root, part) for part in parts], parts).take(order)
     found = [read_blocks(root, part.links, ["anchors"]) if part.links else iter([_NOTHING]) for part in parts]
     merged = merge_blocks(found, numbers)
-    return files + write_link_index(root, links, docs["language"].to_pylist(), merged, of_links)
+    return files + write_link_index(root, links, docs["language"].to_pylist(), merged, of_links, row_postings)
 
 
 _NONE, _BEGIN = np.empty(0, np.int32), np.zeros(1, np.int64)

@@ -1,6 +1,6 @@
 """Reads and decodes index folders that `write_segment` and `link_folders` have written."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from ..storage.crawl_dir import CrawlDirError
 from ..storage.table_files import open_parquet
 from .invert import PHRASE_FIELDS, Inverted, Longs
-from .segment_files import INDEX_VERSION, VERSION_KEY
+from .segment_files import INDEX_VERSION, READABLE_VERSIONS, VERSION_KEY
 from .write_segment import DOCS, POSTINGS, ROW_GROUP_POSTINGS, undo_gaps, unpack
 
 BLOCK = 65_536 // ROW_GROUP_POSTINGS
@@ -28,8 +28,11 @@ def read_parts(root: str, path: str) -> Iterator[pa.Table]:
 
 
 def read_blocks(root: str, folder: str, fields: Sequence[str]) -> Iterator[Inverted]:
-    """The inverted index in a folder, which has these fields, in blocks of terms, without lengths."""
-    for postings in read_parts(root, f"{folder}/{POSTINGS}"):
+    """The inverted index in a folder, which has these fields, in blocks of whole terms, without lengths.
+
+    A term is repeated for each of its rows.
+    """
+    for postings in whole_terms(read_parts(root, f"{folder}/{POSTINGS}")):
         index = decode(postings, fields)
         if "positions" in postings.column_names:
             starts, differences = lists(postings["positions"])
@@ -38,8 +41,22 @@ def read_blocks(root: str, folder: str, fields: Sequence[str]) -> Iterator[Inver
         yield index
 
 
+def whole_terms(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Consecutive tables of postings, at least one, divided so that all rows of a term are in the same table."""
+    tables = iter(tables)
+    rows = next(tables)
+    for table in tables:
+        whole = len(rows)  # of these rows; the last term may go on in the next table
+        while whole and rows["term"][whole - 1] == table["term"][0]:
+            whole -= 1
+        if whole:
+            yield rows.slice(0, whole).combine_chunks()
+        rows = pa.concat_tables([rows.slice(whole), table]) if whole < len(rows) else table
+    yield rows.combine_chunks()
+
+
 def decode(postings: pa.Table, fields: Sequence[str]) -> Inverted:
-    """The inverted index in a table of postings, without positions and lengths."""
+    """The inverted index in a table of postings, a term for each row, without positions and lengths."""
     starts, differences = lists(postings["docs"])
     found = undo_gaps(differences, np.diff(starts).astype(np.int32))
     frequencies = unpack(lists(postings["tf"])[1], fields)
@@ -88,7 +105,7 @@ def lists(column: pa.ChunkedArray) -> tuple[Longs, npt.NDArray[Any]]:
 def require_version(root: str, path: str, footer: pq.FileMetaData) -> None:
     """CrawlDirError unless a file has the index version that this program reads."""
     found = (footer.metadata or {}).get(VERSION_KEY.encode(), b"").decode(errors="replace")
-    if found == str(INDEX_VERSION):
+    if found in map(str, READABLE_VERSIONS):
         return
     is_newer = found.isdecimal() and int(found) > INDEX_VERSION
     way_out = "update Beamtrawl" if is_newer else f"rebuild it with: beamtrawl compact {root} --rebuild-index"

@@ -18,8 +18,11 @@ import pyarrow.parquet as pq
 from ..storage import filesystem
 from ..storage.table_files import TableFile
 
-INDEX_VERSION = 2
-"""The version of this format. A program refuses any other version."""
+INDEX_VERSION = 3
+"""The version of this format."""
+
+READABLE_VERSIONS = (2, 3)
+"""The versions that this program reads; any other is refused. In version 2, each term has one row."""
 
 VERSION_KEY = "beamtrawl.index_version"
 """The key of the format version, in digits, in the metadata of each file."""

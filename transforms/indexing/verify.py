@@ -15,7 +15,7 @@ from ..storage.list_offsets import offsets
 from ..storage.schemas import KEY
 from .invert import PHRASE_FIELDS, Ints, Inverted, Longs
 from .live_segments import LiveIndex, LiveSegment
-from .read_segment import decode, lists, read_file, read_footer, read_parts
+from .read_segment import decode, lists, read_file, read_footer, read_parts, whole_terms
 from .segment_files import embedded_footers
 from .term_forms import Forms, forms_of, stemmed_as, terms_by_language
 from .tombstones import alive, read_tombstones
@@ -78,10 +78,11 @@ def folder_faults(
         return
     totals = _PostingsTotals(docs, [stemmed_as(language) for language in languages])
     is_sound, last = True, ""
-    for table in postings:
+    for table in whole_terms(postings):
         faults = list(_block_faults(table, totals))
         terms = table["term"].to_pylist()
-        unsorted = np.array([one >= other for one, other in itertools.pairwise([last, *terms])], bool)
+        pairs = zip([last, *terms], terms, _continues(table["docs"]), strict=False)
+        unsorted = np.array([one > other or (one == other and not rises) for one, other, rises in pairs], bool)
         faults += _report("terms are not sorted, each once", unsorted, terms)
         last = terms[-1] if terms else last
         is_sound = is_sound and not faults
@@ -173,6 +174,14 @@ def _positions_faults(index: Inverted, column: pa.ChunkedArray, totals: _Posting
     yield from _report("positions do not rise within the document", _sums(wrong, starts) > 0, index.terms)
     if not wrong.any():
         totals.take(places)
+
+
+def _continues(docs: pa.ChunkedArray) -> list[bool]:
+    """Whether the documents of each row come after those of the row before, as those of a term in several rows do."""
+    starts, gaps = lists(docs)
+    firsts, lasts = np.append(gaps, 0)[starts[:-1]], _sums(gaps, starts)
+    rises: list[bool] = (firsts > np.append(-1, lasts)[:-1]).tolist()
+    return rises
 
 
 def _rising(values: Ints, starts: Longs) -> npt.NDArray[np.bool_]:

@@ -7,7 +7,8 @@ are short and compress well.
 - postings: a row for each term, sorted: `term`; `df`, its documents; `cf`, its occurrences; `docs`, the gaps between
   the numbers of its documents (the first as it is); parallel to them `tf`, the frequencies of all fields in one
   number (see `pack`); `positions`, gaps that restart with each document, which has as many as the sum of its
-  frequencies in PHRASE_FIELDS (see `invert.Inverted`).
+  frequencies in PHRASE_FIELDS (see `invert.Inverted`). A term of more than ROW_POSTINGS documents has several rows,
+  each of consecutive ones, in their order; a row's numbers are about its own documents.
 - forms: the terms that are forms of one word, sorted (see `term_forms`).
 - docstore: title, description and text, for results.
 - docs: facts about each document, and `length_FIELD` in tokens (see also `segment_files`).
@@ -24,6 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..storage.list_offsets import offsets, ranges
 from ..storage.table_files import TableFile
 from .invert import PHRASE_FIELDS, Inverted, Longs, invert
 from .korean import ANALYSED, morphemes
@@ -34,7 +36,10 @@ POSTINGS, FORMS = "postings.parquet", "forms.parquet"
 DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
 
 ROW_GROUP_POSTINGS = 4_096
-"""The most postings of a row group, unless a single term has more: the unit that a lookup decodes."""
+"""The most postings of a row group, unless a single row has more: the unit that a lookup decodes."""
+
+ROW_POSTINGS = 65_536
+"""The most postings of a row: what is decoded at once fits into the cache of a core."""
 
 FORMS_GROUP = 256
 """Rows of a row group of `forms`: the unit that a lookup of a word decodes."""
@@ -60,7 +65,9 @@ FACTS = (
 _STORED = pa.schema([(name, pa.string()) for name in ("title", "description", "text")])
 
 
-def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes: bool = False) -> list[TableFile]:
+def write_segment(
+    root: str, folder: str, documents: pa.Table, korean_morphemes: bool = False, row_postings: int = ROW_POSTINGS
+) -> list[TableFile]:
     """Index documents as a new segment in a folder below the crawl directory, and return its files.
 
     `documents` has the columns of DOCUMENTS and only rows that searches may find: the caller leaves out duplicates
@@ -72,25 +79,35 @@ def write_segment(root: str, folder: str, documents: pa.Table, korean_morphemes:
     texts = _texts(documents)
     extra_terms = _morphemes(texts, documents["language"].to_pylist()) if korean_morphemes else None
     index = invert(texts, extra_terms)
-    return write_index(root, folder, [index], with_lengths(documents.select(FACTS), index), [_docstore(documents)])
+    docs = with_lengths(documents.select(FACTS), index)
+    return write_index(root, folder, [index], docs, [_docstore(documents)], row_postings)
 
 
 def write_index(
-    root: str, folder: str, blocks: Iterable[Inverted], docs: pa.Table, docstore: Iterable[pa.Table]
+    root: str,
+    folder: str,
+    blocks: Iterable[Inverted],
+    docs: pa.Table,
+    docstore: Iterable[pa.Table],
+    row_postings: int = ROW_POSTINGS,
 ) -> list[TableFile]:
     """Write the files of a segment, and return them.
 
     They are its terms as in `write_terms`, `docs` with lengths, and the docstore, whose rows come in parts: each
     but the last has a multiple of DOCSTORE_GROUP rows.
     """
-    written = write_terms(root, folder, blocks, docs["language"].to_pylist())
+    written = write_terms(root, folder, blocks, docs["language"].to_pylist(), row_postings)
     groups_of_rows = (part for table in docstore for part in groups(table, slices(table.num_rows, DOCSTORE_GROUP)))
     written[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows)
     return write_opening(root, f"{folder}/{DOCS}", docs, written)
 
 
 def write_terms(
-    root: str, folder: str, blocks: Iterable[Inverted], languages: Sequence[str | None]
+    root: str,
+    folder: str,
+    blocks: Iterable[Inverted],
+    languages: Sequence[str | None],
+    row_postings: int = ROW_POSTINGS,
 ) -> dict[str, Written]:
     """Write `postings` and `forms`, and return them by name. `languages` are those of the documents.
 
@@ -103,7 +120,8 @@ def write_terms(
         for block in blocks:
             for language, used in terms_by_language(block, stemmed).items():
                 terms[language] += used
-            yield _postings(block), _row_groups(block.starts)
+            terms_of_rows, starts = _rows(block.starts, row_postings)
+            yield _postings(block, terms_of_rows, starts), _row_groups(starts)
 
     found = tables()
     first = next(found)
@@ -141,14 +159,14 @@ def unpack(packed: Longs, fields: Sequence[str]) -> dict[str, npt.NDArray[np.int
     """The inverse of `pack`, for these fields."""
     found = {}
     first_bits = [FIELD_BITS[field][0] for field in fields if FIELD_BITS[field][0]]
-    others = np.flatnonzero(packed >> min(first_bits)) if first_bits else packed  # few postings are not of the body
+    others = np.flatnonzero(packed >= 1 << min(first_bits)) if first_bits else packed  # few are not of the body alone
     for field in fields:
         start = FIELD_BITS[field][0]
         if start:
             found[field] = np.zeros(len(packed), np.int32)
             found[field][others] = packed[others] >> start & max_frequency(field)
         else:
-            found[field] = (packed & max_frequency(field)).astype(np.int32)
+            found[field] = packed.astype(np.int32) & max_frequency(field)
     return found
 
 
@@ -214,18 +232,31 @@ def _morphemes(texts: Mapping[str, Sequence[str]], languages: Sequence[str | Non
     return found
 
 
-def _postings(index: Inverted) -> pa.Table:
-    occurrences = sum(index.frequencies.values())
+def _rows(starts: Longs, most: int) -> tuple[Longs, Longs]:
+    """For each row the number of its term, and its first posting; then the number of postings.
+
+    >>> [array.tolist() for array in _rows(np.array([0, 2, 7]), 2)]
+    [[0, 1, 1, 1], [0, 2, 4, 6, 7]]
+    """
+    counts = -(-np.diff(starts) // most)
+    terms: Longs = np.repeat(np.arange(len(counts)), counts)
+    firsts = starts[terms] + most * ranges(np.zeros_like(counts), counts)
+    return terms, np.append(firsts, starts[-1])
+
+
+def _postings(index: Inverted, terms: Longs, starts: Longs) -> pa.Table:
+    """The rows of an index, with the terms of these numbers and the postings from `starts` on."""
+    occurrences = np.add.reduce(list(index.frequencies.values()))
     columns = {
-        "term": pa.array(index.terms, pa.string()),
-        "df": pa.array(np.diff(index.starts), pa.int32()),
-        "cf": pa.array(np.diff(np.concatenate([[0], np.cumsum(occurrences)])[index.starts]), pa.int64()),
-        "docs": _lists(index.starts, gaps(index.docs, index.starts)),
-        "tf": _lists(index.starts, pack(index.frequencies)),
+        "term": pa.array(index.terms, pa.string()).take(pa.array(terms)),
+        "df": pa.array(np.diff(starts), pa.int32()),
+        "cf": pa.array(np.diff(offsets(occurrences)[starts]), pa.int64()),
+        "docs": _lists(starts, gaps(index.docs, starts)),
+        "tf": _lists(starts, pack(index.frequencies)),
     }
     if phrase_fields := [tf for field, tf in index.frequencies.items() if field in PHRASE_FIELDS]:
         counts = np.add.reduce(phrase_fields)
-        columns["positions"] = _lists(index.position_starts, gaps(index.positions, np.cumsum(counts) - counts))
+        columns["positions"] = _lists(offsets(counts)[starts], gaps(index.positions, np.cumsum(counts) - counts))
     return _required(columns)
 
 
