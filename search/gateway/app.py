@@ -15,7 +15,7 @@ from ...transforms.storage.crawl_dir import CrawlDir
 from ..index.segments import CACHE_BYTES
 from ..query.cursor import CursorError, decode
 from ..results.hits import Results, as_json
-from ..results.render import is_language, is_web_url, narrowing, readable, shown
+from ..results.render import bounded, is_language, is_web_url, narrowing, readable, shown
 from ..results.snippets import marked
 from ..searcher import AFTER_ALONE, ORDERS, Index
 from ..suggest import suggestions
@@ -96,7 +96,7 @@ def create_app(
     """
     app = flask.Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = _STATIC_MAX_AGE_S
-    app.jinja_env.filters["readable"] = readable
+    app.jinja_env.filters |= {"readable": readable, "bounded": bounded}
     app.jinja_env.tests |= {"web_url": is_web_url, "language": is_language}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.globals |= {"max_query": MAX_QUERY, "max_url": MAX_URL, "takes_submissions": submit is not None}

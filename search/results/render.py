@@ -1,7 +1,6 @@
 """Prepares hits for display on a page of results."""
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -45,7 +44,7 @@ def shown(hits: Sequence[Hit], query: str, per_host: int) -> Iterator[Shown]:
         is_last = hosts[: number + 1].count(hit.host) == hosts.count(hit.host) >= per_host
         yield Shown(
             hit,
-            textwrap.shorten(hit.title, MAX_TITLE, placeholder=" …") or place[:MAX_TITLE],
+            bounded(hit.title) or bounded(place),
             host,
             slash + path,
             hit.url if is_web_url(hit.url) else None,
@@ -80,6 +79,20 @@ def _label(facet: str, value: str) -> str:
     if facet != "type":
         return value
     return "HTML" if value in _HTML else KINDS.get(value, value)
+
+
+def bounded(title: str) -> str:
+    """A title in one line of at most MAX_TITLE characters, cut after a word if one ends in its last third.
+
+    >>> bounded(" Of   fish "), bounded("fish " * 100)[-11:], len(bounded("x" * 1_000))
+    ('Of fish', 'fish fish …', 150)
+    """
+    title = " ".join(title.split())
+    if len(title) <= MAX_TITLE:
+        return title
+    start = title[: MAX_TITLE - 1]
+    space = start.rfind(" ")
+    return start[:space] + " …" if space > MAX_TITLE * 2 // 3 else start + "…"
 
 
 def is_web_url(url: str) -> bool:

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from beamtrawl.search.gateway.app import create_app
+from beamtrawl.search.gateway.app import Answer, create_app
 from beamtrawl.search.gateway.rate_limits import Rate
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
 from tests.support.command_line import beamtrawl
 from tests.support.corpus import commit, indexed
 from tests.support.gateways import serving
+
+MAX_FORM_BYTES = 64 << 10  # stated here and not imported: a changed limit fails a test
 
 WORDS = [{"url": f"http://a.test/{n}", "text": f"word number{n}"} for n in range(3)]
 
@@ -237,6 +239,52 @@ def test_a_client_that_asks_too_often_waits(tmp_path):
     assert {ask(path).status_code for path in ("/healthz", "/metrics")} == {200}
     clock.now += 3
     assert [ask().status_code for _ in range(2)] == [200, 429]
+
+
+def everything(path):
+    """An application with all that is optional, and the path of each of its endpoints by GET."""
+    logo = path / "logo.svg"
+    logo.write_text("<svg/>")
+    crawl = indexed(path / "crawl", [*WORDS, {"url": "http://a.test/long", "title": "long" * 1_000, "text": "endless"}])
+
+    def app(**arguments):
+        return create_app(crawl, logo=logo, submit=lambda url: Answer(200, "Thank you."), **arguments)
+
+    rules = [rule for rule in app().url_map.iter_rules() if "GET" in rule.methods]
+    return app, [rule.rule.replace("<path:filename>", "style.css") for rule in rules]
+
+
+def test_every_path_is_limited_by_rate(tmp_path):
+    app, paths = everything(tmp_path)
+    assert len(paths) > 10
+    for path in (*paths, "/missing"):
+        client = app(rate=Rate(0.5, 1), clock=Clock()).test_client()
+        statuses = [client.get(path, buffered=True).status_code for _ in range(2)]
+        assert (statuses[0] < 500, statuses[1]) == (True, 429), path
+
+
+def test_every_path_bounds_forms_and_parameters(tmp_path):
+    app, paths = everything(tmp_path)
+    client = app().test_client()
+    for path in (*paths, "/missing"):
+        posted = client.post(path, data={"q": "a" * MAX_FORM_BYTES, "url": "http://a.test/"})
+        assert posted.status_code in (404, 405, 413), path
+        asked = client.get(path, query_string=dict.fromkeys(("q", "url", "since", "after"), "a" * 50_000))
+        assert asked.status_code < 500, path
+        assert len(asked.data) < 20_000 or path.startswith("/static"), path
+        asked.close()
+
+
+def test_titles_are_bounded_and_help_is_on_every_page(tmp_path):
+    app, paths = everything(tmp_path)
+    client = app().test_client()
+    long = ("/?q=endless", "/cached?url=http://a.test/long")
+    for path in (*paths, "/missing", *long):
+        page = client.get(path, buffered=True)
+        if page.mimetype == "text/html":
+            assert '<a href="/help">' in page.text, path
+            assert "long" * 38 not in page.text, path
+    assert all("long" * 37 in client.get(path).text for path in long)
 
 
 def test_answers_say_what_else_a_client_could_do(tmp_path):

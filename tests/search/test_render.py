@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.search.results import render
-from beamtrawl.search.results.render import is_web_url, readable
+from beamtrawl.search.results.render import bounded, is_web_url, readable
 from beamtrawl.search.results.snippets import marked
 from beamtrawl.transforms.indexing.analysis import tokens
 
 
 def test_examples():
-    assert doctest.testmod(render) == (0, 3)
+    assert doctest.testmod(render) == (0, 4)
 
 
 # URLs, how they are shown
@@ -38,6 +38,16 @@ def test_urls_are_readable_and_hide_nothing(url, shown):
 @given(st.text())
 def test_what_is_shown_of_a_url_is_printable(text):
     assert readable(f"https://a.test/x{quote(text)}x").isprintable()
+
+
+@given(st.text(alphabet="ab \n검", max_size=400))
+def test_a_title_is_bounded_and_begins_as_it_is(title):
+    shown, whole = bounded(title), " ".join(title.split())
+    assert len(shown) <= 150
+    if len(whole) > 150:
+        assert shown.endswith("…") and whole.startswith(shown.removesuffix("…").rstrip()) and len(shown) > 100
+    else:
+        assert shown == whole
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "JAVASCRIPT:x", "//a.test/", "", "http//a"])
