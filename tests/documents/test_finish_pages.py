@@ -1,5 +1,7 @@
 """What a round keeps of its pages: duplicates without text, candidates with their scores, rejections by reason."""
 
+import itertools
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -8,13 +10,17 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.documents.finish_pages import (
     add_rejections,
     candidates_of,
+    cuts,
     flatten_links,
+    index_shard,
     mark_duplicates,
     rejections_of,
 )
 from beamtrawl.transforms.duplicates.exact import DUPLICATES
 from beamtrawl.transforms.frontier.url_states import merge_candidates
 from beamtrawl.transforms.storage.exchange import NOT_FOLLOWED, PAGES
+from beamtrawl.transforms.storage.schemas import DOCUMENTS
+from beamtrawl.transforms.storage.table_files import conform
 from beamtrawl.transforms.urls.canonical import url_key
 
 # Stated here and not imported: a changed limit fails a test.
@@ -167,3 +173,26 @@ def test_rejections_add_up_in_any_order_and_in_parts(parts, cut, data):
     assert add_rejections(data.draw(st.permutations(parts))) == total
     assert add_rejections([add_rejections(parts[:cut]), add_rejections(parts[cut:])]) == total
     assert total[0] == sum(count for count, _ in parts)
+
+
+@given(st.lists(st.integers(0, 10)), st.integers(0, 20))
+def test_cuts_are_as_long_as_they_may_be(sizes, most):
+    parts = [sizes[start : start + length] for start, length in cuts(sizes, most)]
+    assert [size for part in parts for size in part] == sizes
+    assert all(len(part) == 1 or sum(part) <= most for part in parts)
+    assert all(sum(part) + following[0] > most for part, following in itertools.pairwise(parts))
+
+
+def test_the_links_of_some_of_the_pages():
+    pages = [page(f"http://a.test/{n}", [link(f"http://a.test/{n}/{m}") for m in range(n)]) for n in range(5)]
+    for start in range(5):
+        assert flatten_links(table(*pages).slice(start, 2)).equals(flatten_links(table(*pages[start : start + 2])))
+
+
+@pytest.mark.parametrize(("text", "rows"), [(100, [3]), (9, [2, 1]), (0, [1, 1, 1])])
+def test_segments_are_bounded_by_their_text(tmp_path, text, rows):
+    pages = [page(f"http://a.test/{n}", text="text") for n in range(3)]
+    documents = conform(table(*pages).set_column(2, "host", pa.array(["a.test"] * 3)), DOCUMENTS)
+    files = index_shard(str(tmp_path), 1, 7, documents, korean_morphemes=False, text=text)
+    assert [file.rows for file in files if file.table == "index" and "." not in file.path] == rows
+    assert index_shard(str(tmp_path), 1, 7, documents.slice(0, 0), korean_morphemes=False) == []

@@ -1,6 +1,6 @@
 """Writes the documents, links and index segments of a round, and emits the targets of its links."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -13,7 +13,7 @@ from ..duplicates.exact import COPIES, DUPLICATES
 from ..duplicates.near_rows import is_folded, mark_near_duplicates, near_rows, reduce_near_duplicates
 from ..frontier.scorers import ScoredLink, Scorer, factors, load_scorers
 from ..indexing.tombstones import REMOVALS, REPLACED
-from ..indexing.write_segment import write_segment
+from ..indexing.write_segment import in_order, write_segment
 from ..outcomes import Outcome
 from ..parsing import rel_canonical
 from ..parsing.registry import PARSE_ERROR, PARSE_ERRORS
@@ -29,6 +29,12 @@ DAMPING = 0.85
 
 ROW_GROUPS = {"documents": 1_000, "links": 10_000, "near": 1_000}
 """Rows of a row group, by table: rows of links are small, and a reader of all files reads the footer of each."""
+
+_PART_PAGES = 1_000
+"""Pages of a shard whose links are in memory at a time."""
+
+SEGMENT_TEXT = 16 << 20
+"""Bytes of text in a segment, more if there is one document. Inverting takes some 15 times as much memory."""
 
 _SAMPLES = 3
 
@@ -160,7 +166,7 @@ def add_rejections(parts: Iterable[tuple[int, list[str]]]) -> tuple[int, list[st
 
 
 class FinishFn(beam.DoFn):
-    """Writes the documents, links and the index segment of a shard of hosts; yields the targets of its links.
+    """Writes the documents, links and index segments of a shard of hosts; yields the targets of its links.
 
     Takes a shard with {"pages": PAGES, "duplicates": DUPLICATES, "copies": COPIES, "stale": STALE, "near": VERDICTS},
     and the keys of URLs whose visit gave no page. Duplicates are written without text and not indexed; their links are
@@ -182,30 +188,29 @@ class FinishFn(beam.DoFn):
         pages = mark_copies(pages, from_ipc(sides["copies"], COPIES))
         pages = mark_links_without_news(pages, from_ipc(sides["stale"], STALE))
         pages = mark_near_duplicates(pages, from_ipc(sides["near"], VERDICTS))
-        links = flatten_links(pages)
-        for name, rows in (
-            ("documents", conform(pages.filter(pages["is_document"]), DOCUMENTS)),
-            ("links", conform(links, LINKS)),
-            ("near", near_rows(pages)),
-        ):
-            if file := self._write(name, rows):
+        writers = {name: TableWriter(self._root, name, self._round) for name in ROW_GROUPS}
+        for start in range(0, pages.num_rows, _PART_PAGES):
+            yield from self._part(pages.slice(start, _PART_PAGES), number, writers)
+        for writer in writers.values():
+            if file := writer.close():
                 yield beam.pvalue.TaggedOutput("files", (0, file))
-        if rejections := list(rejections_of(links)):
-            yield beam.pvalue.TaggedOutput("rejections", (number, rejections))
-        yield from split(candidates_of(links, load_scorers(self._scorers)), "url_key", self._partitions)
-        del links, rows
         pages = pages.drop_columns(["links"])  # the index takes most memory
         removals = removals_of_pages(pages)
         yield from (beam.pvalue.TaggedOutput("removals", b) for b in split(removals, "url_key", self._partitions))
         for file in self._index(pages, removals, number):
             yield beam.pvalue.TaggedOutput("files", (0, file))
 
-    def _write(self, table: str, rows: pa.Table) -> TableFile | None:
-        writer = TableWriter(self._root, table, self._round)
-        for start in range(0, rows.num_rows, ROW_GROUPS[table]):
-            part = rows.slice(start, ROW_GROUPS[table])
-            writer.write(part, _counts(part) if table == "documents" else None)
-        return writer.close()
+    def _part(self, pages: pa.Table, number: int, writers: Mapping[str, TableWriter]) -> Iterator[Any]:
+        """Write some pages and their links; yield what their links lead to."""
+        links = flatten_links(pages)
+        documents = conform(pages.filter(pages["is_document"]), DOCUMENTS)
+        for name, rows in (("documents", documents), ("links", conform(links, LINKS)), ("near", near_rows(pages))):
+            for start in range(0, rows.num_rows, ROW_GROUPS[name]):
+                group = rows.slice(start, ROW_GROUPS[name])
+                writers[name].write(group, _counts(group) if name == "documents" else None)
+        if rejections := list(rejections_of(links)):
+            yield beam.pvalue.TaggedOutput("rejections", (number, rejections))
+        yield from split(candidates_of(links, load_scorers(self._scorers)), "url_key", self._partitions)
 
     def _index(self, pages: pa.Table, removals: pa.Table, number: int) -> list[TableFile]:
         indexed = removals.filter(pc.equal(removals["reason"], REPLACED))["url_key"]
@@ -214,13 +219,38 @@ class FinishFn(beam.DoFn):
         return index_shard(self._root, self._round, number, documents, self._korean_morphemes)
 
 
-def index_shard(root: str, round_: int, number: int, documents: pa.Table, korean_morphemes: bool) -> list[TableFile]:
-    """Write the documents of a shard that searches may find as a segment; its folder and its files."""
-    if not documents.num_rows:
-        return []
-    folder = new_path("index", round_, f"shard-{number:04d}", suffix="")
-    files = write_segment(root, folder, reduce_near_duplicates(documents), korean_morphemes)
-    return [TableFile("index", folder, documents.num_rows, 0, {}), *files]
+def index_shard(
+    root: str, round_: int, number: int, documents: pa.Table, korean_morphemes: bool, text: int = SEGMENT_TEXT
+) -> list[TableFile]:
+    """Write the documents of a shard that searches may find as segments with so many bytes of text.
+
+    Returns the folders of the segments and their files.
+    """
+    documents = documents.take(in_order(documents))
+    sizes = pc.fill_null(pc.binary_length(documents["text"]), 0).to_pylist()
+    written: list[TableFile] = []
+    for start, rows in cuts(sizes, text):
+        folder = new_path("index", round_, f"shard-{number:04d}", suffix="")
+        part = reduce_near_duplicates(documents.slice(start, rows))
+        files = write_segment(root, folder, part, korean_morphemes)
+        written += [TableFile("index", folder, rows, 0, {}), *files]
+    return written
+
+
+def cuts(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """Cut a sequence into parts of at most so much together, or of one element: (start, length) of each.
+
+    >>> list(cuts([3, 3, 9, 1, 1], 6))
+    [(0, 2), (2, 1), (3, 2)]
+    """
+    start = total = 0
+    for number, size in enumerate(sizes):
+        if number > start and total + size > most:
+            yield start, number - start
+            start, total = number, 0
+        total += size
+    if sizes:
+        yield start, len(sizes) - start
 
 
 def removals_of_pages(pages: pa.Table) -> pa.Table:
