@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import textwrap
 from collections.abc import Iterator
 
 from ...search.query.cursor import Cursor, CursorError, decode
@@ -85,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     for number, (hit, shown) in enumerate(zip(results.hits, as_json(results)["hits"], strict=True), before + 1):
         print(f"\n{number}. {hit.title or hit.url}\n   {hit.url}")
         if hit.snippet:
-            print(f"   {shown['snippet']}")
+            print(textwrap.indent(shown["snippet"], "   "))
         if hit.explanation:
             print("\n".join(f"   {line}" for line in explain(hit.score, hit.explanation)))
 

@@ -4,7 +4,7 @@ import functools
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...transforms.indexing.analysis import CJK
@@ -14,6 +14,12 @@ WIDTH = 220
 
 MAX_SCANNED_CHARACTERS = 50_000
 """The number of characters of a text that are searched for a passage."""
+
+CODE = "\t"
+"""The first character of a line of code in a text (`transforms/parsing/main_text.py`)."""
+
+MAX_LINES = 8
+"""The most lines of a snippet."""
 
 _SEARCHED_FIRST = (2_000, 10_000)
 """The numbers of characters of a text that are searched first, and alone if they have a passage with all words."""
@@ -42,7 +48,8 @@ def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
     """A passage of the text of about `width` characters, with the forms of words marked in it.
 
     It is the passage with the most distinct words, of these the one with the most matches, of these the first; without
-    a match it is the beginning. `forms` are terms of `analysis.tokens`, each with the word that it is a form of.
+    a match it is the beginning. Lines of code stay lines, up to MAX_LINES. `forms` are terms of `analysis.tokens`, each
+    with the word that it is a form of.
     Where the beginning of a long text has a passage with all words, the rest is not searched.
 
     >>> snippet("Nothing here. A crawler is polite.", {"polite": "polite", "crawler": "crawl"})
@@ -60,12 +67,36 @@ def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
     pieces = [("… ", False)] if start else []
     for match_start, match_end in _merged(matches):
         if start <= match_start and match_end <= end:
-            pieces += [(text[start:match_start], False), (text[match_start:match_end], True)]
+            pieces += [(_shown(text, start, match_start), False), (_shown(text, match_start, match_end), True)]
             start = match_end
-    pieces.append((text[start:end], False))
+    pieces.append((_shown(text, start, end), False))
     if end < len(text):
         pieces.append((" …", False))
-    return Snippet((_SPACES.sub(" ", piece), marked) for piece, marked in pieces if piece)
+    return Snippet(_few_lines([piece for piece in pieces if piece[0]]))
+
+
+def _shown(text: str, start: int, end: int) -> str:
+    """A part of a text with white space collapsed, but for the line breaks and the indentation of code."""
+
+    def shown(space: re.Match[str]) -> str:
+        _, line_break, indentation = space[0].rpartition("\n")
+        if not line_break:
+            return " "
+        if indentation.startswith(CODE):
+            return "\n" + indentation.removeprefix(CODE)
+        last_line = text.rfind("\n", 0, start + space.start()) + 1
+        return "\n" if text[last_line] == CODE else " "
+
+    return _SPACES.sub(shown, text[start:end])
+
+
+def _few_lines(pieces: Sequence[tuple[str, bool]]) -> Iterator[tuple[str, bool]]:
+    """The pieces with the first line breaks of them, so that there are at most MAX_LINES lines."""
+    left = MAX_LINES - 1
+    for piece, is_match in pieces:
+        lines = piece.split("\n")
+        yield " ".join(["\n".join(lines[: left + 1]), *map(str.lstrip, lines[left + 1 :])]), is_match
+        left = max(0, left - len(lines) + 1)
 
 
 def without_title(text: str, title: str) -> str:

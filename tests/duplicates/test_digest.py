@@ -71,7 +71,7 @@ def test_where_there_is_little_text_the_bytes_count():
     assert content_digest("", "x" * (ENOUGH - 1), b"a") != content_digest("", "x" * (ENOUGH - 1), b"b")
 
 
-@given(st.text(st.characters(exclude_categories=["N", "Cs"], exclude_characters="\n©"), min_size=1))
+@given(st.text(st.characters(exclude_categories=["N", "Cs"], exclude_characters="\n\t©"), min_size=1))
 def test_words_are_content(line):
     assume(
         " ago" not in line and not line.lower().startswith(("ad", "publicité", "anzeige", "werbung", "広告", "广告"))
@@ -86,3 +86,7 @@ def test_what_is_settled_stays(text):
 
 def test_examples():
     assert doctest.testmod(digest).failed == 0
+
+
+def test_the_indentation_of_code_is_no_content():
+    assert settle("a\n\t    b\n\tc\n\t") == "a\nb\nc"

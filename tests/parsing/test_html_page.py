@@ -26,7 +26,12 @@ def page(html: str | bytes, content_type: str | None = "text/html") -> Page:
 TEXTS = {
     "blocks are lines": ("<p>a\n b<p>c<br>d<ul><li>e<li>f</ul>", "a b\nc\nd\ne\nf"),
     "inline is not": ("<p>a<b>b</b> <i>c</i>", "ab c"),
-    "preformatted lines": ("<pre>a <b>b\n  c</b>\n\nd<br>e<script>no</script></pre>f", "a b\nc\nd\ne\nf"),
+    "preformatted lines": ("<pre>a <b>b\n  c</b>\n\nd<br>e<script>no</script></pre>f", "\ta b\n\t  c\n\td\n\te\nf"),
+    "blocks around preformatted lines": (
+        "a<pre>\n\tb\n\t\tc\n</pre>d<pre>e",
+        f"a\n\t{' ' * 8}b\n\t{' ' * 16}c\nd\n\te",
+    ),
+    "bounded indentation": (f"<pre>{' ' * 500}a b  c", f"\t{' ' * 32}a b c"),
     "cells": ("<table><tr><td>a<td>b<tr><td>c</table>", "a\nb\nc"),
     "what is not shown": (
         "<title>t</title><p>a<script>b</script><style>c</style><template>d</template><noscript>e</noscript><!--f-->",
@@ -75,7 +80,7 @@ def test_text(html, text):
 NOSNIPPET = {
     "none": ("<p>a", []),
     "inline": ("<p>a <span data-nosnippet>b <b>c</b></span> d", ["b c"]),
-    "blocks": ("<p>a<div data-nosnippet><p>b<pre>c\nd</pre></div>e", ["b\nc\nd\n"]),
+    "blocks": ("<p>a<div data-nosnippet><p>b<pre>c\nd</pre></div>e", ["b\n\tc\n\td\n"]),
     "nested": ("<section data-nosnippet>a<div data-nosnippet>b</div>c</section>d", ["a\nb\nc\n"]),
     "two": ("<p data-nosnippet>a<p>b<p data-nosnippet>c", ["a\n", "c"]),
     "a heading": ("<h1 data-nosnippet>a</h1><p>b", ["a\n"]),

@@ -16,6 +16,7 @@ from beamtrawl.search.results.snippets import snippet
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.segment_files import VERSION_KEY
 from beamtrawl.transforms.indexing.write_segment import DOCS
+from beamtrawl.transforms.parsing import main_text
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from tests.support.corpus import commit, indexed
 
@@ -308,6 +309,24 @@ PASSAGES = {
 @pytest.mark.parametrize(("text", "shown"), PASSAGES.values(), ids=PASSAGES)
 def test_a_passage_of_a_long_text_has_as_many_words_as_any(text, shown):
     assert shown in marked(snippet(text, words("red", "fish")))
+
+
+# A text with code, what a snippet shows of it.
+CODE = {
+    "lines with their indentation": ("\tdef red():\n\t    fish()", "def [red]():\n    [fish]()"),
+    "prose around it": ("A red\nline:\n\tfish()\n\tred\nis\nthis.", "A [red] line:\n[fish]()\n[red]\nis this."),
+    "no more than eight lines": ("\n".join(f"\t  {n}" for n in range(10)), "\n  ".join("01234567") + " 8 9"),
+    "space within a line": ("\ta  b\u3000c", "a b c"),
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), CODE.values(), ids=CODE)
+def test_a_snippet_keeps_the_lines_of_code(text, shown):
+    assert marked(snippet(text, words("red", "fish"))) == shown
+
+
+def test_code_is_marked_as_the_parser_marks_it():
+    assert snippets.CODE == main_text.CODE
 
 
 def test_a_single_letter_is_marked_only_by_itself():

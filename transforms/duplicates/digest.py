@@ -62,10 +62,14 @@ def content_digest(title: str, text: str, body: bytes, truncated: str = "", disp
 def settle(text: str) -> str:
     """The text without parts that change between visits: labelled advertisements, times, counters, sessions.
 
+    The indentation of code does not count.
+
     >>> settle("Tides\\nAdvertisement: Boots!\\nGenerated on Thursday, 5 March 2026\\nOpen from 9:30, since 1998.")
     'Tides\\nGenerated on 0\\nOpen from 9:30, since 1998.'
     """
-    return "\n".join([settled for line in text.split("\n") if (settled := _settle(line))])
+    return "\n".join(
+        [settled for line in text.split("\n") if (settled := _settle(line.lstrip() if line.startswith("\t") else line))]
+    )
 
 
 def _settle(line: str) -> str:

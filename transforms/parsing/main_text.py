@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -36,9 +37,15 @@ _BLOCKS = (
     " table tbody td tfoot th thead tr ul"
 )
 
-# The stylesheets write these between blocks and before headings. str.split treats both as white space, so that
-# neither remains in the text, even if the page contains them.
+CODE = "\t"
+"""The first character of a line of preformatted text (`pre`); its indentation follows."""
+
+_MAX_INDENTATION = 32  # spaces
+
+# The stylesheets write these between blocks, before lines of `pre` and before headings. str.split treats all as white
+# space, so that none remains in the text, even if the page contains them.
 _BLOCK = "\u2029"
+_LINE = "\u1680"
 _HEADING = "\u2028"
 
 _XSLT = """
@@ -47,10 +54,10 @@ _XSLT = """
   <xsl:template match="{blocks}">{block}<xsl:apply-templates/>{block}</xsl:template>
   <xsl:template match="{headings}">{block}{heading}<xsl:value-of select="."/>{block}</xsl:template>
   <xsl:template match="{dropped}" priority="1"/>
-  <xsl:template match="pre">{block}<xsl:apply-templates mode="lines"/>{block}</xsl:template>
+  <xsl:template match="pre">{block}{line}<xsl:apply-templates mode="lines"/>{block}</xsl:template>
   <xsl:template match="{dropped}" mode="lines" priority="1"/>
-  <xsl:template match="br" mode="lines">{block}</xsl:template>
-  <xsl:template match="text()" mode="lines"><xsl:value-of select="translate(., '&#10;', '{block}')"/></xsl:template>
+  <xsl:template match="br" mode="lines">{line}</xsl:template>
+  <xsl:template match="text()" mode="lines"><xsl:value-of select="translate(., '&#10;', '{line}')"/></xsl:template>
   {more}
 </xsl:stylesheet>
 """
@@ -66,7 +73,10 @@ _ATTRIBUTES = etree.XPath("//@role|//@hidden|//@data-nosnippet")
 
 
 class Text(NamedTuple):
-    """The blocks of a page, one per line with white space collapsed, and its headings."""
+    """The blocks of a page, one per line with white space collapsed, and its headings.
+
+    Lines of `pre` begin with CODE and their indentation.
+    """
 
     text: str
     headings: list[str]
@@ -184,6 +194,7 @@ def _stylesheet(dropped: list[str], more: str) -> etree.XSLT:
                 headings="|".join(_HEADINGS.split()),
                 dropped="|".join(dropped),
                 block=_BLOCK,
+                line=_LINE,
                 heading=_HEADING,
                 more=more,
             )
@@ -196,21 +207,35 @@ _WHOLE = _stylesheet(_INVISIBLE.split(), "")
 _MAIN = _stylesheet([*_INVISIBLE.split(), *_SURROUNDINGS.split()], _HEADER)
 
 
+def _blocks(text: str) -> Iterator[tuple[str, bool]]:
+    """The blocks and the lines of `pre`, each with whether it is such a line."""
+    for block in text.split(_BLOCK):
+        before, *lines = block.split(_LINE)
+        yield before, False
+        for line in lines:
+            yield line, True
+
+
+def _indentation(line: str) -> str:
+    line = _MARKS.sub("", line).expandtabs()
+    return " " * min(len(line) - len(line.lstrip()), _MAX_INDENTATION)
+
+
 def _read(stylesheet: etree.XSLT, root: Any) -> tuple[list[str], list[tuple[int, str]]]:
     """The lines, and the headings with their line numbers."""
     lines: list[str] = []
     headings: list[tuple[int, str]] = []
     marks = ""
-    for block in str(stylesheet(root)).split(_BLOCK):
+    for block, is_code in _blocks(str(stylesheet(root))):
         if line := " ".join(block.split()).rstrip(" ¶"):  # Sphinx appends this permalink to headings
             if line[-1] in (_HIDE, _SHOW) and not _MARKS.sub(
                 "", line
             ):  # around blocks: the marks belong to the next line
                 marks += line
                 continue
-            if block[0] == _HEADING:
+            if block[0] == _HEADING and not is_code:
                 headings.append((len(lines), line))
-            lines.append(marks + line)
+            lines.append(f"{CODE}{_indentation(block)}{marks}{line}" if is_code else marks + line)
             marks = ""
     if lines:
         lines[-1] += marks
