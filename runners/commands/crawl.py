@@ -15,7 +15,7 @@ from ...transforms.storage.waiting import count_waiting
 from .. import session
 from ..console import Console, open_outputs, run_interruptibly
 from ..crawl_status import release_hint
-from ..engines.choose import RUNNERS, engine, submission
+from ..engines.choose import RUNNERS, engine, fork_early, submission
 from ..errors import Usage, one_line
 
 
@@ -92,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise Usage(str(error)) from error
     if line := session.refused_address(settings, seeds, words):
         console.warn(line)
+    fork_early(chosen, directory.root)
     stop = StopSignal()
     rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, arguments.rounds)
     try:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
 
 from ...pipeline.attempt import Engine
+from ...transforms.storage.filesystem import is_local
 from ..submission import Submission
 from .beam_runner import BeamEngine, OptionsError, open_runner
 from .direct import DirectEngine
@@ -33,6 +34,12 @@ def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
     return BeamEngine(
         BEAM_RUNNERS[name], workers, [*_dataflow(workers, flags), *flags] if name == "dataflow" else flags
     )
+
+
+def fork_early(engine: Engine, root: str) -> None:
+    """Fork what an engine forks before a crawl in `root` is opened: connections to a store do not survive a fork."""
+    if isinstance(engine, DirectEngine) and is_local(root):
+        engine.fork_server()
 
 
 def submission(engine: Engine) -> Submission:

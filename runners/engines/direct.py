@@ -1,14 +1,18 @@
 """Runs pipelines on this machine, on all its cores."""
 
 import logging
+import sys
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT
 
+from ...transforms.parsing.language import load_model
 from ..errors import Failure
 from ..memory import return_memory
+from . import direct_worker
 from .bundles import Runner
 from .cores import usable_cores
 from .expected import reporting
@@ -52,6 +56,21 @@ class DirectEngine:
         # Beam warns about this mode, which is intended here.
         logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
 
+    def fork_server(self) -> None:
+        """Fork the server of worker processes from this process, so that it need not import all modules again.
+
+        For a program of one thread that has no connections. Without this, or with other threads, or outside of Linux,
+        the server is a process of its own, started when it is needed.
+        """
+        if self.workers > 1 and sys.platform == "linux" and threading.active_count() == 1:
+            load_model()  # once, for this process and the workers
+            self._start(direct_worker.main)
+
+    def _start(self, server: Sequence[str] | Callable[[], object]) -> ForkServer:
+        self._server = ForkServer(server)
+        self._close = weakref.finalize(self, self._server.close)
+        return self._server
+
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         workers = self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
         options = _Options(self._flags)
@@ -59,10 +78,7 @@ class DirectEngine:
         if workers == 1:
             _run(build, Runner(), options)
             return
-        if self._server is None:
-            self._server = ForkServer(self._command)
-            self._close = weakref.finalize(self, self._server.close)
-        processes = LocalWorkers(self._server)
+        processes = LocalWorkers(self._server or self._start(self._command))
         try:
             with processes:
                 _run(build, Runner(processes.environment), options)

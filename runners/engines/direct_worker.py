@@ -26,7 +26,10 @@ from .parent_watch import end_with_parent
 
 
 def main() -> None:
-    """Import what workers need, then serve. Ctrl-C and SIGTERM are for the driver, which then ends the workers."""
+    """Import what workers need, then serve the driver on the standard streams, until its end of stdin is closed.
+
+    Ctrl-C and SIGTERM are for the driver, which then ends the workers.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     collect_rarely()

@@ -1,17 +1,23 @@
 """Starts worker processes by forking one that has imported Beam and the project, which takes more than a second.
 
-The server process (`direct_worker`) has no threads and no connections when it forks. The standard library's
-`multiprocessing` has such a server too, which would import modules of the current folder.
+The server process (`direct_worker`) has no threads and no connections when it forks. It is forked from the driver if
+that has none either; else it is a new process with its own imports. The standard library's `multiprocessing` has such a
+server too, which would import modules of the current folder.
 """
 
 import contextlib
 import json
+import logging
+import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
+import traceback
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TextIO
 
 COMMAND = (sys.executable, "-P", "-m", "beamtrawl.runners.engines.direct_worker")
 """Starts the server. `-P`: Python files of the current folder are not importable, whatever their names."""
@@ -41,15 +47,70 @@ class Worker:
         self._ended.set()
 
 
+class Forked:
+    """A forked process that runs a function, with pipes as its standard streams. Used as a `subprocess.Popen` is."""
+
+    def __init__(self, run: Callable[[], object]) -> None:
+        (its_stdin, stdin), (stdout, its_stdout), (stderr, its_stderr) = (os.pipe() for _ in range(3))
+        self._pid = os.fork()
+        if not self._pid:
+            _become(run, (its_stdin, its_stdout, its_stderr), (stdin, stdout, stderr))
+        for end in (its_stdin, its_stdout, its_stderr):
+            os.close(end)
+        self.stdin: TextIO | None = os.fdopen(stdin, "w")
+        self.stdout: TextIO | None = os.fdopen(stdout, errors="replace")
+        self.stderr: TextIO | None = os.fdopen(stderr, errors="replace")
+        self._code: int | None = None
+        self._lock = threading.Lock()
+
+    def kill(self) -> None:
+        with self._lock:
+            if self._code is None:  # else the id may be another process's
+                os.kill(self._pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        """Wait for the end, which any number of threads may do; return the exit code, negative for a signal."""
+        with contextlib.suppress(ChildProcessError):  # another thread has waited
+            os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)
+        with self._lock:
+            if self._code is None:
+                self._code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+            return self._code
+
+
+def _become(run: Callable[[], object], streams: tuple[int, int, int], others: Sequence[int]) -> None:
+    """Run a function in a process that has just been forked, and end it. Nothing of its parent's is written or kept."""
+    code = 1
+    try:
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        for end in (*streams, *others):
+            os.close(end)
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
+        logging.getLogger().handlers.clear()
+        run()
+        code = 0
+    except BaseException:  # also SystemExit: the caller of the parent must not run on in this process
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
 class ForkServer:
     """A server process and its workers. All end with `close`, or with this process.
 
     `lines` are the last lines that they wrote to stderr; what they write once the server is ready is shown.
     """
 
-    def __init__(self, command: Sequence[str] = COMMAND) -> None:
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, errors="replace")
+    def __init__(self, server: Sequence[str] | Callable[[], object] = COMMAND) -> None:
+        """Start the command, or fork a process that runs the function."""
+        self._process: Forked | subprocess.Popen[str]
+        if callable(server):
+            self._process = Forked(server)
+        else:
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen(server, stdin=pipe, stdout=pipe, stderr=pipe, text=True, errors="replace")
         self.lines: deque[str] = deque(maxlen=_LINES)
         self._is_ready = False
         self._sending, self._starting = threading.Lock(), threading.Lock()

@@ -47,7 +47,7 @@ import apache_beam as beam
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.errors import Failure
 
-KILL, STAY = sys.argv[1] == "kill", sys.argv[1] == "stay"
+KILL, STAY, FORK = (word in sys.argv[1] for word in ("kill", "stay", "fork"))
 
 class Visit(beam.DoFn):
     def process(self, number):
@@ -63,19 +63,32 @@ def build(pipeline):
     numbers = pipeline | beam.Create(range(8)) | beam.Reshuffle() | beam.ParDo(Visit())
     numbers | beam.Map(lambda number: (number % 2, number)) | beam.GroupByKey()
 
+def children():
+    with open(f"/proc/self/task/{os.getpid()}/children") as file:
+        return file.read()
+
 command = [[sys.executable, *sys.argv[2:]]] if sys.argv[2:] else []
 try:
-    DirectEngine(2, [], *command).run(build, seconds=100)
+    engine = DirectEngine(2, [], *command)
+    if FORK:
+        engine.fork_server()
+        assert children()
+    engine.run(build, seconds=100)
     print("done")
 except Failure as failure:
     print(failure)
-with open(f"/proc/self/task/{os.getpid()}/children") as children:
-    print("children:", children.read())
+if FORK:  # the server stays for the next step
+    assert children() or KILL
+del engine  # ends it
+print("children:", children())
 """
 
 # arguments of the pipeline; what it prints at the end of its first line
 RUNS = {
     "sound": (["run"], "done"),
+    "forked from this process": (["fork", "-c", "raise ImportError('no new process')"], "done"),
+    "forked, a kill in the middle of a bundle": (["fork kill"], KILLED),
+    "forked, a worker that does not end when its work is done": (["fork stay"], "done"),
     "a package that is not installed": (["run", "-P", "-m", "no_such_package"], "No module named no_such_package; "),
     "an import that fails": (["run", "-c", "raise ImportError('no lxml')"], "exit code 1: ImportError: no lxml; "),
     "a worker that ends at once": (["run", "-c", "import sys; sys.exit(0)"], "exit code 0: it wrote no message; "),
