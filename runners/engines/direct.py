@@ -11,7 +11,7 @@ from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions,
 
 from ...transforms.parsing.language import load_model
 from ..errors import Failure
-from ..memory import return_memory
+from ..memory import share_memory
 from . import direct_worker
 from .bundles import Runner
 from .cores import usable_cores
@@ -52,7 +52,7 @@ class DirectEngine:
         self._command = command
         self._server: ForkServer | None = None
         inspect_classes_once()
-        return_memory()
+        share_memory()
         # Beam warns about this mode, which is intended here.
         logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
 

@@ -21,7 +21,7 @@ from typing import Any, TextIO
 
 from ..errors import BEAM_REPEATS
 from ..garbage import collect_rarely
-from ..memory import return_memory
+from ..memory import share_memory
 from .parent_watch import end_with_parent
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     collect_rarely()
-    return_memory()
+    share_memory()
     logging.disable(logging.WARNING)  # Beam's warnings while it is imported do not concern users
     from apache_beam.runners.worker import sdk_worker_main
 
