@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from ..transforms.blocks.rules import Blocks
 from ..transforms.errors import CrawlDirError
 from ..transforms.indexing.live_segments import live_index
-from ..transforms.indexing.read_segment import read_file
+from ..transforms.indexing.segment_files import read_file
 from ..transforms.indexing.write_segment import DOCS
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
 from ..transforms.storage.layouts import LAYOUTS

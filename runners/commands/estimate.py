@@ -70,7 +70,9 @@ def run(arguments: argparse.Namespace) -> None:
         more = {"intervals": intervals} if intervals else {}
         print(json.dumps(dataclasses.asdict(found) | more | ({"actual": actual} if actual else {}), indent=1))
     else:
-        print("\n".join([*_lines(found, rates), *_interval_lines(intervals), *_compared(actual)]))
+        print(
+            "\n".join([*_lines(found, rates), *_interval_lines(intervals, bool(arguments.pages)), *_compared(actual)])
+        )
 
 
 def _settings(crawl: CrawlDir) -> Settings:
@@ -137,15 +139,18 @@ def _lines(found: Estimate, rates: Rates) -> list[str]:
     return lines + ([f"money: {found.money:,.2f}"] if found.money else [])
 
 
-def _interval_lines(intervals: Mapping[str, tuple[float, float]]) -> list[str]:
+def _interval_lines(intervals: Mapping[str, tuple[float, float]], is_capped: bool) -> list[str]:
     if not intervals:
         return []
     (fewest, most), (least, largest), (small, large), (short, long) = (intervals[name] for name in FIGURES)
-    return [
+    lines = [
         f"95 % interval of the sample: pages {fewest:,.0f} to {most:,.0f},"
         f" bytes in {least / 1e9:.3f} to {largest / 1e9:.3f} GB,"
         f" on disk {small / 1e9:.3f} to {large / 1e9:.3f} GB, time {_time(short)} to {_time(long)}"
     ]
+    if fewest == most and not is_capped:
+        lines.append("no URL was found by one sampled page only, so the interval has no width; the site may have more")
+    return lines
 
 
 def _compared(actual: Mapping[str, tuple[float, float]]) -> list[str]:

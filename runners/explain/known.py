@@ -14,7 +14,7 @@ from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.http.request_headers import Identity
 from ...transforms.indexing.live_segments import live_index
-from ...transforms.indexing.read_segment import read_file
+from ...transforms.indexing.segment_files import read_file
 from ...transforms.storage.schemas import TABLES
 from ...transforms.storage.table_files import read_table
 from ...transforms.traps.judge import State

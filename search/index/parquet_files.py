@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...transforms.indexing.read_segment import require_version
-from ...transforms.indexing.segment_files import embedded_footer
+from ...transforms.indexing.segment_files import embedded_footer, require_version
 from ...transforms.indexing.write_segment import DOCS
 from ...transforms.storage import filesystem
 from ...transforms.storage.table_files import naming_damage

@@ -150,7 +150,19 @@ def test_a_whole_crawl_from_a_sample(tmp_path: Path) -> None:
     low, high = found["intervals"]["pages"]
     assert low <= found["pages"] <= high
     assert few["pages"] == 150
-    assert "95 % interval of the sample: pages " in beamtrawl("estimate", "--like", crawl).out
+    printed = beamtrawl("estimate", "--like", crawl).out
+    assert "95 % interval of the sample: pages " in printed
+    assert "no width" not in printed
+
+
+def test_an_interval_without_width_is_explained(tmp_path: Path) -> None:
+    crawl, names = tmp_path / "crawl", [f"/{number}" for number in range(60)]
+    pages = {name: html(name, f"Text {name} of its own.") for name in names}
+    with Web({"a.test": {"/": html("Home", links=names), **pages}}) as web:
+        assert beamtrawl("crawl", crawl, "--seed", web.url("a.test"), "--max-pages", 10, *LOOPBACK).code == 0
+        assert beamtrawl("crawl", crawl, "--sample", 20, *LOOPBACK).code == 0
+    assert "no width; the site may have more" in beamtrawl("estimate", "--like", crawl).out
+    assert "no width" not in beamtrawl("estimate", "--like", crawl, "--pages", 15).out
 
 
 def test_the_worked_example_is_what_the_command_prints() -> None:

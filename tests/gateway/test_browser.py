@@ -114,7 +114,7 @@ def test_the_policy_would_stop_what_slips_through(window, authority):
 
 def test_a_keyboard_is_enough(window):
     window.open("/")
-    assert window.evaluate("document.activeElement.id") == "q"
+    wait_for(window, "document.activeElement.id == 'q'")  # a browser moves the focus some time after the page is loaded
     window.write("common")
     window.press("Enter")
     assert window.evaluate("location.search") == "?q=common"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamtrawl.transforms.indexing.read_segment import read_file
+from beamtrawl.transforms.indexing.segment_files import read_file
 from beamtrawl.transforms.indexing.verify import folder_faults
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest

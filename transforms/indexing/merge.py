@@ -16,7 +16,8 @@ from ..storage.list_offsets import offsets, ranges
 from ..storage.table_files import TableFile
 from .invert import OWN_FIELDS, PHRASE_FIELDS, Inverted, Longs
 from .link_folders import write_link_index
-from .read_segment import read_blocks, read_file, read_rows
+from .read_segment import read_blocks, read_rows
+from .segment_files import read_file
 from .write_segment import DOCS, DOCSTORE, DOCSTORE_GROUP, ROW_POSTINGS, in_order, write_index
 
 Bools = npt.NDArray[np.bool_]

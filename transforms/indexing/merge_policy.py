@@ -15,7 +15,8 @@ from ..storage.table_files import TableFile, new_path
 from .link_folders import MERGED, links_folder
 from .live_segments import LiveIndex, LiveSegment
 from .merge import Part, merge_segments
-from .read_segment import count_documents, read_file
+from .read_segment import count_documents
+from .segment_files import read_file
 from .tombstones import alive, read_tombstones
 from .write_segment import DOCS
 

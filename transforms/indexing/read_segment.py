@@ -8,10 +8,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..storage.crawl_dir import CrawlDirError
 from ..storage.table_files import open_parquet
 from .invert import PHRASE_FIELDS, Inverted, Longs
-from .segment_files import INDEX_VERSION, READABLE_VERSIONS, VERSION_KEY
+from .segment_files import require_version
 from .write_segment import DOCS, POSTINGS, ROW_GROUP_POSTINGS, undo_gaps, unpack
 
 BLOCK = 65_536 // ROW_GROUP_POSTINGS
@@ -63,13 +62,6 @@ def decode(postings: pa.Table, fields: Sequence[str]) -> Inverted:
     return Inverted(postings["term"].to_pylist(), starts, found, frequencies, np.zeros_like(starts), found[:0], {})
 
 
-def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """A file of the index; CrawlDirError if it cannot be read or has another format version."""
-    with open_parquet(root, path) as file:
-        require_version(root, path, file.metadata)
-        return file.read(columns).combine_chunks().replace_schema_metadata()
-
-
 def read_rows(root: str, path: str, rows: Longs) -> pa.Table:
     """Rows of a file by ascending numbers; only their row groups are decoded. Errors as in `read_file`."""
     with open_parquet(root, path) as file:
@@ -100,14 +92,3 @@ def lists(column: pa.ChunkedArray) -> tuple[Longs, npt.NDArray[Any]]:
     array = column.combine_chunks()
     lengths = array.value_lengths().to_numpy()
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), array.flatten().to_numpy()
-
-
-def require_version(root: str, path: str, footer: pq.FileMetaData) -> None:
-    """CrawlDirError unless a file has the index version that this program reads."""
-    found = (footer.metadata or {}).get(VERSION_KEY.encode(), b"").decode(errors="replace")
-    if found in map(str, READABLE_VERSIONS):
-        return
-    is_newer = found.isdecimal() and int(found) > INDEX_VERSION
-    way_out = "update Beamtrawl" if is_newer else f"rebuild it with: beamtrawl compact {root} --rebuild-index"
-    version = f"index version {found}" if found else "no index version"
-    raise CrawlDirError(f"{path} cannot be used: it has {version}, this program reads {INDEX_VERSION}; {way_out}")

@@ -9,14 +9,15 @@ docs/decisions/index_format.md lists the alternatives that were measured.
 """
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..storage import filesystem
-from ..storage.table_files import TableFile
+from ..storage.crawl_dir import CrawlDirError
+from ..storage.table_files import TableFile, open_parquet
 
 INDEX_VERSION = 3
 """The version of this format."""
@@ -119,6 +120,24 @@ def embedded_footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:
 def embedded_footer(metadata: Mapping[bytes, bytes], name: str) -> pq.FileMetaData:
     """The footer of one file among the embedded ones, from the key-value metadata of the file that has them."""
     return _unpacked(metadata[f"{FOOTER_KEY}{name}".encode()])
+
+
+def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """A file of the index; CrawlDirError if it cannot be read or has another format version."""
+    with open_parquet(root, path) as file:
+        require_version(root, path, file.metadata)
+        return file.read(columns).combine_chunks().replace_schema_metadata()
+
+
+def require_version(root: str, path: str, footer: pq.FileMetaData) -> None:
+    """CrawlDirError unless a file has the index version that this program reads."""
+    found = (footer.metadata or {}).get(VERSION_KEY.encode(), b"").decode(errors="replace")
+    if found in map(str, READABLE_VERSIONS):
+        return
+    is_newer = found.isdecimal() and int(found) > INDEX_VERSION
+    way_out = "update Beamtrawl" if is_newer else f"rebuild it with: beamtrawl compact {root} --rebuild-index"
+    version = f"index version {found}" if found else "no index version"
+    raise CrawlDirError(f"{path} cannot be used: it has {version}, this program reads {INDEX_VERSION}; {way_out}")
 
 
 def _packed(footer: pq.FileMetaData) -> bytes:

@@ -15,8 +15,8 @@ from ..storage.list_offsets import offsets
 from ..storage.schemas import KEY
 from .invert import PHRASE_FIELDS, Ints, Inverted, Longs
 from .live_segments import LiveIndex, LiveSegment
-from .read_segment import decode, lists, read_file, read_footer, read_parts, whole_terms
-from .segment_files import embedded_footers
+from .read_segment import decode, lists, read_footer, read_parts, whole_terms
+from .segment_files import embedded_footers, read_file
 from .term_forms import Forms, forms_of, stemmed_as, terms_by_language
 from .tombstones import alive, read_tombstones
 from .write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, in_order, max_frequency, undo_gaps
