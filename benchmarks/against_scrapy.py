@@ -96,6 +96,11 @@ PROGRAMS: dict[str, tuple[Crawl, str]] = {
 """How each program crawls, and the package or command that has to be installed."""
 
 
+def installed() -> dict[str, str]:
+    """The environment in which modules are compiled once, as an installation does."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def measure(
     command: list[str], log: Path, finished_steps: Callable[[], Iterable[str]], codes: Sequence[int] = (0,)
 ) -> tuple[Cost, dict[str, Cost]]:
@@ -110,7 +115,7 @@ def measure(
     started = time.monotonic()
     last = Cost(0.0, 0.0)
     with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output)
+        process = subprocess.Popen(command, stdout=output, stderr=output, env=installed())
         while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             for step in sorted(set(finished_steps()) - known):
                 now = Cost(time.monotonic() - started, _cpu_so_far(process.pid))

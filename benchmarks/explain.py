@@ -26,6 +26,7 @@ import history
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from against_scrapy import installed
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -105,7 +106,7 @@ def explain(root: str, urls: Sequence[str]) -> tuple[float, float]:
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     paths = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-m", "beamtrawl", "explain", root, *urls, "--json"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | paths)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=installed() | paths)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.perf_counter() - started, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
