@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
@@ -52,7 +53,9 @@ class Forked:
 
     def __init__(self, run: Callable[[], object]) -> None:
         (its_stdin, stdin), (stdout, its_stdout), (stderr, its_stderr) = (os.pipe() for _ in range(3))
-        self._pid = os.fork()
+        with warnings.catch_warnings():  # of the threads of OpenBLAS and jemalloc, which have handlers for a fork
+            warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+            self._pid = os.fork()
         if not self._pid:
             _become(run, (its_stdin, its_stdout, its_stderr), (stdin, stdout, stderr))
         for end in (its_stdin, its_stdout, its_stderr):
