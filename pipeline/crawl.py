@@ -231,7 +231,8 @@ def _fetch(
     engine.run(partial(fetch.build, step=plan), min(rows, at_most or rows) * _FETCH_SECONDS)
     promises = write_promises(crawl.root, step.round, find_leftovers(crawl, attempts_prefix(step)))
     files = [*leftovers.files, *attempt.pieces(), *promises]
-    counters = {SAMPLED_OF: rows} if is_sample and not leftovers.files else None
+    is_whole = not leftovers.files and not stop.is_set()  # else hosts that answer fast have more than their share of it
+    counters = {SAMPLED_OF: rows} if is_sample and is_whole else None
     manifest = attempt.commit(settings_digest(settings), files=files, counters=counters)
     observer.step_committed(manifest)
     return manifest

@@ -63,10 +63,14 @@ class LatestIndex:
         try:
             return question(index)
         except CrawlDirError:
-            with self._lock:
-                if self._index is index:
-                    self._index = self._open()
-            return question(self.get())
+            return question(self._renewed(index))
+
+    def _renewed(self, index: Index) -> Index:
+        """A newly opened index in place of this one, which cannot be read, unless another thread has opened it."""
+        with self._lock:
+            if self._index is index:
+                self._index = self._open()
+        return self.get()
 
     def ask_as_of(self, round_: int, question: Callable[[Index], Answer]) -> Answer:
         """The answer of the index as of a round; CursorError if it cannot be read any more, or is yet to come.
@@ -74,15 +78,21 @@ class LatestIndex:
         One older index is kept, with a quarter of the memory for postings; it shares the segments of the current one.
         """
         index = self.get()
-        if round_ != index.as_of:
-            with self._older_lock:
-                if self._older is None or (self._older.as_of, self._older_of) != (round_, index):
-                    self._older, self._older_of = self._open_as_of(round_, index), index
-                index = self._older
+        if round_ == index.as_of:
+            try:
+                return question(index)
+            except CrawlDirError:
+                index = self._renewed(index)
         try:
-            return question(index)
+            return question(index if round_ == index.as_of else self._get_older(round_, index))
         except CrawlDirError as error:
             raise CursorError(_GONE) from error
+
+    def _get_older(self, round_: int, index: Index) -> Index:
+        with self._older_lock:
+            if self._older is None or (self._older.as_of, self._older_of) != (round_, index):
+                self._older, self._older_of = self._open_as_of(round_, index), index
+            return self._older
 
     def _open_as_of(self, round_: int, current: Index) -> Index:
         try:

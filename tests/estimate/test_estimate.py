@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.runners.estimate.measured import measure
 from beamtrawl.runners.estimate.plan import Plan, Prices, Rates, Size, estimate, with_page_bytes
+from beamtrawl.runners.estimate.sampled import sample_of
 from beamtrawl.transforms.settings import Settings
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.committed import commit_rows
-from tests.support.web import Web, html
+from tests.support.crawls import crawl, rows
+from tests.support.web import Answer, Web, html
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -153,6 +157,22 @@ def test_a_whole_crawl_from_a_sample(tmp_path: Path) -> None:
     printed = beamtrawl("estimate", "--like", crawl).out
     assert "95 % interval of the sample: pages " in printed
     assert "no width" not in printed
+
+
+def test_an_interrupted_sample_is_none(tmp_path: Path) -> None:
+    stop, names = StopSignal(), [f"/{number}" for number in range(6)]
+
+    def stopping(headers: object) -> Answer:
+        stop.stop()
+        return html("The last one for now", "The operator has pressed Ctrl-C.")
+
+    with Web({"a.test": {"/": html("Home", links=names), **dict.fromkeys(names, stopping)}}) as web:
+        crawl(tmp_path, [web.url("a.test")], rounds=1)
+        crawl(tmp_path, rounds=1, stop=stop, priority__random=True, politeness__delay=0.6)
+        assert sorted({visit["outcome"] for visit in rows(tmp_path, "visits")}) == ["deferred", "fetched"]
+        crawl(tmp_path)
+    assert len(rows(tmp_path, "documents")) == 7
+    assert sample_of(CrawlDir(str(tmp_path))) is None
 
 
 def test_an_interval_without_width_is_explained(tmp_path: Path) -> None:

@@ -106,6 +106,15 @@ def test_files_that_a_merge_has_removed_cost_no_query(tmp_path):
     assert client.get("/cached?url=http://a.test/new").status_code == 200
 
 
+def test_files_that_a_merge_has_removed_cost_no_cursor(tmp_path):
+    crawl = indexed(tmp_path, WORDS, [{"url": "http://a.test/new", "title": "New", "text": "word"}])
+    first = create_app(crawl, clock=Clock()).test_client().get("/api/search?q=word&limit=1").json
+    client = create_app(crawl, clock=Clock()).test_client()  # which looks at the crawl once
+    assert client.get("/api/search?q=nothing").json["total"] == 0
+    assert beamtrawl("compact", tmp_path, "--drop-history").code == 0
+    assert len(client.get("/api/search?q=word&after=" + first["next"]).json["hits"]) == 3
+
+
 def test_the_gateway_is_unwell_when_queries_fail(tmp_path, caplog):
     clock = Clock()
     client = create_app(indexed(tmp_path, WORDS), clock=clock).test_client()
