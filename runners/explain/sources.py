@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 _USED = (
     *("urls", "frontier", "visits", "documents", "links", "robots", "hosts", "traps", "ranks", "seeds"),
-    *("tombstones", "rejections", "host_changes"),
+    *("tombstones", "host_changes"),
 )
 
 
