@@ -23,8 +23,8 @@ from .local_workers import LocalWorkers
 _WORTH_WORKERS = 6.0
 """Seconds of work from which worker processes pay off.
 
-A step in two of them costs a quarter of a second more than in this process, and their server, unless it is forked, one to
-two CPU seconds once.
+A step in two of them costs a quarter of a second more than in this process, and their server one to two CPU seconds
+once, unless it is forked.
 """
 
 
