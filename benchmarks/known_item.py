@@ -53,6 +53,30 @@ class Item(NamedTuple):
     anchor: str
 
 
+class Crawled(NamedTuple):
+    """The index of a crawl, and what it is made of."""
+
+    segments: list[str]
+    documents: pa.Table  # those that the index has
+    pages: endorsements.Pages
+    endorsing: endorsements.Links
+
+
+def read_crawl(crawl: CrawlDir) -> Crawled:
+    manifests = crawl.require_manifests()
+    segments = [segment.folder for segment in live_index(manifests).segments]
+    indexed: set[str] = set()
+    for segment in segments:
+        with open_parquet(crawl.root, f"{segment}/{DOCS}") as file:
+            indexed |= set(file.read(["url"])["url"].to_pylist())
+    links = read_table(crawl.root, [f.path for f in files_of(manifests, "links")], LINKS, endorsements.LINK_COLUMNS)
+    documents = read_table(crawl.root, [f.path for f in files_of(manifests, "documents")], DOCUMENTS)
+    pages = endorsements.pages_of(endorsements.ends_of(links))
+    endorsing = endorsements.endorsing(links, documents.select(endorsements.DOCUMENT_COLUMNS), pages)
+    shown = documents.filter(pc.is_in(documents["url"], value_set=pa.array(sorted(indexed))))
+    return Crawled(segments, shown, pages, endorsing)
+
+
 def hide(tallied: pa.Table, pages: endorsements.Pages, askable: set[str], most: int) -> tuple[list[Item], pa.Table]:
     """The items, and the anchors that are left."""
     folded = pc.utf8_lower(tallied["anchor"])
@@ -118,18 +142,9 @@ def main() -> None:
     parser.add_argument("--tantivy", action="store_true")
     arguments = parser.parse_args()
     crawl = CrawlDir(arguments.dir)
-    manifests = crawl.require_manifests()
-    segments = [segment.folder for segment in live_index(manifests).segments]
-    indexed: set[str] = set()
-    for segment in segments:
-        with open_parquet(crawl.root, f"{segment}/{DOCS}") as file:
-            indexed |= set(file.read(["url"])["url"].to_pylist())
-    links = read_table(crawl.root, [f.path for f in files_of(manifests, "links")], LINKS, endorsements.LINK_COLUMNS)
-    documents = read_table(crawl.root, [f.path for f in files_of(manifests, "documents")], DOCUMENTS)
-    pages = endorsements.pages_of(endorsements.ends_of(links))
-    endorsing = endorsements.endorsing(links, documents.select(endorsements.DOCUMENT_COLUMNS), pages)
+    segments, documents, pages, endorsing = read_crawl(crawl)
     ranks = pagerank(*distinct(endorsing.sources, endorsing.targets, len(pages.urls)), len(pages.urls))
-    askable = {url for url in indexed if not arguments.hosts or host(url) in arguments.hosts}
+    askable = {url for url in documents["url"].to_pylist() if not arguments.hosts or host(url) in arguments.hosts}
     items, left = hide(endorsements.count_anchors(endorsing, pages), pages, askable, arguments.queries)
 
     try:
@@ -143,11 +158,11 @@ def main() -> None:
     plain = Index([Segment(crawl.root, segment) for segment in segments])
     judge("beamtrawl without links", items, lambda text: [url for _, url in best(plain, text)])
     if arguments.tantivy:
-        shown = documents.filter(pc.is_in(documents["url"], value_set=pa.array(sorted(indexed))))
-        judge("tantivy", items, tantivy_search(_as_text(shown, pages, left)))
+        judge("tantivy", items, tantivy_search(fields_of(documents, pages, left)))
 
 
-def _as_text(documents: pa.Table, pages: endorsements.Pages, left: pa.Table) -> Iterator[dict]:
+def fields_of(documents: pa.Table, pages: endorsements.Pages, left: pa.Table) -> Iterator[dict[str, str]]:
+    """The `id` (the URL) and the fields of WEIGHTING of each document, for another engine."""
     numbers = pages.numbers(documents["url_key"])
     for row, anchors in zip(documents.to_pylist(), endorsements.anchors_of(left, np.asarray(numbers)), strict=True):
         yield {

@@ -2,13 +2,14 @@
 
     python benchmarks/run.py --list
     python benchmarks/run.py small_rounds history [--full]
-    python benchmarks/run.py --sites DIRECTORY… --urls URL… --index DIR
+    python benchmarks/run.py --sites DIRECTORY… --urls URL… --index DIR --crawl DIR NAME=URL…
     python benchmarks/run.py --show [--plot results.svg]
 
 Without names, all are run whose arguments are given: `--sites` are directories of HTML files, `--urls` the front pages
-of sites on loopback, `--index` is what large_index.py wrote. A benchmark is a script beside this one that prints its
-figures with `--json` as its last line. Each result is a line of JSON in `--results`, with the time, the commit and the
-machine. The table has the last two results of each figure on this machine; the plot draws all.
+of sites on loopback, `--index` is what large_index.py wrote, `--crawl` what developers_queries.py takes. A benchmark is
+a script beside this one that prints its figures with `--json` as its last line. Each result is a line of JSON in
+`--results`, with the time, the commit and the machine. The table has the last two results of each figure on this
+machine; the plot draws all.
 """
 
 import argparse
@@ -32,7 +33,7 @@ _MOST_LINES = 4  # of a chart
 
 
 class Benchmark(NamedTuple):
-    """A script, and its arguments; {sites}, {urls} and {index} stand for those of this program."""
+    """A script, and its arguments; {sites}, {urls}, {index} and {crawl} stand for those of this program."""
 
     about: str
     short: str
@@ -61,6 +62,9 @@ BENCHMARKS = {
     ),
     "politeness_rate": Benchmark(
         "rate beside what politeness allows", "--hosts 10 --pages 5 --json", "--hosts 100 --pages 20 --json"
+    ),
+    "developers_queries": Benchmark(
+        "the page that a developer means, beside tantivy and bm25s", "{crawl} --json", "{crawl} --json"
     ),
     "large_queries": Benchmark("query times beside tantivy", "{index} --queries 30 --json", "{index} --json"),
 }
@@ -161,6 +165,7 @@ def main() -> int:
     parser.add_argument("--sites", nargs="+", default=[], metavar="DIR")
     parser.add_argument("--urls", nargs="+", default=[], metavar="URL")
     parser.add_argument("--index", nargs=1, default=[], metavar="DIR")
+    parser.add_argument("--crawl", nargs="+", default=[], metavar=("DIR", "NAME=URL"))
     parser.add_argument("--results", type=Path, default=HERE / "results.jsonl", metavar="FILE")
     parser.add_argument("--show", action="store_true", help="run nothing")
     parser.add_argument("--plot", metavar="FILE", help="draw the results as SVG")
