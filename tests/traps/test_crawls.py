@@ -141,8 +141,9 @@ def test_a_sample_ignores_the_budgets_of_templates(tmp_path: Path) -> None:
     """Else an estimate would know the templates with large budgets only."""
     names = [f"/item/{number}" for number in range(160)]
     pages = {name: html(name, f"The text of {name}.") for name in names}
+    sample = {"priority__random": True, "limits__max_pages_per_round": 120}
     visits = {}
-    for name, changes in {"round": {}, "sample": {"priority__random": True, "limits__max_pages_per_round": 120}}.items():
+    for name, changes in {"round": {}, "sample": sample}.items():
         with Web({"a.test": {"/": html("Home", links=names), **pages}}) as web:
             crawl(tmp_path / name, [web.url("a.test")], rounds=1)
             crawl(tmp_path / name, rounds=1, **changes)
