@@ -16,7 +16,7 @@ from beamtrawl.transforms.parsing.registry import PARSE_ERROR, Kinds
 from beamtrawl.transforms.parsing.robots_meta import Directives
 from beamtrawl.transforms.parsing.source import Source
 from beamtrawl.transforms.plugins import PluginError
-from tests.support.files import pdf, png
+from tests.support.files import pdf, pdf_of, png
 
 # Stated here and not imported: a changed limit fails a test.
 MAX_LINKS = 20_000
@@ -68,14 +68,44 @@ def source(body, media_type="application/pdf"):
     return Source(body, media_type, None, URL, "robot", Directives(), "")
 
 
-def test_a_pdf_that_takes_too_long_is_given_up():
+def test_a_pdf_whose_process_does_not_answer_is_given_up():
     with pytest.raises(ValueError, match="the PDF process timed out"):
-        Pdf(seconds=0.0, patience=0.0).parse(source(REPORT))
+        Pdf(wait=0.0).parse(source(REPORT))
+
+
+def nested(depth):
+    """A PDF of one page that draws a form eight times, which draws another eight times, and so on."""
+
+    def form(number, resources, content):
+        head = f"/Type /XObject /Subtype /Form /BBox [0 0 999 999] /Resources << {resources} >> /Length {len(content)}"
+        return number, f"<< {head} >>\nstream\n{content}\nendstream"
+
+    page = "/MediaBox [0 0 999 999] /Contents 20 0 R /Resources << /XObject << /X 21 0 R >> >>"
+    objects = {
+        1: "<< /Type /Catalog /Pages 2 0 R >>",
+        2: "<< /Type /Pages /Count 1 /Kids [10 0 R] >>",
+        3: "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        4: "<< >>",
+        10: f"<< /Type /Page /Parent 2 0 R {page} >>",
+    }
+    forms = [form(20 + n, f"/XObject << /X {21 + n} 0 R >>", "/X Do " * (8 if n else 1)) for n in range(depth)]
+    last = form(20 + depth, "/Font << /F 3 0 R >>", "BT /F 9 Tf 9 99 Td (end) Tj ET")
+    return pdf_of(objects | dict([*forms, last]))
+
+
+def test_a_page_that_takes_too_much_cpu_time_is_given_up_and_the_next_pdf_is_read():
+    assert Pdf().parse(source(nested(3))).text == "end"
+    parser = Pdf(seconds=0.5, patience=0.5)
+    with pytest.raises(ValueError, match="the PDF process timed out"):
+        parser.parse(source(nested(8)))
+    assert parser.parse(source(REPORT)).title == "Catch"
 
 
 def test_pages_that_there_is_no_time_for_are_left_out():
     page = Pdf(seconds=0.0, patience=60.0).parse(source(REPORT))
     assert (page.text, page.facts["pages"], page.facts["pages_read"]) == ("", "2", "0")
+    assert page.truncated == "text"
+    assert parse(REPORT, "application/pdf").truncated == ""
 
 
 def test_a_process_that_ends_is_replaced():

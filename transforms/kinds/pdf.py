@@ -3,6 +3,7 @@
 import json
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -17,9 +18,11 @@ from ..parsing.feed_dates import feed_date
 from ..parsing.source import MAX_BYTES, Page, Source
 
 _PROGRAM = Path(__file__).with_name("pdf_process.py")
-_BOUNDS, _LENGTH = struct.Struct(">QdQ"), struct.Struct(">Q")  # the formats of pdf_process.py
+_BOUNDS, _LENGTH = struct.Struct(">QddQ"), struct.Struct(">Q")  # the formats of pdf_process.py
+# CPU time, so that what is read of a PDF does not depend on what else the machine does.
 _SECONDS = 20.0  # for reading pages; pages read by then are kept
 _PATIENCE = 10.0  # additional seconds, because reading a single page cannot be interrupted
+_WAIT = 600.0  # seconds of real time, for a process that hangs without computing, or cannot limit its CPU time
 _FACTS = {"Author": "author", "Creator": "creator", "Producer": "producer"}
 
 # D:20260305193000+09'00' or a prefix of it (ISO 32000-1, 7.9.4).
@@ -32,8 +35,8 @@ class Pdf:
     media_types = frozenset({"application/pdf", "application/x-pdf"})
     extensions = frozenset({"pdf"})
 
-    def __init__(self, seconds: float = _SECONDS, patience: float = _PATIENCE) -> None:
-        self._seconds, self._patience = seconds, seconds + patience
+    def __init__(self, seconds: float = _SECONDS, patience: float = _PATIENCE, wait: float = _WAIT) -> None:
+        self._seconds, self._patience, self._wait = seconds, seconds + patience, wait
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -55,15 +58,16 @@ class Pdf:
             published_at=pdf_date(metadata.get("CreationDate", "")),
             links=[(uri, "") for uri in found["uris"]],
             facts=facts,
+            is_cut=found["is_cut"],
         )
 
     def _read_pdf(self, body: bytes) -> dict[str, Any]:
         """The result of the process for a PDF. A process that fails is replaced, and ValueError raised."""
         process = self._process = self._process or self._start()
-        ends_at = time.monotonic() + self._patience
+        ends_at = time.monotonic() + self._wait
         assert process.stdin and process.stdout
         try:
-            process.stdin.write(_BOUNDS.pack(len(body), self._seconds, MAX_BYTES) + body)
+            process.stdin.write(_BOUNDS.pack(len(body), self._seconds, self._patience, MAX_BYTES) + body)
             process.stdin.flush()
             (length,) = _LENGTH.unpack(_read(process.stdout, _LENGTH.size, ends_at))
             found: dict[str, Any] = json.loads(_read(process.stdout, length, ends_at))
@@ -72,7 +76,8 @@ class Pdf:
             self._process = None
             process.kill()
             process.communicate()
-            reason = "timed out" if isinstance(error, TimeoutError) else f"ended with {process.returncode}"
+            is_late = isinstance(error, TimeoutError) or process.returncode == -signal.SIGXCPU
+            reason = "timed out" if is_late else f"ended with {process.returncode}"
             raise ValueError(f"the PDF process {reason}") from error
 
     def _start(self) -> "subprocess.Popen[bytes]":

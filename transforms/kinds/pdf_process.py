@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import json
 import logging
+import math
 import resource
 import struct
 import sys
@@ -17,7 +18,7 @@ from typing import Any, BinaryIO
 import pypdfium2
 from pypdfium2 import raw
 
-_BOUNDS = struct.Struct(">QdQ")  # bytes of the PDF, seconds for it, characters of its text
+_BOUNDS = struct.Struct(">QddQ")  # bytes of the PDF, CPU seconds for its pages and in all, characters of its text
 _LENGTH = struct.Struct(">Q")
 _MAX_MEMORY = 1 << 30  # bytes
 _MAX_PAGES = 2_000
@@ -27,14 +28,18 @@ _MAX_URI = 4_096
 
 
 def read_pdf(body: bytes, seconds: float, max_text: int) -> dict[str, Any]:
-    """The content of a PDF, as far as it can be read within `seconds` and `max_text` characters."""
-    ends_at = time.monotonic() + seconds
+    """The content of a PDF, as far as it can be read within `seconds` of CPU time and `max_text` characters.
+
+    `is_cut` says that pages were left out for one of the bounds.
+    """
+    ends_at = time.process_time() + seconds
     with contextlib.closing(pypdfium2.PdfDocument(body)) as document:
         texts: list[str] = []
         uris: dict[str, None] = {}
-        left = max_text
+        left, is_cut = max_text, len(document) > _MAX_PAGES
         for number in range(min(len(document), _MAX_PAGES)):
-            if left <= 0 or time.monotonic() > ends_at:
+            if left <= 0 or time.process_time() >= ends_at:
+                is_cut = True
                 break
             with contextlib.suppress(pypdfium2.PdfiumError), contextlib.closing(document[number]) as page:
                 uris.update(dict.fromkeys(_uris(document, page)) if len(uris) < _MAX_LINKS else {})
@@ -45,6 +50,7 @@ def read_pdf(body: bytes, seconds: float, max_text: int) -> dict[str, Any]:
             "text": "\n".join(texts),
             "pages": len(document),
             "pages_read": len(texts),
+            "is_cut": is_cut,
             "metadata": document.get_metadata_dict(skip_empty=True),
             "headings": [mark.get_title() for mark, _ in zip(document.get_toc(), range(_MAX_BOOKMARKS), strict=False)],
             "uris": list(uris)[:_MAX_LINKS],
@@ -65,8 +71,9 @@ def _uris(document: Any, page: Any) -> Iterator[str]:
 def main(source: BinaryIO, sink: BinaryIO) -> None:
     """Process PDFs until stdin ends; the result for an unreadable one is an `error`."""
     while head := source.read(_BOUNDS.size):
-        length, seconds, max_text = _BOUNDS.unpack(head)
+        length, seconds, patience, max_text = _BOUNDS.unpack(head)
         body = source.read(length)
+        _end_after(patience)
         try:
             found = read_pdf(body, seconds, max_text)
         except Exception as error:
@@ -74,6 +81,13 @@ def main(source: BinaryIO, sink: BinaryIO) -> None:
         answer = json.dumps(found).encode()
         sink.write(_LENGTH.pack(len(answer)) + answer)
         sink.flush()
+
+
+def _end_after(seconds: float) -> None:
+    """Let the system end this process after so many seconds of CPU time from now; they are rounded up."""
+    with contextlib.suppress(ValueError, OSError):  # systems without this limit
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), hard))
 
 
 if __name__ == "__main__":

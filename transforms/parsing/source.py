@@ -84,16 +84,18 @@ class Source(NamedTuple):
         published_at: datetime | None = None,
         links: Iterable[tuple[str, str]] = (),
         facts: Mapping[str, str] | None = None,
+        is_cut: bool = False,
     ) -> Page:
         """A page with this content, and with the robots directives of the headers.
 
         `links` are (reference, anchor text); references may be relative, and unusable ones are dropped. Each line of
-        the text is a block. Text is cleaned of what UTF-8 cannot encode, and cut to its bounds.
+        the text is a block. Text is cleaned of what UTF-8 cannot encode, and cut to its bounds. `is_cut` says that
+        the parser has left text out.
         """
         lines = (collapse(line) for line in _storable(text).splitlines())
         text = "\n".join(filter(None, lines))
         found = self._links(links)
-        truncated = self.truncated(False, len(text) > MAX_TEXT, found)
+        truncated = self.truncated(False, is_cut or len(text) > MAX_TEXT, found)
         text = text[:MAX_TEXT]
         title, description, keywords = (_fact(part) for part in (title, description, keywords))
         return Page(
