@@ -20,6 +20,7 @@ from ...transforms.storage.table_files import read_table
 from ...transforms.storage.verify import file_faults, promised_files, row_faults
 from ...transforms.urls.explain import explain
 from ...transforms.urls.filters import UrlFilter
+from ...transforms.urls.rejections import in_words
 from ..copies import copy_of
 from ..errors import Usage
 from . import check_page, check_robots
@@ -71,7 +72,8 @@ def check_url(arguments: argparse.Namespace) -> None:
         "domain": urls.domain(urls.host(url)),
     }
     if url_filter := _url_filter(arguments):
-        found["rejected"] = url_filter.reject(url, depth=0, redirects=0)
+        found["rejected"] = rule = url_filter.reject(url, depth=0, redirects=0)
+        found["rejected_because"] = in_words(rule, url, url_filter.scope) if rule else None
     if arguments.dir is not None:
         crawl = CrawlDir(arguments.dir)
         found["aliases"] = _aliases(crawl, url)
@@ -180,7 +182,8 @@ def _render(found: dict[str, Any]) -> str:
     names = {"url": "fetched", "dedup_form": "known by", "url_key": "key", "host": "host", "domain": "domain"}
     lines += [f"{title}: {found[name]}" for name, title in names.items()]
     if "rejected" in found:
-        lines.append(f"scope: rejected by {found['rejected']}" if found["rejected"] else "scope: not rejected")
+        why = found["rejected"] and f"rejected by {found['rejected']}: {found['rejected_because']}"
+        lines.append(f"scope: {why or 'not rejected'}")
     lines += [f"alias by {step['rule']}: {step['url']}" for step in found.get("aliases", ())]
     if visit := found.get("next_visit"):
         lines.append(f"next visit: {', '.join(filter(None, visit.values()))}")

@@ -107,8 +107,8 @@ def _go_on(found: Status) -> str:
     most, visits = found.limits.get("max_pages"), sum(found.outcomes.get(outcome, 0) for outcome in REQUESTED)
     if found.next_step.step == "update":
         return crawl
-    if found.frontier and most and visits >= most:
-        return f"{crawl} --max-pages N, with more than the {most} pages that are visited"
+    if found.due + found.later and most and visits >= most:
+        return f"{crawl} --max-pages N, with more than the {visits} pages that are visited"
     if found.due:
         return crawl
     if next_at := min(filter(None, (found.next_due_at, found.next_planned_at)), default=None):

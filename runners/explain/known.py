@@ -15,6 +15,7 @@ from ...transforms.blocks.rules import Blocks
 from ...transforms.http.request_headers import Identity
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
+from ...transforms.outcomes import REQUESTED
 from ...transforms.storage.schemas import TABLES
 from ...transforms.storage.table_files import read_table
 from ...transforms.traps.judge import State
@@ -32,6 +33,7 @@ class Known(NamedTuple):
 
     robot: str  # product token
     filter: UrlFilter
+    limit: int  # limits.max_pages if as many were requested, else 0
     blocks: Blocks
     aliases: Rules
     states: Mapping[str, Row]
@@ -70,6 +72,7 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
     return Known(
         robot=Identity.of(settings.robot).token,
         filter=UrlFilter(settings.scope, sources.seed_hosts, _followed_extensions(sources, asked)),
+        limit=_limit_reached(sources),
         blocks=read_blocks(sources.crawl),
         aliases=known_rules(sources.crawl, sources.manifests).used if settings.aliases.learn else Rules(()),
         states=states,
@@ -140,6 +143,13 @@ def _grouped(rows: Iterable[Row], column: str) -> dict[str, list[Row]]:
     for row in rows:
         found.setdefault(row.pop(column), []).append(row)
     return found
+
+
+def _limit_reached(sources: Sources) -> int:
+    """limits.max_pages if the crawl has requested so many, else 0."""
+    fetched = [manifest.counters for manifest in sources.manifests if manifest.step == "fetch"]
+    most = sources.settings.limits.max_pages
+    return most if sum(counts.get(outcome, 0) for counts in fetched for outcome in REQUESTED) >= most else 0
 
 
 def _hex(url: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from ...transforms.freshness.change_rate import DAY
 from ...transforms.frontier.revisit_plan import FADING, OBSERVED, host_rate
 from ...transforms.outcomes import Outcome
+from ...transforms.robots.rules import Verdict
 from ...transforms.traps.judge import State, results_of
 from ...transforms.usage import Usage
 from .known import MOST
@@ -18,6 +19,13 @@ _RELATIONS = {
     "near_duplicate_of": "its content is nearly that of",
     "same_content_as": "another site has the same content (neither excludes the other):",
     "joined_to": "it is represented by",
+}
+_WAITS = {
+    "seed": "a seed, not visited yet",
+    "new": "new, not visited yet",
+    "deferred": "not visited yet, because earlier rounds had no room for it",
+    "retry": "to be tried again after a failed visit",
+    "recrawl": "to be visited again",
 }
 _FAILED = {
     Outcome.DENIED_ROBOTS.value: "robots.txt denies it",
@@ -58,8 +66,8 @@ def conclusion(record: UrlRecord, now: datetime) -> str:
 def _unknown(record: UrlRecord) -> str:
     """What would happen to a URL that is in no table of URLs."""
     if record.rejected:
-        found = f"found in {record.referrers} pages, but " if record.referrers else "never found; it would be "
-        return f"not in the crawl: {found}rejected by the rule {record.rejected} of [scope]"
+        found = f"found in {_pages(record.referrers)}, but " if record.referrers else "never found; it would be "
+        return f"not in the crawl: {found}rejected: {record.rejected_because}"
     if record.aliases:
         return f"not in the crawl under this URL: it is known by {_last(record.aliases)}"
     if record.referrers and not record.followed:
@@ -77,16 +85,16 @@ def _waiting(record: UrlRecord, now: datetime) -> str:
     row, host = record.frontier, record.hosts
     if row is None:
         return "waits for its visit; the running round has taken it, or will"
-    due_at = row["due_at"]
+    due_at, waits = row["due_at"], f"waits in the frontier ({_WAITS[row['reason']]})"
     until = host["not_before"] if host else None
     if host and until and until > now and (not due_at or until > due_at):
-        return (
-            f"waits in the frontier ({row['reason']}): its host is not asked before {_time(until)} ({host['held_by']})"
-        )
+        return f"{waits}: its host is not asked before {_time(until)} ({host['held_by']})"
     if due_at and due_at > now:
-        return f"waits in the frontier ({row['reason']}) until {_time(due_at)}"
+        return f"{waits} until {_time(due_at)}"
+    if record.limit:
+        return f"{waits}: the limit of {record.limit} pages is reached; to go on, raise limits.max_pages (--max-pages)"
     throttled = "; its template is throttled" if record.traps else ""
-    return f"waits in the frontier ({row['reason']}), due now: the next round may fetch it{throttled}"
+    return f"{waits}, due now: the next round may fetch it{throttled}"
 
 
 def _fetched(record: UrlRecord) -> str:
@@ -111,7 +119,9 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
         yield f"  {step['rule']}: {step['before']} -> {step['after']}"
     if record.dedup_form != record.url:
         yield f"known by: {record.dedup_form}"
-    yield f"scope: {f'rejected by {record.rejected}' if record.rejected else 'not rejected'}"
+    yield f"scope: {f'rejected by {record.rejected}: {record.rejected_because}' if record.rejected else 'not rejected'}"
+    if record.rejected and record.state:
+        yield "  links that are found from now on are rejected; this URL was in the crawl before"
     for alias in record.aliases:
         yield f"alias by {alias['rule']}: {alias['url']}"
     if record.seed:
@@ -119,7 +129,7 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
     if len(record.path) > 1:
         yield "first path from a seed:"
         yield from (f"  {url}" for url in record.path)
-    yield f"linked from: {record.referrers} pages"
+    yield f"linked from: {_pages(record.referrers)}"
     for link in record.links:
         rel = f" rel={link['rel']}" if link["rel"] else ""
         yield f"  round {link['round']}: {link['source_url']} ({link['kind']}{rel}) {link['anchor']!r}"
@@ -130,7 +140,8 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
     for visit in record.visits:
         yield f"visit in round {visit['round']}, {_time(visit['fetched_at'])}: {_visit(visit)}"
     if record.frontier and record.state and record.state["state"] == "due":
-        yield f"frontier: {record.frontier['reason']}, depth {record.frontier['depth']}"
+        frontier = record.frontier
+        yield f"frontier: {frontier['reason']}, depth {frontier['depth']}, priority {frontier['priority'] or 0:.3g}"
     if record.hosts and record.hosts["not_before"] and record.hosts["not_before"] > now:
         yield f"host: not asked before {_time(record.hosts['not_before'])} ({record.hosts['held_by']})"
     for trap in record.traps:
@@ -164,10 +175,22 @@ def plan_reason(state: Row, host: Row | None) -> str:
 
 def _robots(row: Row | None) -> Iterator[str]:
     if row is None:
-        yield "robots.txt: not fetched"
+        yield "robots.txt: not fetched from its host"
         return
-    rule = f" by line {row['line']}: {row['rule']}" if row["rule"] else f" ({row['verdict']})"
+    rule = f" by line {row['line']}: {row['rule']}" if row["rule"] else f": {_judged(row)}"
     yield f"robots.txt of {_time(row['fetched_at'])} {'allows' if row['allows'] else 'denies'} it{rule}"
+
+
+def _judged(row: Row) -> str:
+    """Why a robots.txt allows or denies a URL that none of its lines matches."""
+    if row["verdict"] == Verdict.RULES:
+        return "no line matches it"
+    answer = f"its status was {row['status']}" if row["status"] else f"it could not be fetched ({row['error']})"
+    return {
+        Verdict.ALLOW_ALL: f"{answer}, so that everything is allowed",
+        Verdict.DENY_ALL: f"{answer}, so that everything is denied",
+        Verdict.UNREACHABLE: f"{answer}, so that nothing is requested for now",
+    }[row["verdict"]]
 
 
 def _visit(row: Row) -> str:
@@ -204,6 +227,10 @@ def _usage(row: Row) -> str:
     )
     conclusion = {False: "reserved for training", True: "may train", None: "says nothing of training"}
     return f"{conclusion[row['ai_training']]} ({stated.text()})" if stated.text() else ""
+
+
+def _pages(count: int) -> str:
+    return f"{count} page{'' if count == 1 else 's'}"
 
 
 def _last(aliases: list[Row]) -> str:

@@ -10,6 +10,7 @@ from ...transforms.robots import rules as robots_rules
 from ...transforms.robots.lookup import Robots
 from ...transforms.traps.templates import query_template, template
 from ...transforms.urls.explain import explain
+from ...transforms.urls.rejections import in_words
 from .known import LONGEST_PATH, MOST, Known, read_known, robots_of
 from .sources import Row, Sources
 
@@ -25,7 +26,8 @@ class UrlRecord:
     steps: list[Row]  # rule, before, after: how the reference became the URL
     state: Row | None  # row of urls
     seed: bool
-    rejected: str | None  # by which rule of the scope; None: not rejected
+    rejected: str | None  # by which rule of the scope, as the settings are now; None: not rejected
+    rejected_because: str | None  # the same in words
     followed: bool  # whether a link that was found may be followed, as far as the pages say
     aliases: list[Row]  # rule, url: alias rules that change it
     path: list[str]  # from a seed to it, by the links through which each URL was found first
@@ -35,6 +37,7 @@ class UrlRecord:
     visits: list[Row]
     robots: Row | None  # row of robots, with `rule` and `line` that decide on it, and whether it `allows`
     frontier: Row | None
+    limit: int  # limits.max_pages if it is reached, else 0
     hosts: Row | None  # row of its host
     host_changes: Row | None  # the same of table host_changes
     traps: list[Row]  # throttled or trapped templates that it may belong to
@@ -68,7 +71,7 @@ def url_record(known: Known, reference: str) -> UrlRecord:
     found = known.links.get(key, {"sources": 0, "links": []})
     links: list[Row] = found["links"]
     depth = state["depth"] if state else _depth(known, links)
-    block = known.blocks.match(url)
+    block, rejected = known.blocks.match(url), known.filter.reject(url, depth, 0)
     return UrlRecord(
         url=url,
         dedup_form=urls.dedup_form(url),
@@ -77,7 +80,8 @@ def url_record(known: Known, reference: str) -> UrlRecord:
         steps=[step._asdict() for step in explain(reference)],
         state=state,
         seed=key in known.seeds,
-        rejected=known.filter.reject(url, depth, 0),
+        rejected=rejected,
+        rejected_because=in_words(rejected, url, known.filter.scope) if rejected else None,
         followed=not links or any("nofollow" not in (link["rel"] or "").lower() for link in links),
         aliases=[{"rule": rule.name, "url": form} for rule, form in known.aliases.steps(url)],
         path=_path(known, state),
@@ -87,6 +91,7 @@ def url_record(known: Known, reference: str) -> UrlRecord:
         visits=list(visits[-MOST:]),
         robots=_robots(known, url, visits),
         frontier=known.frontier.get(key),
+        limit=known.limit,
         hosts=known.hosts.get(host),
         host_changes=known.host_changes.get(host),
         traps=list(_traps(known.traps.get(host, ()), url)),

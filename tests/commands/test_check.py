@@ -56,9 +56,10 @@ def settings(tmp_path: Path) -> Path:
 WITH_SETTINGS = {
     "http://a.test/": "scope: not rejected",
     "http://any.test/": "scope: not rejected",
-    "http://a.test/private/x": "scope: rejected by exclude",
-    "http://a.test/x.png": "scope: rejected by extension",
-    "http://a.test/" + "x" * 2000: "scope: rejected by too_long",
+    "http://a.test/private/x": 'scope: rejected by exclude: the pattern "/private/" of scope.exclude matches it',
+    "http://a.test/x.png": "scope: rejected by extension: documents.kinds has no kind for files named .png",
+    "http://a.test/"
+    + "x" * 2000: "scope: rejected by too_long: it has more than 1024 characters (scope.max_url_length)",
 }
 
 

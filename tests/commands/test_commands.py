@@ -131,6 +131,18 @@ def test_status_says_what_to_do_next(web: Web, tmp_path: Path, most: int, words:
     assert last == f"to go on: beamtrawl crawl {tmp_path} {words}".rstrip()
 
 
+def test_status_counts_the_visits_beyond_the_limit_of_the_settings(web: Web, tmp_path: Path) -> None:
+    start = ["crawl", tmp_path, "--seed", web.url("a.test"), "--seed", web.url("b.test"), *LOOPBACK]
+    assert beamtrawl(*start, "--max-pages", 2).code == 0
+    assert beamtrawl("crawl", tmp_path, "--max-pages", 3).code == 0
+    last = "to go on: beamtrawl crawl {} --max-pages N, with more than the 3 pages that are visited"
+    assert beamtrawl("status", tmp_path).out.splitlines()[-1] == last.format(tmp_path)
+    for host in ("a.test", "b.test"):
+        beamtrawl("block", tmp_path, web.authority(host))
+    last = "to go on: beamtrawl unblock {} HOST, because all of the frontier is blocked"
+    assert beamtrawl("status", tmp_path).out.splitlines()[-1] == last.format(tmp_path)
+
+
 def test_sql_as_a_table(crawled: Path) -> None:
     code, out, err = beamtrawl("sql", crawled, "SELECT title, depth, keywords FROM documents ORDER BY depth, title")
     assert (code, err) == (0, "")

@@ -55,6 +55,8 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         yield Crawled(directory, web.url("host.test").rstrip("/"), web.url("late.test"))
 
 
+ELSEWHERE = 'rejected: its host is not that of a seed (scope.mode = "host")'
+
 # path: the conclusion; {base} is the site
 CONCLUSIONS = {
     "/": "fetched in round 1; in the index",
@@ -65,12 +67,12 @@ CONCLUSIONS = {
     "/moved": "redirects to {base}/page",
     "/gone": "not in the index: the server says that it no longer exists",
     "/broken": "not in the index: its last visit ended as client_error",
-    "/a.png": "not in the crawl: found in 1 pages, but rejected by the rule extension of [scope]",
-    "/deep": "not in the crawl: found in 2 pages, but rejected by the rule depth of [scope]",
-    "http://elsewhere.test/": "not in the crawl: found in 1 pages, but rejected by the rule scope of [scope]",
+    "/a.png": "not in the crawl: found in 1 page, but rejected: documents.kinds has no kind for files named .png",
+    "/deep": "not in the crawl: found in 2 pages, but rejected: it is more than 1 links from a seed (scope.depth)",
+    "http://elsewhere.test/": f"not in the crawl: found in 1 page, but {ELSEWHERE}",
     "/never": "not in the crawl: no page links to it; if a page did, it would be fetched",
     "/private/never": "not in the crawl: never found; robots.txt would deny it",
-    "http://never.test/": "not in the crawl: never found; it would be rejected by the rule scope of [scope]",
+    "http://never.test/": f"not in the crawl: never found; it would be {ELSEWHERE}",
 }
 
 
@@ -81,7 +83,9 @@ def test_the_conclusion(crawled: Crawled, path: str, said: str) -> None:
 
 def test_a_url_that_waits_says_for_what_and_until_when(crawled: Crawled) -> None:
     said = crawled.explain(crawled.late)["conclusion"]
-    assert said.startswith("waits in the frontier (retry): its host is not asked before 20")
+    assert said.startswith(
+        "waits in the frontier (to be tried again after a failed visit): its host is not asked before 20"
+    )
     assert said.endswith(" UTC (retry_after)")
 
 
@@ -102,11 +106,40 @@ def test_the_evidence_is_named(crawled: Crawled) -> None:
         "first path from a seed:",
         f"  {base}/",
         f"  {base}/private/x",
-        "linked from: 1 pages",
+        "linked from: 1 page",
         f"  round 1: {base}/ (a) '/private/x'",
     ]
     assert lines[11].startswith("robots.txt of 20")
     assert lines[11].endswith(" UTC denies it by line 3: Disallow: /private/")
+
+
+# path: what the line on robots.txt ends with
+ROBOTS_LINES = {
+    "/page": " allows it: no line matches it",
+    "http://late.test/": " allows it: its status was 404, so that everything is allowed",
+    "http://elsewhere.test/": "robots.txt: not fetched from its host",
+}
+
+
+@pytest.mark.parametrize(("path", "said"), ROBOTS_LINES.items(), ids=ROBOTS_LINES)
+def test_why_robots_txt_allows_a_url(crawled: Crawled, path: str, said: str) -> None:
+    subject = crawled.late if "late" in path else path if "://" in path else crawled.base + path
+    lines = beamtrawl("explain", crawled.directory, subject).out.splitlines()
+    assert [line.endswith(said) for line in lines if line.startswith("robots.txt")] == [True]
+
+
+def test_what_waits_behind_a_limit_or_a_later_rule_says_so(tmp_path: Path) -> None:
+    with Web({"host.test": SITE}) as web:
+        crawl(tmp_path, [web.url("host.test")], limits__max_pages=1)
+        (tmp_path / "crawl.toml").write_text(render(settings(limits__max_pages=1, scope__exclude=["/second"])))
+        lines = beamtrawl("explain", tmp_path, web.url("host.test", "/second")).out.splitlines()
+        (tmp_path / "crawl.toml").write_text(render(settings(scope__exclude=["/second"])))
+        without = beamtrawl("explain", tmp_path, web.url("host.test", "/second")).out.splitlines()[0]
+    waits = "waits in the frontier (new, not visited yet)"
+    assert lines[0] == f"{waits}: the limit of 1 pages is reached; to go on, raise limits.max_pages (--max-pages)"
+    assert without == f"{waits}, due now: the next round may fetch it"
+    assert 'scope: rejected by exclude: the pattern "/second" of scope.exclude matches it' in lines
+    assert "  links that are found from now on are rejected; this URL was in the crawl before" in lines
 
 
 def test_every_url_of_the_crawl_has_a_complete_answer(crawled: Crawled) -> None:

@@ -114,8 +114,14 @@ def test_nothing_else_is_asked_for(crawled):
 @pytest.mark.parametrize(
     ("path", "rule"),
     [
-        ("/catch/2026-01", "rejected by seasons: closed season"),
-        ("/catch/all", "rejected by seasons: error ValueError"),
+        (
+            "/catch/2026-01",
+            'rejected by seasons: closed season: the URL filter "seasons" of scope.filters says: closed season',
+        ),
+        (
+            "/catch/all",
+            'rejected by seasons: error ValueError: the URL filter "seasons" of scope.filters says: error ValueError',
+        ),
         ("/catch/2026-03", "not rejected"),
     ],
 )

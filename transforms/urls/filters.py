@@ -157,7 +157,7 @@ class UrlFilter:
 
     def __init__(self, scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[str] = frozenset()) -> None:
         self._arguments = (scope, seed_hosts, extensions)
-        self._scope = scope
+        self.scope = scope
         self._rules = url_rules(*self._arguments)
         self._plugins = load_filters(scope.filters)
         self._sitemap_rules = {name: self._rules[name] for name in _FOR_SITEMAPS if name in self._rules}
@@ -170,7 +170,7 @@ class UrlFilter:
 
         `depth` counts links from a seed, `redirects` those followed in a row to get to this URL.
         """
-        if len(url) > self._scope.max_url_length:
+        if len(url) > self.scope.max_url_length:
             return "too_long"
         return _reject_url(self, url) or self._reject_path(depth, redirects)
 
@@ -183,7 +183,7 @@ class UrlFilter:
 
     def reject_sitemap(self, url: str, depth: int, redirects: int) -> str | None:
         """`reject` for a sitemap with pages at this depth; `extension` and `include` do not apply."""
-        if len(url) > self._scope.max_url_length:
+        if len(url) > self.scope.max_url_length:
             return "too_long"
         found = next((name for name, rejects in self._sitemap_rules.items() if rejects(url)), None)
         if found is None and self._plugins:
@@ -191,7 +191,7 @@ class UrlFilter:
         return found or self._reject_path(depth, redirects)
 
     def _reject_path(self, depth: int, redirects: int) -> str | None:
-        if self._scope.depth is not None and depth > self._scope.depth:
+        if self.scope.depth is not None and depth > self.scope.depth:
             return "depth"
         return "redirect_limit" if redirects > MAX_REDIRECTS else None
 
