@@ -1,6 +1,6 @@
 """Reads all that the tables of a crawl hold on a batch of URLs, with a few queries for each table."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ class Known(NamedTuple):
     originals: Mapping[str, str]  # the URL of each key of which a URL is a copy
     seeds: frozenset[str]
     visits: Mapping[str, Sequence[Row]]  # oldest first
-    links: Mapping[str, Row]  # sources: how many pages; links: MOST of them
+    links: Mapping[str, Row]  # sources: how many pages; links: MOST of them, as `_explained` returns them
     redirects: Mapping[str, Sequence[str]]  # the URLs that redirect to a URL, by URL
     documents: Mapping[str, Row]  # the newest
     frontier: Mapping[str, Row]
@@ -69,9 +69,11 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
     origins = {"origin": pa.array(sorted({urls.origin(url) for url in asked}), pa.string())}
     unknown = [url for url in asked if urls.url_key(url).hex() not in states]
     settings = sources.settings
+    url_filter = UrlFilter(settings.scope, sources.seed_hosts, _followed_extensions(sources, asked))
+    links |= _explained(sources, links, states, {_hex(url) for url in unknown if not url_filter.reject_url(url)})
     return Known(
         robot=Identity.of(settings.robot).token,
-        filter=UrlFilter(settings.scope, sources.seed_hosts, _followed_extensions(sources, asked)),
+        filter=url_filter,
         limit=_limit_reached(sources),
         blocks=read_blocks(sources.crawl),
         aliases=known_rules(sources.crawl, sources.manifests).used if settings.aliases.learn else Rules(()),
@@ -108,7 +110,8 @@ _TRAP = "host, template, kind, state, since, pages, fresh, failed, redirected, s
 _RANK = "url_key, link_rank, links, link_hosts, round"
 _LINKS = (
     "SELECT target_key AS url_key, count(DISTINCT source_key) AS sources, min({'round': round, 'source_url':"
-    f" source_url, 'kind': kind, 'anchor': anchor, 'rel': rel}}, {MOST}) AS links"
+    " source_url, 'kind': kind, 'anchor': anchor, 'rel': rel, 'target_url': target_url, 'from_duplicate':"
+    f" from_duplicate}}, {MOST}) AS links"
     " FROM links SEMI JOIN wanted ON target_key = wanted.url_key GROUP BY 1"
 )
 _VISITS = "SELECT * EXCLUDE (headers, body) FROM visits SEMI JOIN wanted USING (url_key) ORDER BY fetched_at"
@@ -143,6 +146,35 @@ def _grouped(rows: Iterable[Row], column: str) -> dict[str, list[Row]]:
     for row in rows:
         found.setdefault(row.pop(column), []).append(row)
     return found
+
+
+def _explained(
+    sources: Sources, links: Mapping[str, Row], states: Mapping[str, Row], accepted: Collection[str]
+) -> dict[str, Row]:
+    """The rows of links that say more about them, of some URLs by key.
+
+    Those of URLs that are not in the crawl although the scope accepts them have `not_followed`; with scorers, those of
+    URLs in the crawl have `factors`, too.
+    """
+    scorers = sources.settings.priority.scorers
+    wanted = {key: row for key, row in links.items() if key in accepted or (scorers and key in states)}
+    if not wanted:
+        return {}
+    from .found_links import read_link_facts, with_factors, with_reason  # noqa: PLC0415  # they load the parsers
+
+    facts = read_link_facts(sources, (link for row in wanted.values() for link in row["links"]), scorers)
+    return {
+        key: row
+        | {
+            "links": [
+                with_factors(facts, link, states[key]["discovered_round"])
+                if key in states
+                else with_reason(facts, link)
+                for link in row["links"]
+            ]
+        }
+        for key, row in wanted.items()
+    }
 
 
 def _limit_reached(sources: Sources) -> int:

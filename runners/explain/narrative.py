@@ -71,9 +71,13 @@ def _unknown(record: UrlRecord) -> str:
     if record.aliases:
         return f"not in the crawl under this URL: it is known by {_last(record.aliases)}"
     if record.referrers and not record.followed:
-        return "not in the crawl: all links to it say nofollow"
+        reasons = list(dict.fromkeys(link["not_followed"] for link in record.links))
+        return f"not in the crawl: none of the links to it is followed ({'; '.join(reasons)})"
     if record.referrers:
-        return "not in the crawl: the pages that link to it are not to be followed, or are as deep as the crawl goes"
+        return (
+            "not in the crawl: when it was found, a rule of [scope] or the limit of redirects rejected it; by the"
+            " settings of now it would be accepted (beamtrawl seeds add DIR URL adds it)"
+        )
     if record.robots and not record.robots["allows"]:
         return "not in the crawl: never found; robots.txt would deny it"
     if record.traps:
@@ -132,7 +136,7 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
     yield f"linked from: {_pages(record.referrers)}"
     for link in record.links:
         rel = f" rel={link['rel']}" if link["rel"] else ""
-        yield f"  round {link['round']}: {link['source_url']} ({link['kind']}{rel}) {link['anchor']!r}"
+        yield f"  round {link['round']}: {link['source_url']} ({link['kind']}{rel}) {link['anchor']!r}{_effect(link)}"
     if record.referrers > len(record.links) == MOST:
         yield "  …"
     yield from (f"redirected from: {url}" for url in record.redirected_from)
@@ -153,6 +157,17 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
     if record.state and record.state["next_fetch_at"]:
         reason = plan_reason(record.state, record.host_changes)
         yield f"next visit: {_time(record.state['next_fetch_at'])}{f', {reason}' if reason else ''}"
+
+
+def _effect(link: Row) -> str:
+    """Why a link is not followed, or by what scorers multiplied the score that it passed on; empty if neither."""
+    if link.get("not_followed"):
+        return f", not followed: {link['not_followed']}"
+    factors = [
+        f"{one['factor']:.3g} ({one['scorer']}{': ' + one['error'] if one['error'] else ''})"
+        for one in link.get("factors", ())
+    ]
+    return f", score times {' times '.join(factors)}" if factors else ""
 
 
 def plan_reason(state: Row, host: Row | None) -> str:

@@ -28,7 +28,7 @@ class UrlRecord:
     seed: bool
     rejected: str | None  # by which rule of the scope, as the settings are now; None: not rejected
     rejected_because: str | None  # the same in words
-    followed: bool  # whether a link that was found may be followed, as far as the pages say
+    followed: bool  # whether one of `links` is followed; true if there are none
     aliases: list[Row]  # rule, url: alias rules that change it
     path: list[str]  # from a seed to it, by the links through which each URL was found first
     referrers: int
@@ -82,7 +82,7 @@ def url_record(known: Known, reference: str) -> UrlRecord:
         seed=key in known.seeds,
         rejected=rejected,
         rejected_because=in_words(rejected, url, known.filter.scope) if rejected else None,
-        followed=not links or any("nofollow" not in (link["rel"] or "").lower() for link in links),
+        followed=not links or any(not link.get("not_followed") for link in links),
         aliases=[{"rule": rule.name, "url": form} for rule, form in known.aliases.steps(url)],
         path=_path(known, state),
         referrers=found["sources"],

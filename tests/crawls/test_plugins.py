@@ -1,6 +1,7 @@
 """One crawl with somebody else's kind of content, observer and downloader, and with all of our own."""
 
 import doctest
+import json
 import os
 import subprocess
 from datetime import UTC, datetime
@@ -143,6 +144,37 @@ def test_a_scorer_multiplies_what_links_pass_on(crawled):
     score = {"/" + row["url"].split("/", 3)[3]: row["score"] for row in found}
     assert score["/report.pdf"] == pytest.approx(5 * score["/news.xml"])
     assert score["/crest.png"] == pytest.approx(score["/news.xml"])
+
+
+def test_the_factors_of_a_url_in_the_frontier_are_explained(crawled, tmp_path):
+    environment = os.environ | {"PYTHONPATH": str(crawled[0].parent / "packages")}
+    (tmp_path / "crawl.toml").write_text('[priority]\nscorers = ["herring"]\n')
+    site = {
+        "/": "<title>Home</title><a href=a>A</a><a href=b>B</a>",
+        "/a": "<title>A</title><a href=x>The report</a>",
+        "/b": "<title>B</title><a href=x>More</a><a href=x?y rel=nofollow>No</a><a href=archive/z>Z</a>",
+    }
+
+    def run(*words: str) -> str:
+        command = [*PROGRAM, words[0], str(tmp_path), *words[1:]]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    with Web({"a.test": site}) as web:
+        base = web.url("a.test")
+        run("crawl", "--seed", base, "--rounds", "2", *LOOPBACK)
+    lines = run("explain", f"{base}x").splitlines()
+    assert lines[0] == "waits in the frontier (new, not visited yet), due now: the next round may fetch it"
+    assert [line for line in lines if line.startswith("  round 2: ")] == [
+        f"  round 2: {base}a (a) 'The report', score times 5 (herring)",
+        f"  round 2: {base}b (a) 'More', score times 1 (herring)",
+    ]
+    urls = [f"{base}x", f"{base}archive/z", f"{base}x?y", base]
+    found = [json.loads(line) for line in run("explain", *urls, "--json").splitlines()]
+    factors = [[one["factor"] for link in row["links"] for one in link.get("factors", ())] for row in found]
+    assert factors == [[5, 1], [0.5], [], []]
+    # of the score of a page, 0.85 of 0.85 / 2; /a passes it to one target, /b to two
+    assert found[0]["frontier"]["priority"] == pytest.approx(0.85**2 / 2 * (5 + 1 / 2))
+    assert found[2]["conclusion"] == "not in the crawl: none of the links to it is followed (rel=nofollow)"
 
 
 def test_examples_in_docstrings():

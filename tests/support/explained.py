@@ -21,7 +21,7 @@ def missing_parts(found: dict[str, Any]) -> Iterator[str]:
     if not (found["seed"] or found["referrers"] or found["redirected_from"] or len(found["path"]) > 1):
         yield "where it was found"
     if state is None:
-        reasons = (found["rejected"], found["aliases"], not found["followed"], "as deep as" in found["conclusion"])
+        reasons = (found["rejected"], found["aliases"], not found["followed"])
         if not any(reasons):
             yield "why it is not in the crawl"
         return

@@ -19,6 +19,13 @@ class ScoredLink(NamedTuple):
     depth: int  # of the target: links from a seed
 
 
+class Factor(NamedTuple):
+    """What a scorer makes of a link."""
+
+    value: float
+    fault: str  # why it is 1 instead of what the scorer returned; else empty
+
+
 Scorer = Callable[[ScoredLink], float]
 """The object of an entry point of `beamtrawl.scorers`: the factor of the score that a link passes on.
 
@@ -37,12 +44,19 @@ def factors(scorers: Sequence[Scorer], links: Iterable[ScoredLink]) -> list[floa
     A scorer that raises, or returns something else than a finite number of at least 0, has the factor 1: the order of
     a crawl is not worth a failed bundle, and no URL is lost by it.
     """
-    return [min(math.prod(_factor(scorer, link) for scorer in scorers), MAX_FACTOR) for link in links]
+    return [product(factor_of(scorer, link).value for scorer in scorers) for link in links]
 
 
-def _factor(scorer: Scorer, link: ScoredLink) -> float:
+def product(values: Iterable[float]) -> float:
+    """The product of the factors of a link, at most `MAX_FACTOR`."""
+    return min(math.prod(values), MAX_FACTOR)
+
+
+def factor_of(scorer: Scorer, link: ScoredLink) -> Factor:
+    """The factor of one scorer; 1 with the fault if it has none."""
     try:
         factor = float(scorer(link))
-    except Exception:
-        return 1.0
-    return factor if math.isfinite(factor) and factor >= 0 else 1.0
+    except Exception as error:
+        return Factor(1.0, type(error).__name__)
+    is_valid = math.isfinite(factor) and factor >= 0
+    return Factor(factor, "") if is_valid else Factor(1.0, f"it returned {factor}")

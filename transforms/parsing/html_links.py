@@ -63,6 +63,25 @@ def followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWED_KINDS)
     return link.kind != "link" or (bool(relations & _PAGE_RELATIONS) and "stylesheet" not in relations)
 
 
+def why_not_followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWED_KINDS) -> str:
+    """Why a link is not followed, in words; empty if it is `followed`.
+
+    >>> why_not_followed(Link("http://a.org/", "", "NoFollow me", "a"), False)
+    'rel=nofollow'
+    >>> why_not_followed(Link("http://a.org/", "", "search", "link"), False)
+    'link rel=search leads to no page'
+    """
+    if followed(link, nofollow, kinds):
+        return ""
+    if nofollow:
+        return "its page asks that its links are not followed"
+    if link.kind not in kinds:
+        return f"links of kind {link.kind} are not followed"
+    if unendorsed := sorted(set(link.rel.lower().split()) & _UNENDORSED):
+        return f"rel={' '.join(unendorsed)}"
+    return f"link rel={' '.join(link.rel.split()) or chr(34) * 2} leads to no page"
+
+
 def base_url(elements: Elements, url: str) -> str:
     """The URL that relative references resolve against: the first `<base href>` if usable, else the page's URL.
 

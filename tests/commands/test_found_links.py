@@ -1,0 +1,74 @@
+"""What `explain` says about a link: why it is not followed, and the factors of scorers."""
+
+import doctest
+import math
+from typing import Any
+
+import pytest
+
+from beamtrawl.runners.explain.found_links import LinkFacts, with_factors, with_reason
+from beamtrawl.transforms.parsing import html_links
+from beamtrawl.transforms.parsing.html_links import FOLLOWED_KINDS, Link, followed, why_not_followed
+
+PAGE = "http://a.test/"
+LINK: dict[str, Any] = {
+    **{"round": 2, "source_url": PAGE, "target_url": "http://a.test/x", "kind": "a", "anchor": "X", "rel": ""},
+    "from_duplicate": False,
+}
+
+# changes of a link, whether its page says nofollow: why it is not followed
+REASONS: dict[str, tuple[dict[str, Any], bool, str]] = {
+    "followed": ({}, False, ""),
+    "a page that says nofollow": ({}, True, "its page asks that its links are not followed"),
+    "nofollow": ({"rel": "me NoFollow"}, False, "rel=nofollow"),
+    "an advertisement": ({"rel": "ugc sponsored"}, False, "rel=sponsored ugc"),
+    "a form": ({"kind": "form"}, False, "links of kind form are not followed"),
+    "a relation": ({"kind": "link", "rel": "search"}, False, "link rel=search leads to no page"),
+    "a style sheet": (
+        {"kind": "link", "rel": "alternate  stylesheet"},
+        False,
+        "link rel=alternate stylesheet leads to no page",
+    ),
+    "no relation": ({"kind": "link", "rel": None}, False, 'link rel="" leads to no page'),
+    "the next page": ({"kind": "link", "rel": "next"}, False, ""),
+}
+
+
+@pytest.mark.parametrize(("changes", "nofollow", "reason"), REASONS.values(), ids=REASONS)
+def test_why_a_link_is_not_followed(changes: dict[str, Any], nofollow: bool, reason: str) -> None:
+    facts = LinkFacts(FOLLOWED_KINDS, frozenset([PAGE] if nofollow else []), {}, {})
+    link = LINK | changes
+    assert with_reason(facts, link)["not_followed"] == reason
+    parts = Link(link["target_url"], link["anchor"], link["rel"] or "", link["kind"])
+    assert bool(why_not_followed(parts, nofollow)) != followed(parts, nofollow)
+
+
+def failing(link: object) -> float:
+    raise KeyError("a")
+
+
+SCORERS = {"depth": lambda link: link.depth, "none": failing, "infinite": lambda link: math.inf}
+
+# changes of a link: factors and errors by scorer
+FACTORS: dict[str, tuple[dict[str, Any], list[tuple[str, float, str | None]]]] = {
+    "a link of the round": (
+        {},
+        [("depth", 4.0, None), ("none", 1.0, "KeyError"), ("infinite", 1.0, "it returned inf")],
+    ),
+    "a later round": ({"round": 3}, []),
+    "a redirect": ({"kind": "redirect"}, []),
+    "not followed": ({"rel": "nofollow"}, []),
+    "of a duplicate": ({"from_duplicate": True}, []),
+    "a page without a visit": ({"source_url": "http://b.test/"}, []),
+}
+
+
+@pytest.mark.parametrize(("changes", "expected"), FACTORS.values(), ids=FACTORS)
+def test_the_factors_of_a_link(changes: dict[str, Any], expected: list[tuple[str, float, str | None]]) -> None:
+    facts = LinkFacts(FOLLOWED_KINDS, frozenset(), {(PAGE, 2): 3, (PAGE, 3): 3}, SCORERS)
+    found = with_factors(facts, LINK | changes, discovered_round=2)["factors"]
+    assert [(one["scorer"], one["factor"], one["error"]) for one in found] == expected
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(html_links).failed == 0
