@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from ..index.cache import Cache
 from ..index.patterns import is_pattern
 from ..index.postings import Unit
 from ..index.scored import Scored
@@ -14,6 +15,11 @@ from ..results.snippets import WIDTH, Snippet, cut, snippet, without_title
 from .answer import Candidate, Terms
 from .parse import Query
 
+SnippetKey = tuple[int, tuple[str, ...], tuple[str, ...]]
+"""A document, the forms that are marked in it, and the word of each."""
+
+Snippets = Cache[SnippetKey, Snippet]
+
 
 def make_hits(
     corpus: Corpus,
@@ -21,8 +27,9 @@ def make_hits(
     explanations: Sequence[Explanation | None],
     parsed: Query,
     terms: Terms,
+    snippets: Snippets,
 ) -> list[Hit]:
-    """The candidates as hits, with facts, titles and snippets."""
+    """The candidates as hits, with facts, titles and snippets. Snippets are kept in `snippets`."""
     docs = [candidate.doc for candidate in candidates]
     found = corpus.stored(docs)
     others = {term: word for word, stands_for in terms.stand_for.items() for term in stands_for}
@@ -32,9 +39,15 @@ def make_hits(
         for segment in {segment for segment, _ in found}
     }
     in_texts = _in_texts(docs, parsed.words, terms.scored)
+    documents, keys = {}, list[SnippetKey]()
+    for doc, (segment, document), in_text in zip(docs, found, in_texts, strict=True):
+        marked = _only(forms[segment], in_text) if document.texts["text"] else forms[segment]
+        documents[doc] = document
+        keys.append((doc, tuple(marked), tuple(marked.values())))
+    made = snippets.get(keys, lambda missing: {key: _snippet(documents[key[0]], key) for key in missing})
     return [
-        _hit(candidate, document, _only(forms[segment], in_text) if document.texts["text"] else forms[segment], why)
-        for candidate, (segment, document), in_text, why in zip(candidates, found, in_texts, explanations, strict=True)
+        _hit(candidate, documents[candidate.doc], made[key], why)
+        for candidate, key, why in zip(candidates, keys, explanations, strict=True)
     ]
 
 
@@ -79,23 +92,25 @@ def forbids_copy(facts: HitFacts) -> bool:
     return bool(facts["noarchive"]) or facts["max_snippet"] == 0
 
 
-def _hit(
-    candidate: Candidate,
-    document: StoredDocument,
-    forms: Mapping[str, str],
-    explanation: Explanation | None,
-) -> Hit:
+def _snippet(document: StoredDocument, key: SnippetKey) -> Snippet:
     facts, texts = document
-    # The text of a NOARCHIVE document is not stored; its description may be shown, unless the page forbids snippets.
-    text = texts["text"] or texts["description"] or ""
-    text = without_title(text, texts["title"] or "")
     limit = facts["max_snippet"]  # includes the ellipses before and after, four characters
+    if limit == 0:
+        return Snippet()
+    # The text of a NOARCHIVE document is not stored; its description may be shown, unless the page forbids snippets.
+    text = without_title(texts["text"] or texts["description"] or "", texts["title"] or "")
+    _, forms, words = key
     width = WIDTH if limit is None else max(1, min(limit - 4, WIDTH))
-    found = snippet(text, forms, width) if limit != 0 else Snippet()
+    found = snippet(text, dict(zip(forms, words, strict=True)), width)
+    return found if limit is None else cut(found, limit)
+
+
+def _hit(candidate: Candidate, document: StoredDocument, found: Snippet, explanation: Explanation | None) -> Hit:
+    facts = document.facts
     return Hit(
         url=candidate.url,
-        title=" ".join((texts["title"] or "").split()),
-        snippet=found if limit is None else cut(found, limit),
+        title=" ".join((document.texts["title"] or "").split()),
+        snippet=found,
         score=candidate.score,
         host=facts["host"],
         language=facts["language"],

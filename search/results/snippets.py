@@ -1,13 +1,11 @@
 """Snippets: the passage of a text with the best matches, and the marking of matches."""
 
-import functools
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...transforms.indexing.analysis import CJK
+from .form_matches import IN_CJK, MAX_ENDING, Match, fold, matches_of, probes_of
 
 WIDTH = 220
 """The approximate length of a snippet in characters; CJK characters count twice."""
@@ -24,9 +22,6 @@ MAX_LINES = 8
 _SEARCHED_FIRST = (2_000, 10_000)
 """The numbers of characters of a text that are searched first, and alone if they have a passage with all words."""
 
-MAX_ENDING = 10
-"""The most letters of a Korean word before and after a match that are marked with it."""
-
 
 class Snippet(tuple[tuple[str, bool], ...]):
     """Pieces of text in their order, each with whether it is a match; `str` gives the text."""
@@ -35,13 +30,8 @@ class Snippet(tuple[tuple[str, bool], ...]):
         return "".join(piece for piece, _ in self)
 
 
-_SPACES = re.compile(r"\s+")
-_CJK = re.compile(f"[{CJK}]")
-_HANGUL = re.compile("[\uac00-\ud7a3]+")
-
-
-_Match = tuple[int, int, str]
-"""The start and the end of a match, and the word. A text has many: a plain tuple is made several times faster."""
+_UNEVEN_SPACES = re.compile(r"\s{2,}|[^\S ]")
+"""White space that is not shown as it is: all but single spaces."""
 
 
 def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
@@ -56,12 +46,19 @@ def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
     (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
     """
     text = text[:MAX_SCANNED_CHARACTERS].strip()
-    if _CJK.match(text) or _CJK.search("".join(forms)):
+    if IN_CJK.match(text) or IN_CJK.search("".join(forms)):
         width //= 2
+    words, probes, longest = len({*forms.values()}), probes_of(tuple(forms.items())), max(map(len, forms), default=0)
+    folded, matches = "", list[Match]()
     for searched in (*_SEARCHED_FIRST, MAX_SCANNED_CHARACTERS):
-        matches = _matches(_folded(text[: searched + 2 * width]), forms)  # so far a passage reaches
+        final = len(folded) - MAX_ENDING - 1  # what ends here does not depend on the text that follows
+        folded += fold(text[len(folded) : searched + 2 * width])  # so far a passage reaches
+        matches = [match for match in matches if match[1] <= final]
+        begin = max(0, final - longest - MAX_ENDING)
+        matches += [match for probe in probes for match in matches_of(folded, probe, begin) if match[1] > final]
+        matches.sort()
         best = _best([match for match in matches if match[1] <= searched], width)
-        if best.words == len({*forms.values()}) or searched >= len(text):
+        if best.words == words or searched >= len(text):
             break
     start, end = _whole_words(text, max(0, best.start - width // 5), width)
     pieces = [("… ", False)] if start else []
@@ -87,13 +84,16 @@ def _shown(text: str, start: int, end: int) -> str:
         last_line = text.rfind("\n", 0, start + space.start()) + 1
         return "\n" if text[last_line] == CODE else " "
 
-    return _SPACES.sub(shown, text[start:end])
+    return _UNEVEN_SPACES.sub(shown, text[start:end])
 
 
 def _few_lines(pieces: Sequence[tuple[str, bool]]) -> Iterator[tuple[str, bool]]:
     """The pieces with the first line breaks of them, so that there are at most MAX_LINES lines."""
     left = MAX_LINES - 1
     for piece, is_match in pieces:
+        if "\n" not in piece:
+            yield piece, is_match
+            continue
         lines = piece.split("\n")
         yield " ".join(["\n".join(lines[: left + 1]), *map(str.lstrip, lines[left + 1 :])]), is_match
         left = max(0, left - len(lines) + 1)
@@ -105,10 +105,13 @@ def without_title(text: str, title: str) -> str:
     >>> without_title("Herring\\nA fish.", "Herring – Fish of the sea"), without_title("Herring", "Herring")
     ('A fish.', 'Herring')
     """
-    line, _, rest = text.lstrip().partition("\n")
+    begin = len(text) - len(text.lstrip())
+    end = text.find("\n", begin)
+    line = text[begin:end] if end >= 0 else text[begin:]
     name, whole = (" ".join(words.split()).casefold() for words in (line, title))
     repeats = bool(name) and (f"{whole} ".startswith(f"{name} ") or f" {whole}".endswith(f" {name}"))
-    return rest.lstrip() if repeats and rest.strip() else text
+    rest = text[begin + len(line) :].lstrip() if repeats else ""
+    return rest or text
 
 
 def cut(found: Snippet, characters: int) -> Snippet:
@@ -131,74 +134,12 @@ def marked(text: str, forms: Mapping[str, str]) -> Snippet:
     >>> marked("A crawler is polite.", {"polite": "polite"})
     (('A crawler is ', False), ('polite', True), ('.', False))
     """
-    pieces, start = list[tuple[str, bool]](), 0
-    for match_start, match_end in _merged(_matches(_folded(text), forms)):
+    folded, pieces, start = fold(text), list[tuple[str, bool]](), 0
+    matches = [match for probe in probes_of(tuple(forms.items())) for match in matches_of(folded, probe)]
+    for match_start, match_end in _merged(sorted(matches)):
         pieces += [(text[start:match_start], False), (text[match_start:match_end], True)]
         start = match_end
     return Snippet(piece for piece in (*pieces, (text[start:], False)) if piece[0])
-
-
-_ASCII = bytes(range(128))
-
-
-def _folded(text: str) -> str:
-    """The text folded as in `analysis`, by character and only one to one, so that positions stay the same."""
-    text = text.replace("\u0130", "I").lower()  # the only letter whose lower case is two characters
-    # Without the ASCII bytes in UTF-8: many times faster than to look at each character.
-    others = "" if text.isascii() else text.encode("utf-8", "replace").translate(None, _ASCII).decode()
-    for character in set(others):
-        folded = unicodedata.normalize("NFKC", character).casefold()
-        if len(folded) == 1 and folded != character:
-            text = text.replace(character, folded)
-    return text
-
-
-def _matches(folded: str, forms: Mapping[str, str]) -> list[_Match]:
-    """The matches of forms, in order. CJK bigrams may overlap; other forms match whole words."""
-    found = []
-    for form, word in forms.items():
-        if form not in folded:  # most are not: this takes less time than all else that is done with a form
-            continue
-        is_pair, is_hangul = _CJK.match(form), _HANGUL.match(form)
-        for start in _places(folded, form):
-            end = start + len(form)
-            if is_hangul:  # the whole word: endings are written in one piece with it
-                found.append((*_hangul_around(folded, start, end), word))
-            elif is_pair or not (_is_letter(folded[end : end + 1]) or (start and _is_letter(folded[start - 1]))):
-                found.append((start, end, word))
-    return sorted(found)
-
-
-def _places(folded: str, form: str) -> Iterator[int]:
-    """The places of a form in a text. Those within words of Latin letters may be left out."""
-    if len(form) == 1:  # most places of a letter are within words
-        yield from (match.start() for match in _single(form).finditer(folded))
-        return
-    start = folded.find(form)
-    while start >= 0:
-        yield start
-        start = folded.find(form, start + 1)
-
-
-@functools.lru_cache(1_000)
-def _single(letter: str) -> re.Pattern[str]:
-    """A letter without a Latin letter or digit beside it. The letter comes first, so that the search is for it."""
-    letter = re.escape(letter)
-    return re.compile(f"{letter}(?![a-z0-9])(?<![a-z0-9]{letter})")
-
-
-def _is_letter(character: str) -> bool:
-    """Whether it is a letter or digit that words are made of; those of CJK scripts are not."""
-    return character.isalnum() and not _CJK.match(character)
-
-
-def _hangul_around(folded: str, start: int, end: int) -> tuple[int, int]:
-    """The bounds of the Korean word that a match is in, as far as MAX_ENDING letters before and after the match."""
-    before, after = folded[max(0, start - MAX_ENDING) : start], folded[end : end + MAX_ENDING]
-    letters_before, letters_after = _HANGUL.match(before[::-1]), _HANGUL.match(after)
-    return start - len(letters_before[0] if letters_before else ""), end + len(
-        letters_after[0] if letters_after else ""
-    )
 
 
 class _Passage(NamedTuple):
@@ -206,7 +147,7 @@ class _Passage(NamedTuple):
     start: int  # of the first match
 
 
-def _best(matches: list[_Match], width: int) -> _Passage:
+def _best(matches: list[Match], width: int) -> _Passage:
     """The best group of matches."""
     inside = defaultdict[str, int](int)
     first, most, best = 0, (0, 0), _Passage(0, 0)
@@ -236,7 +177,7 @@ def _whole_words(text: str, start: int, width: int) -> tuple[int, int]:
     return start, end
 
 
-def _merged(matches: list[_Match]) -> list[tuple[int, int]]:
+def _merged(matches: list[Match]) -> list[tuple[int, int]]:
     """The ranges of the matches, with overlapping and adjacent ones joined."""
     merged: list[tuple[int, int]] = []
     for start, end, _ in matches:

@@ -1,0 +1,84 @@
+"""Matches of forms in a text are those that a search form by form and letter by letter finds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamtrawl.search.results.form_matches import fold, matches_of, probes_of
+from beamtrawl.search.results.snippets import marked, snippet
+
+FORMS = {
+    "go": "go",
+    "going": "go",
+    "gone": "go",
+    "got": "get",
+    "gothic": "gothic",
+    "c": "c",
+    "c++": "c++",
+    "全文": "全文",
+}
+TEXTS = st.lists(st.sampled_from([*FORMS, "goin", "G", "Go", "+", " ", "\n", "全", "é", "9", "_"]), max_size=30).map(
+    "".join
+)
+
+
+def is_of_words(character: str) -> bool:
+    return character.isalnum() and character not in "全文"
+
+
+def naive(text: str) -> list[tuple[int, int, str]]:
+    """The matches of FORMS, one form and one place at a time."""
+    folded = "".join(map(fold, text))
+    found = []
+    for form, word in FORMS.items():
+        for start in range(len(text)):
+            end = start + len(form)
+            is_whole = not is_of_words(folded[start - 1 : start]) and not is_of_words(folded[end : end + 1])
+            if folded[start:end] == form and (is_whole or form == "全文"):
+                found.append((start, end, word))
+    return sorted(found)
+
+
+@given(text=TEXTS)
+def test_forms_that_begin_alike_match_as_each_alone(text):
+    probes = probes_of(tuple(FORMS.items()))
+    assert len(probes) < len(FORMS)
+    assert sorted(match for probe in probes for match in matches_of(fold(text), probe)) == naive(text)
+
+
+@given(text=TEXTS, begin=st.integers(0, 40))
+def test_matches_from_a_place_on_are_those_of_all_that_begin_there(text, begin):
+    for probe in probes_of(tuple(FORMS.items())):
+        matches = matches_of(fold(text), probe)
+        assert matches_of(fold(text), probe, begin) == [match for match in matches if match[0] >= begin]
+
+
+@given(text=st.text())
+def test_a_text_is_folded_letter_by_letter(text):
+    assert fold(text) == "".join(map(fold, text.encode(errors="replace").decode()))
+
+
+@pytest.mark.parametrize(
+    ("letter", "folded"),
+    [("A", "a"), ("É", "é"), ("Σ", "σ"), ("ς", "σ"), ("İ", "i"), ("ẞ", "ß"), ("ﬁ", "ﬁ"), ("Ａ", "a"), ("\u00a0", " ")],
+)
+def test_letters_are_folded_one_to_one(letter, folded):
+    assert fold(letter) == folded
+
+
+@pytest.mark.parametrize("divided_at", [2_220, 2_440, 10_220, 10_440])
+@pytest.mark.parametrize("before", range(12))
+@pytest.mark.parametrize("word", ["fog", "fogs", "fogg", "foggfog", "안개", "안개가", "안개가안개", "밤안개"])
+def test_marks_are_right_where_the_search_of_a_text_was_divided(word, before, divided_at):
+    """The parts of a text that are searched first end two widths of a snippet after 2,000 and 10,000 characters."""
+    text = f"{'fog 안개 fog ':.>{divided_at - before}}{word} fog 안개 fog{'.' * 300}"
+    forms = {"fog": "fog", "fogs": "fog", "안개": "안개", "never": "never"}
+    whole = "".join(f"<{piece}>" if is_match else piece for piece, is_match in marked(text, forms)).strip(".")
+    found = "".join(f"<{piece}>" if is_match else piece for piece, is_match in snippet(text, forms))
+    assert found.strip(" ….") == whole
+
+
+def test_matches_where_the_search_of_a_text_was_divided_count_once():
+    text = f"{'fog fog':.>2425}{'fog fog fog':.>2000}{'.' * 500}"
+    found = snippet(text, {"fog": "fog", "never": "never"})
+    assert sum(is_match for _, is_match in found) == 3
