@@ -12,19 +12,20 @@ import pyarrow.compute as pc
 
 from ...transforms.indexing.analysis import word_classes
 from ...transforms.indexing.invert import PHRASE_FIELDS
-from ...transforms.indexing.write_segment import FORMS, POSTINGS, undo_gaps, unpack
+from ...transforms.indexing.write_segment import FIELD_BITS, FORMS, POSTINGS, max_frequency, undo_gaps
 from . import patterns
 from .cache import Cache
 from .parquet_files import Files
 
 Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
 _NONE = np.empty(0, np.int32)
 _FORMS_COLUMNS = ("class", "language", "forms")
 
 Unit = str | tuple[str, ...]
 """A unit of a query: a word in any of its forms, or a phrase of consecutive exact forms."""
 
-_RARE = 16  # lists of fewer than one document in so many are sorted
+_RARE = 16  # lists of fewer than one document in so many are sorted, or inserted into a list of so many
 
 MAX_CACHED_WORDS = 1_000
 """Words whose forms are cached."""
@@ -133,8 +134,7 @@ class Terms:
 
     def _postings(self, row: pa.Table) -> Postings:
         docs = np.cumsum(row["docs"][0].values.to_numpy(), dtype=np.int32)
-        frequencies = unpack(row["tf"][0].values.to_numpy(), self._fields)
-        return Postings(docs, {field: smallest(tf) for field, tf in frequencies.items() if tf.any()})
+        return Postings(docs, frequencies(row["tf"][0].values.to_numpy(), self._fields))
 
     def _positions(self, row: pa.Table) -> Positions:
         postings = self._postings(row)
@@ -145,6 +145,24 @@ class Terms:
         return Positions(np.repeat(postings.docs, counts), positions)
 
 
+def frequencies(packed: Longs, fields: Sequence[str]) -> dict[str, Ints]:
+    """The frequencies of those of some fields that occur, in the smallest type, from `tf` as `pack` returns it."""
+    found = {}
+    beyond = [field for field in fields if FIELD_BITS[field][0]]
+    others = np.flatnonzero(packed >= 1 << min(FIELD_BITS[field][0] for field in beyond)) if beyond else _NONE
+    for field in fields:
+        start = FIELD_BITS[field][0]
+        if not start:
+            tf = packed.astype(np.uint32)  # without the high bits
+            tf &= max_frequency(field)
+            if most := int(tf.max(initial=0)):
+                found[field] = tf.astype(np.min_scalar_type(most))
+        elif len(others) and (most := int((of_others := packed[others] >> start & max_frequency(field)).max())):
+            found[field] = np.zeros(len(packed), np.min_scalar_type(most))
+            found[field][others] = of_others
+    return found
+
+
 def smallest(numbers: Ints) -> Ints:
     """The same numbers, none of them negative, in the smallest type that holds them."""
     return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))), copy=False)
@@ -152,22 +170,45 @@ def smallest(numbers: Ints) -> Ints:
 
 def unite(parts: Sequence[Postings]) -> Postings:
     """The union of postings, with frequencies added up."""
-    parts = [part for part in parts if len(part.docs)]
+    parts = sorted((part for part in parts if len(part.docs)), key=lambda part: -len(part.docs))
     if len(parts) < 2:
         return parts[0] if parts else NO_POSTINGS
+    largest, rest = parts[0], parts[1:]
+    if sum(len(part.docs) for part in rest) * _RARE < len(largest.docs):
+        return _with_few(largest, unite(rest))
     docs = _union([part.docs for part in parts])
     places = np.empty(docs[-1] + 1, np.int32)  # only the elements of `docs` are used
     places[docs] = np.arange(len(docs), dtype=np.int32)
+    sums = {field: np.zeros(len(docs), type_) for field, type_ in _types_of_sums(parts).items()}
+    for part in parts:
+        _add(sums, places[part.docs], part)
+    return Postings(docs, sums)
+
+
+def _with_few(postings: Postings, few: Postings) -> Postings:
+    """The union of postings with few others: those that are new are inserted."""
+    places = np.searchsorted(postings.docs, few.docs)
+    is_new = postings.docs[np.minimum(places, len(postings.docs) - 1)] != few.docs
+    new = places[is_new]
+    types = _types_of_sums([postings, few])
+    none = np.zeros(len(postings.docs), np.uint8)
+    sums = {field: np.insert(postings.frequencies.get(field, none).astype(types[field]), new, 0) for field in types}
+    _add(sums, places + np.cumsum(is_new) - is_new, few)
+    return Postings(np.insert(postings.docs, new, few.docs[is_new]), sums)
+
+
+def _types_of_sums(parts: Sequence[Postings]) -> dict[str, np.dtype]:
+    """By field, the smallest type for frequencies that are added up."""
     most: Counter[str] = Counter()
     for part in parts:
         most.update({field: int(tf.max(initial=0)) for field, tf in part.frequencies.items()})
-    frequencies = {field: np.zeros(len(docs), np.min_scalar_type(sum_)) for field, sum_ in most.items()}
-    for part in parts:
-        place = places[part.docs]
-        for field, frequency in part.frequencies.items():
-            total = frequencies[field]
-            total[place] += frequency.astype(total.dtype, copy=False)  # documents of a part are distinct
-    return Postings(docs, frequencies)
+    return {field: np.min_scalar_type(sum_) for field, sum_ in most.items()}
+
+
+def _add(sums: Mapping[str, Ints], places: npt.NDArray[np.signedinteger], part: Postings) -> None:
+    """Add the frequencies of postings, whose documents have these places."""
+    for field, tf in part.frequencies.items():
+        sums[field][places] += tf.astype(sums[field].dtype, copy=False)  # the documents are distinct
 
 
 def _union(parts: Sequence[Ints]) -> Ints:
@@ -185,20 +226,19 @@ def shifted(parts: Sequence[Postings], starts: Iterable[int]) -> Postings:
     """The postings of several segments or rows, when the documents of each are numbered from one of `starts` on."""
     if len(parts) == 1 and not any(itertools.islice(starts, 1)):
         return Postings(parts[0].docs, dict(sorted(parts[0].frequencies.items())))
-    fields = {field for part in parts for field in part.frequencies}
-    docs = [part.docs + np.int32(start) for part, start in zip(parts, starts, strict=False)]
-    return Postings(
-        np.concatenate([_NONE, *docs]),
-        {
-            field: np.concatenate(
-                [
-                    np.empty(0, np.uint8),
-                    *(part.frequencies.get(field, np.zeros(len(part.docs), np.uint8)) for part in parts),
-                ]
-            )
-            for field in sorted(fields)
-        },
-    )
+    ends = np.cumsum([len(part.docs) for part in parts], dtype=np.int64).tolist()
+    docs = np.empty(ends[-1] if ends else 0, np.int32)
+    types: dict[str, list[np.dtype]] = {}
+    for part in parts:
+        for field, tf in part.frequencies.items():
+            types.setdefault(field, []).append(tf.dtype)
+    frequencies = {field: np.zeros(len(docs), np.result_type(*types[field])) for field in sorted(types)}
+    for part, start, end in zip(parts, starts, ends, strict=False):  # written where they belong: new memory is slow
+        place = slice(end - len(part.docs), end)
+        np.add(part.docs, np.int32(start), out=docs[place])
+        for field, tf in part.frequencies.items():
+            frequencies[field][place] = tf
+    return Postings(docs, frequencies)
 
 
 def in_a_row(words: Sequence[Positions]) -> Positions:

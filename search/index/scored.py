@@ -67,9 +67,10 @@ def scored(postings: Postings, scores: Scores, documents: int) -> Scored:
 
 def _highest(scores: Scores, maxima: Scores | None) -> Longs:
     """The places of the TOP highest scores, ascending."""
-    places = np.arange(len(scores))
     if maxima is not None and len(maxima) > TOP:  # as many scores as blocks, at least, reach the TOP-th of the maxima
         places = np.flatnonzero(scores >= np.partition(maxima, -TOP)[-TOP])
+    else:
+        places = np.arange(len(scores))
     if len(places) > TOP:
         places = np.sort(places[np.argpartition(scores[places], -TOP)[-TOP:]])
     return places

@@ -14,6 +14,7 @@ from ...transforms.indexing.invert import OWN_FIELDS, Inverted
 from ...transforms.indexing.read_segment import decode
 from ...transforms.indexing.term_forms import stemmed_as
 from ...transforms.indexing.write_segment import DOCSTORE
+from ...transforms.storage import filesystem
 from .parquet_files import Files
 from .postings import Ints, Languages, Postings, Terms, Unit, in_a_row
 
@@ -54,6 +55,7 @@ class Segment:
 
     def __init__(self, root: str, folder: str, links: str | None = None) -> None:
         self.place = (root, folder, links)
+        self.is_local = filesystem.is_local(root)
         self._files = Files(root, folder)
         self.facts: pa.Table = self._files.docs
         self.lengths: dict[str, Ints] = {field: self.facts[f"length_{field}"].to_numpy() for field in OWN_FIELDS}

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,8 +33,11 @@ _ENTRY = 1_000  # additional weight of an entry: bounds entries of words that no
 
 _CHUNK = 1 << 16  # postings that are scored at once: what is computed on the way fits into the cache of a core
 
-_LOOKUPS = ThreadPoolExecutor(64, "question")
-"""For parallel look-ups in several segments."""
+_REQUESTS = ThreadPoolExecutor(64, "question")
+"""For parallel look-ups in several segments of an object store, which wait."""
+
+_WORK = ThreadPoolExecutor(os.cpu_count() or 1, "question-work")
+"""For what computes, look-ups in local files too: memory of more threads than cores is new to each, and slow."""
 
 NO_DEADLINE = Deadline()
 
@@ -54,6 +58,7 @@ class Corpus:
         """`current` has a mask for each segment: the documents that searches find and statistics count."""
         self._weighting = weighting
         self.segments = segments
+        self._is_local = all(segment.is_local for segment in segments)
         self.current = _joined(current, bool)
         self.documents = int(self.current.sum())
         self._is_current = self.documents == len(self.current)  # none is replaced or gone
@@ -63,7 +68,7 @@ class Corpus:
         averages = {name: int(part[self.current].sum()) / max(1, self.documents) for name, part in lengths.items()}
         self._factors = bm25f.field_factors(lengths, averages, weighting)
         self.boost_factors = _boost_factors(segments, current)
-        self.boosts = np.prod(self.boost_factors, axis=0)
+        self.boosts = np.prod(self.boost_factors, axis=0).astype(np.float32)
         expires = _joined([s.expires for s in segments], "datetime64[us]")
         self._expiring = np.flatnonzero(~np.isnat(expires))
         self._expires = expires[self._expiring]
@@ -97,7 +102,7 @@ class Corpus:
         for doc in docs:
             segment, number = self.place(doc)
             by_segment.setdefault(segment, {})[number] = doc
-        found = _in_parallel(Segment.stored, list(by_segment), [list(numbers) for numbers in by_segment.values()])
+        found = self._of_segments(Segment.stored, list(by_segment), [list(numbers) for numbers in by_segment.values()])
         return {
             numbers[number]: document
             for numbers, part in zip(by_segment.values(), found, strict=True)
@@ -144,7 +149,7 @@ class Corpus:
     def _read_like(self, patterns: list[str]) -> dict[str, list[str]]:
         found = {}
         for pattern in patterns:
-            tables = itertools.chain(*_in_parallel(Segment.like, self.segments, [pattern] * len(self.segments)))
+            tables = itertools.chain(*self._of_segments(Segment.like, self.segments, [pattern] * len(self.segments)))
             df: Counter[str] = Counter()
             for table in tables:
                 for term, documents in zip(table["term"].to_pylist(), table["df"].to_pylist(), strict=True):
@@ -161,18 +166,23 @@ class Corpus:
         lookups = [
             (number, lookup) for number, segment in enumerate(self.segments) for lookup in segment.lookups(units)
         ]
-        results = _in_parallel(lambda lookup: None if deadline.cuts() else lookup(), [lookup for _, lookup in lookups])
-        found = {}
-        for unit in units:
+        results = self._of_segments(
+            lambda lookup: None if deadline.cuts() else lookup(), [lookup for _, lookup in lookups]
+        )
+
+        def scored_of(unit: Unit) -> Scored:
             parts: list[list[Postings]] = [[] for _ in self.segments]
             for (number, _), result in zip(lookups, results, strict=True):
                 if result is not None and unit in result:
                     parts[number].append(result[unit])
             postings = shifted(list(map(unite, parts)), self.starts)
-            found[unit] = self._score(
-                unit, postings if self._is_current else postings.only(self.current[postings.docs])
-            )
-        return found, None not in results
+            return self._score(unit, postings if self._is_current else postings.only(self.current[postings.docs]))
+
+        return dict(zip(units, _in_parallel(_WORK, scored_of, units), strict=True)), None not in results
+
+    def _of_segments(self, call: Callable[..., Value], *arguments: Sequence[Any]) -> list[Value]:
+        """The results of a call that reads from segments, for each of some arguments."""
+        return _in_parallel(_WORK if self._is_local else _REQUESTS, call, *arguments)
 
     def _score(self, unit: Unit, postings: Postings) -> Scored:
         weight = bm25f.inverse_document_frequency(self.documents, len(postings.docs))
@@ -182,7 +192,8 @@ class Corpus:
         for start in range(0, len(scores), _CHUNK):
             chunk = postings.only(slice(start, start + _CHUNK))
             impacts = bm25f.impacts(chunk, self._factors, self._weighting)
-            scores[start : start + _CHUNK] = weight * impacts * self.boosts[chunk.docs]
+            impacts *= weight
+            np.multiply(impacts, bm25f.of_documents(self.boosts, chunk.docs), out=scores[start : start + _CHUNK])
         return scored(postings, scores, len(self.current))
 
 
@@ -203,9 +214,9 @@ def _boost_factors(segments: Sequence[Segment], current: Sequence[Mask]) -> bm25
     return bm25f.BoostFactors(*(_joined([part[factor] for part in parts], np.float64) for factor in factors))
 
 
-def _in_parallel(call: Callable[..., Value], *arguments: Sequence[Any]) -> list[Value]:
+def _in_parallel(pool: ThreadPoolExecutor, call: Callable[..., Value], *arguments: Sequence[Any]) -> list[Value]:
     """The results of a call for each of some arguments, in parallel if there are several."""
-    return list((_LOOKUPS.map if len(arguments[0]) > 1 else map)(call, *arguments))
+    return list((pool.map if len(arguments[0]) > 1 else map)(call, *arguments))
 
 
 def _joined(parts: Sequence[npt.NDArray], type_: npt.DTypeLike) -> npt.NDArray:

@@ -13,6 +13,8 @@ PARTS = st.lists(
     st.dictionaries(st.integers(0, 40), FREQUENCIES) | st.dictionaries(st.integers(0, 5000), FREQUENCIES, max_size=4),
     max_size=4,
 )
+FREQUENT = {doc: {"body": 200, "title": 0} for doc in range(0, 300, 2)}
+FEW = st.lists(st.dictionaries(st.integers(0, 310), FREQUENCIES, max_size=3), min_size=1, max_size=3)
 
 
 def postings(part: dict[int, dict[str, int]]) -> Postings:
@@ -23,6 +25,15 @@ def postings(part: dict[int, dict[str, int]]) -> Postings:
 
 @given(PARTS)
 def test_frequencies_are_added_up(parts):
+    assert_added_up(parts)
+
+
+@given(FEW, st.integers(0, 3))
+def test_few_are_added_to_many(few, place):
+    assert_added_up([*few[:place], FREQUENT, *few[place:]])
+
+
+def assert_added_up(parts):
     found = unite([postings(part) for part in parts])
     for field in ("body", "title"):
         expected = Counter[int]()
