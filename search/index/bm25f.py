@@ -70,7 +70,7 @@ class BoostFactors(NamedTuple):
     freshness: Floats
 
 
-def boost_factors(link_ranks: Floats, spam_scores: Floats, ages_days: Floats) -> BoostFactors:
+def boost_factors(link_ranks: Floats, spam_scores: npt.NDArray[np.floating], ages_days: Floats) -> BoostFactors:
     """The boost factors of documents from link ranks relative to the mean, spam scores from 0 to 1, and ages in days.
 
     An unknown spam score or age, NaN, gives a factor of 1.

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...transforms.indexing.segment_files import embedded_footer, require_version
+from ...transforms.indexing.segment_files import embedded_footer, packed_footers, require_version
 from ...transforms.indexing.write_segment import DOCS
 from ...transforms.storage import filesystem
 from ...transforms.storage.table_files import naming_damage
@@ -37,10 +37,8 @@ class Files:
     CrawlDirError if a file cannot be read or has another format version.
     """
 
-    docs: pa.Table
-    """The table `docs`."""
-
-    def __init__(self, root: str, folder: str) -> None:
+    def __init__(self, root: str, folder: str, repeated: Sequence[str] = ()) -> None:
+        """Columns of `docs` in `repeated` are dictionaries: they have few distinct values, which are in memory once."""
         self._root, self._folder = root, folder
         self._is_store = not filesystem.is_local(root)
         self._opened: dict[str, list[Any]] = {}
@@ -48,13 +46,19 @@ class Files:
         with naming_damage(root, f"{folder}/{DOCS}"):
             with self._open(DOCS) as source:
                 data = _bytes(source, 0, source.seek(0, os.SEEK_END))
-            with pq.ParquetFile(pa.BufferReader(data)) as file:
+            with pq.ParquetFile(pa.BufferReader(data), read_dictionary=repeated) as file:
                 require_version(root, f"{folder}/{DOCS}", file.metadata)
-                self.docs = file.read()
-                self._packed_footers = dict(file.metadata.metadata)
+                docs = file.read().replace_schema_metadata()  # without the footers
+                self._packed_footers = packed_footers(file.metadata)
+        self._docs: pa.Table | None = docs.unify_dictionaries()
         # A footer is unpacked when it is needed: that of a large docstore takes more memory than all else.
         self._footer = functools.cache(self._unpacked_footer)
         self._ranges = functools.cache(lambda name: _key_ranges(self._footer(name)))
+
+    def take_docs(self) -> pa.Table:
+        """The table `docs`, once: its columns need memory only as long as the caller keeps them."""
+        docs, self._docs = self._docs, None
+        return docs
 
     def rows(self, name: str) -> list[int]:
         """The number of rows of each row group of a file."""

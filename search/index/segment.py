@@ -8,7 +8,6 @@ from typing import NamedTuple, TypedDict, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...transforms.indexing.invert import OWN_FIELDS, Inverted
 from ...transforms.indexing.read_segment import decode
@@ -16,7 +15,11 @@ from ...transforms.indexing.term_forms import stemmed_as
 from ...transforms.indexing.write_segment import DOCSTORE
 from ...transforms.storage import filesystem
 from .parquet_files import Files
-from .postings import Ints, Languages, Postings, Terms, Unit, in_a_row
+from .postings import Ints, Languages, Postings, Terms, Unit, in_a_row, smallest
+
+Moments = npt.NDArray[np.datetime64]
+
+_REPEATED = ("host", "language", "media_type")  # facts of few distinct values
 
 
 class HitFacts(TypedDict):
@@ -56,30 +59,51 @@ class Segment:
     def __init__(self, root: str, folder: str, links: str | None = None) -> None:
         self.place = (root, folder, links)
         self.is_local = filesystem.is_local(root)
-        self._files = Files(root, folder)
-        self.facts: pa.Table = self._files.docs
-        self.lengths: dict[str, Ints] = {field: self.facts[f"length_{field}"].to_numpy() for field in OWN_FIELDS}
-        stemmed = [stemmed_as(language) for language in self.facts["language"].to_pylist()]
-        names, codes = np.unique(np.array(stemmed, dtype=np.str_), return_inverse=True)
-        self.languages = languages = Languages(names.tolist(), codes.astype(np.int8))
+        self._files = Files(root, folder, _REPEATED)
+        docs = self._files.take_docs()
+        self.facts: pa.Table = docs.drop_columns([f"length_{field}" for field in OWN_FIELDS])
+        self.lengths: dict[str, Ints] = {field: smallest(docs[f"length_{field}"].to_numpy()) for field in OWN_FIELDS}
+        values, numbers = _distinct_values(docs["language"])
+        names, codes = np.unique(np.array(list(map(stemmed_as, values)), dtype=np.str_), return_inverse=True)
+        self.languages = languages = Languages(names.tolist(), codes.astype(np.int8)[numbers])
         self._own = Terms(self._files, OWN_FIELDS, languages)
         self._terms = [self._own]
         if links is None:
-            self.lengths["anchors"] = np.zeros(self.documents, np.int32)
-            self.link_ranks: npt.NDArray[np.float64] = np.zeros(self.documents)
+            self.lengths["anchors"] = np.zeros(self.documents, np.uint8)
+            self.link_ranks: npt.NDArray[np.float32] = np.zeros(self.documents, np.float32)
         else:
             files = Files(root, links)
             self._terms.append(Terms(files, ["anchors"], self.languages))
-            self.lengths["anchors"] = files.docs["length_anchors"].to_numpy()
-            self.link_ranks = files.docs["link_rank"].to_numpy().astype(np.float64)
-        self.published = _moments(self.facts["published_at"])
-        self.fetched = _moments(self.facts["fetched_at"])
-        self.dates = np.where(np.isnat(self.published), self.fetched, self.published)
+            docs = files.take_docs()
+            self.lengths["anchors"] = smallest(docs["length_anchors"].to_numpy())
+            self.link_ranks = docs["link_rank"].to_numpy()
+        self._distinct = functools.lru_cache(lambda fact: _distinct_values(self.facts[fact]))
+
+    @property
+    def published(self) -> Moments:
+        """The date of publication that each document states; NaT: none."""
+        return _moments(self.facts["published_at"])
+
+    @property
+    def fetched(self) -> Moments:
+        """The time of the fetch of each document."""
+        return _moments(self.facts["fetched_at"])
+
+    @property
+    def dates(self) -> Moments:
         """The date of publication of each document, if it states one, or else of the fetch."""
-        self.expires = _moments(self.facts["unavailable_after"])
+        published = self.published
+        return np.where(np.isnat(published), self.fetched, published)
+
+    @property
+    def expires(self) -> Moments:
         """The time from which a document must not be found; NaT: none."""
-        self.spam_scores = self.facts["spam_score"].to_numpy()
-        self._distinct = functools.lru_cache(self._distinct_values)
+        return _moments(self.facts["unavailable_after"])
+
+    @property
+    def spam_scores(self) -> npt.NDArray[np.float32]:
+        """The spam score of each document; NaN: none."""
+        return self.facts["spam_score"].to_numpy()
 
     @property
     def documents(self) -> int:
@@ -118,11 +142,6 @@ class Segment:
         values, codes = self._distinct(fact)
         counts = np.bincount(codes[found], minlength=len(values))
         return {values[number]: int(counts[number]) for number in np.flatnonzero(counts)}
-
-    def _distinct_values(self, fact: str) -> tuple[list[str], Ints]:
-        """The distinct values of a fact, and for each document the number of its value."""
-        found = pc.fill_null(self.facts[fact], "").combine_chunks().dictionary_encode()
-        return found.dictionary.to_pylist(), found.indices.to_numpy()
 
     def term_frequencies(self) -> pa.Table:
         """The terms of its documents with `df`, the number of documents that contain them."""
@@ -174,5 +193,15 @@ def _single_terms(terms: Terms, wanted: Collection[str]) -> dict[Unit, Postings]
     return {(term,): postings for term, postings in terms.exact(wanted).items()}
 
 
-def _moments(column: pa.ChunkedArray) -> npt.NDArray[np.datetime64]:
+def _distinct_values(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
+    """The distinct values of a column of _REPEATED, and the number of each document's value; null counts as ""."""
+    encoded = column.combine_chunks()
+    values = encoded.dictionary.to_pylist()
+    if encoded.null_count and "" not in values:
+        values.append("")
+    numbers = encoded.indices
+    return values, (numbers.fill_null(values.index("")) if numbers.null_count else numbers).to_numpy()
+
+
+def _moments(column: pa.ChunkedArray) -> Moments:
     return column.cast(pa.timestamp("us")).to_numpy()

@@ -67,8 +67,10 @@ class Corpus:
         lengths = {name: _joined([s.lengths[name] for s in segments], np.int32) for name in weighting.fields}
         averages = {name: int(part[self.current].sum()) / max(1, self.documents) for name, part in lengths.items()}
         self._factors = bm25f.field_factors(lengths, averages, weighting)
-        self.boost_factors = _boost_factors(segments, current)
-        self.boosts = np.prod(self.boost_factors, axis=0).astype(np.float32)
+        visits = _joined([s.fetched[mask] for s, mask in zip(segments, current, strict=True)], "datetime64[us]")
+        # Ages count from the newest visit, so that results are reproducible.
+        self._newest = np.fmax.reduce(visits, initial=np.datetime64("NaT"))
+        self.boosts = _joined([np.prod(self._boost_factors(s), axis=0) for s in segments], np.float32)
         expires = _joined([s.expires for s in segments], "datetime64[us]")
         self._expiring = np.flatnonzero(~np.isnat(expires))
         self._expires = expires[self._expiring]
@@ -91,6 +93,15 @@ class Corpus:
         """The segment of a document, and its number there."""
         number = int(np.searchsorted(self.starts, doc, "right")) - 1
         return self.segments[number], doc - int(self.starts[number])
+
+    def boost_factors(self, doc: int) -> bm25f.BoostFactors:
+        """The boost factors of a document, as arrays of one."""
+        segment, number = self.place(doc)
+        return self._boost_factors(segment, slice(number, number + 1))
+
+    def _boost_factors(self, segment: Segment, docs: slice = slice(None)) -> bm25f.BoostFactors:
+        ages = (self._newest - segment.published[docs]) / np.timedelta64(1, "D")
+        return bm25f.boost_factors(segment.link_ranks[docs].astype(np.float64), segment.spam_scores[docs], ages)
 
     def stored(self, docs: Sequence[int]) -> list[tuple[Segment, StoredDocument]]:
         """For each document its segment, and what a hit shows of it."""
@@ -202,23 +213,11 @@ def _characters(document: StoredDocument) -> int:
     return _ENTRY + sum(len(text or "") for text in (texts["title"], texts["description"], texts["text"]))
 
 
-def _boost_factors(segments: Sequence[Segment], current: Sequence[Mask]) -> bm25f.BoostFactors:
-    """The boost factors of all documents. Ages count from the newest visit, so that results are reproducible."""
-    visits = _joined([s.fetched[mask] for s, mask in zip(segments, current, strict=True)], "datetime64[us]")
-    newest = np.fmax.reduce(visits, initial=np.datetime64("NaT"))
-    parts = [
-        bm25f.boost_factors(s.link_ranks, s.spam_scores, (newest - s.published) / np.timedelta64(1, "D"))
-        for s in segments
-    ]
-    factors = range(len(bm25f.BoostFactors._fields))
-    return bm25f.BoostFactors(*(_joined([part[factor] for part in parts], np.float64) for factor in factors))
-
-
 def _in_parallel(pool: ThreadPoolExecutor, call: Callable[..., Value], *arguments: Sequence[Any]) -> list[Value]:
     """The results of a call for each of some arguments, in parallel if there are several."""
     return list((pool.map if len(arguments[0]) > 1 else map)(call, *arguments))
 
 
 def _joined(parts: Sequence[npt.NDArray], type_: npt.DTypeLike) -> npt.NDArray:
-    """The concatenated arrays; `parts` may be empty."""
-    return np.concatenate([np.empty(0, type_), *parts])
+    """The concatenated arrays, of a type; `parts` may be empty."""
+    return np.concatenate([np.empty(0, type_), *parts], dtype=type_, casting="same_kind")

@@ -84,7 +84,7 @@ def explain(corpus: Corpus, doc: int, parsed: Query, scored: Mapping[Unit, Score
             text = unit if isinstance(unit, str) else " ".join(unit)
             score = parsed.weight(unit) * float(scores[place] / corpus.boosts[doc])
             parts.append(Part(text, len(postings.docs), counts, score))
-    return Explanation(parts, *(float(factor[doc]) for factor in corpus.boost_factors))
+    return Explanation(parts, *(float(factor[0]) for factor in corpus.boost_factors(doc)))
 
 
 def forbids_copy(facts: HitFacts) -> bool:

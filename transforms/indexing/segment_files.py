@@ -112,9 +112,13 @@ def write_opening(root: str, path: str, table: pa.Table, others: Mapping[str, Wr
 
 def embedded_footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:
     """The footers that `write_opening` embedded, by file name, from the footer of the file that it wrote."""
-    metadata = opening.metadata or {}
-    keys = [key.decode() for key in metadata if key.startswith(FOOTER_KEY.encode())]
-    return {name: embedded_footer(metadata, name) for name in (key.removeprefix(FOOTER_KEY) for key in keys)}
+    packed = packed_footers(opening)
+    return {name: embedded_footer(packed, name) for name in (key.decode().removeprefix(FOOTER_KEY) for key in packed)}
+
+
+def packed_footers(opening: pq.FileMetaData) -> dict[bytes, bytes]:
+    """That part of a footer's key-value metadata which `embedded_footer` needs."""
+    return {key: value for key, value in (opening.metadata or {}).items() if key.startswith(FOOTER_KEY.encode())}
 
 
 def embedded_footer(metadata: Mapping[bytes, bytes], name: str) -> pq.FileMetaData:
