@@ -14,6 +14,7 @@ from ..estimate.plan import Estimate, Plan, Prices, Rates, estimate, with_page_b
 from ..estimate.sampled import sample_of
 from ..estimate.saved import SAVED, render_estimate
 from ..estimate.whole import FIGURES, estimate_whole
+from ..units import size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -122,14 +123,11 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _lines(found: Estimate, rates: Rates) -> list[str]:
-    tables = sorted(found.disk.items(), key=lambda item: -item[1])
     lines = [
-        f"rates: {rates.source}",
+        f"rates: those of {rates.source}",
         f"pages: {found.pages:,}; requests with robots.txt: {found.requests:,}",
-        f"bytes in (decoded bodies): {found.bytes_in / 1e9:.3f} GB",
-        f"bytes on disk: {found.disk_total / 1e9:.3f} GB ("
-        + ", ".join(f"{table} {size / 1e9:.3f}" for table, size in tables if size)
-        + ")",
+        f"bytes in (decoded bodies): {size(found.bytes_in)}",
+        f"bytes on disk: {size(found.disk_total)} ({_tables(found.disk)})",
         f"time: {_time(found.time)} (fetching {_time(found.fetch)}, updates {_time(found.update)}),"
         f" {found.pages_per_second:.1f} pages a second",
         "fetching would take, bounded by one thing alone: "
@@ -139,17 +137,28 @@ def _lines(found: Estimate, rates: Rates) -> list[str]:
     return lines + ([f"money: {found.money:,.2f}"] if found.money else [])
 
 
+def _tables(disk: Mapping[str, float]) -> str:
+    """Tables with their sizes, largest first; those below a hundredth are summed up, last."""
+    large = {name: count for name, count in disk.items() if count * 100 >= sum(disk.values()) and name != "others"}
+    rest = sum(disk.values()) - sum(large.values())
+    parts = [f"{name} {size(count)}" for name, count in sorted(large.items(), key=lambda item: -item[1])]
+    return ", ".join([*parts, *([f"others {size(rest)}"] if rest else [])])
+
+
 def _interval_lines(intervals: Mapping[str, tuple[float, float]], is_capped: bool) -> list[str]:
     if not intervals:
         return []
     (fewest, most), (least, largest), (small, large), (short, long) = (intervals[name] for name in FIGURES)
     lines = [
         f"95 % interval of the sample: pages {fewest:,.0f} to {most:,.0f},"
-        f" bytes in {least / 1e9:.3f} to {largest / 1e9:.3f} GB,"
-        f" on disk {small / 1e9:.3f} to {large / 1e9:.3f} GB, time {_time(short)} to {_time(long)}"
+        f" bytes in {size(least)} to {size(largest)}, on disk {size(small)} to {size(large)},"
+        f" time {_time(short)} to {_time(long)}"
     ]
     if fewest == most and not is_capped:
-        lines.append("no URL was found by one sampled page only, so the interval has no width; the site may have more")
+        lines.append(
+            "the interval of pages has no width: no sampled page led to a new URL that no other one leads to;"
+            " the site may have more"
+        )
     return lines
 
 
@@ -161,7 +170,7 @@ def _compared(actual: Mapping[str, tuple[float, float]]) -> list[str]:
 
 
 def _time(seconds: float) -> str:
-    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
+    for length, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= length:
+            return f"{seconds / length:.1f} {unit}"
     return f"{seconds:.1f} s"

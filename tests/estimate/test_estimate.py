@@ -157,6 +157,9 @@ def test_a_whole_crawl_from_a_sample(tmp_path: Path) -> None:
     printed = beamtrawl("estimate", "--like", crawl).out
     assert "95 % interval of the sample: pages " in printed
     assert "no width" not in printed
+    assert re.search(
+        r"^bytes on disk: [0-9.]+ kB \((?:[a-z_]+ [0-9.]+ kB, )+others [0-9.]+ kB\)$", printed, re.MULTILINE
+    )
 
 
 def test_an_interrupted_sample_is_none(tmp_path: Path) -> None:
@@ -181,7 +184,7 @@ def test_an_interval_without_width_is_explained(tmp_path: Path) -> None:
     with Web({"a.test": {"/": html("Home", links=names), **pages}}) as web:
         assert beamtrawl("crawl", crawl, "--seed", web.url("a.test"), "--max-pages", 10, *LOOPBACK).code == 0
         assert beamtrawl("crawl", crawl, "--sample", 20, *LOOPBACK).code == 0
-    assert "no width; the site may have more" in beamtrawl("estimate", "--like", crawl).out
+    assert "no width: no sampled page led to a new URL" in beamtrawl("estimate", "--like", crawl).out
     assert "no width" not in beamtrawl("estimate", "--like", crawl, "--pages", 15).out
 
 
