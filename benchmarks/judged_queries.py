@@ -1,6 +1,6 @@
 """How well search answers the judged queries of test collections, beside tantivy and bm25s on the same text.
 
-    python benchmarks/judged_queries.py DIRECTORY [--fit] [--queries N] [--cache FOLDER]
+    python benchmarks/judged_queries.py DIRECTORY [--fit] [--queries N] [--cache FOLDER] [--korean-morphemes]
 
 Each folder of DIRECTORY with these files is a collection:
 
@@ -13,20 +13,26 @@ have a judged document. tantivy and bm25s have title and text as one text, their
 Chinese, Japanese and Korean the terms of our analysis, since they have none. bm25s is compared if it is installed
 (pip install bm25s).
 
-With --fit, weights are chosen by cross-validation: for each collection in turn, those of `grid` with the best mean
-over the other collections are used on it. --queries limits the queries of each. FOLDER keeps the indexes for the next
-run.
+With --fit, weights are chosen by cross-validation: for each family of collections in turn, those of `grid` with the
+best mean over the other families are used on it. Collections whose names are the same up to a hyphen are a family,
+such as the same texts and queries in several languages, and are held out together. --queries limits the queries of
+each. FOLDER keeps the indexes for the next run; one is made again when the collection, the options, the code of the
+index or its libraries change. With --korean-morphemes, documents in Korean are indexed by their morphemes, too, as with
+`korean_morphemes` in crawl.toml.
 """
 
 import argparse
+import hashlib
 import itertools
 import json
 import math
 import re
+import statistics
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,6 +43,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from beamtrawl.search.index.bm25f import WEIGHTING, Weighting
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms import indexing
 from beamtrawl.transforms.indexing.analysis import STEMMERS, tokens
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from benchmarks.asking import best
@@ -50,6 +57,7 @@ except ImportError:
 
 DEPTH = 10
 SEGMENT = "index/collection"
+INDEXING = Path(indexing.__file__).parent
 
 
 class Collection(NamedTuple):
@@ -81,12 +89,23 @@ def score(collection: Collection, search: Callable[[str], list[str]]) -> float:
     return sum(scores) / len(scores)
 
 
-def segment(collection: Collection, cache: Path) -> Segment:
-    root = cache / collection.name
+def segment(collection: Collection, cache: Path, korean_morphemes: bool = False) -> Segment:
+    root = cache / f"{collection.name}-{version(collection, korean_morphemes)}"
     if not (root / SEGMENT).exists():
         rows = [{"url": f"http://docs.test/{doc['id']}"} | doc for doc in collection.docs]
-        write_segment(str(root), SEGMENT, documents(*rows))
+        write_segment(str(root), f"{SEGMENT}.unfinished", documents(*rows), korean_morphemes)
+        (root / f"{SEGMENT}.unfinished").rename(root / SEGMENT)
     return Segment(str(root), SEGMENT)
+
+
+def version(collection: Collection, korean_morphemes: bool) -> str:
+    """A digest of all that an index of the collection depends on."""
+    digest = hashlib.sha256(json.dumps([collection.docs, korean_morphemes]).encode())
+    for file in sorted(INDEXING.glob("*.py")):
+        digest.update(file.read_bytes())
+    for library in ("PyStemmer", "pyarrow", *(["kiwipiepy", "kiwipiepy_model"] if korean_morphemes else [])):
+        digest.update(f"{library} {metadata.version(library)}".encode())
+    return digest.hexdigest()[:16]
 
 
 def ours(found: Segment, weighting: Weighting = WEIGHTING) -> Callable[[str], list[str]]:
@@ -155,16 +174,29 @@ def told(weighting: Weighting) -> str:
 
 
 def fit(collections: list[Collection], segments: Mapping[str, Segment]) -> None:
-    """Print the score of each collection with the weights that are best on the others."""
+    """Print the score of each collection with the weights that are best on the other families."""
     weightings, scores = list(grid()), []
+    families = {c.name.partition("-")[0]: [] for c in collections}
     for w in weightings:
         scores.append(found := {c.name: score(c, ours(segments[c.name], w)) for c in collections})
         each = " ".join(f"{value:.3f}" for value in found.values())
-        print(f"{told(w)}: {sum(found.values()) / len(found):.4f} = {each}", flush=True)
-    for held in collections:
-        others = [sum(value for name, value in found.items() if name != held.name) for found in scores]
+        print(f"{told(w)}: {each}", flush=True)
+    for found in collections:
+        families[found.name.partition("-")[0]].append(found.name)
+    means = [
+        {family: statistics.mean(found[n] for n in names) for family, names in families.items()} for found in scores
+    ]
+    print(
+        "| held out | chosen by the others | nDCG@10 | with the defaults | with its own best |\n|---|---|---|---|---|"
+    )
+    defaults = weightings.index(WEIGHTING)
+    for family, names in families.items():
+        others = [sum(value for name, value in found.items() if name != family) for found in means]
         chosen = max(range(len(others)), key=others.__getitem__)
-        print(f"held out {held.name}: {scores[chosen][held.name]:.4f} with {told(weightings[chosen])}", flush=True)
+        for name in names:
+            own = max(found[name] for found in scores)
+            values = f"{scores[chosen][name]:.3f} | {scores[defaults][name]:.3f} | {own:.3f}"
+            print(f"| {name} | {told(weightings[chosen])} | {values} |", flush=True)
 
 
 def main() -> None:
@@ -173,11 +205,13 @@ def main() -> None:
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--queries", type=int, default=10_000)
+    parser.add_argument("--korean-morphemes", action="store_true")
     arguments = parser.parse_args()
     collections = [read(path.parent) for path in sorted(arguments.directory.glob("*/qrels.tsv"))]
     collections = [found._replace(queries=found.queries[: arguments.queries]) for found in collections]
     with tempfile.TemporaryDirectory() as scratch:
-        segments = {found.name: segment(found, arguments.cache or Path(scratch)) for found in collections}
+        cache, korean = arguments.cache or Path(scratch), arguments.korean_morphemes
+        segments = {found.name: segment(found, cache, korean) for found in collections}
         if arguments.fit:
             fit(collections, segments)
             return
