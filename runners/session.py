@@ -4,6 +4,7 @@ The command line and the Python API both start crawls here; they differ in the o
 in their output (`Observer`).
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -167,12 +168,27 @@ def run(
     with Lock(directory, on_lost=stop.stop) as claimed:
         if not claimed.exists("crawl.toml"):
             claimed.write_text("crawl.toml", render(settings))
+        elif not claimed.manifests() and (keys := _not_stored(settings, stored_settings(claimed))):
+            observer.warn(
+                f"crawl.toml was there before the crawl and stays as it is: {', '.join(keys)} hold for this run only;"
+                " to keep them, write them into it"
+            )
         if seeds:
             observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
         end = run_crawl(claimed, settings, engine, observer, stop, rounds)
         if not stop.is_set():
             rank_after_crawl(claimed, settings, engine, observer)
     return end
+
+
+def _not_stored(settings: Settings, stored: Settings) -> list[str]:
+    """The keys of settings whose values differ from the stored ones."""
+    return [
+        f"{section}.{key}"
+        for section, values in dataclasses.asdict(settings).items()
+        for key, value in values.items()
+        if value != getattr(getattr(stored, section), key)
+    ]
 
 
 def rank_after_crawl(directory: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:

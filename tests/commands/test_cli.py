@@ -150,6 +150,19 @@ def test_a_file_of_seeds_may_hold_comments_and_bad_lines(tmp_path: Path) -> None
     ]
 
 
+def test_flags_that_a_crawl_toml_of_before_does_not_keep_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "crawl.toml"
+    file.write_text('[scope]\nexclude = ["/print/"]\n')
+    words = ["crawl", tmp_path, "--seed", "http://127.0.0.1:9/", "--depth", 2, "--rounds", 0, *LOOPBACK]
+    warned = (
+        "crawl.toml was there before the crawl and stays as it is: scope.depth, politeness.delay, fetch.allow_addresses"
+        " hold for this run only; to keep them, write them into it"
+    )
+    assert beamtrawl(*words).err.splitlines() == [warned, "1 seed added", "0 rounds done, 1 URLs in the frontier"]
+    assert file.read_text().count("\n") == 2
+    assert warned not in beamtrawl(*words).err, "the crawl has begun"
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [("http://a.test/".encode("utf-16"), "it is UTF-16; save it as UTF-8"), (None, "Is a directory")],
