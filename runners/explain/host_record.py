@@ -9,7 +9,9 @@ from ...transforms.blocks.rules import Blocks
 from ...transforms.http.request_headers import Identity
 from ...transforms.robots import rules
 from ...transforms.traps.judge import State, results_of
+from ..units import size
 from .known import MOST
+from .narrative import WAITS, robots_verdict
 from .sources import Row, Sources
 
 
@@ -75,25 +77,30 @@ def host_lines(record: Row, now: datetime) -> Iterator[str]:
     if state:
         yield (
             f"{state['requests']} requests, {state['fetched']} fetched, {state['failures']} failures,"
-            f" {state['bytes']} bytes; half of the answers within {state['latency_p50_ms']} ms"
+            f" {size(state['bytes'])}; half of the answers within {state['latency_p50_ms']} ms"
         )
         if state["not_before"] and state["not_before"] > now:
             yield f"not asked before {state['not_before']:%Y-%m-%d %H:%M:%S} UTC ({state['held_by']})"
     for row in record["blocks"]:
-        yield f"{row['pattern']} is blocked since {row['since']}" + (f" ({row['reason']})" if row["reason"] else "")
+        since = f"{datetime.fromisoformat(row['since']):%Y-%m-%d %H:%M:%S} UTC"
+        yield f"{row['pattern']} is blocked since {since}" + (f" ({row['reason']})" if row["reason"] else "")
     yield f"visits: {_counts(record['outcomes']) or 'none'}"
     for row in record["robots"]:
-        yield f"{row['origin']}/robots.txt of {row['fetched_at']:%Y-%m-%d %H:%M:%S} UTC: {row['verdict']}"
+        yield f"{row['origin']}/robots.txt of {row['fetched_at']:%Y-%m-%d %H:%M:%S} UTC: {_verdict(row)}"
         yield from (f"  {rule}" for rule in row["rules"][:MOST])
         if row["crawl_delay"] is not None:
             yield f"  Crawl-delay: {row['crawl_delay']:g}"
     for row in record["waiting"]:
-        yield f"waiting: {row['urls']} ({row['reason']})"
+        yield f"waiting: {row['urls']} ({WAITS[row['reason']]})"
     for row in record["traps"]:
         if row["state"] != State.OPEN:
             yield f"template {row['template']}: {row['state']}, {results_of(row)}"
     for row in record["copies_of"]:
         yield f"copies of pages of {row['host']}: {row['documents']}"
+
+
+def _verdict(row: Row) -> str:
+    return robots_verdict(row, "its rules for this robot are" if row["rules"] else "it has no rule for this robot")
 
 
 def _counts(counts: Row) -> str:

@@ -10,6 +10,7 @@ from ...transforms.outcomes import Outcome
 from ...transforms.robots.rules import Verdict
 from ...transforms.traps.judge import State, results_of
 from ...transforms.usage import Usage
+from ..outcome_words import MEANINGS
 from .known import MOST
 from .sources import Row
 from .url_record import UrlRecord
@@ -20,7 +21,7 @@ _RELATIONS = {
     "same_content_as": "another site has the same content (neither excludes the other):",
     "joined_to": "it is represented by",
 }
-_WAITS = {
+WAITS = {
     "seed": "a seed, not visited yet",
     "new": "new, not visited yet",
     "deferred": "not visited yet, because earlier rounds had no room for it",
@@ -29,7 +30,7 @@ _WAITS = {
 }
 _FAILED = {
     Outcome.DENIED_ROBOTS.value: "robots.txt denies it",
-    Outcome.GONE.value: "the server says that it no longer exists",
+    Outcome.GONE.value: "the server says that there is no such page (404 or 410)",
     Outcome.DENIED_META.value: "the page asks not to be indexed",
     "dead_host": "its host failed too often in a row",
 }
@@ -38,7 +39,10 @@ _FAILED = {
 def conclusion(record: UrlRecord, now: datetime) -> str:
     """One line: where the URL is now, and why."""
     if record.block:
-        return f"blocked by {record.block['pattern']} since {record.block['since']}: not requested, and not found"
+        return (
+            f"blocked by {record.block['pattern']} since {_time(datetime.fromisoformat(record.block['since']))}:"
+            " it is not requested, and searches do not show it"
+        )
     if record.state is None:
         return _unknown(record)
     state, reason = record.state["state"], record.state["reason"]
@@ -58,7 +62,8 @@ def conclusion(record: UrlRecord, now: datetime) -> str:
         target = next((visit["redirect_to"] for visit in reversed(record.visits) if visit["redirect_to"]), None)
         return f"redirects to {target}"
     if state in ("failed", "gone", "denied"):
-        why = _FAILED.get(reason) or f"its last visit ended as {reason}"
+        meaning = f" ({MEANINGS[reason]})" if reason in MEANINGS else ""
+        why = _FAILED.get(reason) or f"its last visit ended as {reason}{meaning}"
         return f"not in the index: {why}"
     return _fetched(record)
 
@@ -89,7 +94,7 @@ def _waiting(record: UrlRecord, now: datetime) -> str:
     row, host = record.frontier, record.hosts
     if row is None:
         return "waits for its visit; the running round has taken it, or will"
-    due_at, waits = row["due_at"], f"waits in the frontier ({_WAITS[row['reason']]})"
+    due_at, waits = row["due_at"], f"waits in the frontier ({WAITS[row['reason']]})"
     until = host["not_before"] if host else None
     if host and until and until > now and (not due_at or until > due_at):
         return f"{waits}: its host is not asked before {_time(until)} ({host['held_by']})"
@@ -192,14 +197,14 @@ def _robots(row: Row | None) -> Iterator[str]:
     if row is None:
         yield "robots.txt: not fetched from its host"
         return
-    rule = f" by line {row['line']}: {row['rule']}" if row["rule"] else f": {_judged(row)}"
+    rule = f" by line {row['line']}: {row['rule']}" if row["rule"] else f": {robots_verdict(row)}"
     yield f"robots.txt of {_time(row['fetched_at'])} {'allows' if row['allows'] else 'denies'} it{rule}"
 
 
-def _judged(row: Row) -> str:
-    """Why a robots.txt allows or denies a URL that none of its lines matches."""
+def robots_verdict(row: Row, matches: str = "no line matches it") -> str:
+    """What a robots.txt means for URLs that none of its lines matches; `matches` is said of one that was read."""
     if row["verdict"] == Verdict.RULES:
-        return "no line matches it"
+        return matches
     answer = f"its status was {row['status']}" if row["status"] else f"it could not be fetched ({row['error']})"
     return {
         Verdict.ALLOW_ALL: f"{answer}, so that everything is allowed",
@@ -232,7 +237,7 @@ def _document(record: UrlRecord) -> Iterator[str]:
     elif record.tombstone:
         yield f"index: removed in round {record.tombstone['round']} ({record.tombstone['reason']})"
     if record.rank:
-        yield f"link rank: {record.rank['link_rank']:.2f} (1 is the mean), from {record.rank['links']} pages"
+        yield f"link rank: {record.rank['link_rank']:.2f} (1 is the mean), from {_pages(record.rank['links'])}"
 
 
 def _usage(row: Row) -> str:

@@ -65,8 +65,8 @@ CONCLUSIONS = {
     "/hidden": "fetched in round 2; not in the index: the page asks not to be indexed",
     "/private/x": "not in the index: robots.txt denies it",
     "/moved": "redirects to {base}/page",
-    "/gone": "not in the index: the server says that it no longer exists",
-    "/broken": "not in the index: its last visit ended as client_error",
+    "/gone": "not in the index: the server says that there is no such page (404 or 410)",
+    "/broken": "not in the index: its last visit ended as client_error (another 4xx)",
     "/a.png": "not in the crawl: found in 1 page, but rejected: documents.kinds has no kind for files named .png",
     "/deep": "not in the crawl: found in 2 pages, but rejected: it is more than 1 links from a seed (scope.depth)",
     "http://elsewhere.test/": f"not in the crawl: found in 1 page, but {ELSEWHERE}",
@@ -163,7 +163,14 @@ def test_a_host(crawled: Crawled) -> None:
     assert found["robots"][0]["rules"] == ["Disallow: /private/"]
     assert found["copies_of"] == [{"host": host, "documents": 1}]
     code, out, _ = beamtrawl("explain", crawled.directory, host)
-    assert out.splitlines()[0] == f"{host}: 8 URLs (1 denied, 1 failed, 4 fetched, 1 gone, 1 redirected)"
+    lines = out.splitlines()
+    assert lines[0] == f"{host}: 8 URLs (1 denied, 1 failed, 4 fetched, 1 gone, 1 redirected)"
+    assert lines[-1] == f"copies of pages of {host}: 1"
+    assert lines[-3].endswith(" UTC: its rules for this robot are")
+    assert lines[-2] == "  Disallow: /private/"
+    out = beamtrawl("explain", crawled.directory, crawled.late.split("/")[2]).out
+    assert " UTC: its status was 404, so that everything is allowed\n" in out
+    assert "\nwaiting: 1 (to be tried again after a failed visit)\n" in out
 
 
 def test_bad_input_is_one_line(crawled: Crawled, tmp_path: Path) -> None:

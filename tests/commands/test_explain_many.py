@@ -125,7 +125,7 @@ def test_several_urls_and_hosts_have_a_line_each(crawled: Crawled, tmp_path: Pat
     assert (code, err) == (0, f"{path}:5: ftp://a.test/: {NO_URL}\n")
     assert found[:2] == [
         f"{site}/hidden: fetched in round 2; not in the index: the page asks not to be indexed",
-        f"{site}/gone#top: not in the index: the server says that it no longer exists",
+        f"{site}/gone#top: not in the index: the server says that there is no such page (404 or 410)",
     ]
     assert found[2].startswith(f"{lines[-1]}: ")
     assert len(found) == 3
