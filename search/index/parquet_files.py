@@ -7,9 +7,10 @@ byte ranges of later reads are known: one request for each row group, and all re
 import bisect
 import contextlib
 import functools
+import itertools
 import os
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from ...transforms.indexing.segment_files import embedded_footer, packed_footers
 from ...transforms.indexing.write_segment import DOCS
 from ...transforms.storage import filesystem
 from ...transforms.storage.table_files import naming_damage
+from . import pages
 
 _REQUESTS = ThreadPoolExecutor(64, "read")
 """For parallel requests to an object store. A task in it never waits for another task in it."""
@@ -71,29 +73,53 @@ class Files:
 
     def _decoded(self, name: str, batches: Sequence[Sequence[int]], columns: Sequence[str]) -> Iterator[pa.Table]:
         """Adjacent columns of some row groups; those of a batch are decoded at once. All are read beforehand."""
+        with self._fetched(name, [group for batch in batches for group in batch], columns) as (_, file):
+            for batch in batches:
+                yield file.read_row_groups(batch, columns, use_threads=False)
+
+    @contextlib.contextmanager
+    def _fetched(
+        self, name: str, groups: Sequence[int], columns: Sequence[str]
+    ) -> Iterator[tuple["_Parts", pq.ParquetFile]]:
+        """The bytes of adjacent columns of some row groups, and a reader of them."""
         footer = self._footer(name)
-        groups = [group for batch in batches for group in batch]
         spans = list(_joined(_span(footer.row_group(group), columns) for group in sorted(groups)))
         with naming_damage(self._root, f"{self._folder}/{name}"):
             # Threads pay off only for a store: all requests then take the latency of one.
             fetch = _REQUESTS.map if self._is_store and len(spans) > 1 else map
-            parts = list(fetch(lambda span: self._part(name, span), spans))
+            parts = _Parts(list(fetch(lambda span: self._part(name, span), spans)))
             # With a buffer, the reader would also request the bytes between the parts.
-            with pq.ParquetFile(_Parts(parts), metadata=footer, pre_buffer=False) as file:
-                for batch in batches:
-                    yield file.read_row_groups(batch, columns, use_threads=False)
+            with pq.ParquetFile(parts, metadata=footer, pre_buffer=False) as file:
+                yield parts, file
 
     def find(self, name: str, keys: Collection[str], columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         """The rows whose first column, by which the file is sorted, is one of the keys; each as a table."""
-        firsts, lasts = self._ranges(name)
-        groups = {
-            group for key in keys for group in range(bisect.bisect_left(lasts, key), bisect.bisect_right(firsts, key))
-        }
         wanted = pa.array(list(keys), pa.string())
-        for rows in self._decoded(name, self._batches(name, sorted(groups)), columns):
-            found = pc.is_in(rows.column(0), value_set=wanted).to_numpy()
-            for row in np.flatnonzero(found).tolist():
-                yield rows.column(0)[row].as_py(), rows.slice(row, 1)
+        for rows in self._decoded(name, self._batches(name, self._groups_with(name, keys)), columns):
+            yield from _rows_with(wanted, rows)
+
+    def find_lists(
+        self, name: str, keys: Collection[str], columns: Sequence[str], lists: Collection[str]
+    ) -> Iterator[tuple[str, pa.Table | dict[str, pages.Bytes]]]:
+        """As `find`; a row of long `lists` is not a table, but these alone, as `pages.split_numbers` returns them."""
+        groups, footer, (firsts, _) = self._groups_with(name, keys), self._footer(name), self._ranges(name)
+        long_lists = {group: pages.long_lists(footer.row_group(group), lists) for group in groups}
+        wanted = pa.array(list(keys), pa.string())
+        with self._fetched(name, groups, columns) as (parts, file):
+            for are_long, some in itertools.groupby(groups, key=lambda group: long_lists[group] is not None):
+                for batch in ([group] for group in some) if are_long else self._batches(name, list(some)):
+                    split = _split(long_lists[batch[0]] or {}, parts)
+                    if split:
+                        yield firsts[batch[0]], split
+                    else:
+                        yield from _rows_with(wanted, file.read_row_groups(batch, columns, use_threads=False))
+
+    def _groups_with(self, name: str, keys: Collection[str]) -> list[int]:
+        """The row groups that may have rows whose first column is one of the keys, ascending."""
+        firsts, lasts = self._ranges(name)
+        return sorted(
+            {group for key in keys for group in range(bisect.bisect_left(lasts, key), bisect.bisect_right(firsts, key))}
+        )
 
     def _batches(self, name: str, groups: Sequence[int]) -> list[list[int]]:
         """The groups in parts of at least _BATCH bytes each, except the last."""
@@ -180,6 +206,24 @@ class _Parts:
 
     def close(self) -> None:
         """Does nothing: there is no file to close."""
+
+
+def _rows_with(wanted: pa.Array, rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The rows whose first column is one of those wanted."""
+    found = pc.is_in(rows.column(0), value_set=wanted).to_numpy()
+    for row in np.flatnonzero(found).tolist():
+        yield rows.column(0)[row].as_py(), rows.slice(row, 1)
+
+
+def _split(chunks: Mapping[str, pq.ColumnChunkMetaData], parts: _Parts) -> dict[str, pages.Bytes] | None:
+    """The lists of a row, by column; None if one is compressed in an unknown way."""
+    found = {}
+    for column, chunk in chunks.items():
+        data = _bytes(parts, chunk.data_page_offset, chunk.total_compressed_size)
+        if (split := pages.split_numbers(chunk, data)) is None:
+            return None
+        found[column] = split
+    return found
 
 
 def _span(group: pq.RowGroupMetaData, columns: Collection[str]) -> _Span:

@@ -15,6 +15,7 @@ from ...transforms.indexing.invert import PHRASE_FIELDS
 from ...transforms.indexing.write_segment import FIELD_BITS, FORMS, POSTINGS, max_frequency, undo_gaps
 from . import patterns
 from .cache import Cache
+from .pages import Bytes, together
 from .parquet_files import Files
 
 Ints = npt.NDArray[np.int32]
@@ -86,8 +87,8 @@ class Terms:
     def exact(self, terms: Collection[str]) -> dict[str, Postings]:
         """The postings of exact forms."""
         parts: dict[str, list[Postings]] = {term: [] for term in terms}
-        for term, row in self._files.find(POSTINGS, parts, ("term", "docs", "tf")):
-            parts[term].append(self._postings(row))
+        for term, row in self._files.find_lists(POSTINGS, parts, ("term", "docs", "tf"), ("docs", "tf")):
+            parts[term].append(self._postings(row) if isinstance(row, pa.Table) else self._of_bytes(**row))
         return {term: shifted(of_term, itertools.repeat(0)) for term, of_term in parts.items()}
 
     def positions(self, terms: Collection[str]) -> dict[str, Positions]:
@@ -135,6 +136,13 @@ class Terms:
     def _postings(self, row: pa.Table) -> Postings:
         docs = np.cumsum(row["docs"][0].values.to_numpy(), dtype=np.int32)
         return Postings(docs, frequencies(row["tf"][0].values.to_numpy(), self._fields))
+
+    def _of_bytes(self, docs: Bytes, tf: Bytes) -> Postings:
+        bits = {field: FIELD_BITS[field] for field in self._fields}
+        found = {field: together(tf[start >> 3 : (start + count + 7) >> 3]) for field, (start, count) in bits.items()}
+        return Postings(
+            np.cumsum(together(docs), dtype=np.int32), {field: tf for field, tf in found.items() if tf.any()}
+        )
 
     def _positions(self, row: pa.Table) -> Positions:
         postings = self._postings(row)
@@ -215,7 +223,8 @@ def _union(parts: Sequence[Ints]) -> Ints:
     """The distinct numbers of ascending lists that are not empty, ascending."""
     end = max(int(part[-1]) for part in parts) + 1
     if sum(map(len, parts)) * _RARE < end:
-        return np.unique(np.concatenate(parts))
+        docs = np.sort(np.concatenate(parts), kind="stable")  # which is fast on ascending runs; numpy.unique is not
+        return docs[np.flatnonzero(np.diff(docs, prepend=-1))]
     is_in_any = np.zeros(end, bool)  # faster than to sort them, unless they are few
     for part in parts:
         is_in_any[part] = True
