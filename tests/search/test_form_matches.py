@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from beamtrawl.search.results.form_matches import fold, matches_of, probes_of
 from beamtrawl.search.results.snippets import marked, snippet
+from beamtrawl.search.searcher import Index
+from tests.support.corpus import indexed
 
 FORMS = {
     "go": "go",
@@ -82,3 +84,16 @@ def test_matches_where_the_search_of_a_text_was_divided_count_once():
     text = f"{'fog fog':.>2425}{'fog fog fog':.>2000}{'.' * 500}"
     found = snippet(text, {"fog": "fog", "never": "never"})
     assert sum(is_match for _, is_match in found) == 3
+
+
+def test_a_snippet_that_is_kept_is_shown_for_the_same_words_alone(tmp_path):
+    text = "A fog signal sounds. The signals of a lighthouse are seen."
+    index = Index.open(indexed(tmp_path, [{"url": "http://a.test/", "title": "Coast", "text": text}]))
+    expected = {
+        "fog signal": ["fog", "signal", "signals"],
+        "lighthouse": ["lighthouse"],
+        "signal": ["signal", "signals"],
+    }
+    for query in [*expected, *expected]:
+        (hit,) = index.search(query).hits
+        assert [piece for piece, is_match in hit.snippet if is_match] == expected[query]
