@@ -1,4 +1,4 @@
-"""The report in a real Chromium: light, dark, on a phone, printed, and made of a hostile crawl."""
+"""The report, and the page about the robot, in a real Chromium: light, dark, on a phone, printed, and made of a hostile crawl."""
 
 import functools
 import http.server
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.runners.policy.page import render_policy
+from beamtrawl.transforms.settings import Robot, Settings
 from tests.report.hostile import hostile_crawl
 from tests.report.pages import report_of
 from tests.support.browser import Window, axe
@@ -28,7 +30,7 @@ WINDOWS = {"desktop": (1280, 900, "light"), "dark": (1280, 900, "dark"), "phone"
 
 @pytest.fixture(scope="module")
 def window(tmp_path_factory) -> Iterator[Window]:
-    """A window on the reports /small.html and /hostile.html."""
+    """A window on the reports /small.html and /hostile.html, and on the page about the robot, /policy.html."""
     folder = tmp_path_factory.mktemp("reports")
     pages = {
         f"/{n}": html(f"Page {n}", f"words of page {n} " * 9, [f"/{2 * n + 1}", f"/{2 * n + 2}"]) for n in range(14)
@@ -38,6 +40,8 @@ def window(tmp_path_factory) -> Iterator[Window]:
     hostile_crawl(folder / "hostile")
     for name in ("small", "hostile"):
         (folder / f"{name}.html").write_text(report_of(folder / name), encoding="utf-8")
+    robot = Robot("HarbourBot", "bot@example.org", "https://www.example.org/about/our/robot.html")
+    (folder / "policy.html").write_text(render_policy(Settings(robot=robot), ["192.0.2.0/24"]), encoding="utf-8")
     with _Server(folder) as authority, Window(authority) as window:
         yield window
 
@@ -61,7 +65,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.mark.parametrize("view", WINDOWS)
-@pytest.mark.parametrize("name", ["small", "hostile"])
+@pytest.mark.parametrize("name", ["small", "hostile", "policy"])
 def test_axe_finds_nothing_and_the_page_fits(window: Window, view: str, name: str) -> None:
     window.view(*WINDOWS[view])
     window.open(f"/{name}.html")
