@@ -1,4 +1,4 @@
-"""The report, and the page about the robot, in a real Chromium: light, dark, on a phone, printed, and made of a hostile crawl."""
+"""The report and the page about the robot in a real Chromium: light, dark, on a phone, printed, of a hostile crawl."""
 
 import functools
 import http.server
