@@ -24,9 +24,9 @@ KINDS = ("outcomes", "host_errors", "host_failures", "robots", "rate", "parse_er
 
 
 def outcome_alarms(outcomes: Mapping[str, int], limits: Alarms) -> list[Alarm]:
-    """Alarms about outcomes, except success, that more than a share of all visits have."""
-    visits = sum(outcomes.values())
-    good = (Outcome.FETCHED, Outcome.NOT_MODIFIED)
+    """Alarms about outcomes, except success, that more than a share of all visits have; deferred ones are no visits."""
+    visits = sum(outcomes.values()) - outcomes.get(Outcome.DEFERRED, 0)
+    good = (Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED)
     bad = {o: n for o, n in outcomes.items() if n > visits * limits.outcome_share and o not in good}
     return [Alarm("outcomes", f"{count} of {visits} visits ended as {outcome}") for outcome, count in bad.items()]
 

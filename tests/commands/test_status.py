@@ -142,6 +142,11 @@ ALARMS = {
     "all is well": ({"fetched": 9, "gone": 1}, []),
     "nothing has changed": ({"not_modified": 9}, []),
     "half of them": ({"fetched": 2, "timeout": 2}, []),
+    "the round was stopped": ({"fetched": 1, "deferred": 9}, []),
+    "most of those that were made": (
+        {"fetched": 1, "timeout": 3, "deferred": 9},
+        ["3 of 4 visits ended as timeout"],
+    ),
     "most of them": ({"fetched": 1, "timeout": 3}, ["3 of 4 visits ended as timeout"]),
 }
 
