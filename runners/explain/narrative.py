@@ -24,7 +24,7 @@ _RELATIONS = {
 WAITS = {
     "seed": "a seed, not visited yet",
     "new": "new, not visited yet",
-    "deferred": "not visited yet, because earlier rounds had no room for it",
+    "deferred": "not visited yet, because earlier rounds had no time or room for it",
     "retry": "to be tried again after a failed visit",
     "recrawl": "to be visited again",
 }

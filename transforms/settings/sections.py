@@ -26,7 +26,7 @@ class Robot:
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
-    """The URLs that belong to the crawl. A URL that a rule rejects is counted in table rejections."""
+    """The URLs that belong to the crawl. Rules judge links when they are found, and are counted in table rejections."""
 
     mode: str = _setting(
         "host", 'Hosts to crawl: those of the seeds ("host"), all hosts of their registered domains ("domain"), "any".'
