@@ -26,7 +26,7 @@ class Robot:
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
-    """The URLs that belong to the crawl. Rules decide when a link is found; table rejections counts the rejected ones."""
+    """URLs that belong to the crawl. Rules decide when a link is found; table rejections counts what they reject."""
 
     mode: str = _setting(
         "host", 'Hosts to crawl: those of the seeds ("host"), all hosts of their registered domains ("domain"), "any".'
