@@ -157,11 +157,10 @@ class Segment:
 
     def stored(self, docs: Sequence[int]) -> dict[int, StoredDocument]:
         """The facts and texts of documents, by number. Reads the texts."""
-        rows = self._files.rows(DOCSTORE)
-        ends = np.cumsum(rows)
-        groups = np.unique(np.searchsorted(ends, docs, "right")).tolist()
+        bounds = self._bounds
+        groups = np.unique(np.searchsorted(bounds, docs, "right") - 1).tolist()
         found = self._files.read(DOCSTORE, groups, list(StoredTexts.__annotations__))
-        numbers = np.concatenate([np.arange(ends[group] - rows[group], ends[group]) for group in groups])
+        numbers = np.concatenate([np.arange(bounds[group], bounds[group + 1]) for group in groups])
         places = np.searchsorted(numbers, docs)
         texts = found.take(pa.array(places)).to_pylist()
         facts = self.facts.select(list(HitFacts.__annotations__)).take(pa.array(docs)).to_pylist()
@@ -169,6 +168,11 @@ class Segment:
             StoredDocument(cast(HitFacts, row), cast(StoredTexts, text)) for row, text in zip(facts, texts, strict=True)
         )
         return dict(zip(docs, documents, strict=True))
+
+    @functools.cached_property
+    def _bounds(self) -> npt.NDArray[np.int64]:
+        """The number of the first document of each row group of the docstore, and the number of documents."""
+        return np.cumsum([0, *self._files.rows(DOCSTORE)])
 
     def _phrases(self, phrases: Collection[tuple[str, ...]]) -> dict[Unit, Postings]:
         """The postings of phrases of exact forms, with frequencies in title and body."""
