@@ -245,7 +245,8 @@ def _parse_visits(step: UpdateStep, forms: "partial") -> Read:
     scope, kinds = settings.scope, tuple(settings.documents.kinds)
     progress = step.stage("ParseVisits")
     parse = ParseFn(step.root, settings, step.robot, step.shards, partitions, step.round, step.seeds, progress)
-    follow = FollowFn(step.root, scope, settings.sitemaps, kinds, step.shards, partitions, step.seeds)
+    tdmrep = settings.usage.tdmrep
+    follow = FollowFn(step.root, scope, settings.sitemaps, tdmrep, kinds, step.shards, partitions, step.seeds)
     rejections, keys = To("to_class", "rejections", "found"), ToSummary("found", "keys", forms)
     routes: Routes = {
         "visits": [To("by_shard", "", "pages")],

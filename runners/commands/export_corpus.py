@@ -12,6 +12,7 @@ from ..errors import Failure
 from ..exports.corpus import BATCH, OVERRIDES, query, write_corpus
 from ..exports.corpus_card import card
 from ..exports.output import whole_folder
+from ..tdm_rules import read_tdm_rules
 
 
 def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -36,14 +37,16 @@ _SHARD = 256_000_000  # bytes of text
 def export_corpus(arguments: argparse.Namespace) -> None:
     """Write the newest texts for which a condition holds, without what their authors reserve."""
     crawl, where, format_ = CrawlDir(arguments.dir), arguments.where, arguments.format
-    rounds = max(manifest.round for manifest in crawl.require_manifests())
+    manifests = crawl.require_manifests()
+    rounds = max(manifest.round for manifest in manifests)
     identity = Identity.of(parse(crawl.read_text("crawl.toml")).robot)
     try:
         with (
             query_batches(crawl, query(where, arguments.include), BATCH) as batches,
             whole_folder(arguments.out) as out,
         ):
-            made = write_corpus(batches, out, format_, _SHARD, BlockFiles(crawl).read())
+            rules = read_tdm_rules(crawl, manifests)
+            made = write_corpus(batches, out, format_, _SHARD, BlockFiles(crawl).read(), rules, arguments.include)
             if not made.documents:
                 left = ", ".join(f"{count} {name}" for name, count in made.left_out.items())
                 raise Failure(f"nothing to export: no document matches{f' (left out: {left})' if left else ''}")

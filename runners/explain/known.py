@@ -20,6 +20,7 @@ from ...transforms.storage.schemas import TABLES
 from ...transforms.storage.table_files import read_table
 from ...transforms.traps.judge import State
 from ...transforms.urls.filters import NEVER_TEXT, UrlFilter, extension
+from ..tdm_rules import TdmRules, read_tdm_rules
 from .sources import Row, Sources, keys
 
 MOST = 20
@@ -53,6 +54,7 @@ class Known(NamedTuple):
     traps: Mapping[str, Sequence[Row]]  # those that are not open, by host
     robots: Mapping[str, Row]  # the newest, by origin
     robots_then: Mapping[tuple[str, datetime], Row]  # those that decided on visits, by origin and time
+    tdm_rules: TdmRules  # by host
 
 
 def read_known(sources: Sources, asked: Sequence[str]) -> Known:
@@ -94,6 +96,7 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
         traps=_grouped([row for row in traps if row["state"] != State.OPEN], "host"),
         robots=_by_key(sources.rows_of(_ROBOTS, origins), "origin", keep=True),
         robots_then=_robots_then(sources, visits.values()),
+        tdm_rules=read_tdm_rules(sources.crawl, sources.manifests),
     )
 
 

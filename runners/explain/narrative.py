@@ -11,6 +11,7 @@ from ...transforms.robots.rules import Verdict
 from ...transforms.traps.judge import State, results_of
 from ...transforms.usage import Usage
 from ..outcome_words import MEANINGS
+from ..tdm_rules import concluded
 from .known import MOST
 from .sources import Row
 from .url_record import UrlRecord
@@ -229,7 +230,7 @@ def _document(record: UrlRecord) -> Iterator[str]:
         if record.document["canonical_url"]:
             ignored = record.document["canonical_ignored"]
             yield f"  canonical link: {record.document['canonical_url']}{f' (ignored: {ignored})' if ignored else ''}"
-        if preference := _usage(record.document):
+        if preference := _usage(record.document, record.tdmrep):
             yield f"  use: {preference}"
     yield from (f"  {_RELATIONS[relation]} {url}" for relation, url in record.copies.items())
     if record.indexed:
@@ -240,13 +241,18 @@ def _document(record: UrlRecord) -> Iterator[str]:
         yield f"link rank: {record.rank['link_rank']:.2f} (1 is the mean), from {_pages(record.rank['links'])}"
 
 
-def _usage(row: Row) -> str:
+def _usage(row: Row, tdmrep: Row | None) -> str:
     """The preferences about the use of a document, and what follows for training."""
     stated = Usage(*(row[name] for name in Usage._fields))._replace(
         content_usage=row["content_usage"] or "", tdm_policy=row["tdm_policy"] or ""
     )
+    said, training = stated.text(), row["ai_training"]
+    if tdmrep and row["tdm_reservation"] is None:
+        rule = f"tdm-reservation={int(tdmrep['reserved'])} by {tdmrep['file']}, location {tdmrep['location']}"
+        said = "; ".join(filter(None, [said, " ".join(filter(None, [rule, tdmrep["policy"]]))]))
+        training = concluded(training, None, tdmrep["reserved"])
     conclusion = {False: "reserved for training", True: "may train", None: "says nothing of training"}
-    return f"{conclusion[row['ai_training']]} ({stated.text()})" if stated.text() else ""
+    return f"{conclusion[training]} ({said})" if said else ""
 
 
 def _pages(count: int) -> str:

@@ -11,6 +11,7 @@ from ...transforms.robots.lookup import Robots
 from ...transforms.traps.templates import query_template, template
 from ...transforms.urls.explain import explain
 from ...transforms.urls.rejections import in_words
+from ..tdm_rules import effect
 from .known import LONGEST_PATH, MOST, Known, read_known, robots_of
 from .sources import Row, Sources
 
@@ -42,6 +43,7 @@ class UrlRecord:
     host_changes: Row | None  # the same of table host_changes
     traps: list[Row]  # throttled or trapped templates that it may belong to
     document: Row | None
+    tdmrep: Row | None  # file, fetched_at, location, reserved, policy: the rule of its host's TDMRep file about it
     copies: Row  # url by relation: duplicate_of, near_duplicate_of, same_content_as, joined_to
     indexed: Row | None  # segment and round
     rank: Row | None
@@ -96,6 +98,7 @@ def url_record(known: Known, reference: str) -> UrlRecord:
         host_changes=known.host_changes.get(host),
         traps=list(_traps(known.traps.get(host, ()), url)),
         document=document,
+        tdmrep=_tdmrep(known, url),
         copies=dict(_copies(known, document or {}, state or {})),
         indexed=known.indexed.get(key),
         rank=known.ranks.get(key),
@@ -132,6 +135,11 @@ def _robots(known: Known, url: str, visits: Sequence[Row]) -> Row | None:
     line = robots_rules.line_of(rule, body.decode("utf-8", "replace")) if rule else None
     stored = {name: value for name, value in row.items() if name != "body"}
     return stored | {"allows": allows, "rule": rule, "line": line}
+
+
+def _tdmrep(known: Known, url: str) -> Row | None:
+    found = effect(known.tdm_rules, url)
+    return {"file": found.file, "fetched_at": found.fetched_at, **found.rule._asdict()} if found else None
 
 
 _parse = functools.lru_cache(64)(robots_rules.parse)

@@ -5,6 +5,7 @@ import io
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 
 from ...transforms.blocks.rules import NO_BLOCKS, Blocks
 from ...transforms.storage import filesystem
+from ..tdm_rules import TdmRules, concluded, effect
 from .output import Drafts
 from .rows import json_line, plain
 
@@ -50,6 +52,9 @@ SELECT d.*, u.state, COALESCE(a.robots_usage, '') AS robots_usage
 FROM newest d LEFT JOIN urls u USING (url_key) LEFT JOIN asked a ON a.url = d.url
 """
 
+RESERVED = "reserved"
+"""Why a page is left out whose author reserves it for training."""
+
 REASONS = {
     "gone": "COALESCE(state, 'fetched') <> 'fetched'",
     "no_text": "COALESCE(text, '') = ''",
@@ -57,14 +62,14 @@ REASONS = {
     "noindex": "COALESCE(noindex, false)",
     "noarchive": "COALESCE(noarchive, false)",
     "unavailable": "unavailable_after <= now()",
-    "reserved": "COALESCE(NOT ai_training, false) OR regexp_matches(robots_usage, 'train-ai=n')",
+    RESERVED: "COALESCE(NOT ai_training, false) OR regexp_matches(robots_usage, 'train-ai=n')",
 }
 """Why a page is left out, by the first condition that holds."""
 
 BLOCKED = "blocked"
 """Why a page that matches a block of the operator is left out."""
 
-OVERRIDES = ("duplicate", "noindex", "noarchive", "reserved")
+OVERRIDES = ("duplicate", "noindex", "noarchive", RESERVED)
 """Reasons that an operator may set aside by name."""
 
 
@@ -105,9 +110,19 @@ def query(where: str, include: Iterable[str]) -> str:
 
 
 def write_corpus(
-    batches: pa.RecordBatchReader, out: Drafts, format_: str, max_bytes: int, blocks: Blocks = NO_BLOCKS
+    batches: pa.RecordBatchReader,
+    out: Drafts,
+    format_: str,
+    max_bytes: int,
+    blocks: Blocks = NO_BLOCKS,
+    tdm_rules: TdmRules = MappingProxyType({}),
+    include: Iterable[str] = (),
 ) -> Card:
-    """Write the documents without a reason to shards of about `max_bytes` of text; returns what the card says."""
+    """Write the documents without a reason to shards of about `max_bytes` of text; returns what the card says.
+
+    `tdm_rules` add the reason RESERVED, unless `include` names it.
+    """
+    takes_reserved = RESERVED in include
     left_out: Counter[str] = Counter()
     languages: Counter[str] = Counter()
     characters = 0
@@ -115,7 +130,7 @@ def write_corpus(
     def chosen() -> Iterator[pa.Table]:
         nonlocal characters
         for batch in batches:
-            table = pa.Table.from_batches([batch])
+            table = _with_rules(pa.Table.from_batches([batch]), tdm_rules, takes_reserved)
             hits = zip(blocks.mask(table["url"]).to_pylist(), table["reason"].to_pylist(), strict=True)
             reasons = [BLOCKED if is_blocked else reason for is_blocked, reason in hits]
             left_out.update(reason for reason in reasons if reason)
@@ -130,6 +145,24 @@ def write_corpus(
     for first in tables:
         shards.append(_shard(itertools.chain([first], tables), out, format_, len(shards), max_bytes))
     return Card(shards, languages, left_out, characters)
+
+
+def _with_rules(documents: pa.Table, rules: TdmRules, takes_reserved: bool) -> pa.Table:
+    """The documents with what the files of TDMRep state about them."""
+    if not rules:
+        return documents
+    rows = documents.select(["url", "tdm_reservation", "ai_training", "reason"]).to_pylist()
+    for row in rows:
+        if (found := effect(rules, row["url"])) and row["tdm_reservation"] is None:
+            row["ai_training"] = concluded(row["ai_training"], None, found.rule.reserved)
+            row["tdm_reservation"] = found.rule.reserved
+            if found.rule.reserved and not takes_reserved:
+                row["reason"] = row["reason"] or RESERVED
+    for name in ("tdm_reservation", "ai_training", "reason"):
+        field = documents.schema.field(name)
+        values = pa.array([row[name] for row in rows], pa.string() if name == "reason" else pa.bool_())
+        documents = documents.set_column(documents.schema.get_field_index(name), field.with_type(values.type), values)
+    return documents
 
 
 def _shard(tables: Iterator[pa.Table], out: Drafts, format_: str, number: int, max_bytes: int) -> Shard:

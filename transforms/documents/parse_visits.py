@@ -26,7 +26,6 @@ from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed, parse_page
 from ..parsing.registry import kinds_of
 from ..parsing.spam import SOFT_404, judge
 from ..settings import Settings
-from ..storage import sitemap_terms
 from ..storage.batches import split, split_by, to_ipc
 from ..storage.bloom import shard
 from ..storage.crawl_dir import CrawlDir
@@ -72,7 +71,7 @@ def parse_visit(
     visit: dict[str, Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
 ) -> tuple[Page | None, list[Link]]:
     """The page of a visit, and all links of the page or of the redirect."""
-    if visit["kind"] == sitemap_terms.SITEMAP:
+    if visit["kind"] is not None:
         return None, []  # parsed elsewhere, not a document
     if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
         return None, [Link(visit["redirect_to"], "", "", "redirect")]

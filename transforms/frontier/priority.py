@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..settings import Priority
-from ..storage.sitemap_terms import SITEMAP
 
 _STEP = (5**0.5 - 1) / 2  # of a sequence that is spread evenly over 0 to 1, whatever part of it is taken
 
@@ -52,9 +51,7 @@ def classes(rows: pa.Table, settings: Priority, failing: AbstractSet[str] = froz
     of the highest class; URLs that failed, those of great depth, and those of hosts in backoff (`failing`) of the
     lowest.
     """
-    is_high = pc.or_(
-        pc.less_equal(rows["depth"], settings.high_depth), pc.fill_null(pc.equal(rows["kind"], SITEMAP), False)
-    )
+    is_high = pc.or_(pc.less_equal(rows["depth"], settings.high_depth), pc.is_valid(rows["kind"]))
     if settings.high_score is not None:
         is_high = pc.or_(is_high, pc.greater_equal(rows["priority"], settings.high_score))
     is_low = pc.equal(rows["reason"], "retry")

@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 
 from ..storage.batches import Batch, from_ipc, split
 from ..storage.schemas import TIME, URLS
-from ..storage.sitemap_terms import SITEMAP
 from ..storage.table_files import TableFile, conform, open_parquet, statistics
 from ..storage.waiting import MATCHED
 from .files import write_frontier
@@ -39,14 +38,14 @@ class DueCriteria(NamedTuple):
         seen, changed = row["last_fetched_at"], row["sitemap_lastmod"]
         if row["state"] != "fetched":
             return False
-        before = self.sitemaps if row["kind"] == SITEMAP else self.pages
+        before = self.pages if row["kind"] is None else self.sitemaps
         return seen <= before or bool(changed and seen < changed <= self.now)
 
     def mask(self, rows: pa.Table) -> pa.ChunkedArray:
         """`holds` for each row of a table."""
         seen, changed = rows["last_fetched_at"], rows["sitemap_lastmod"]
-        is_sitemap = pc.fill_null(pc.equal(rows["kind"], SITEMAP), False)
-        old = pc.less_equal(seen, pc.if_else(is_sitemap, pa.scalar(self.sitemaps, TIME), pa.scalar(self.pages, TIME)))
+        is_page = pc.is_null(rows["kind"])
+        old = pc.less_equal(seen, pc.if_else(is_page, pa.scalar(self.pages, TIME), pa.scalar(self.sitemaps, TIME)))
         newer = pc.and_(pc.less(seen, changed), pc.less_equal(changed, pa.scalar(self.now, TIME)))
         is_due = pc.or_(pc.fill_null(old, False), pc.fill_null(newer, False))
         return pc.and_(pc.equal(rows["state"], "fetched"), is_due)

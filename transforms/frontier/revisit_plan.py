@@ -15,7 +15,6 @@ from ..outcomes import Outcome
 from ..settings import Settings
 from ..storage.key_scan import Wanted, matching_rows
 from ..storage.schemas import CHANGE_RATES, HOST_CHANGES, VISITS
-from ..storage.sitemap_terms import SITEMAP
 from ..storage.table_files import read_table
 
 Row = dict[str, Any]
@@ -110,17 +109,17 @@ def plan_visits(
 
 
 def _is_by_rate(row: Row, visits: Mapping[bytes, Row]) -> bool:
-    return row["url_key"] in visits and row["state"] == "fetched" and row.get("kind") != SITEMAP
+    return row["url_key"] in visits and row["state"] == "fetched" and row.get("kind") is None
 
 
 def _with_fixed(row: Row, fact: Row | None, before: Row | None, plan: Plan) -> Row:
-    """A row whose next visit does not depend on a rate: of a sitemap, or of a page that is gone; others unchanged."""
+    """A row whose next visit does not depend on a rate, as it is no page or is gone; others unchanged."""
     is_planned = row.get("changes_per_day") is not None
     if is_planned and row["state"] not in ("fetched", "due"):
         row = row | {"changes_per_day": None, "revisit_weight": None}
     if fact is None:
         return row
-    if row["state"] == "fetched" and row.get("kind") == SITEMAP:
+    if row["state"] == "fetched" and row.get("kind") is not None:
         return row | {"next_fetch_at": fact["fetched_at"] + timedelta(seconds=plan.sitemaps_after)}
     if row["state"] in FADING and row.get("digest") is not None:
         last = row.get("fade_s")

@@ -9,7 +9,6 @@ from typing import Any
 from ..storage.crawl_dir import CrawlDir
 from ..storage.pieces import PromiseLog, write_piece
 from ..storage.schemas import HostRow
-from ..storage.sitemap_terms import SITEMAP, SITEMAP_VISITS
 from ..storage.table_files import TableWriter
 
 PIECE_BYTES = 64 << 20
@@ -110,7 +109,7 @@ class Keeper:
         rows, self._rows, self._batch_bytes = self._rows, [], 0
         counts: dict[str, int] = {}
         for row in rows:
-            for name in (row["outcome"], *([SITEMAP_VISITS] if row["kind"] == SITEMAP else [])):
+            for name in (row["outcome"], *([f"{row['kind']}_visits"] if row["kind"] else [])):
                 counts[name] = counts.get(name, 0) + 1
         writer = self._writers["visits"]
         writer.is_empty = False

@@ -10,7 +10,6 @@ from ..http.reply import Reply, outcome, redirect_target
 from ..outcomes import Outcome
 from ..robots import lookup
 from ..storage.schemas import HostRow
-from ..storage.sitemap_terms import SITEMAP
 from ..urls.canonical import origin as origin_of
 from . import backoff, host_queue
 from .census import Census
@@ -166,7 +165,7 @@ class HostScheduler:
         if isinstance(request, host_queue.Visit):
             due = request.due
             headers = identity.headers(url, due.referrer, due.etag, due.last_modified)
-            return client.get(url, headers, any_type=due.kind == SITEMAP)
+            return client.get(url, headers, any_type=due.kind is not None)
         return client.get(url, identity.headers(url), any_type=True)
 
     def _take(self, answered: Answered) -> Iterator[Event]:

@@ -191,6 +191,15 @@ class Sitemaps:
 
 
 @dataclasses.dataclass(frozen=True)
+class UsagePreferences:
+    """What authors say about the use of their content, apart from what robots.txt, headers and pages say."""
+
+    tdmrep: bool = _setting(
+        False, "Whether to fetch /.well-known/tdmrep.json of each host: reservations of text and data mining."
+    )
+
+
+@dataclasses.dataclass(frozen=True)
 class Aliases:
     """Rules learned from page contents about different URLs of the same page."""
 
@@ -257,6 +266,7 @@ class Settings:
     watch: Watch = Watch()
     recrawl: Recrawl = Recrawl()
     sitemaps: Sitemaps = Sitemaps()
+    usage: UsagePreferences = UsagePreferences()
     aliases: Aliases = Aliases()
     traps: Traps = Traps()
     ranking: Ranking = Ranking()

@@ -1,11 +1,13 @@
 """Turns the sitemaps in robots.txt and the entries of sitemaps into candidates of the crawl (SPEC D5).
 
+A file of rules about text and data mining (TDMRep) is found, and redirected, like a sitemap.
+
 A sitemap may name pages of its own host, and of hosts whose robots.txt names the sitemap or an index above it
 (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -14,12 +16,13 @@ import pyarrow.compute as pc
 
 from ..outcomes import Outcome
 from ..parsing.registry import kinds_of
+from ..robots import reservations
 from ..settings import Scope, Sitemaps
 from ..storage.batches import split
 from ..storage.bloom import shard
 from ..storage.exchange import CANDIDATES, CandidateRow
 from ..storage.schemas import ROBOTS, SEEDS, VISITS, RobotsRow, VisitRow
-from ..storage.sitemap_terms import MAX_LEVEL, SITEMAP, SITEMAP_VISITS, share, terms
+from ..storage.sitemap_terms import MAX_LEVEL, SITEMAP, SITEMAP_VISITS, TDMREP, share, terms
 from ..storage.table_files import TableFile, open_parquet, read_hosts, read_table, statistics
 from ..urls.canonical import canonicalize, host, url_key
 from ..urls.filters import UrlFilter
@@ -46,15 +49,21 @@ class SitemapLinks(NamedTuple):
     rejected: Counter[tuple[str, str]]  # by (reason, URL); for an entry without a URL, the URL of its sitemap
 
 
-def from_robots(row: RobotsRow, url_filter: UrlFilter, settings: Sitemaps) -> SitemapLinks:
-    """The sitemaps named in a row of table robots. The depth of their pages is one more than the row's depth.
+def from_robots(row: RobotsRow, url_filter: UrlFilter, settings: Sitemaps, tdmrep: bool = False) -> SitemapLinks:
+    """The sitemaps named in a row of table robots, and with `tdmrep` the origin's rules of TDMRep.
 
-    References are relative to the origin, also if its robots.txt was redirected elsewhere.
+    The depth of the sitemaps' pages is one more than the row's depth. References are relative to the origin, also if
+    its robots.txt was redirected elsewhere.
     """
     links = SitemapLinks([], Counter())
-    if not settings.follow or row["depth"] is None:
+    if row["depth"] is None:
         return links
     base = f"{row['origin']}/robots.txt"
+    if tdmrep:
+        own = terms(0, 0, ())
+        _add_sitemap(links, row["origin"] + reservations.PATH, base, row["depth"], 0, own, url_filter, TDMREP)
+    if not settings.follow:
+        return links
     names = row["sitemaps"] or (["/sitemap.xml"] if settings.guess else [])
     found = [canonicalize(name, base) for name in names]
     links.rejected[INVALID, base] += found.count(None)
@@ -64,7 +73,7 @@ def from_robots(row: RobotsRow, url_filter: UrlFilter, settings: Sitemaps) -> Si
 
 
 def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> SitemapLinks:
-    """The pages in a visited sitemap; the sitemaps in an index; or the target of a redirect."""
+    """The pages in a visited sitemap; the sitemaps in an index; or the target of a redirect, also of other kinds."""
     links = SitemapLinks([], Counter())
     known = visit["sitemap"] or terms(0, settings.max_per_host, ())  # a seed
     hosts = sorted({visit["host"], *known["hosts"]})
@@ -72,8 +81,9 @@ def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> Si
     if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
         # A host that redirects its sitemap elsewhere authorises the target.
         moved = known | {"hosts": hosts}
-        _add_sitemap(links, visit["redirect_to"], url, visit["depth"], visit["redirects"] + 1, moved, url_filter)
-    if visit["outcome"] != Outcome.FETCHED:
+        redirects, kind = visit["redirects"] + 1, visit["kind"] or SITEMAP  # a seed
+        _add_sitemap(links, visit["redirect_to"], url, visit["depth"], redirects, moved, url_filter, kind)
+    if visit["outcome"] != Outcome.FETCHED or visit["kind"] == TDMREP:
         return links
     links.rejected[TRUNCATED, url] += bool(visit["truncated"])
     sitemap = parse_sitemap(visit["body"] or b"", url, settings.max_urls)
@@ -122,12 +132,13 @@ def _add_sitemap(
     redirects: int,
     known: dict[str, Any],
     url_filter: UrlFilter,
+    kind: str = SITEMAP,
 ) -> None:
     if reason := url_filter.reject_sitemap(url, depth, redirects):
         links.rejected[reason, url] += 1
     else:
         row = _candidate(url, referrer, depth, _SCORE)
-        row.update({"redirects": redirects, "kind": SITEMAP, "sitemap": known})
+        row.update({"redirects": redirects, "kind": kind, "sitemap": known})
         links.candidates.append(row)
 
 
@@ -160,13 +171,13 @@ def robots_rows(path: str, root: str) -> Iterator[RobotsRow]:
 
 
 def sitemap_visits(path: str, root: str, columns: Sequence[str] = VISITS.names) -> Iterator[VisitRow]:
-    """The visits to sitemaps in a visits file; row groups without any are skipped by their statistics."""
+    """The visits to what is no page in a visits file; row groups without any are skipped by their statistics."""
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
             kinds = statistics(file, group, "kind")
             if kinds is not None and kinds.num_values:
                 visits = file.read_row_group(group, [*columns, "kind"], use_threads=False)
-                yield from visits.filter(pc.equal(visits["kind"], SITEMAP)).to_pylist()
+                yield from visits.filter(pc.is_valid(visits["kind"])).to_pylist()
 
 
 def count_entries(root: str, files: Iterable[TableFile], max_urls: int) -> int:
@@ -177,14 +188,6 @@ def count_entries(root: str, files: Iterable[TableFile], max_urls: int) -> int:
     paths = (file.path for file in files if file.counts.get(SITEMAP_VISITS))
     visits = (visit for path in paths for visit in sitemap_visits(path, root, ["body_bytes"]))
     return sum(min(max_urls, visit["body_bytes"] // _ENTRY_BYTES) for visit in visits)
-
-
-_READERS: Mapping[
-    str, tuple[Callable[[str, str], Iterator[Any]], Callable[[Any, UrlFilter, Sitemaps], SitemapLinks]]
-] = {
-    "robots": (robots_rows, from_robots),
-    "visits": (sitemap_visits, from_visit),
-}
 
 
 class FollowFn(beam.DoFn):
@@ -199,12 +202,13 @@ class FollowFn(beam.DoFn):
         root: str,
         scope: Scope,
         sitemaps: Sitemaps,
+        tdmrep: bool,
         kinds: tuple[str, ...],
         shards: int,
         partitions: int,
         seeds: Sequence[str],
     ) -> None:
-        self._root, self._scope, self._sitemaps, self._kinds = root, scope, sitemaps, kinds
+        self._root, self._scope, self._sitemaps, self._tdmrep, self._kinds = root, scope, sitemaps, tdmrep, kinds
         self._shards, self._partitions, self._seeds = shards, partitions, seeds
 
     def setup(self) -> None:
@@ -213,11 +217,17 @@ class FollowFn(beam.DoFn):
     def process(self, file: tuple[str, str]) -> Iterator[Any]:
         table, path = file
         url_filter = UrlFilter(self._scope, self._seed_hosts, kinds_of(self._kinds).extensions)
-        read, links_of = _READERS[table]
-        for row in read(path, self._root):
-            links = links_of(row, url_filter, self._sitemaps)
+        for links in self._links(table, path, url_filter):
             yield from split(pa.Table.from_pylist(links.candidates, schema=CANDIDATES), "url_key", self._partitions)
             for (reason, url), count in links.rejected.items():
                 if count:
                     rejection = ((reason, host(url)), (count, [url]))
                     yield beam.pvalue.TaggedOutput("rejections", (shard(host(url), self._shards), [rejection]))
+
+    def _links(self, table: str, path: str, url_filter: UrlFilter) -> Iterator[SitemapLinks]:
+        if table == "robots":
+            for row in robots_rows(path, self._root):
+                yield from_robots(row, url_filter, self._sitemaps, self._tdmrep)
+        else:
+            for visit in sitemap_visits(path, self._root):
+                yield from_visit(visit, url_filter, self._sitemaps)

@@ -1,6 +1,7 @@
-"""Properties of a sitemap besides its URL: column `sitemap` of the tables frontier, visits and urls.
+"""Kinds of URLs that are no pages, and properties of a sitemap besides its URL.
 
-They are passed along with the URL from discovery to parsing and, for an index, to the sitemaps that it names.
+Columns `kind` (null: a page) and `sitemap` of the tables frontier, visits and urls. The properties are passed along
+with the URL from discovery to parsing and, for an index, to the sitemaps that it names.
 """
 
 from collections.abc import Iterable
@@ -9,8 +10,14 @@ from typing import Any
 SITEMAP = "sitemap"
 """The kind of a URL that is parsed as a sitemap, never as a document."""
 
-SITEMAP_VISITS = "sitemap_visits"
-"""The name under which a file of visits counts those to sitemaps."""
+TDMREP = "tdmrep"
+"""The kind of a URL that is read as rules about text and data mining, never as a document.
+
+Of column `sitemap`, only the hosts apply: besides its own one, those that redirect their files to it.
+"""
+
+SITEMAP_VISITS, TDMREP_VISITS = f"{SITEMAP}_visits", f"{TDMREP}_visits"
+"""The names under which a file of visits counts those to URLs of these kinds."""
 
 MAX_LEVEL = 3
 """Maximum number of nested indexes above a sitemap. The protocol allows one; nested indexes and loops occur."""
@@ -42,12 +49,12 @@ def unite(one: Row | None, other: Row | None) -> Row | None:
 def with_news(url: Row, candidate: Row) -> Row:
     """The row of urls, updated from a candidate named in sitemaps; the same row if the candidate adds nothing.
 
-    Updates are a later lastmod, and new hosts that authorise a sitemap, which must then be read again.
+    Updates are a later lastmod, and new hosts that authorise a file that is no page, which must then be read again.
     """
     lastmod, earlier = candidate["sitemap_lastmod"], url["sitemap_lastmod"]
     if lastmod and (earlier is None or lastmod > earlier):
         url = url | {"sitemap_lastmod": lastmod}
-    if url["kind"] == SITEMAP and candidate["sitemap"]:
+    if url["kind"] and candidate["sitemap"]:
         known = url["sitemap"] or terms(0, 0, ())
         united = unite(url["sitemap"], candidate["sitemap"])
         if united and not set(united["hosts"]) <= {url["host"], *known["hosts"]}:

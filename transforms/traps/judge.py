@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from ..storage.sitemap_terms import SITEMAP
 from .novelty import form_hash
 from .templates import extension, family, form, query_template, template
 
@@ -315,5 +314,5 @@ def type_name(shape: UrlShape) -> Name:
 
 
 def is_exempt(depth: int, kind: str | None, digest: bytes | None) -> bool:
-    """Whether a URL of the frontier is never held: a seed, a sitemap, or a page that was visited before."""
-    return depth == 0 or kind == SITEMAP or digest is not None
+    """Whether a URL of the frontier is never held: a seed, no page, or a page that was visited before."""
+    return depth == 0 or kind is not None or digest is not None

@@ -1,5 +1,6 @@
 """robots.txt, and what authors say about the use of their content."""
 
+from ...tdm_rules import read_tdm_rules
 from ..content import Column, Part, Section, Table, distribution, largest
 from ..known import Known
 
@@ -66,6 +67,12 @@ def usage(known: Known) -> Section:
     if found:
         columns = [Column("statement"), Column("pages", "count"), Column("share of all", "share")]
         parts.append(Table("Statements", columns, found))
+    if files := read_tdm_rules(known.crawl, known.manifests):
+        columns = [Column("host"), Column("file"), Column("rules", "count"), Column("problem")]
+        rules = [
+            (host, file.url, len(file.reservations.rules), file.reservations.error) for host, file in files.items()
+        ]
+        parts.append(Table("Files of TDMRep, which add to what pages say", columns, sorted(rules)[:_NAMED]))
     return Section("usage", "Usage preferences", parts)
 
 

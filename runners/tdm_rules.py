@@ -1,0 +1,83 @@
+"""The files of TDMRep that a crawl has fetched, by the host that they speak for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import pyarrow.compute as pc
+
+from ..transforms import urls
+from ..transforms.outcomes import Outcome
+from ..transforms.robots.reservations import Reservation, Reservations, parse
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
+from ..transforms.storage.schemas import VISITS
+from ..transforms.storage.sitemap_terms import TDMREP, TDMREP_VISITS
+from ..transforms.storage.table_files import conform, open_parquet, statistics
+
+
+class TdmFile(NamedTuple):
+    """The newest version of a file."""
+
+    url: str
+    fetched_at: datetime
+    reservations: Reservations
+
+
+TdmRules = Mapping[str, TdmFile]
+"""By host."""
+
+
+class Effect(NamedTuple):
+    """What a rule states about a document."""
+
+    file: str
+    fetched_at: datetime
+    rule: Reservation
+
+
+_COLUMNS = ("host", "url", "outcome", "fetched_at", "body", "sitemap", "kind")
+
+
+def read_tdm_rules(crawl: CrawlDir, manifests: Sequence[Manifest]) -> TdmRules:
+    """The rules of all hosts. Only files of visits that count such visits are read.
+
+    A file that is gone states nothing. One that cannot be fetched for now counts as it was.
+    """
+    paths = [file.path for file in files_of(manifests, "visits") if file.counts.get(TDMREP_VISITS)]
+    found: dict[str, TdmFile] = {}
+    for visit in sorted((visit for path in paths for visit in _visits(crawl.root, path)), key=itemgetter("fetched_at")):
+        url, fetched_at = visit["url"], visit["fetched_at"]
+        for host in {visit["host"], *(visit["sitemap"] or {"hosts": ()})["hosts"]}:
+            if visit["outcome"] == Outcome.FETCHED:
+                found[host] = TdmFile(url, fetched_at, parse(visit["body"] or b""))
+            elif visit["outcome"] == Outcome.GONE and host in found and found[host].url == url:
+                del found[host]
+    return found
+
+
+def _visits(root: str, path: str) -> Iterator[dict[str, Any]]:
+    with open_parquet(root, path) as file:
+        for group in range(file.num_row_groups):
+            kinds = statistics(file, group, "kind")
+            if kinds is not None and kinds.num_values:
+                visits = conform(file.read_row_group(group, _COLUMNS, use_threads=False), VISITS)
+                yield from visits.filter(pc.equal(visits["kind"], TDMREP)).to_pylist()
+
+
+def effect(rules: TdmRules, url: str) -> Effect | None:
+    """What the file of its host states about a URL. A statement of the page or of its header replaces it."""
+    file = rules.get(urls.host(url))
+    rule = file.reservations.match(url) if file else None
+    return Effect(file.url, file.fetched_at, rule) if file and rule else None
+
+
+def concluded(training: bool | None, own: bool | None, by_file: bool | None) -> bool | None:
+    """The conclusion about training, of a document's `ai_training`, its own `tdm_reservation` and that of the file.
+
+    TDMRep, "Processing priority": the page, then its header, then the file. As in `Usage.training`, a reservation of
+    any kind wins.
+    """
+    if by_file is None or own is not None:
+        return training
+    return not by_file and training is not False

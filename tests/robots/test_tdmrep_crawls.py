@@ -1,0 +1,173 @@
+"""Crawls that fetch /.well-known/tdmrep.json: what they request, and what explain, reports and corpora make of it."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from beamtrawl.runners.tdm_rules import concluded, read_tdm_rules
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from tests.support.command_line import beamtrawl
+from tests.support.crawls import crawl, rows, states
+from tests.support.web import Answer, Page, Web, html, plain, redirect, status
+
+PATH = "/.well-known/tdmrep.json"
+POLICY = "https://provider.example/policy.json"
+RULES = [
+    {"location": "/articles/open$", "tdm-reservation": 0},
+    {"location": "/articles/", "tdm-reservation": 1, "tdm-policy": POLICY},
+]
+OWN = '<meta name="tdm-reservation" content="{}">'
+
+
+def rules(entries: Any) -> Answer:
+    return Answer(body=json.dumps(entries).encode(), headers=(("Content-Type", "application/json"),))
+
+
+def page(path: str, said: str = "") -> Answer:
+    text = " ".join(f"{path[1:]}{number}" for number in range(100))  # no page is like another
+    return html(path, text, head=OWN.format(said) if said else "")
+
+
+ARTICLES = ("/articles/one", "/articles/open", "/articles/lifted", "/about", "/own")
+
+
+def site(robots: Page, file: Page) -> dict[str, Page]:
+    lifted = page("/articles/lifted")
+    return {
+        "/robots.txt": robots,
+        PATH: file,
+        "/": html("Home", "The start of it all.", list(ARTICLES)),
+        "/articles/one": page("/articles/one"),
+        "/articles/open": page("/articles/open"),
+        "/articles/lifted": dataclasses.replace(lifted, headers=(*lifted.headers, ("tdm-reservation", "0"))),
+        "/about": page("/about"),
+        "/own": page("/own", "1"),
+    }
+
+
+def corpus(path: Path, out: Path, *flags: str) -> dict[str, tuple[bool | None, bool | None]]:
+    """(tdm_reservation, ai_training) of the exported documents, by URL."""
+    beamtrawl("export", "corpus", path, out, "--format", "parquet", *flags)
+    columns = ["url", "tdm_reservation", "ai_training"]
+    return {
+        row["url"]: (row["tdm_reservation"], row["ai_training"])
+        for row in pq.read_table(sorted(out.glob("*.parquet")), columns=columns).to_pylist()  # type: ignore[no-untyped-call]
+    }
+
+
+def asked(web: Web, host: str) -> list[str]:
+    """The paths of the requests to a host, in order."""
+    return [request.path for request in web.requests if request.host == host]
+
+
+def test_what_a_file_reserves_is_left_out_of_a_corpus(tmp_path: Path) -> None:
+    sites = {
+        "a.test": site(plain("User-agent: *\n"), rules(RULES)),
+        "b.test": site(
+            plain("User-agent: *\nDisallow: /.well-known/\n"), rules([{"location": "/", "tdm-reservation": 1}])
+        ),
+    }
+    with Web(sites) as web:
+        home, other = web.url("a.test"), web.url("b.test")
+        crawl(tmp_path / "crawl", [home, other], usage__tdmrep=True)
+        requests = {host: asked(web, host) for host in sites}
+    assert requests["a.test"].count(PATH) == 1
+    assert PATH not in requests["b.test"]  # robots.txt denies it
+    (tmp_path / "crawl" / "crawl.toml").write_text("")
+    found = corpus(tmp_path / "crawl", tmp_path / "out")
+    assert (
+        found
+        == {
+            home: (None, None),
+            f"{home}about": (None, None),
+            f"{home}articles/open": (False, True),
+            f"{home}articles/lifted": (False, True),  # by its own header
+            other: (None, None),
+            **{f"{other}{path[1:]}": (None, None) for path in ("/about", "/articles/one", "/articles/open")},
+            f"{other}articles/lifted": (False, True),
+        }
+    )
+    everything = corpus(tmp_path / "crawl", tmp_path / "all", "--include", "reserved")
+    added = {f"{home}articles/one": (True, False), f"{home}own": (True, False), f"{other}own": (True, False)}
+    assert everything == found | added
+    told = {
+        path: beamtrawl("explain", tmp_path / "crawl", home + path).out for path in ("articles/one", "own", "about")
+    }
+    rule = f"tdm-reservation=1 by {home}{PATH[1:]}, location /articles/ {POLICY}"
+    assert f"  use: reserved for training ({rule})\n" in told["articles/one"]
+    assert "  use: reserved for training (tdm-reservation=1)\n" in told["own"]
+    assert "  use: " not in told["about"]
+    beamtrawl("report", tmp_path / "crawl", "-o", tmp_path / "report.html")
+    assert "Files of TDMRep" in (tmp_path / "report.html").read_text()
+    assert f"{home}{PATH[1:]}" not in {row["url"] for row in rows(tmp_path / "crawl", "documents")}
+
+
+def test_nothing_is_requested_unless_the_settings_say_so(tmp_path: Path) -> None:
+    with Web({"a.test": site(plain("User-agent: *\n"), rules(RULES))}) as web:
+        crawl(tmp_path, [web.url("a.test")])
+        assert PATH not in asked(web, "a.test")
+
+
+REDIRECTED = {"/.well-known/other.json": rules([{"location": "/", "tdm-reservation": 1}])}
+FILES = {
+    "not found": (status(404), {}, 0),
+    "an error page": (html("Not found", "There is nothing here."), {}, 0),
+    "an error of the server": (status(503), {}, 0),
+    "too deep": (Answer(body=b"[" * 100_000), {}, 0),
+    "no array": (rules({"location": "/", "tdm-reservation": 1}), {}, 0),
+    "redirected": (redirect("/.well-known/other.json"), REDIRECTED, 1),
+    "a loop": (redirect(PATH), {}, 0),
+}
+
+
+@pytest.mark.parametrize(("file", "others", "reserved"), FILES.values(), ids=FILES)
+def test_files_that_are_not_as_they_should_be(
+    file: Answer, others: dict[str, Page], reserved: int, tmp_path: Path
+) -> None:
+    pages = site(plain("User-agent: *\n"), file) | others
+    with Web({"a.test": pages}) as web:
+        home = web.url("a.test")
+        crawl(tmp_path, [home], usage__tdmrep=True, limits__max_tries=1)
+        assert PATH in asked(web, "a.test")
+    directory = CrawlDir(str(tmp_path))
+    found = read_tdm_rules(directory, directory.manifests())
+    assert [len(file.reservations.rules) for file in found.values() if file.reservations.rules] == [1] * reserved
+    assert {url: state["state"] for url, state in states(tmp_path).items() if "/articles/" in url} == {
+        home + path[1:]: "fetched" for path in ARTICLES if path.startswith("/articles/")
+    }
+    assert not any("tdmrep" in row["url"] or "other.json" in row["url"] for row in rows(tmp_path, "documents"))
+
+
+CONCLUSIONS = [
+    # ai_training, the page's own tdm_reservation, that of the file; the conclusion
+    (None, None, True, False),
+    (True, None, True, False),
+    (False, None, False, False),
+    (None, None, False, True),
+    (True, False, True, True),
+    (False, True, False, False),
+    (None, None, None, None),
+]
+
+
+@pytest.mark.parametrize(("training", "own", "by_file", "expected"), CONCLUSIONS)
+def test_conclusions(training: bool | None, own: bool | None, by_file: bool | None, expected: bool | None) -> None:
+    assert concluded(training, own, by_file) is expected
+
+
+@pytest.mark.parametrize(("last", "expected"), [(status(503), 1), (status(404), 0)])
+def test_a_file_counts_as_it_was_fetched_last(last: Answer, expected: int, tmp_path: Path) -> None:
+    changing: dict[str, Page] = site(plain("User-agent: *\n"), rules(RULES))
+    with Web({"a.test": changing}) as web:
+        home, directory = web.url("a.test"), CrawlDir(str(tmp_path))
+        again = {"usage__tdmrep": True, "recrawl__after": 1e-9, "sitemaps__after": 1e-9}
+        crawl(tmp_path, [home], rounds=2, **again)
+        for answer, count in ((rules(RULES[:1]), 1), (last, expected)):
+            changing[PATH] = answer
+            crawl(tmp_path, rounds=1, **again)
+            found = read_tdm_rules(directory, directory.manifests())
+            assert sum(len(file.reservations.rules) for file in found.values()) == count
