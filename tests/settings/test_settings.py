@@ -109,6 +109,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "watch": 3,
         "recrawl": 3,  # after is shown in a comment
         "sitemaps": 5,
+        "usage": 1,
         "aliases": 1,
         "traps": 2,
         "ranking": 2,
@@ -179,7 +180,7 @@ BAD = {
         2,
         "unknown table or key colours; known: "
         "[robot], [scope], [limits], [priority], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps],"
-        " [aliases], "
+        " [usage], [aliases], "
         "[traps], [ranking], [alarms], [storage]",
     ),
     "no kinds": ("[documents]\nkinds = []", 2, 'documents.kinds = []: must name a kind, such as "html"'),
