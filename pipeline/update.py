@@ -66,7 +66,8 @@ STAGES = {
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
 _ROWS_PER_FRONTIER_FILE = 500_000
-_PAGES_PER_SHARD = 5_000  # inverting needs about 50 bytes of memory per word
+_PAGES_PER_SHARD = 5_000
+_VISIT_BYTES_PER_SHARD = 4 << 20  # of compressed files; a worker has all pages of a shard in memory, without bodies
 _SMALL = 200  # visits
 
 
@@ -81,6 +82,7 @@ class UpdateStep:
     aliases: KnownRules | None  # None: alias detection is off
     visits: Sequence[str]
     visit_rows: int
+    visit_bytes: int  # of the files
     sitemap_entries: int  # upper bound, in the visited sitemaps
     turns: Sequence[str]
     robots: Sequence[str]  # of this round
@@ -111,7 +113,8 @@ class UpdateStep:
     @property
     def shards(self) -> int:
         """Shards of the hosts: one index segment each."""
-        return _share(self.visit_rows, _PAGES_PER_SHARD, self._least)
+        by_bytes = _share(self.visit_bytes, _VISIT_BYTES_PER_SHARD, self._least)
+        return max(by_bytes, _share(self.visit_rows, _PAGES_PER_SHARD, self._least))
 
     @property
     def frontier_shards(self) -> int:

@@ -22,9 +22,10 @@ from apache_beam.runners.worker.bundle_processor import DATA_INPUT_URN, DATA_OUT
 from apache_beam.transforms.window import GlobalWindow, GlobalWindows
 from apache_beam.utils import windowed_value
 
+from ...transforms.storage.batches import release_freed
 from ...transforms.storage.stages import EXCHANGE
 
-_BUNDLE_BYTES = 16 << 20
+_BUNDLE_BYTES = 4 << 20  # of which the driver and a worker have several copies
 
 
 class Runner(FnApiRunner):
@@ -106,6 +107,7 @@ class _SmallBundles(ParallelBundleManager):
                     {name: [data]}, expected_outputs, fired_timers, expected_output_timers
                 )
                 infos.append(result.process_bundle.monitoring_infos)
+                release_freed(len(data))
 
         with ThreadPoolExecutor(len(context.worker_handlers)) as executor:
             found = list(executor.map(work, context.worker_handlers))
@@ -115,7 +117,7 @@ class _SmallBundles(ParallelBundleManager):
 
 
 def take_bundles(buffer: GroupingBuffer, workers: int) -> Iterator[bytes]:
-    """Take the groups out of a buffer, encoded, about 16 MB at a time, and at most a worker's share of them."""
+    """Take the groups out of a buffer, encoded, about 4 MB at a time, and at most a worker's share of them."""
     table, buffer._table = buffer._table, None  # a second reader fails
     windowed = windowed_value.PaneInfo(
         is_first=True, is_last=True, timing=windowed_value.PaneInfoTiming.ON_TIME, index=0, nonspeculative_index=0

@@ -32,3 +32,18 @@ def test_what_is_counted() -> None:
 
     # create; decode and partition; after the groups
     assert graph_of(build) == Graph(1, 3, 2, 1, 1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "bytes_", "workers", "shards"),
+    [
+        (0, 0, 4, 1),
+        (199, 1 << 20, 4, 1),
+        (200, 1 << 20, 4, 4),  # one for each worker
+        (10_000, 4 << 20, 1, 2),  # by rows: small pages
+        (1_000, (40 << 20) + 1, 4, 11),  # by bytes: large pages
+        (10_000_000, 80 << 30, 4, 256),
+    ],
+)
+def test_a_shard_is_bounded_by_pages_and_by_bytes(rows: int, bytes_: int, workers: int, shards: int) -> None:
+    assert update_step(visit_rows=rows, visit_bytes=bytes_, workers=workers).shards == shards

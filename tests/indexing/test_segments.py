@@ -70,6 +70,16 @@ def test_inverting_finds_every_word_where_it_stands(rows):
     }
 
 
+def test_texts_of_many_megabytes_are_inverted_as_one():
+    found = invert({"title": [f"one{n}" for n in range(5)], "body": ["same " * 300_000 + f"end{n}" for n in range(5)]})
+    assert found.terms == sorted([*(f"end{n}" for n in range(5)), *(f"one{n}" for n in range(5)), "same"])
+    assert found.docs.tolist() == [*range(5), *range(5), *range(5)]
+    assert found.lengths["body"].tolist() == [300_001] * 5
+    assert found.frequencies["body"].tolist() == [1] * 5 + [0] * 5 + [300_000] * 5
+    assert found.positions[:10].tolist() == [300_002] * 5 + [0] * 5
+    assert found.positions[10:].tolist() == list(range(2, 300_002)) * 5
+
+
 def test_forms_are_those_in_documents_of_their_language():
     found = invert({"title": ["gift gifts", "gifts Gifte", "gifts", "one"], "body": ["café", "", "naïve", ""]})
     assert forms_of(terms_by_language(found, ["en", "de", "", "en"])) == [

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apache_beam as beam
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,7 +20,7 @@ from ..outcomes import Outcome
 from ..parsing import rel_canonical
 from ..parsing.registry import PARSE_ERROR, PARSE_ERRORS
 from ..parsing.spam import SOFT_404
-from ..storage.batches import from_ipc, split
+from ..storage.batches import from_ipc, release_freed, split
 from ..storage.exchange import CANDIDATES, NOT_FOLLOWED, PAGES
 from ..storage.schemas import DOCUMENTS, KEY, LINKS
 from ..storage.table_files import TableFile, TableWriter, conform, new_path
@@ -33,7 +35,7 @@ ROW_GROUPS = {"documents": 1_000, "links": 10_000, "near": 1_000}
 _PART_PAGES = 1_000
 """Pages of a shard whose links are in memory at a time."""
 
-SEGMENT_TEXT = 16 << 20
+SEGMENT_TEXT = 8 << 20
 """Bytes of text in a segment, more if there is one document. Inverting takes some 15 times as much memory."""
 
 _SAMPLES = 3
@@ -41,6 +43,8 @@ _SAMPLES = 3
 
 def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
     """The pages (PAGES) with `duplicate_of` set, and text and headings removed, for duplicates."""
+    if not duplicates.num_rows:
+        return pages  # not a copy of their texts
     owner = dict(zip(duplicates["url_key"].to_pylist(), duplicates["duplicate_of"].to_pylist(), strict=True))
     owners = pa.array([owner.get(key) for key in pages["url_key"].to_pylist()], KEY)
     is_copy = pc.is_valid(owners)
@@ -103,20 +107,16 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
     passes its whole score, a page divides `DAMPING` of its score among its targets, a duplicate passes none. Scorers
     multiply what a page passes by each link.
     """
-    links = links.filter(pc.is_null(links["rejected"]))
-    shares = links.group_by("parent").aggregate([([], "count_all")])
-    count = dict(zip(shares["parent"].to_pylist(), shares["count_all"].to_pylist(), strict=True))
-    passed = [
-        0.0 if is_duplicate else score if kind == "redirect" else DAMPING * score / count[parent]
-        for is_duplicate, score, kind, parent in zip(
-            *(links[name].to_pylist() for name in ("from_duplicate", "source_score", "kind", "parent")), strict=True
-        )
-    ]
+    needed = ("target_key", "target_url", "kind", "depth", "redirects", "source_url", "source_score", "parent")
+    needed += ("links_without_news", "from_duplicate", *(("anchor",) if scorers else ()))
+    links = links.select(needed).filter(pc.is_null(links["rejected"]))
+    passed = _passed(links)
     if scorers:
-        passed = [score * factor for score, factor in zip(passed, _factors(links, scorers), strict=True)]
+        passed *= np.array(_factors(links, scorers))
     precedence = ("depth", "length", "target_url", "redirects", "source_url")  # as url_states.merge_candidates
     grouped = (
-        links.append_column("passed", pa.array(passed, pa.float64()))
+        links.drop_columns(["kind", "source_score", "from_duplicate", *(("anchor",) if scorers else ())])
+        .append_column("passed", pa.array(passed, pa.float64()))
         .append_column("length", pc.utf8_length(links["target_url"]))
         .sort_by([(name, "ascending") for name in precedence])
         .group_by("target_key", use_threads=False)
@@ -133,6 +133,14 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
     columns += [grouped[name] for name in ("depth_first", "redirects_first", "passed_sum", "source_url_first")]
     table = pa.Table.from_arrays(columns, names=CANDIDATES.names[: len(columns)])
     return conform(table.append_column("links_without_news", grouped["links_without_news_all"]), CANDIDATES)
+
+
+def _passed(links: pa.Table) -> npt.NDArray[np.float64]:
+    """The score that each followed link passes to its target, without the factors of scorers."""
+    parents, scores = links["parent"].to_numpy(), links["source_score"].to_numpy()
+    shares = DAMPING * scores / np.bincount(parents)[parents]
+    of_redirects = np.where(pc.equal(links["kind"], "redirect").to_numpy(), scores, shares)
+    return np.where(links["from_duplicate"].to_numpy(), 0.0, of_redirects)
 
 
 def _factors(links: pa.Table, scorers: Sequence[Scorer]) -> list[float]:
@@ -184,6 +192,7 @@ class FinishFn(beam.DoFn):
     def process(self, shard: tuple[int, dict[str, Iterable[bytes]]], dead: Iterable[bytes]) -> Iterator[Any]:
         number, sides = shard
         pages = from_ipc(sides["pages"], PAGES).sort_by([("depth", "ascending"), ("url", "ascending")])
+        release_freed(pages.nbytes)
         pages = judge_canonicals(mark_duplicates(pages, from_ipc(sides["duplicates"], DUPLICATES)), dead)
         pages = mark_copies(pages, from_ipc(sides["copies"], COPIES))
         pages = mark_links_without_news(pages, from_ipc(sides["stale"], STALE))
@@ -195,6 +204,7 @@ class FinishFn(beam.DoFn):
             if file := writer.close():
                 yield beam.pvalue.TaggedOutput("files", (0, file))
         pages = pages.drop_columns(["links"])  # the index takes most memory
+        release_freed(pages.nbytes)
         removals = removals_of_pages(pages)
         yield from (beam.pvalue.TaggedOutput("removals", b) for b in split(removals, "url_key", self._partitions))
         for file in self._index(pages, removals, number):
@@ -233,6 +243,7 @@ def index_shard(
         folder = new_path("index", round_, f"shard-{number:04d}", suffix="")
         part = reduce_near_duplicates(documents.slice(start, rows))
         files = write_segment(root, folder, part, korean_morphemes)
+        release_freed(part.nbytes)
         written += [TableFile("index", folder, rows, 0, {}), *files]
     return written
 

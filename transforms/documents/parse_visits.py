@@ -26,7 +26,7 @@ from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed, parse_page
 from ..parsing.registry import kinds_of
 from ..parsing.spam import SOFT_404, judge
 from ..settings import Settings
-from ..storage.batches import split, split_by, to_ipc
+from ..storage.batches import release_freed, split, split_by, to_ipc
 from ..storage.bloom import shard
 from ..storage.crawl_dir import CrawlDir
 from ..storage.exchange import CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS
@@ -252,7 +252,9 @@ class ParseFn(beam.DoFn):
         if pages:
             table = pa.Table.from_pylist(pages, schema=PAGES.remove(PAGES.get_field_index("links")))
             table = table.append_column(PAGES.field("links"), links_column(links))
+            del pages, links, facts, visits
             yield from self._pages(table)
+            release_freed(table.nbytes)
 
     def _facts(self, facts: pa.Table) -> Iterator[Any]:
         yield from (beam.pvalue.TaggedOutput("facts", b) for b in split(facts, "url_key", self._partitions))

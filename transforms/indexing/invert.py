@@ -23,6 +23,8 @@ FIELDS = (*OWN_FIELDS, "anchors")
 
 Ints = npt.NDArray[np.int32]
 
+_BLOCK = 2 << 20  # characters that are split at a time
+
 
 class Inverted(NamedTuple):
     """An inverted index of N documents and T terms; a posting is a pair of a term and a document that contains it.
@@ -64,8 +66,10 @@ def invert(
         terms, stream, lengths = _append_terms(terms, stream, lengths, list(itertools.chain.from_iterable(by_document)))
     spans = lengths + 1
     span_starts = np.cumsum(spans) - spans
-    keys = stream << 32 | ranges(span_starts, lengths)
+    keys = stream.astype(np.int64)
     del stream
+    keys <<= 32
+    keys |= ranges(span_starts, lengths)
     keys.sort()
 
     address = (keys & 0xFFFFFFFF).astype(np.uint32)
@@ -95,18 +99,13 @@ def invert(
     )
 
 
-def _token_stream(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
+def _token_stream(texts: Sequence[str]) -> tuple[list[str], Ints, Longs]:
     """The distinct terms of the texts, sorted; all tokens in order, as numbers of these terms; tokens of each text.
 
     The same terms as `analysis.tokens` gives, but Arrow splits all texts at once, and Python sees each distinct
     non-ASCII piece once.
     """
-    together = pa.array([f"{text}\n" for text in texts], pa.large_string())
-    _, ends, data = together.buffers()
-    as_pieces = pa.py_buffer(separate_words(data.to_pybytes() if data else b""))
-    lists = pc.ascii_split_whitespace(pa.LargeStringArray.from_buffers(len(texts), ends, as_pieces))
-    encoded = lists.flatten().dictionary_encode()
-    pieces, piece_of = encoded.dictionary, encoded.indices.to_numpy()
+    pieces, piece_of, piece_starts = _pieces(texts)
 
     is_term = pc.and_(pc.ascii_is_alnum(pieces), pc.less_equal(pc.binary_length(pieces), MAX_TERM_LENGTH))
     others = [terms_of_piece(piece) for piece in pieces.filter(pc.invert(is_term)).to_pylist()]
@@ -115,30 +114,45 @@ def _token_stream(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
     distinct = pc.unique(pa.concat_arrays([as_they_are, made]))
     numbered = distinct.take(pc.sort_indices(distinct))  # by their bytes in UTF-8, which is by code point
     plain = is_term.to_numpy(zero_copy_only=False)
-    counts = np.ones(len(pieces), np.int64)  # the terms of each piece
+    counts = np.ones(len(pieces), np.int32)  # the terms of each piece
     counts[~plain] = [len(found) for found in others]
-    starts = np.cumsum(counts) - counts
-    numbers = np.empty(int(counts.sum()), np.int64)
+    starts = np.cumsum(counts, dtype=np.int32) - counts
+    numbers = np.empty(int(counts.sum()), np.int32)
     numbers[starts[plain]] = pc.index_in(as_they_are, value_set=numbered).to_numpy()
     numbers[ranges(starts[~plain], counts[~plain])] = pc.index_in(made, value_set=numbered).to_numpy()
-    before = offsets(counts[piece_of])
-    return (
-        numbered.to_pylist(),
-        numbers[ranges(starts[piece_of], counts[piece_of])],
-        np.diff(before[lists.offsets.to_numpy()]),
-    )
+    lengths = np.diff(offsets(counts[piece_of])[piece_starts])
+    return numbered.to_pylist(), numbers[ranges(starts[piece_of], counts[piece_of])], lengths
+
+
+def _pieces(texts: Sequence[str]) -> tuple[pa.LargeStringArray, Ints, Longs]:
+    """The distinct pieces of the texts, all pieces in order as numbers of these, and where those of a text start."""
+    ends = np.cumsum([0, *map(len, texts)])
+    cuts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], _BLOCK)[1:]))
+    blocks = [_split(texts[start:end]) for start, end in itertools.pairwise([0, *cuts.tolist(), len(texts)])]
+    encoded = pa.chunked_array([pieces for pieces, _ in blocks]).unify_dictionaries()
+    piece_of = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
+    starts = offsets(np.concatenate([counts for _, counts in blocks]))
+    return encoded.chunk(encoded.num_chunks - 1).dictionary, piece_of, starts
+
+
+def _split(texts: Sequence[str]) -> tuple[pa.DictionaryArray, Longs]:
+    """The pieces of some texts in order, and their number in each text."""
+    together = pa.array([f"{text}\n" for text in texts], pa.large_string())
+    _, ends, data = together.buffers()
+    as_pieces = pa.py_buffer(separate_words(data.to_pybytes() if data else b""))
+    lists = pc.ascii_split_whitespace(pa.LargeStringArray.from_buffers(len(texts), ends, as_pieces))
+    return lists.flatten().dictionary_encode(), np.diff(lists.offsets.to_numpy())
 
 
 def _append_terms(
-    terms: list[str], stream: Longs, lengths: Longs, extra_terms: Sequence[Sequence[str]]
-) -> tuple[list[str], Longs, Longs]:
+    terms: list[str], stream: Ints, lengths: Longs, extra_terms: Sequence[Sequence[str]]
+) -> tuple[list[str], Ints, Longs]:
     """The result of `_token_stream` when extra terms follow each text."""
     added = list(itertools.chain.from_iterable(extra_terms))
     counts = np.array(list(map(len, extra_terms)), np.int64)
     united = sorted({*terms, *added})
     numbered = pa.array(united, pa.large_string())
     old, new = (
-        pc.index_in(pa.array(part, pa.large_string()), value_set=numbered).to_numpy().astype(np.int64)
-        for part in (terms, added)
+        pc.index_in(pa.array(part, pa.large_string()), value_set=numbered).to_numpy() for part in (terms, added)
     )
     return united, np.insert(old[stream], np.repeat(np.cumsum(lengths), counts), new), lengths + counts

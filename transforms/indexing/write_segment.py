@@ -79,6 +79,7 @@ def write_segment(
     texts = _texts(documents)
     extra_terms = _morphemes(texts, documents["language"].to_pylist()) if korean_morphemes else None
     index = invert(texts, extra_terms)
+    del texts, extra_terms  # as large as the documents
     docs = with_lengths(documents.select(FACTS), index)
     return write_index(root, folder, [index], docs, [_docstore(documents)], row_postings)
 

@@ -12,13 +12,19 @@ Batch = tuple[int, bytes]
 
 # Arrow would compress and decompress the columns of a batch in several threads: six times the CPU time for a few rows.
 _WRITE = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_WRITE_LARGE = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 3), use_threads=False)  # takes longer to start
+_LARGE = 1 << 16  # bytes
 _READ = pa.ipc.IpcReadOptions(use_threads=False)
+
+
+_MUCH = 4 << 20
 
 
 def to_ipc(table: pa.Table) -> bytes:
     """A table as one element of a PCollection: Arrow IPC, so that rows travel in batches."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=_WRITE) as writer:
+    options = _WRITE_LARGE if table.nbytes >= _LARGE else _WRITE
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     return sink.getvalue().to_pybytes()
 
@@ -44,3 +50,12 @@ def split_by(table: pa.Table, numbers: Iterable[int]) -> Iterator[tuple[int, pa.
     column = pa.array(numbers, pa.int64())
     for number in pc.unique(column).to_pylist():
         yield number, table.filter(pc.equal(column, number))
+
+
+def release_freed(worked_on: int) -> None:
+    """Return memory that is free in this process to the system, after work on so many bytes, if they are megabytes.
+
+    It takes some 10 ms. glibc by itself returns only what is free at the end of its heap.
+    """
+    if worked_on >= _MUCH:
+        pa.default_memory_pool().release_unused()
