@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from ..transforms import urls
 from ..transforms.outcomes import Outcome
-from ..transforms.robots.reservations import Reservation, Reservations, parse
+from ..transforms.robots.reservations import PATH, Reservation, Reservations, parse
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
 from ..transforms.storage.schemas import VISITS
 from ..transforms.storage.sitemap_terms import TDMREP, TDMREP_VISITS
@@ -51,7 +51,7 @@ def read_tdm_rules(crawl: CrawlDir, manifests: Sequence[Manifest]) -> TdmRules:
         for host in {visit["host"], *(visit["sitemap"] or {"hosts": ()})["hosts"]}:
             if visit["outcome"] == Outcome.FETCHED:
                 found[host] = TdmFile(url, fetched_at, parse(visit["body"] or b""))
-            elif visit["outcome"] == Outcome.GONE and host in found and found[host].url == url:
+            elif visit["outcome"] == Outcome.GONE and host in found and (found[host].url == url or url.endswith(PATH)):
                 del found[host]
     return found
 

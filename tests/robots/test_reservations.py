@@ -36,6 +36,9 @@ MATCHES = [
     (only("/a?b=1"), "/a?b=12", Usage(tdm_reservation=True)),
     (only("/%61"), "/a", Usage(tdm_reservation=True)),
     (only("/a\nAllow: /"), "/a", Usage()),
+    (only("/a#b"), "/a", Usage()),
+    (only("/a#b"), "/a%23b", Usage(tdm_reservation=True)),
+    ([{"location": "/#x", "tdm-reservation": 0}, *only("/")], "/x", Usage(tdm_reservation=True)),
 ]
 
 
@@ -54,6 +57,12 @@ FILES = [
     (b"[" + b" " * MAX_BYTES + b"]", 0, "larger than"),
     (json.dumps(only("/a") * 1001).encode(), 1000, "entries after the first 1000 are ignored"),
     (b"\xef\xbb\xbf" + json.dumps(only("/a")).encode(), 1, ""),
+    (
+        b'[{"location": "/\\ud800", "tdm-reservation": 1}, {"location": "/\\u001b[31m", "tdm-reservation": 1}]',
+        0,
+        "2 invalid",
+    ),
+    (b'[{"location": "/", "tdm-reservation": [1]}, {"location": "/", "tdm-reservation": 1.0}]', 0, "2 invalid entries"),
     (b'[{"location": "/", "tdm-reservation": 2}, {"location": 1, "tdm-reservation": 1}, 5]', 0, "3 invalid entries"),
 ]
 

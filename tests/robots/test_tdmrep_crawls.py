@@ -159,14 +159,25 @@ def test_conclusions(training: bool | None, own: bool | None, by_file: bool | No
     assert concluded(training, own, by_file) is expected
 
 
-@pytest.mark.parametrize(("last", "expected"), [(status(503), 1), (status(404), 0)])
-def test_a_file_counts_as_it_was_fetched_last(last: Answer, expected: int, tmp_path: Path) -> None:
-    changing: dict[str, Page] = site(plain("User-agent: *\n"), rules(RULES))
+MOVED = redirect("/.well-known/other.json")
+
+
+@pytest.mark.parametrize(
+    ("answers", "counts"),
+    [
+        ((rules(RULES), rules(RULES[:1]), status(503)), (2, 1, 1)),
+        ((rules(RULES), status(404), rules(RULES)), (2, 0, 2)),
+        ((status(404), rules(RULES)), (0, 2)),  # a host that adds the file later
+        ((MOVED, MOVED, status(404)), (0, 1, 0)),
+    ],
+)
+def test_a_file_counts_as_it_was_fetched_last(answers: list[Answer], counts: list[int], tmp_path: Path) -> None:
+    changing = site(plain("User-agent: *\n"), answers[0]) | REDIRECTED
     with Web({"a.test": changing}) as web:
         home, directory = web.url("a.test"), CrawlDir(str(tmp_path))
         again = {"usage__tdmrep": True, "recrawl__after": 1e-9, "sitemaps__after": 1e-9}
-        crawl(tmp_path, [home], rounds=2, **again)
-        for answer, count in ((rules(RULES[:1]), 1), (last, expected)):
+        crawl(tmp_path, [home], rounds=1, **again)
+        for answer, count in zip(answers, counts, strict=True):
             changing[PATH] = answer
             crawl(tmp_path, rounds=1, **again)
             found = read_tdm_rules(directory, directory.manifests())

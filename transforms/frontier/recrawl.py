@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from ..storage.batches import Batch, from_ipc, split
 from ..storage.schemas import TIME, URLS
+from ..storage.sitemap_terms import MAY_CHANGE, TDMREP
 from ..storage.table_files import TableFile, conform, open_parquet, statistics
 from ..storage.waiting import MATCHED
 from .files import write_frontier
@@ -36,7 +37,7 @@ class DueCriteria(NamedTuple):
     def holds(self, row: dict[str, Any]) -> bool:
         """Whether a URL is due, given its newest row of urls."""
         seen, changed = row["last_fetched_at"], row["sitemap_lastmod"]
-        if row["state"] != "fetched":
+        if row["state"] != "fetched" and not (row["kind"] == TDMREP and row["state"] in MAY_CHANGE):
             return False
         before = self.pages if row["kind"] is None else self.sitemaps
         return seen <= before or bool(changed and seen < changed <= self.now)
@@ -48,7 +49,9 @@ class DueCriteria(NamedTuple):
         old = pc.less_equal(seen, pc.if_else(is_page, pa.scalar(self.pages, TIME), pa.scalar(self.sitemaps, TIME)))
         newer = pc.and_(pc.less(seen, changed), pc.less_equal(changed, pa.scalar(self.now, TIME)))
         is_due = pc.or_(pc.fill_null(old, False), pc.fill_null(newer, False))
-        return pc.and_(pc.equal(rows["state"], "fetched"), is_due)
+        may_change = pc.is_in(rows["state"], pa.array(MAY_CHANGE, pa.string()))
+        may_change = pc.and_(pc.fill_null(pc.equal(rows["kind"], TDMREP), False), may_change)
+        return pc.and_(pc.or_(pc.equal(rows["state"], "fetched"), may_change), is_due)
 
     def may_hold(self, seen: pq.Statistics | None, changed: pq.Statistics | None) -> bool:
         """Whether a row group can contain due rows, by the statistics of last_fetched_at and sitemap_lastmod."""

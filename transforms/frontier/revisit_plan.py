@@ -15,6 +15,7 @@ from ..outcomes import Outcome
 from ..settings import Settings
 from ..storage.key_scan import Wanted, matching_rows
 from ..storage.schemas import CHANGE_RATES, HOST_CHANGES, VISITS
+from ..storage.sitemap_terms import MAY_CHANGE, TDMREP
 from ..storage.table_files import read_table
 
 Row = dict[str, Any]
@@ -119,7 +120,8 @@ def _with_fixed(row: Row, fact: Row | None, before: Row | None, plan: Plan) -> R
         row = row | {"changes_per_day": None, "revisit_weight": None}
     if fact is None:
         return row
-    if row["state"] == "fetched" and row.get("kind") is not None:
+    may_change = row.get("kind") == TDMREP and row["state"] in MAY_CHANGE
+    if (row["state"] == "fetched" and row.get("kind") is not None) or may_change:
         return row | {"next_fetch_at": fact["fetched_at"] + timedelta(seconds=plan.sitemaps_after)}
     if row["state"] in FADING and row.get("digest") is not None:
         last = row.get("fade_s")

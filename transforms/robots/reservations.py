@@ -66,9 +66,11 @@ def parse(body: bytes) -> Reservations:
 def _entry(entry: Any) -> Reservation | None:
     if not isinstance(entry, dict):
         return None
-    location, policy = entry.get("location"), entry.get("tdm-policy")
-    reserved = {"0": False, "1": True, "False": False, "True": True}.get(str(entry.get("tdm-reservation")))
+    location, policy, value = (entry.get(name) for name in ("location", "tdm-policy", "tdm-reservation"))
+    reserved = {0: False, 1: True, "0": False, "1": True}.get(value) if isinstance(value, int | str) else None
     if not isinstance(location, str) or not location.startswith(("/", "*")) or reserved is None:
+        return None
+    if not location.isprintable():  # neither control characters nor lone surrogates: people read it
         return None
     return Reservation(location, reserved, policy if isinstance(policy, str) and _is_web(policy) else "")
 
@@ -78,9 +80,10 @@ def _is_web(url: str) -> bool:
         parts = urlsplit(url)
     except ValueError:
         return False
-    return len(url) <= 2048 and parts.scheme in ("http", "https") and bool(parts.netloc)
+    return len(url) <= 2048 and url.isprintable() and parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
-@functools.lru_cache(_MAX_RULES)
+@functools.lru_cache(1 << 14)
 def _pattern(location: str) -> Protego:
-    return _protego([_rule(False, location.encode("utf-8", "replace"))])
+    escaped = location.replace("#", "%23")  # a comment in robots.txt, here a character of the path
+    return _protego([_rule(False, escaped.encode())])

@@ -16,6 +16,9 @@ TDMREP = "tdmrep"
 Of column `sitemap`, only the hosts apply: besides its own one, those that redirect their files to it.
 """
 
+MAY_CHANGE = ("gone", "redirected")
+"""States in which a file of the kind TDMREP is requested again, as if it had been fetched: a host may add one."""
+
 SITEMAP_VISITS, TDMREP_VISITS = f"{SITEMAP}_visits", f"{TDMREP}_visits"
 """The names under which a file of visits counts those to URLs of these kinds."""
 
