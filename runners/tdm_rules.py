@@ -72,12 +72,9 @@ def effect(rules: TdmRules, url: str) -> Effect | None:
     return Effect(file.url, file.fetched_at, rule) if file and rule else None
 
 
-def concluded(training: bool | None, own: bool | None, by_file: bool | None) -> bool | None:
-    """The conclusion about training, of a document's `ai_training`, its own `tdm_reservation` and that of the file.
+def concluded(training: bool | None, reserved: bool) -> bool:
+    """The conclusion about training of a document without a `tdm_reservation` of its own, by the rule of the file.
 
-    TDMRep, "Processing priority": the page, then its header, then the file. As in `Usage.training`, a reservation of
-    any kind wins.
+    `training` is its `ai_training`. As in `Usage.training`, a reservation of any kind wins.
     """
-    if by_file is None or own is not None:
-        return training
-    return not by_file and training is not False
+    return not reserved and training is not False

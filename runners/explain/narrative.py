@@ -250,7 +250,7 @@ def _usage(row: Row, tdmrep: Row | None) -> str:
     if tdmrep and row["tdm_reservation"] is None:
         rule = f"tdm-reservation={int(tdmrep['reserved'])} by {tdmrep['file']}, location {tdmrep['location']}"
         said = "; ".join(filter(None, [said, " ".join(filter(None, [rule, tdmrep["policy"]]))]))
-        training = concluded(training, None, tdmrep["reserved"])
+        training = concluded(training, tdmrep["reserved"])
     conclusion = {False: "reserved for training", True: "may train", None: "says nothing of training"}
     return f"{conclusion[training]} ({said})" if said else ""
 

@@ -154,7 +154,7 @@ def _with_rules(documents: pa.Table, rules: TdmRules, takes_reserved: bool) -> p
     rows = documents.select(["url", "tdm_reservation", "ai_training", "reason"]).to_pylist()
     for row in rows:
         if (found := effect(rules, row["url"])) and row["tdm_reservation"] is None:
-            row["ai_training"] = concluded(row["ai_training"], None, found.rule.reserved)
+            row["ai_training"] = concluded(row["ai_training"], found.rule.reserved)
             row["tdm_reservation"] = found.rule.reserved
             if found.rule.reserved and not takes_reserved:
                 row["reason"] = row["reason"] or RESERVED

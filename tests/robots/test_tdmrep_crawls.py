@@ -143,20 +143,18 @@ def test_files_that_are_not_as_they_should_be(
 
 
 CONCLUSIONS = [
-    # ai_training, the page's own tdm_reservation, that of the file; the conclusion
-    (None, None, True, False),
-    (True, None, True, False),
-    (False, None, False, False),
-    (None, None, False, True),
-    (True, False, True, True),
-    (False, True, False, False),
-    (None, None, None, None),
+    # ai_training, what the file states; the conclusion
+    (None, True, False),
+    (True, True, False),
+    (False, False, False),
+    (None, False, True),
+    (True, False, True),
 ]
 
 
-@pytest.mark.parametrize(("training", "own", "by_file", "expected"), CONCLUSIONS)
-def test_conclusions(training: bool | None, own: bool | None, by_file: bool | None, expected: bool | None) -> None:
-    assert concluded(training, own, by_file) is expected
+@pytest.mark.parametrize(("training", "reserved", "expected"), CONCLUSIONS)
+def test_conclusions(training: bool | None, reserved: bool, expected: bool) -> None:
+    assert concluded(training, reserved) is expected
 
 
 MOVED = redirect("/.well-known/other.json")
