@@ -1,19 +1,16 @@
 """The files of TDMRep that a crawl has fetched, by the host that they speak for."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
-from typing import Any, NamedTuple
-
-import pyarrow.compute as pc
+from typing import NamedTuple
 
 from ..transforms import urls
 from ..transforms.outcomes import Outcome
 from ..transforms.robots.reservations import PATH, Reservation, Reservations, parse
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
-from ..transforms.storage.schemas import VISITS
+from ..transforms.storage.other_visits import visits_without_page
 from ..transforms.storage.sitemap_terms import TDMREP, TDMREP_VISITS
-from ..transforms.storage.table_files import conform, open_parquet, statistics
 
 
 class TdmFile(NamedTuple):
@@ -36,7 +33,7 @@ class Effect(NamedTuple):
     rule: Reservation
 
 
-_COLUMNS = ("host", "url", "outcome", "fetched_at", "body", "sitemap", "kind")
+_COLUMNS = ("host", "url", "outcome", "fetched_at", "body", "sitemap")
 
 
 def read_tdm_rules(crawl: CrawlDir, manifests: Sequence[Manifest]) -> TdmRules:
@@ -46,7 +43,8 @@ def read_tdm_rules(crawl: CrawlDir, manifests: Sequence[Manifest]) -> TdmRules:
     """
     paths = [file.path for file in files_of(manifests, "visits") if file.counts.get(TDMREP_VISITS)]
     found: dict[str, TdmFile] = {}
-    for visit in sorted((visit for path in paths for visit in _visits(crawl.root, path)), key=itemgetter("fetched_at")):
+    visits = (visit for path in paths for visit in visits_without_page(path, crawl.root, _COLUMNS))
+    for visit in sorted((visit for visit in visits if visit["kind"] == TDMREP), key=itemgetter("fetched_at")):
         url, fetched_at = visit["url"], visit["fetched_at"]
         for host in {visit["host"], *(visit["sitemap"] or {"hosts": ()})["hosts"]}:
             if visit["outcome"] == Outcome.FETCHED:
@@ -54,15 +52,6 @@ def read_tdm_rules(crawl: CrawlDir, manifests: Sequence[Manifest]) -> TdmRules:
             elif visit["outcome"] == Outcome.GONE and host in found and (found[host].url == url or url.endswith(PATH)):
                 del found[host]
     return found
-
-
-def _visits(root: str, path: str) -> Iterator[dict[str, Any]]:
-    with open_parquet(root, path) as file:
-        for group in range(file.num_row_groups):
-            kinds = statistics(file, group, "kind")
-            if kinds is not None and kinds.num_values:
-                visits = conform(file.read_row_group(group, _COLUMNS, use_threads=False), VISITS)
-                yield from visits.filter(pc.equal(visits["kind"], TDMREP)).to_pylist()
 
 
 def effect(rules: TdmRules, url: str) -> Effect | None:

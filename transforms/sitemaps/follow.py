@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import apache_beam as beam
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..outcomes import Outcome
 from ..parsing.registry import kinds_of
@@ -21,9 +20,10 @@ from ..settings import Scope, Sitemaps
 from ..storage.batches import split
 from ..storage.bloom import shard
 from ..storage.exchange import CANDIDATES, CandidateRow
-from ..storage.schemas import ROBOTS, SEEDS, VISITS, RobotsRow, VisitRow
+from ..storage.other_visits import visits_without_page
+from ..storage.schemas import ROBOTS, SEEDS, RobotsRow, VisitRow
 from ..storage.sitemap_terms import MAX_LEVEL, SITEMAP, SITEMAP_VISITS, TDMREP, share, terms
-from ..storage.table_files import TableFile, open_parquet, read_hosts, read_table, statistics
+from ..storage.table_files import TableFile, read_hosts, read_table
 from ..urls.canonical import canonicalize, host, url_key
 from ..urls.filters import UrlFilter
 from .parse import INDEX, Entry, parse_sitemap
@@ -170,23 +170,13 @@ def robots_rows(path: str, root: str) -> Iterator[RobotsRow]:
     yield from read_table(root, [path], ROBOTS, ["origin", "host", "sitemaps", "depth"]).to_pylist()
 
 
-def sitemap_visits(path: str, root: str, columns: Sequence[str] = VISITS.names) -> Iterator[VisitRow]:
-    """The visits to what is no page in a visits file; row groups without any are skipped by their statistics."""
-    with open_parquet(root, path) as file:
-        for group in range(file.num_row_groups):
-            kinds = statistics(file, group, "kind")
-            if kinds is not None and kinds.num_values:
-                visits = file.read_row_group(group, [*columns, "kind"], use_threads=False)
-                yield from visits.filter(pc.is_valid(visits["kind"])).to_pylist()
-
-
 def count_entries(root: str, files: Iterable[TableFile], max_urls: int) -> int:
     """An upper estimate of the number of entries of the sitemaps in visits files, from their sizes.
 
     Files that count no visit to a sitemap are not opened.
     """
     paths = (file.path for file in files if file.counts.get(SITEMAP_VISITS))
-    visits = (visit for path in paths for visit in sitemap_visits(path, root, ["body_bytes"]))
+    visits = (visit for path in paths for visit in visits_without_page(path, root, ["body_bytes"]))
     return sum(min(max_urls, visit["body_bytes"] // _ENTRY_BYTES) for visit in visits)
 
 
@@ -229,5 +219,5 @@ class FollowFn(beam.DoFn):
             for row in robots_rows(path, self._root):
                 yield from_robots(row, url_filter, self._sitemaps, self._tdmrep)
         else:
-            for visit in sitemap_visits(path, self._root):
+            for visit in visits_without_page(path, self._root):
                 yield from_visit(visit, url_filter, self._sitemaps)
