@@ -35,6 +35,7 @@ class End(NamedTuple):
     held: int = 0  # URLs that traps hold, for frontier_empty
     blocked: int = 0  # URLs that wait and are blocked, for frontier_empty
     max_pages: int = 0  # the limit, for max_pages
+    refused: int = 0  # hosts whose addresses are refused, for not_due
 
 
 class StopSignal:

@@ -13,7 +13,7 @@ from ..transforms.blocks.rules import Blocks
 from ..transforms.frontier.due_pages import DuePages
 from ..transforms.frontier.priority import Quota, shares_of
 from ..transforms.frontier.read_due import Bounds, spare
-from ..transforms.frontier.selection import first_due
+from ..transforms.frontier.selection import NextRound, next_round
 from ..transforms.http.request_headers import Identity
 from ..transforms.indexing.merge_policy import BY_TIERS
 from ..transforms.outcomes import REQUESTED, SAMPLED_OF, Outcome
@@ -61,7 +61,7 @@ def run_crawl(
     """
     chosen, settings = settings, with_released(crawl, settings)
     release_allowed_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
-    done, idle, revisits_at = 0, False, datetime.min.replace(tzinfo=UTC)
+    done, idle, has_waited, revisits_at = 0, False, False, datetime.min.replace(tzinfo=UTC)
     while True:
         settings = with_released(crawl, chosen)
         manifests = crawl.manifests()
@@ -86,9 +86,10 @@ def run_crawl(
         now = datetime.now(UTC)
         leftovers = find_leftovers(crawl, attempts_prefix(step))
         blocks = read_blocks(crawl)
-        waiting, due_at = _when_due(crawl, settings, manifests, leftovers, blocks, now)
+        waiting, coming, refused = _when_due(crawl, settings, manifests, leftovers, blocks, now)
         if leftovers.files:  # they are committed even if no host is due
-            due_at = now
+            coming = NextRound(now, now)
+        due_at = coming.first if coming else None
         if (settings.recrawl.after is not None or settings.recrawl.per_day) and now >= revisits_at:
             revisits_at = now + _REVISITS_EVERY
             observer.busy("looking for pages to revisit")
@@ -98,15 +99,18 @@ def run_crawl(
                 continue
         planned_at = DuePages.of(crawl.root, manifests).first() if settings.recrawl.per_day else None
         if planned_at is not None and (due_at is None or due_at > now + LONGEST_WAIT):
-            return End("not_due", done, max(now, min(filter(None, (planned_at, due_at)))))
-        if due_at is None:
+            return End("not_due", done, max(now, min(filter(None, (planned_at, due_at)))), refused=refused)
+        if coming is None:
             return End("frontier_empty", done, held=len(held_urls(crawl, manifests)), blocked=waiting)
-        if due_at > now + LONGEST_WAIT:
-            return End("not_due", done, due_at)
-        if due_at > now:
-            observer.waiting(due_at, waiting)
-            stop.wait((due_at - now).total_seconds())
+        if coming.first > now + LONGEST_WAIT:
+            return End("not_due", done, due_at, refused=refused)
+        start_at = coming.first if has_waited else coming.start  # hosts that do not answer are waited for once a round
+        if start_at > now:
+            observer.waiting(start_at, waiting)
+            stop.wait((start_at - now).total_seconds())
+            has_waited = True
             continue
+        has_waited = False
         fetched = _fetch(crawl, settings, engine, observer, stop, manifests, step, leftovers, blocks, at_most)
         done += 1
         # The round ended before any request could start; the next would be no longer, unless a block ended it.
@@ -147,25 +151,31 @@ def _when_due(
     leftovers: Leftovers,
     blocks: Blocks,
     now: datetime,
-) -> tuple[int, datetime | None]:
-    """Return (URLs in the frontier, when the first of them may be fetched); None if all are blocked, or none waits."""
-    held = _held_hosts(crawl, settings, manifests, leftovers, now).until
-    count, first = sum(waiting_by_reason(crawl.root, manifests).values()), None
-    for rows in read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *(["url"] if blocks else [])]):
-        batch = rows.filter(pc.invert(blocks.mask(rows["url"]))) if blocks else rows
-        if not batch.num_rows:
-            continue
-        first = min(filter(None, (first, first_due(batch, held, now))))
-        if first <= now:
-            break
-    return count, first
+) -> tuple[int, NextRound | None, int]:
+    """Return (URLs in the frontier, when the next round starts, hosts whose addresses were refused).
+
+    The second is None if all URLs are blocked, or none waits.
+    """
+    held = _held_hosts(crawl, settings, manifests, leftovers, now)
+    count = sum(waiting_by_reason(crawl.root, manifests).values())
+    batches = read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *(["url"] if blocks else [])])
+    if blocks:
+        batches = (rows.filter(pc.invert(blocks.mask(rows["url"]))) for rows in batches)
+    return count, next_round(batches, held.until, held.silent, now, LONGEST_WAIT), held.refused
 
 
 def _held_hosts(
     crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], leftovers: Leftovers, now: datetime
 ) -> Held:
     promised = list(state_rows(crawl.root, leftovers))
-    return held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, settings.politeness, now)
+    other_rounds = _other_rounds(settings, manifests)
+    return held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, settings.politeness, now, other_rounds)
+
+
+def _other_rounds(settings: Settings, manifests: Sequence[Manifest]) -> frozenset[int]:
+    """Return the rounds that were fetched with other settings."""
+    digest = settings_digest(settings)
+    return frozenset(m.round for m in manifests if m.step == "fetch" and m.settings_digest != digest)
 
 
 def _fetch(
@@ -225,6 +235,7 @@ def _fetch(
             blocks,
         ),
         leftovers=leftovers,
+        other_rounds=_other_rounds(settings, manifests),
     )
     observer.step_started(step, attempt.progress, rows, at_most)
     stop.watch(attempt.stop_file)

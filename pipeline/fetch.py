@@ -1,7 +1,7 @@
 """The fetch step of a round: the frontier in; visits, robots.txt files and the hosts' turns out."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ..transforms import urls
 from ..transforms.frontier.read_due import Bounds, ReadDue
 from ..transforms.politeness.adopted import state_rows, visited_keys
-from ..transforms.politeness.backoff import STATE_COLUMNS, host_state, shared_rest
+from ..transforms.politeness.backoff import STATE_COLUMNS, host_state, shared_rest, without_refusal
 from ..transforms.politeness.context import VisitContext
 from ..transforms.politeness.visit_hosts import VisitHosts
 from ..transforms.robots.lookup import LAST_GOOD
@@ -21,7 +21,7 @@ from ..transforms.robots.rules import Verdict
 from ..transforms.settings import Politeness
 from ..transforms.storage.key_scan import Wanted, matching_rows
 from ..transforms.storage.pieces import Leftovers
-from ..transforms.storage.schemas import HOSTS, ROBOTS, TIME, TRAP_SAMPLES, TRAPS
+from ..transforms.storage.schemas import HOSTS, ROBOTS, TIME, TRAP_SAMPLES, TRAPS, HostRow
 from ..transforms.storage.semi_join import CollectHosts
 from ..transforms.storage.table_files import read_table
 from ..transforms.storage.waiting import Waiting
@@ -40,6 +40,7 @@ class FetchStep:
     held: Mapping[str, datetime]  # hosts that may not be requested yet, and until when
     bounds: Bounds  # on the frontier rows that are read
     leftovers: Leftovers  # of earlier attempts
+    other_rounds: Collection[int] = ()  # with other settings than this one
 
 
 def known_robots_rows(path: str, root: str, hosts: Wanted, now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -50,13 +51,13 @@ def known_robots_rows(path: str, root: str, hosts: Wanted, now: datetime) -> Ite
         yield from ((row["host"], row) for row in rows.filter(pc.and_(valid, answered)).to_pylist())
 
 
-def known_hosts(path: str, root: str, hosts: Wanted) -> Iterator[tuple[str, dict[str, Any]]]:
+def known_hosts(path: str, root: str, hosts: Wanted) -> Iterator[tuple[str, HostRow]]:
     """Yield the backoff columns of the rows of a hosts file, by host."""
     for rows in matching_rows(root, path, HOSTS, hosts, STATE_COLUMNS):
         yield from ((row["host"], row) for row in rows.to_pylist())
 
 
-def resting_hosts(path: str, root: str, politeness: Politeness, now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
+def resting_hosts(path: str, root: str, politeness: Politeness, now: datetime) -> Iterator[tuple[str, HostRow]]:
     """Yield the same for hosts after whose last response a shared queue is not due yet."""
     rows = read_table(root, [path], HOSTS, list(STATE_COLUMNS))
     known = rows.filter(pc.is_valid(rows["last_fetched_at"])).to_pylist()
@@ -89,20 +90,28 @@ _JUDGED = [
 
 
 def known_rows(
-    source: tuple[str, Any], hosts: Wanted, root: str, politeness: Politeness, now: datetime
+    source: tuple[str, Any],
+    hosts: Wanted,
+    root: str,
+    politeness: Politeness,
+    now: datetime,
+    other_rounds: Collection[int] = (),
 ) -> Iterator[tuple[str, Any]]:
     """Yield (host, row) from a source of what is known of hosts, which is a pair of a kind and a path.
 
-    The kind `states` has the leftovers of earlier attempts in place of a path.
+    The kind `states` has the leftovers of earlier attempts in place of a path. A refusal in `other_rounds` does not
+    count (`backoff.without_refusal`).
     """
     kind, given = source
     match kind:
         case "robots":
             yield from known_robots_rows(given, root, hosts, now)
         case "hosts":
-            yield from known_hosts(given, root, hosts)
+            states = known_hosts(given, root, hosts)
+            yield from ((host, without_refusal(row, other_rounds)) for host, row in states)
         case "resting":
-            yield from resting_hosts(given, root, politeness, now)
+            states = resting_hosts(given, root, politeness, now)
+            yield from ((host, without_refusal(row, other_rounds)) for host, row in states)
         case "states":
             yield from ((row["host"], row) for row in state_rows(root, given))
         case "traps":
@@ -146,7 +155,8 @@ def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
     known = (
         pipeline
         | "Sources" >> beam.Create(_sources(step))
-        | "ReadKnown" >> beam.FlatMap(_read_known, due_hosts, step.root, step.context.politeness, step.bounds.now)
+        | "ReadKnown"
+        >> beam.FlatMap(_read_known, due_hosts, step.root, step.context.politeness, step.bounds.now, step.other_rounds)
     )
     held = pipeline | "Held" >> beam.Create([dict(step.held)])
     (

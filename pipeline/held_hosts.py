@@ -1,18 +1,20 @@
 """The hosts that may not be requested yet, from table hosts: reads the rows of these hosts only."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..transforms.politeness.backoff import STATE_COLUMNS, patience, ready_at
+from ..transforms.politeness.backoff import REFUSED, SILENT, STATE_COLUMNS, patience, ready_at, without_refusal
 from ..transforms.politeness.host_stats import newest_row
 from ..transforms.settings import Politeness
 from ..transforms.storage.key_scan import Wanted, matching_rows
 from ..transforms.storage.schemas import HOSTS, TIME, HostRow
 from ..transforms.storage.table_files import open_parquet, statistics
+
+_LATELY = timedelta(minutes=2)  # longer than a crawl waits for hosts that do not answer
 
 
 class Held(NamedTuple):
@@ -21,12 +23,22 @@ class Held(NamedTuple):
     until: dict[str, datetime]
     not_due: frozenset[str]  # those that a round does not wait for
     failing: frozenset[str]  # those whose last request failed
+    refused: int  # hosts whose addresses were refused
+    silent: frozenset[str]  # those that do not answer, also those that have been due for a short while
 
 
 def held_hosts(
-    root: str, paths: Sequence[str], promised: Sequence[HostRow], politeness: Politeness, now: datetime
+    root: str,
+    paths: Sequence[str],
+    promised: Sequence[HostRow],
+    politeness: Politeness,
+    now: datetime,
+    other_rounds: Collection[int] = (),
 ) -> Held:
-    """Return the hosts that may not be requested yet, by their newest rows in hosts files and among the promises."""
+    """Return the hosts that may not be requested yet, by their newest rows in hosts files and among the promises.
+
+    A refusal in `other_rounds` does not count (`backoff.without_refusal`).
+    """
     rows: dict[str, HostRow] = {}
     waiting = {host for path in paths for host in _may_wait(root, path, politeness, now)}
     wanted = Wanted("host", sorted(waiting | {row["host"] for row in promised}))
@@ -34,23 +46,32 @@ def held_hosts(
     for row in (*(row for table in tables for row in table.to_pylist()), *promised):
         known = rows.get(row["host"])
         rows[row["host"]] = newest_row([known, row] if known else [row]) or row
+    rows = {host: without_refusal(row, other_rounds) for host, row in rows.items()}
     times = {host: ready_at(row, politeness) for host, row in rows.items()}
     until = {host: time for host, time in times.items() if time and time > now}
     return Held(
         until,
         frozenset(h for h, t in until.items() if (t - now).total_seconds() > patience(rows[h]["held_by"], politeness)),
         frozenset(host for host in until if rows[host]["failures_in_row"]),
+        sum(rows[host]["held_by"] == REFUSED for host in until),
+        frozenset(host for host, row in rows.items() if row["held_by"] in SILENT),
     )
 
 
 def _may_wait(root: str, path: str, politeness: Politeness, now: datetime) -> Iterator[str]:
-    """Yield the hosts of which a row of the file, the newest or not, forbids a request now (`backoff.ready_at`)."""
+    """Yield the hosts of which a row of the file, the newest or not, forbids a request now (`backoff.ready_at`).
+
+    Also those that do not answer and have been due for a short while.
+    """
     moments = {"not_before": now, "last_fetched_at": now - timedelta(seconds=politeness.delay)}
+    earliest = moments | {"not_before": now - _LATELY}
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
-            latest = {name: statistics(file, group, name) for name in moments}
-            if all(found and (not found.has_min_max or found.max <= moments[n]) for n, found in latest.items()):
+            latest = {name: statistics(file, group, name) for name in earliest}
+            if all(found and (not found.has_min_max or found.max <= earliest[n]) for n, found in latest.items()):
                 continue
-            rows = file.read_row_group(group, ["host", *moments], use_threads=False)
+            rows = file.read_row_group(group, ["host", "held_by", *moments], use_threads=False)
             later = [pc.fill_null(pc.greater(rows[n], pa.scalar(m, TIME)), False) for n, m in moments.items()]
-            yield from rows.filter(pc.or_(*later))["host"].to_pylist()
+            lately = pc.fill_null(pc.greater(rows["not_before"], pa.scalar(now - _LATELY, TIME)), False)
+            lately = pc.and_(lately, pc.is_in(rows["held_by"], pa.array(SILENT, pa.string())))
+            yield from rows.filter(pc.or_(pc.or_(*later), lately))["host"].to_pylist()

@@ -20,7 +20,7 @@ MEANINGS: Mapping[str, str] = {
     Outcome.DNS_ERROR: "the name has no address",
     Outcome.CONNECT_ERROR: "no connection",
     Outcome.TLS_ERROR: "the certificate or TLS failed",
-    Outcome.BLOCKED_ADDRESS: "a special address that is not allowed",
+    Outcome.BLOCKED_ADDRESS: "a special address that is not allowed; no connection was made",
     Outcome.UNWANTED_TYPE: "a media type that is not parsed",
     Outcome.TOO_LONG: "beyond the limits of size",
     Outcome.BAD_RESPONSE: "not HTTP, or contradictory",

@@ -51,10 +51,14 @@ RETRIED = frozenset(
         Outcome.TIMEOUT,
         Outcome.DNS_ERROR,
         Outcome.CONNECT_ERROR,
+        Outcome.BLOCKED_ADDRESS,
         Outcome.BAD_RESPONSE,
     }
 )
 """Temporary failures: the URL is retried in later rounds, a bounded number of times."""
+
+NO_ADDRESS = frozenset({Outcome.DNS_ERROR, Outcome.BLOCKED_ADDRESS})
+"""The host's name has no address that may be requested: an answer of DNS, which may be wrong for a while."""
 
 REMOVES_PAGE = frozenset(
     {
@@ -64,7 +68,6 @@ REMOVES_PAGE = frozenset(
         Outcome.GONE,
         Outcome.CLIENT_ERROR,
         Outcome.DENIED_ROBOTS,
-        Outcome.BLOCKED_ADDRESS,
         Outcome.UNWANTED_TYPE,
         Outcome.TOO_LONG,
     }
@@ -74,11 +77,5 @@ REMOVES_PAGE = frozenset(
 SAMPLED_OF = "sampled_of"
 """Counter of a fetch step that visits URLs chosen at random: how many were waiting."""
 
-REQUESTED = frozenset(Outcome) - {
-    Outcome.DENIED_ROBOTS,
-    Outcome.UNREACHABLE_ROBOTS,
-    Outcome.DEFERRED,
-    Outcome.BLOCKED_ADDRESS,
-    Outcome.DNS_ERROR,
-}
+REQUESTED = frozenset(Outcome) - NO_ADDRESS - {Outcome.DENIED_ROBOTS, Outcome.UNREACHABLE_ROBOTS, Outcome.DEFERRED}
 """Outcomes for which a request for the URL itself was sent, or attempted."""

@@ -43,7 +43,7 @@ def describe_added(added: Added) -> str:
 
 
 def describe_waiting(until: datetime, urls: int) -> str:
-    return f"waiting until {until:%H:%M:%S} UTC, when {urls} URLs are due again"
+    return f"waiting until {until:%H:%M:%S} UTC, when the next URLs are due; {urls} in the frontier"
 
 
 def describe_end(end: End, waiting: int, release: str = "") -> str:
@@ -61,7 +61,16 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
         " to go on, raise limits.max_pages (--max-pages)",
         "stopped": f"stopped, {waiting} URLs in the frontier; the same command goes on",
         "not_due": f"{waits} until {end.due_at:%Y-%m-%d %H:%M:%S} UTC; the same command goes on then"
+        + (
+            f"; {_refused(end.refused)}: with other settings (--allow-address) it goes on at once"
+            if end.refused
+            else ""
+        )
         if end.due_at
         else f"{waiting} URLs wait: the last round was too short to ask for any of them; limits.round_time is its time",
     }
     return reasons[end.reason]
+
+
+def _refused(hosts: int) -> str:
+    return "the address of 1 host is refused" if hosts == 1 else f"the addresses of {hosts} hosts are refused"

@@ -50,7 +50,7 @@ def crawl(console: Console, folder: Path) -> None:
 TOLD = [
     "a seed is no URL",
     FETCHED_LINE,
-    "waiting until 12:30:05 UTC, when 7 URLs are due again",
+    "waiting until 12:30:05 UTC, when the next URLs are due; 7 in the frontier",
     "1 rounds done, 7 URLs in the frontier",
 ]
 

@@ -254,13 +254,6 @@ def test_rounds_that_are_too_short_to_start_in_end_the_crawl_for_now(tmp_path: P
         assert [row["reason"] for row in frontier(tmp_path)] == ["deferred"]
 
 
-def test_loopback_is_refused_unless_allowed(tmp_path: Path) -> None:
-    with Web({"a.test": {"/": html("Home")}}) as web:
-        crawl(tmp_path, [web.url("a.test")], fetch__allow_addresses=[])
-        (visit,) = rows(tmp_path, "visits")
-        assert (visit["outcome"], web.requests) == ("blocked_address", [])
-
-
 def test_the_delay_holds_also_between_rounds_and_between_the_redirects_of_robots_txt(tmp_path: Path) -> None:
     site = {"/": html("Home", "", ["/a", "/b", "/c"]), **{f"/{name}": html(name, name) for name in "abc"}}
     crawl_delay = {

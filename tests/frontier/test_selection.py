@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.frontier.priority import Quota, UrlClass
-from beamtrawl.transforms.frontier.selection import Due, choose, first_due, group_by_host, order
+from beamtrawl.transforms.frontier.selection import Due, choose, group_by_host, next_round, order
 from beamtrawl.transforms.storage.schemas import FRONTIER
 from beamtrawl.transforms.urls.canonical import url_key
 
@@ -31,23 +31,43 @@ def test_the_order_is_depth_then_priority_then_alphabet():
 AFTER = NOW + timedelta(hours=1)
 LATE = NOW + timedelta(hours=2)
 
-# rows as (host, due at): when the first of them may be asked for, while b.test is held for an hour
-FIRSTS = {
-    "no time set": ([("a.test", None)], NOW),
-    "a time that has come": ([("a.test", LATE), ("a.test", NOW - timedelta(hours=1))], NOW - timedelta(hours=1)),
-    "a time to come": ([("a.test", LATE)], LATE),
-    "one with and one without": ([("a.test", LATE), ("a.test", None)], NOW),
-    "of a host that is held": ([("b.test", None)], AFTER),
-    "held, and then not due": ([("b.test", LATE)], LATE),
-    "held, and another is not": ([("b.test", None), ("a.test", LATE), ("a.test", None)], NOW),
+SOON = NOW + timedelta(seconds=20)
+IN_TIME = NOW + timedelta(seconds=60)
+
+# rows as (host, due at): when the first may be requested, and when the round starts, while b.test is held for an
+# hour, and silent.test and other.test do not answer
+NEXT = {
+    "no time set": ([("a.test", None)], NOW, NOW),
+    "a time that has come": ([("a.test", LATE), ("a.test", NOW - timedelta(hours=1))], NOW, NOW),
+    "a time to come": ([("a.test", LATE)], LATE, LATE),
+    "one with and one without": ([("a.test", LATE), ("a.test", None)], NOW, NOW),
+    "of a host that is held": ([("b.test", None)], AFTER, AFTER),
+    "held, and then not due": ([("b.test", LATE)], LATE, LATE),
+    "held, and another is not": ([("b.test", None), ("a.test", LATE), ("a.test", None)], NOW, NOW),
+    "two that are due soon": ([("a.test", SOON), ("a.test", IN_TIME)], SOON, SOON),
+    "silent alone": ([("silent.test", SOON)], SOON, SOON),
+    "silent together": ([("silent.test", None), ("other.test", SOON), ("silent.test", IN_TIME)], NOW, IN_TIME),
+    "silent, and later ones": ([("silent.test", None), ("other.test", SOON), ("silent.test", AFTER)], NOW, SOON),
+    "silent, all much later": ([("silent.test", LATE), ("other.test", AFTER)], AFTER, AFTER),
+    "silent, and one that answers": ([("silent.test", None), ("other.test", IN_TIME), ("a.test", SOON)], NOW, SOON),
+    "silent, and one that is due": ([("other.test", IN_TIME), ("a.test", None), ("silent.test", SOON)], NOW, NOW),
 }
 
 
-@pytest.mark.parametrize(("rows", "first"), FIRSTS.values(), ids=FIRSTS)
-def test_when_the_first_url_may_be_asked_for(rows, first):
+@pytest.mark.parametrize("split", [False, True], ids=["one batch", "a batch each"])
+@pytest.mark.parametrize(("rows", "first", "start"), NEXT.values(), ids=NEXT)
+def test_when_the_next_round_starts(rows, first, start, split):
     schema = pa.schema([FRONTIER.field("host"), FRONTIER.field("due_at")])
     batch = pa.Table.from_pylist([{"host": host, "due_at": due_at} for host, due_at in rows], schema=schema)
-    assert first_due(batch, {"b.test": AFTER, "c.test": LATE}, NOW) == first
+    batches = [batch.slice(place, 1) for place in range(len(rows))] if split else [batch]
+    held, silent = {"b.test": AFTER, "c.test": LATE}, {"silent.test", "other.test"}
+    assert next_round(batches, held, silent, NOW, timedelta(minutes=1)) == (first, start)
+
+
+def test_without_urls_there_is_no_next_round():
+    empty = pa.schema([FRONTIER.field("host"), FRONTIER.field("due_at")]).empty_table()
+    assert next_round([], {}, (), NOW, timedelta(minutes=1)) is None
+    assert next_round([empty], {}, (), NOW, timedelta(minutes=1)) is None
 
 
 QUEUE = st.lists(st.builds(due, st.text("abc", max_size=2), st.integers(0, 3), st.sampled_from([0.5, 1.0])))

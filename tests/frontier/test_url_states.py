@@ -12,8 +12,9 @@ from beamtrawl.transforms.frontier.url_states import (
     merge_candidates,
     retry_at,
 )
-from beamtrawl.transforms.outcomes import REQUESTED, Outcome
-from beamtrawl.transforms.settings import Limits
+from beamtrawl.transforms.outcomes import NO_ADDRESS, REQUESTED, Outcome
+from beamtrawl.transforms.politeness.backoff import HostState, after, rest
+from beamtrawl.transforms.settings import Limits, Politeness
 from beamtrawl.transforms.storage.exchange import CANDIDATES, FACTS
 from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
 from beamtrawl.transforms.urls.canonical import url_key
@@ -74,7 +75,7 @@ AFTER = {
     Outcome.DNS_ERROR: ("due", 2, ("retry", 4)),
     Outcome.CONNECT_ERROR: ("due", 2, ("retry", 4)),
     Outcome.TLS_ERROR: ("failed", 0, None),
-    Outcome.BLOCKED_ADDRESS: ("failed", 1, None),
+    Outcome.BLOCKED_ADDRESS: ("due", 2, ("retry", 4)),
     Outcome.UNWANTED_TYPE: ("failed", 0, None),
     Outcome.TOO_LONG: ("failed", 0, None),
     Outcome.BAD_RESPONSE: ("due", 2, ("retry", 4)),
@@ -133,6 +134,19 @@ def test_requests_are_counted_as_fetches(outcome):
 def test_the_wait_doubles_with_each_failure():
     waits = [(retry_at(n, NOW) - NOW).total_seconds() for n in (1, 2, 3, 4)]
     assert waits == [2, 4, 8, 16]
+
+
+@pytest.mark.parametrize("outcome", sorted(NO_ADDRESS))
+def test_an_hour_without_an_address_ends_no_url(outcome):
+    """The resolver is out of order, or `--allow-address` is missing: all URLs wait for their host, which rests."""
+    url, host, at = known("/a"), HostState(), NOW
+    while at < NOW + timedelta(hours=1):
+        host = after(host, outcome, 0.0)
+        rests = timedelta(seconds=rest(host, outcome, None, Politeness(), jitter=0.0).seconds)
+        url, row = after_visit(url, visited("/a", outcome, fetched_at=at), Limits())
+        assert row["due_at"] <= at + rests
+        at += rests
+    assert (url["state"], url["failures"]) == ("due", 2)
 
 
 def test_the_wait_is_a_day_at_most_however_often_it_failed():

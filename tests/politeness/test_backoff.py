@@ -19,6 +19,7 @@ from beamtrawl.transforms.politeness.backoff import (
     rest,
     shared_rest,
     usual_rest,
+    without_refusal,
 )
 from beamtrawl.transforms.settings import Limits, Politeness
 
@@ -75,7 +76,11 @@ RESTS = {
     "beyond all counting": (10**9, Outcome.SERVER_ERROR, None, 1.0, Rest(10_000.0, "backoff")),
     "no answer": (2, Outcome.TIMEOUT, None, 0.0, Rest(8.0, "backoff")),
     "no answer again and again": (3, Outcome.CONNECT_ERROR, None, 0.0, Rest(600.0, "dead")),
-    "a dead host": (5, Outcome.DNS_ERROR, None, 0.0, Rest(2400.0, "dead")),
+    "a dead host": (5, Outcome.TIMEOUT, None, 0.0, Rest(2400.0, "dead")),
+    "a name without an address": (1, Outcome.DNS_ERROR, None, 0.0, Rest(1200.0, "dns")),
+    "still without one": (3, Outcome.DNS_ERROR, None, 0.0, Rest(4800.0, "dns")),
+    "an address that is refused": (1, Outcome.BLOCKED_ADDRESS, None, 0.0, Rest(1200.0, "refused")),
+    "still refused": (2, Outcome.BLOCKED_ADDRESS, None, 1.0, Rest(3600.0, "refused")),
     "an error of a host that answers": (5, Outcome.SERVER_ERROR, None, 0.0, Rest(64.0, "backoff")),
     "robots.txt out of reach": (1, Outcome.UNREACHABLE_ROBOTS, None, 0.0, Rest(300.0, "robots")),
     "still out of reach": (3, Outcome.UNREACHABLE_ROBOTS, None, 0.0, Rest(1200.0, "robots")),
@@ -132,6 +137,21 @@ READY = {
 @pytest.mark.parametrize(("row", "delay", "expected"), READY.values(), ids=READY)
 def test_what_earlier_rounds_have_promised_holds(row, delay, expected):
     assert ready_at(row, Politeness(delay=delay)) == expected
+
+
+# held by, round; whether the delay counts where the settings of rounds 1 and 3 were others
+DELAYS = {
+    "refused by other settings": ("refused", 3, False),
+    "refused by these": ("refused", 2, True),
+    "for another reason": ("dns", 3, True),
+}
+
+
+@pytest.mark.parametrize(("why", "round_", "counts"), DELAYS.values(), ids=DELAYS)
+def test_a_refusal_counts_while_the_settings_are_the_same(why, round_, counts):
+    row = ROW | {"host": "a.test", "round": round_, "held_by": why}
+    lifted = row | {"not_before": None, "held_by": None}
+    assert without_refusal(row, {1, 3}) == (row if counts else lifted)
 
 
 def test_a_standing_is_kept_in_the_row_of_the_host():

@@ -81,6 +81,11 @@ ENDS = {
         End("not_due", 3, datetime(2026, 3, 1, 12, 30, tzinfo=UTC)),
         "40 URLs wait until 2026-03-01 12:30:00 UTC; the same command goes on then",
     ),
+    "refused": (
+        End("not_due", 3, datetime(2026, 3, 1, 12, 30, tzinfo=UTC), refused=2),
+        "40 URLs wait until 2026-03-01 12:30:00 UTC; the same command goes on then;"
+        " the addresses of 2 hosts are refused: with other settings (--allow-address) it goes on at once",
+    ),
 }
 
 

@@ -1,11 +1,14 @@
 """Selects the URLs of a host that a round fetches."""
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from ..storage.schemas import TIME
 from ..urls.canonical import neatness
 from .priority import EQUAL, Quota, UrlClass, pick
 
@@ -71,18 +74,52 @@ def group_by_host(rows: Iterable[Due]) -> dict[str, list[tuple]]:
     return grouped
 
 
-def first_due(batch: pa.Table, held: Mapping[str, datetime], now: datetime) -> datetime:
-    """The earliest time at which one of some frontier rows (columns host and due_at; at least one) may be requested.
+class NextRound(NamedTuple):
+    """When a frontier has work."""
 
-    A URL is not requested before its own time, nor before the time of its host if `held` contains the host.
+    first: datetime  # when the first URL may be requested; not before now
+    start: datetime  # when a round is worth its cost
+
+
+def next_round(
+    batches: Iterable[pa.Table],
+    held: Mapping[str, datetime],
+    silent: Collection[str],
+    now: datetime,
+    longest: timedelta,
+) -> NextRound | None:
+    """When the next round of some frontier rows (columns host and due_at) starts; None without rows.
+
+    A URL is not requested before its own time, nor before the time of its host if `held` contains the host. `silent`
+    hosts do not answer, so that their URLs are not urgent: while nothing else is due, the round starts at the last one
+    of their times within `longest`, rather than one round at each of these times.
     """
-    by_host = batch.group_by("host", use_threads=False)
-    firsts = by_host.aggregate([("due_at", "min"), ("due_at", "count"), ("host", "count")]).to_pydict()
-    times = []
-    for host, due_at, timed, all_ in zip(*(firsts[name] for name in _FIRSTS), strict=True):
-        own = due_at if timed == all_ else now  # rows without a time are due now
-        times.append(max(own, held.get(host, own)))
-    return min(times)
+    names = sorted({*held, *silent})
+    hosts = pa.array(names, pa.string())
+    until = pa.array([held.get(name, now).astimezone(UTC) for name in names], TIME).cast(pa.int64())
+    answers = pa.array([name not in silent for name in names], pa.bool_())
+    moments = pa.array([now.astimezone(UTC), (now + longest).astimezone(UTC)], TIME).cast(pa.int64())
+    due_now, soon = moments.to_pylist()
+    # Microseconds since the epoch: the first of all, the first of hosts that answer, the last of the others by `soon`.
+    first = urgent = latest = None
+    for rows in filter(len, batches):
+        host = rows["host"].combine_chunks()
+        ends = pc.min_max(host)  # files are sorted by host
+        start = bisect_left(names, ends["min"].as_py())
+        own = hosts.slice(start, bisect_right(names, ends["max"].as_py()) - start)
+        places = pc.add(pc.index_in(host, own), start)
+        times = pc.max_element_wise(rows["due_at"].combine_chunks().cast(pa.int64()), until.take(places), moments[0])
+        is_urgent = pc.fill_null(answers.take(places), True)
+        others = times.filter(pc.invert(is_urgent))
+        first = _least(first, pc.min(times).as_py())
+        urgent = _least(urgent, pc.min(times.filter(is_urgent)).as_py())
+        latest = max(filter(None, (latest, pc.max(others.filter(pc.less_equal(others, soon))).as_py())), default=None)
+        if urgent == due_now:
+            break
+    if first is None:
+        return None
+    return NextRound(*(pa.scalar(moment, TIME).as_py() for moment in (first, _least(urgent, latest) or first)))
 
 
-_FIRSTS = ("host", "due_at_min", "due_at_count", "host_count")
+def _least(a: int | None, b: int | None) -> int | None:
+    return min((n for n in (a, b) if n is not None), default=None)

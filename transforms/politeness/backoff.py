@@ -4,17 +4,24 @@ Pure functions; randomness is an argument. All waits are in seconds.
 """
 
 import dataclasses
+from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from ..outcomes import Outcome
+from ..outcomes import NO_ADDRESS, Outcome
 from ..settings import Limits, Politeness
 from ..storage.schemas import HostRow
 
-NO_ANSWER = frozenset({Outcome.TIMEOUT, Outcome.DNS_ERROR, Outcome.CONNECT_ERROR, Outcome.TLS_ERROR})
+NO_ANSWER = frozenset({Outcome.TIMEOUT, Outcome.CONNECT_ERROR, Outcome.TLS_ERROR})
 
-HOST_FAILURES = NO_ANSWER | {Outcome.SERVER_ERROR, Outcome.UNREACHABLE_ROBOTS}
+HOST_FAILURES = NO_ANSWER | NO_ADDRESS | {Outcome.SERVER_ERROR, Outcome.UNREACHABLE_ROBOTS}
 """Outcomes that concern the host, not the URL, and so cause a backoff (SPEC C7)."""
+
+REFUSED = "refused"
+"""The reason for the delay of a host whose addresses the settings do not allow."""
+
+SILENT = frozenset({"dead", "dns", REFUSED, "robots"})
+"""The reasons for the long delays of hosts of which nothing was heard."""
 
 _MOST_DOUBLINGS = 40  # exceeds every maximum wait without float overflow
 
@@ -32,7 +39,7 @@ class Rest(NamedTuple):
     """The delay before a host's next request, counted from its last response, and the reason for its length."""
 
     seconds: float
-    why: str  # delay, crawl_delay, response_time; backoff, dead, robots, retry_after
+    why: str  # delay, crawl_delay, response_time; backoff, dead, dns, refused, robots, retry_after
 
 
 def after(state: HostState, outcome: Outcome, elapsed_s: float) -> HostState:
@@ -69,7 +76,10 @@ def rest(state: HostState, outcome: Outcome, retry_after: float | None, politene
 
 
 def _backoff(failures: int, outcome: Outcome, politeness: Politeness) -> Rest:
-    if outcome is Outcome.UNREACHABLE_ROBOTS:
+    if outcome in NO_ADDRESS:  # three tries take an hour at least, so that an outage of the resolver ends no URL
+        first, doublings, why = 2 * politeness.dead_backoff, failures - 1, "dns"
+        why = REFUSED if outcome is Outcome.BLOCKED_ADDRESS else why
+    elif outcome is Outcome.UNREACHABLE_ROBOTS:
         first, doublings, why = politeness.robots_backoff, failures - 1, "robots"
     elif outcome in NO_ANSWER and failures >= politeness.dead_after:
         first, doublings, why = politeness.dead_backoff, failures - politeness.dead_after, "dead"
@@ -80,7 +90,7 @@ def _backoff(failures: int, outcome: Outcome, politeness: Politeness) -> Rest:
 
 _PATIENCE_S = 5.0
 _BACKOFF_PATIENCE_S = 1.0  # about the cost of the next round
-_BACKOFFS = frozenset({"backoff", "dead", "robots", "retry_after"})
+_BACKOFFS = frozenset({"backoff", "dead", "dns", REFUSED, "robots", "retry_after"})
 
 
 def patience(held_by: str | None, politeness: Politeness) -> float:
@@ -135,6 +145,16 @@ def ready_at(row: HostRow | None, politeness: Politeness) -> datetime | None:
     answered = row["last_fetched_at"]
     moments = (row["not_before"], answered and answered + timedelta(seconds=politeness.delay))
     return max((moment for moment in moments if moment), default=None)
+
+
+def without_refusal(row: HostRow, rounds: Collection[int]) -> HostRow:
+    """Return a row of table hosts without the delay after a refused address, if its round is among `rounds`.
+
+    These are rounds with other settings than now: what was refused then may be allowed.
+    """
+    if row["held_by"] == REFUSED and row["round"] in rounds:
+        return cast(HostRow, {**row, "not_before": None, "held_by": None})
+    return row
 
 
 def budget(limits: Limits, state: HostState, politeness: Politeness, seconds: float) -> int:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..blocks.rules import NO_BLOCKS, Blocks
 from ..frontier.selection import Due
-from ..outcomes import Outcome
+from ..outcomes import NO_ADDRESS, Outcome
 from ..robots.lookup import Robots, RobotsSearch
 from ..robots.rules import Verdict
 from ..settings import Politeness
@@ -135,8 +135,8 @@ def next_action(
         return Answer(head, Outcome.DEFERRED)
     if robots is not None:
         if robots.verdict is Verdict.UNREACHABLE:
-            # DNS errors and blocked addresses concern the host; other failures may concern robots.txt alone.
-            is_reported = robots.failure in (Outcome.DNS_ERROR, Outcome.BLOCKED_ADDRESS)
+            # Without an address, no URL of the host can be requested; other failures may concern robots.txt alone.
+            is_reported = robots.failure in NO_ADDRESS
             return Answer(head, robots.failure if robots.failure and is_reported else Outcome.UNREACHABLE_ROBOTS)
         allowed, rule = robots.allows(head.url)
         if not allowed:

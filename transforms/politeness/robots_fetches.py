@@ -10,7 +10,7 @@ from ..blocks.rules import Blocks
 from ..frontier.selection import Due
 from ..http.dns import Names
 from ..http.reply import Reply, outcome
-from ..outcomes import Outcome
+from ..outcomes import NO_ADDRESS, Outcome
 from ..robots import lookup
 from ..robots.lookup import RobotsAnswers, RobotsSearch
 from ..robots.rules import Verdict
@@ -134,7 +134,7 @@ class RobotsFetches:
             if robots.verdict is Verdict.UNREACHABLE:
                 if search.hops:  # the failure is another host's
                     robots = dataclasses.replace(robots, failure=None)
-                if robots.failure is not Outcome.BLOCKED_ADDRESS:
+                if robots.failure not in NO_ADDRESS:
                     end = Outcome.UNREACHABLE_ROBOTS
             turn.robots[search.origin] = robots
             longest = max(known.crawl_delay for known in turn.robots.values())

@@ -98,7 +98,11 @@ class Politeness:
         300.0, "Pause if robots.txt cannot be fetched, in seconds. Doubles with each consecutive failure."
     )
     dead_after: int = _setting(3, "Number of consecutive failures without a response that mark a host as dead.")
-    dead_backoff: float = _setting(600.0, "Pause for a dead host, in seconds. Doubles with each further failure.")
+    dead_backoff: float = _setting(
+        600.0,
+        "Pause for a dead host, in seconds; twice as long if its name has no address, or a refused one."
+        " Doubles with each further failure.",
+    )
     longest_backoff: float = _setting(86_400.0, "Maximum of every pause, in seconds. Also bounds Retry-After.")
 
 

@@ -111,7 +111,7 @@ HOSTS = pa.schema(
         ("last_elapsed_ms", pa.float64()),
         ("crawl_delay", pa.float64()),  # seconds
         ("not_before", TIME),  # no request before this time
-        ("held_by", pa.string()),  # reason: delay, crawl_delay, response_time, backoff, dead, robots, retry_after
+        ("held_by", pa.string()),  # the reason: `why` of politeness.backoff.Rest
     ]
 )
 
