@@ -1,7 +1,5 @@
 """What a round keeps of its pages: duplicates without text, candidates with their scores, rejections by reason."""
 
-import itertools
-
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -10,13 +8,10 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.documents.finish_pages import (
     add_rejections,
     candidates_of,
-    cuts,
     flatten_links,
     index_shard,
-    mark_duplicates,
     rejections_of,
 )
-from beamtrawl.transforms.duplicates.exact import DUPLICATES
 from beamtrawl.transforms.frontier.url_states import merge_candidates
 from beamtrawl.transforms.storage.exchange import NOT_FOLLOWED, PAGES
 from beamtrawl.transforms.storage.schemas import DOCUMENTS
@@ -45,25 +40,6 @@ def table(*pages):
 
 def candidates(*pages, scorers=()):
     return candidates_of(flatten_links(table(*pages)), scorers).to_pylist()
-
-
-def test_a_duplicate_keeps_its_title_and_loses_its_text_and_headings():
-    duplicates = [{"url_key": url_key("http://a.test/b"), "duplicate_of": url_key(HOME), "shard": 0}]
-    marked = mark_duplicates(
-        table(page(HOME), page("http://a.test/b")), pa.Table.from_pylist(duplicates, schema=DUPLICATES)
-    )
-    assert marked.schema == PAGES
-    rows = marked.select(["duplicate_of", "text", "headings", "title"]).to_pylist()
-    assert rows == [
-        {"duplicate_of": None, "text": "text", "headings": ["a heading"], "title": "a title"},
-        {"duplicate_of": url_key(HOME), "text": None, "headings": None, "title": "a title"},
-    ]
-
-
-def test_without_duplicates_the_pages_stay_as_they_are():
-    pages = table(page(HOME))
-    assert mark_duplicates(pages, DUPLICATES.empty_table()).equals(pages)
-    assert mark_duplicates(PAGES.empty_table(), DUPLICATES.empty_table()).num_rows == 0
 
 
 def test_links_know_the_page_they_are_on():
@@ -173,14 +149,6 @@ def test_rejections_add_up_in_any_order_and_in_parts(parts, cut, data):
     assert add_rejections(data.draw(st.permutations(parts))) == total
     assert add_rejections([add_rejections(parts[:cut]), add_rejections(parts[cut:])]) == total
     assert total[0] == sum(count for count, _ in parts)
-
-
-@given(st.lists(st.integers(0, 10)), st.integers(0, 20))
-def test_cuts_are_as_long_as_they_may_be(sizes, most):
-    parts = [sizes[start : start + length] for start, length in cuts(sizes, most)]
-    assert [size for part in parts for size in part] == sizes
-    assert all(len(part) == 1 or sum(part) <= most for part in parts)
-    assert all(sum(part) + following[0] > most for part, following in itertools.pairwise(parts))
 
 
 def test_the_links_of_some_of_the_pages():

@@ -129,7 +129,8 @@ def test_canonical_links_are_believed_where_contents_agree(pages, dead, ignored,
     def key(name):
         return url_key(f"http://a.test/{name}")
 
-    assert judge(pages, map(key, dead)) == (
+    texts = {one["url_key"]: one["text"] for one in pages}
+    assert judge(pages, map(key, dead), lambda compared: {one: texts[one] for one in compared}) == (
         {key(name): reason for name, reason in ignored.items()},
         {key(name): key(target) for name, target in joined.items()},
     )

@@ -1,6 +1,6 @@
 """Writes the documents, links and index segments of a round, and emits the targets of its links."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -20,20 +20,18 @@ from ..outcomes import Outcome
 from ..parsing import rel_canonical
 from ..parsing.registry import PARSE_ERROR, PARSE_ERRORS
 from ..parsing.spam import SOFT_404
-from ..storage.batches import from_ipc, release_freed, split
+from ..storage.batches import cuts, from_ipc, release_freed, split
 from ..storage.exchange import CANDIDATES, NOT_FOLLOWED, PAGES
 from ..storage.schemas import DOCUMENTS, KEY, LINKS
 from ..storage.table_files import TableFile, TableWriter, conform, new_path
 from ..traps.watch_yields import STALE
+from .shard_pages import ShardPages
 
 DAMPING = 0.85
 """The part of a page's score that is shared equally among its links (the damping factor of PageRank)."""
 
 ROW_GROUPS = {"documents": 1_000, "links": 10_000, "near": 1_000}
 """Rows of a row group, by table: rows of links are small, and a reader of all files reads the footer of each."""
-
-_PART_PAGES = 1_000
-"""Pages of a shard whose links are in memory at a time."""
 
 SEGMENT_TEXT = 8 << 20
 """Bytes of text in a segment, more if there is one document. Inverting takes some 15 times as much memory."""
@@ -42,31 +40,28 @@ _SAMPLES = 3
 
 
 def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
-    """The pages (PAGES) with `duplicate_of` set, and text and headings removed, for duplicates."""
-    if not duplicates.num_rows:
-        return pages  # not a copy of their texts
+    """The pages with `duplicate_of` set for duplicates."""
     owner = dict(zip(duplicates["url_key"].to_pylist(), duplicates["duplicate_of"].to_pylist(), strict=True))
     owners = pa.array([owner.get(key) for key in pages["url_key"].to_pylist()], KEY)
-    is_copy = pc.is_valid(owners)
-    for name in ("text", "headings"):
-        index = pages.schema.get_field_index(name)
-        pages = pages.set_column(index, PAGES.field(name), pc.if_else(is_copy, None, pages[name]))
     return pages.set_column(pages.schema.get_field_index("duplicate_of"), PAGES.field("duplicate_of"), owners)
 
 
 def mark_copies(pages: pa.Table, copies: pa.Table) -> pa.Table:
-    """The pages (PAGES) with `same_content_as` set where another site has the same content."""
+    """The pages with `same_content_as` set where another site has the same content."""
     firsts = dict(zip(copies["url_key"].to_pylist(), copies["same_content_as"].to_pylist(), strict=True))
     column = pa.array([firsts.get(key) for key in pages["url_key"].to_pylist()], KEY)
     return pages.set_column(pages.schema.get_field_index("same_content_as"), PAGES.field("same_content_as"), column)
 
 
-def judge_canonicals(pages: pa.Table, dead: Iterable[bytes]) -> pa.Table:
+def judge_canonicals(
+    pages: pa.Table, dead: Iterable[bytes], texts: Callable[[Collection[bytes]], Mapping[bytes, str]]
+) -> pa.Table:
     """The pages with `canonical_ignored` set, and `duplicate_of` where their canonical link is accepted."""
-    columns = ("url_key", "canonical_url", "canonical_ignored", "digest", "duplicate_of", "text")
+    columns = ("url_key", "canonical_url", "canonical_ignored", "digest", "duplicate_of")
     if pages["canonical_url"].null_count == pages.num_rows:
         return pages
-    ignored, joined = rel_canonical.judge(pages.filter(pages["is_document"]).select(columns).to_pylist(), dead)
+    documents = pages.filter(pages["is_document"]).select(columns)
+    ignored, joined = rel_canonical.judge(documents.to_pylist(), dead, texts)
     keys = pages["url_key"].to_pylist()
     reasons = pc.coalesce(pa.array([ignored.get(key) for key in keys], pa.string()), pages["canonical_ignored"])
     pages = pages.set_column(
@@ -79,7 +74,7 @@ def judge_canonicals(pages: pa.Table, dead: Iterable[bytes]) -> pa.Table:
 
 
 def mark_links_without_news(pages: pa.Table, stale: pa.Table) -> pa.Table:
-    """The pages (PAGES) with `links_without_news` set; a redirect keeps its own value."""
+    """The pages with `links_without_news` set; a redirect keeps its own value."""
     is_stale = pc.is_in(pages["url_key"], stale["url_key"])
     links_without_news = pc.if_else(pages["is_document"], is_stale, pc.fill_null(pages["links_without_news"], False))
     return pages.set_column(
@@ -191,26 +186,22 @@ class FinishFn(beam.DoFn):
 
     def process(self, shard: tuple[int, dict[str, Iterable[bytes]]], dead: Iterable[bytes]) -> Iterator[Any]:
         number, sides = shard
-        pages = from_ipc(sides["pages"], PAGES).sort_by([("depth", "ascending"), ("url", "ascending")])
-        release_freed(pages.nbytes)
-        pages = judge_canonicals(mark_duplicates(pages, from_ipc(sides["duplicates"], DUPLICATES)), dead)
-        pages = mark_copies(pages, from_ipc(sides["copies"], COPIES))
-        pages = mark_links_without_news(pages, from_ipc(sides["stale"], STALE))
-        pages = mark_near_duplicates(pages, from_ipc(sides["near"], VERDICTS))
+        pages = ShardPages(sides["pages"])
+        facts = mark_duplicates(pages.facts, from_ipc(sides["duplicates"], DUPLICATES))
+        facts = mark_copies(judge_canonicals(facts, dead, pages.texts), from_ipc(sides["copies"], COPIES))
+        facts = mark_links_without_news(facts, from_ipc(sides["stale"], STALE))
+        facts = mark_near_duplicates(facts, from_ipc(sides["near"], VERDICTS))
         writers = {name: TableWriter(self._root, name, self._round) for name in ROW_GROUPS}
-        for start in range(0, pages.num_rows, _PART_PAGES):
-            yield from self._part(pages.slice(start, _PART_PAGES), number, writers)
+        for part in pages.parts(facts):
+            yield from self._links(part, number, writers)
+            documents = part.drop_columns(["links"])
+            del part  # the index takes most memory
+            yield from self._index(documents, number)
         for writer in writers.values():
             if file := writer.close():
                 yield beam.pvalue.TaggedOutput("files", (0, file))
-        pages = pages.drop_columns(["links"])  # the index takes most memory
-        release_freed(pages.nbytes)
-        removals = removals_of_pages(pages)
-        yield from (beam.pvalue.TaggedOutput("removals", b) for b in split(removals, "url_key", self._partitions))
-        for file in self._index(pages, removals, number):
-            yield beam.pvalue.TaggedOutput("files", (0, file))
 
-    def _part(self, pages: pa.Table, number: int, writers: Mapping[str, TableWriter]) -> Iterator[Any]:
+    def _links(self, pages: pa.Table, number: int, writers: Mapping[str, TableWriter]) -> Iterator[Any]:
         """Write some pages and their links; yield what their links lead to."""
         links = flatten_links(pages)
         documents = conform(pages.filter(pages["is_document"]), DOCUMENTS)
@@ -222,11 +213,15 @@ class FinishFn(beam.DoFn):
             yield beam.pvalue.TaggedOutput("rejections", (number, rejections))
         yield from split(candidates_of(links, load_scorers(self._scorers)), "url_key", self._partitions)
 
-    def _index(self, pages: pa.Table, removals: pa.Table, number: int) -> list[TableFile]:
+    def _index(self, pages: pa.Table, number: int) -> Iterator[Any]:
+        """Index some pages; yield what the index removes and the files."""
+        removals = removals_of_pages(pages)
+        yield from (beam.pvalue.TaggedOutput("removals", b) for b in split(removals, "url_key", self._partitions))
         indexed = removals.filter(pc.equal(removals["reason"], REPLACED))["url_key"]
         is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
         documents = conform(pages.filter(is_indexed), DOCUMENTS)
-        return index_shard(self._root, self._round, number, documents, self._korean_morphemes)
+        for file in index_shard(self._root, self._round, number, documents, self._korean_morphemes):
+            yield beam.pvalue.TaggedOutput("files", (0, file))
 
 
 def index_shard(
@@ -246,22 +241,6 @@ def index_shard(
         release_freed(part.nbytes)
         written += [TableFile("index", folder, rows, 0, {}), *files]
     return written
-
-
-def cuts(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Cut a sequence into parts of at most so much together, or of one element: (start, length) of each.
-
-    >>> list(cuts([3, 3, 9, 1, 1], 6))
-    [(0, 2), (2, 1), (3, 2)]
-    """
-    start = total = 0
-    for number, size in enumerate(sizes):
-        if number > start and total + size > most:
-            yield start, number - start
-            start, total = number, 0
-        total += size
-    if sizes:
-        yield start, len(sizes) - start
 
 
 def removals_of_pages(pages: pa.Table) -> pa.Table:

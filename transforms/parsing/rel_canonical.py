@@ -4,7 +4,7 @@ Only equal or nearly equal contents join pages. A page whose canonical link is a
 link names; a page with different content stays a document of its own.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 
 from .. import urls
@@ -62,11 +62,16 @@ def declared(url: str, in_page: str | None, headers: Headers) -> tuple[str | Non
     return named[0], None if is_near else Ignored.OTHER_DOMAIN
 
 
-def judge(pages: Iterable[DocumentRow], dead: Iterable[bytes]) -> tuple[dict[bytes, str], dict[bytes, bytes]]:
+def judge(
+    pages: Iterable[DocumentRow],
+    dead: Iterable[bytes],
+    texts: Callable[[Collection[bytes]], Mapping[bytes, str]],
+) -> tuple[dict[bytes, str], dict[bytes, bytes]]:
     """({url_key: why its canonical link is ignored}, {url_key: the key of the page that it is joined to}).
 
     `pages` are the documents of some hosts in one round, `dead` the keys of URLs whose visit returned no document. A
     page whose target is not among them is in neither result: the link is followed, and the target is compared later.
+    `texts` gives the texts of the few documents that are compared, by key.
     """
     known = {page["url_key"]: page for page in pages}
     naming = {
@@ -74,7 +79,7 @@ def judge(pages: Iterable[DocumentRow], dead: Iterable[bytes]) -> tuple[dict[byt
         for key, page in known.items()
         if page["canonical_url"] is not None and page["canonical_ignored"] is None
     }
-    gone, ignored, joined = set(dead), dict[bytes, str](), dict[bytes, bytes]()
+    gone, ignored, compared = set(dead), dict[bytes, str](), dict[bytes, bytes]()
     different: dict[bytes, set[bytes]] = {}
     for key, target in naming.items():
         if target in known and known[target]["digest"] != known[key]["digest"]:
@@ -89,13 +94,16 @@ def judge(pages: Iterable[DocumentRow], dead: Iterable[bytes]) -> tuple[dict[byt
             ignored[key] = Ignored.CHAIN
         elif len(different[target]) >= CROWD:
             ignored[key] = Ignored.CROWD
-        elif other["duplicate_of"] is None and page["duplicate_of"] is None and _are_near(page["text"], other["text"]):
-            joined[key] = target
+        elif other["duplicate_of"] is None and page["duplicate_of"] is None:
+            compared[key] = target
         else:
             ignored[key] = Ignored.DIFFERENT
+    text = texts({*compared, *compared.values()})
+    joined = {key: target for key, target in compared.items() if _are_near(text[key], text[target])}
+    ignored |= {key: Ignored.DIFFERENT for key in compared if key not in joined}
     return ignored, joined
 
 
-def _are_near(one: str | None, other: str | None) -> bool:
-    first, second = shingles(one or ""), shingles(other or "")
+def _are_near(one: str, other: str) -> bool:
+    first, second = shingles(one), shingles(other)
     return len(first & second) >= NEARLY * len(first | second) > 0

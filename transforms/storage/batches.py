@@ -1,6 +1,6 @@
 """Tables as elements of a PCollection: Arrow IPC bytes, so that rows travel in batches."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +15,6 @@ _WRITE = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _WRITE_LARGE = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 3), use_threads=False)  # takes longer to start
 _LARGE = 1 << 16  # bytes
 _READ = pa.ipc.IpcReadOptions(use_threads=False)
-
 
 _MUCH = 4 << 20
 
@@ -34,9 +33,29 @@ def from_ipc(batches: Iterable[bytes], schema: pa.Schema) -> pa.Table:
     return pa.concat_tables([schema.empty_table(), *map(read_ipc, batches)])
 
 
-def read_ipc(batch: bytes) -> pa.Table:
-    """The table of `to_ipc`."""
-    return pa.ipc.open_stream(batch, options=_READ).read_all()
+def read_ipc(batch: bytes, columns: Sequence[str] | None = None) -> pa.Table:
+    """The table of `to_ipc`; with `columns`, only these, in their order there, and the others are not decompressed."""
+    if columns is None:
+        return pa.ipc.open_stream(batch, options=_READ).read_all()
+    names = pa.ipc.read_schema(pa.py_buffer(batch)).names
+    options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=[names.index(name) for name in columns])
+    return pa.ipc.open_stream(batch, options=options).read_all()
+
+
+def cuts(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """Cut a sequence into parts of at most so much together, or of one element: (start, length) of each.
+
+    >>> list(cuts([3, 3, 9, 1, 1], 6))
+    [(0, 2), (2, 1), (3, 2)]
+    """
+    start = total = 0
+    for number, size in enumerate(sizes):
+        if number > start and total + size > most:
+            yield start, number - start
+            start, total = number, 0
+        total += size
+    if sizes:
+        yield start, len(sizes) - start
 
 
 def split(table: pa.Table, key: str, count: int) -> Iterator[Batch]:
