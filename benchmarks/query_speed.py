@@ -8,11 +8,12 @@ are given the terms of `analysis.tokens` with spaces between them, so that all i
 enough to write one segment, and FTS5 is optimized. Beamtrawl has headings and URLs besides.
 
 Queries are titles of the pages, cut to three words; any of the words may match. `ranking` is the time to the best ten
-documents, `page` that of a search with titles and snippets. Asked before, all take turns query by query, so that
-ratios hold on a busy machine; `first` is a new index, asked each query once, with all that has to be read and decoded.
-tantivy is asked over the texts alone, and over titles too. Times are medians in milliseconds. Sizes are bytes: of
-Beamtrawl, of the files that ranking and phrases need. Last, first times from a simulated object store where each
-request takes 20 ms.
+documents, `page` that of a search with titles and snippets, `new snippets` that where the texts of the hits are in
+memory and no snippet is, `new texts` that where the texts have not been searched before either. Asked before, all take
+turns query by query, so that ratios hold on a busy machine; `first` is a new index, asked each query once, with all
+that has to be read and decoded. tantivy is asked over the texts alone, and over titles too. Times are medians in
+milliseconds. Sizes are bytes: of Beamtrawl, of the files that ranking and phrases need. Last, first times from a
+simulated object store where each request takes 20 ms.
 """
 
 import argparse
@@ -35,6 +36,7 @@ import tantivy
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from beamtrawl.search.index.segment import Segment
+from beamtrawl.search.query.make_hits import Snippets
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.analysis import tokens
 from beamtrawl.transforms.indexing.write_segment import FORMS, POSTINGS, write_segment
@@ -125,13 +127,28 @@ def size(files: Iterable[Path]) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
+def anew(index: Index, texts_too: bool, query: str) -> None:
+    """Ask for a page whose snippets are not kept."""
+    kept = index._snippets
+    index._snippets = Snippets()
+    if not texts_too:
+        index._snippets.texts = kept.texts
+    index.search(query)
+    index._snippets = kept
+
+
 def measure(
     root: str, parts: Mapping[str, Sequence[str]], others: Mapping[str, Callable], texts: Sequence[str]
 ) -> None:
     """Print the times; `parts` are segments below the root, and `others` other engines."""
     opened = {name: Index([Segment(root, folder) for folder in folders]) for name, folders in parts.items()}
     asks = {f"ranking, {name}": functools.partial(best, index) for name, index in opened.items()}
-    asks |= {f"page, {name}": index.search for name, index in opened.items()}
+    for name, index in opened.items():
+        asks |= {
+            f"page, {name}": index.search,
+            f"page, new snippets, {name}": functools.partial(anew, index, False),
+            f"page, new texts, {name}": functools.partial(anew, index, True),
+        }
     for name, found in in_turns(asks | others, texts).items():
         print(f"asked before: {name}: {found:.3f}")
     for delay, place in ((0.0, root), (LATENCY, url(Path(root)))):

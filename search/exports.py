@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..transforms.indexing import ciff
-from ..transforms.indexing.analysis import word_classes
+from ..transforms.indexing.analysis import is_identifier, word_classes
 from ..transforms.indexing.invert import PHRASE_FIELDS, Longs
 from ..transforms.indexing.korean import PREFIX
 from .index.postings import Ints
@@ -75,11 +75,12 @@ def write_ciff(index: Index, sink: IO[bytes]) -> ciff.Header:
 def _write_run(path: Path, segment: Segment, mask: Mask, first: int) -> Ints:
     """Write the bags of a segment, sorted by term, and return the lengths of the exported documents.
 
-    Exported documents are numbered from `first` on. Korean morphemes are left out: they repeat the bigrams.
+    Exported documents are numbered from `first` on. Korean morphemes and identifiers are left out: they repeat other
+    terms.
     """
     terms, starts, docs, by_field, *_ = segment.inverted()
     frequencies = np.add.reduce([by_field[field] for field in PHRASE_FIELDS])
-    is_word = np.array([not term.startswith(PREFIX) for term in terms], bool)
+    is_word = np.array([not (term.startswith(PREFIX) or is_identifier(term)) for term in terms], bool)
     counted = mask[docs] & (frequencies > 0) & np.repeat(is_word, np.diff(starts))
     docs, frequencies = docs[counted], frequencies[counted]
     names, classes = _classes(segment, terms, np.repeat(np.arange(len(terms)), np.diff(starts))[counted], docs)

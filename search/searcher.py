@@ -14,7 +14,6 @@ from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.tombstones import alive, read_tombstones
 from ..transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from .index import bm25f
-from .index.cache import Cache
 from .index.deadline import Deadline
 from .index.segment import Segment
 from .index.segments import CACHE_BYTES, Corpus, Mask
@@ -33,9 +32,6 @@ AFTER_ALONE = "a cursor gives a place of its own in the order of hits: give neit
 
 WITHOUT_INDEX = ("seeds", "revisits", "fetch")
 """Steps that do not change the index."""
-
-MAX_CACHED_SNIPPETS = 2_000
-"""The number of snippets that are kept, of some 2 kB each."""
 
 ORDERS = ("score", "date")
 """The orders of hits: best first, or newest first; by URL where that is equal."""
@@ -66,7 +62,7 @@ class Index:
         self._alive = alive or [np.ones(segment.documents, bool) for segment in segments]
         self._corpus = Corpus(segments, self._alive, weighting, cache_bytes)
         self._answers = Answers(self._corpus, synonyms or {})
-        self._snippets: make_hits.Snippets = Cache(MAX_CACHED_SNIPPETS)
+        self._snippets = make_hits.Snippets()
         self.documents = self._corpus.documents
         self.as_of = as_of
         """The round as of which it is: `open` opens the same index as of this round later, unless it was dropped."""

@@ -3,21 +3,22 @@
 import re
 import unicodedata
 
-from ...transforms.indexing.analysis import CJK, MAX_TERM_LENGTH
+from ...transforms.indexing.analysis import CJK, MAX_TERM_LENGTH, is_identifier
 
 MAX_WORDS = 200
 """The most words that a pattern stands for: the most frequent ones."""
 
-_PATTERN = re.compile(rf"[^\W_{CJK}]{{2}}(?:[^\W_{CJK}]|\*)*")
+_PATTERN = re.compile(rf"_*[^\W_{CJK}]{{2}}(?:[^\W{CJK}]|\*)*")
 
 
 def pattern(text: str) -> str | None:
     """The pattern that a token is, in the form of terms; None if it is none.
 
-    A pattern begins with two letters or digits at least, and has an asterisk for any number of them.
+    A pattern begins with two letters or digits at least, after underscores or none, and has an asterisk for any number
+    of letters and digits; for underscores, too, if the pattern has one, and so is of an identifier.
 
-    >>> pattern("Dja*"), pattern("py*on"), pattern("d*"), pattern("django"), pattern("*args")
-    ('dja*', 'py*on', None, None, None)
+    >>> pattern("Dja*"), pattern("py*on"), pattern("__sl*"), pattern("d*"), pattern("django"), pattern("*args")
+    ('dja*', 'py*on', '__sl*', None, None, None)
     """
     if "*" not in text or not _PATTERN.fullmatch(text):
         return None
@@ -37,4 +38,5 @@ def prefix(pattern: str) -> str:
 
 def expression(pattern: str) -> str:
     """The regular expression, of RE2, of the words that a pattern matches."""
-    return f"^{'.*'.join(map(re.escape, pattern.split('*')))}$"
+    some = ".*" if is_identifier(pattern) else "[^_]*"
+    return f"^{some.join(map(re.escape, pattern.split('*')))}$"

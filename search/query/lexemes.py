@@ -158,11 +158,11 @@ def _is_capital(words: str) -> bool:
 def _is_boolean(parts: Sequence[Lexeme]) -> bool:
     """Whether AND, OR and NOT are meant: they join all operands, or some in parentheses."""
     depth, needs_operator = 0, False
-    is_joined = any(part.is_operand for part in parts)
+    is_joined = has_operand = any(part.is_operand for part in parts)
     for part in parts:
         depth += (part.kind == "(") - (part.kind == ")")
         if part.kind in ("AND", "OR") and depth:
-            return True
+            return has_operand
         if part.kind in OPERATORS or part.kind in ("-", "+"):
             needs_operator = False
         elif part.is_operand:

@@ -1,5 +1,6 @@
 """Makes hits of the documents that a query finds: facts, titles, snippets and explanations."""
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
@@ -10,15 +11,28 @@ from ..index.postings import Unit
 from ..index.scored import Scored
 from ..index.segment import HitFacts, StoredDocument
 from ..index.segments import Corpus
+from ..results.form_matches import Forms, Text, kept
 from ..results.hits import Explanation, Hit, Part
-from ..results.snippets import WIDTH, Snippet, cut, snippet, without_title
+from ..results.snippets import WIDTH, Snippet, cut, searchable, snippet, without_title
 from .answer import Candidate, Terms
 from .parse import Query
 
-SnippetKey = tuple[int, tuple[str, ...], tuple[str, ...]]
-"""A document, the forms that are marked in it, and the word of each."""
+SnippetKey = tuple[int, Forms]
+"""A document, and the forms that are marked in it."""
 
-Snippets = Cache[SnippetKey, Snippet]
+MAX_CACHED_SNIPPETS = 2_000
+"""The number of snippets that are kept, of some 2 kB each."""
+
+MAX_CACHED_TEXTS = 16 << 20
+"""Characters of the texts that are kept as they are searched for passages."""
+
+
+class Snippets:
+    """Finished snippets, and the texts of documents as they are searched for passages."""
+
+    def __init__(self) -> None:
+        self.made: Cache[SnippetKey, Snippet] = Cache(MAX_CACHED_SNIPPETS)
+        self.texts: Cache[int, Text] = Cache(MAX_CACHED_TEXTS, lambda text: 1_000 + 2 * len(text.text))
 
 
 def make_hits(
@@ -39,19 +53,25 @@ def make_hits(
         for segment in {segment for segment, _ in found}
     }
     in_texts = _in_texts(docs, parsed.words, terms.scored)
-    documents, keys = {}, list[SnippetKey]()
-    for doc, (segment, document), in_text in zip(docs, found, in_texts, strict=True):
-        marked = _only(forms[segment], in_text) if document.texts["text"] else forms[segment]
-        documents[doc] = document
-        keys.append((doc, tuple(marked), tuple(marked.values())))
-    made = snippets.get(keys, lambda missing: {key: _snippet(documents[key[0]], key) for key in missing})
+    marked = functools.cache(lambda segment, words: kept(tuple(_only(forms[segment], words).items())))
+    documents = {doc: document for doc, (_, document) in zip(docs, found, strict=True)}
+    keys = [
+        (doc, marked(segment, in_text if document.texts["text"] else None))
+        for doc, (segment, document), in_text in zip(docs, found, in_texts, strict=True)
+    ]
+
+    def make(missing: list[SnippetKey]) -> dict[SnippetKey, Snippet]:
+        texts = snippets.texts.get([doc for doc, _ in missing], lambda new: {doc: _text(documents[doc]) for doc in new})
+        return {(doc, forms): _snippet(documents[doc], texts[doc], forms) for doc, forms in missing}
+
+    made = snippets.made.get(keys, make)
     return [
         _hit(candidate, documents[candidate.doc], made[key], why)
         for candidate, key, why in zip(candidates, keys, explanations, strict=True)
     ]
 
 
-def _in_texts(docs: Sequence[int], words: Sequence[str], scored: Mapping[Unit, Scored]) -> list[set[str]]:
+def _in_texts(docs: Sequence[int], words: Sequence[str], scored: Mapping[Unit, Scored]) -> list[frozenset[str]]:
     """The words that the text of each document has. A word that is not known to be in any may be in all."""
     found: list[set[str]] = [set() for _ in docs]
     for word in words:
@@ -65,12 +85,12 @@ def _in_texts(docs: Sequence[int], words: Sequence[str], scored: Mapping[Unit, S
             continue
         for number in np.flatnonzero(in_text).tolist():
             found[number].add(word)
-    return found
+    return list(map(frozenset, found))
 
 
-def _only(forms: Mapping[str, str], words: Collection[str]) -> dict[str, str]:
+def _only(forms: Mapping[str, str], words: Collection[str] | None) -> Mapping[str, str]:
     """The forms of some of the words: none of the others need be searched for in a text."""
-    return {form: word for form, word in forms.items() if word in words}
+    return forms if words is None else {form: word for form, word in forms.items() if word in words}
 
 
 def explain(corpus: Corpus, doc: int, parsed: Query, scored: Mapping[Unit, Scored]) -> Explanation:
@@ -92,16 +112,18 @@ def forbids_copy(facts: HitFacts) -> bool:
     return bool(facts["noarchive"]) or facts["max_snippet"] == 0
 
 
-def _snippet(document: StoredDocument, key: SnippetKey) -> Snippet:
-    facts, texts = document
-    limit = facts["max_snippet"]  # includes the ellipses before and after, four characters
+def _text(document: StoredDocument) -> Text:
+    # The text of a NOARCHIVE document is not stored; its description may be shown, unless the page forbids snippets.
+    texts = document.texts
+    return searchable(without_title(texts["text"] or texts["description"] or "", texts["title"] or ""))
+
+
+def _snippet(document: StoredDocument, text: Text, forms: Forms) -> Snippet:
+    limit = document.facts["max_snippet"]  # includes the ellipses before and after, four characters
     if limit == 0:
         return Snippet()
-    # The text of a NOARCHIVE document is not stored; its description may be shown, unless the page forbids snippets.
-    text = without_title(texts["text"] or texts["description"] or "", texts["title"] or "")
-    _, forms, words = key
     width = WIDTH if limit is None else max(1, min(limit - 4, WIDTH))
-    found = snippet(text, dict(zip(forms, words, strict=True)), width)
+    found = snippet(text, forms, width)
     return found if limit is None else cut(found, limit)
 
 

@@ -6,7 +6,8 @@
 
 A word matches all its forms; a phrase, of one word or more, matches exact forms. A token of several words (node.js,
 3.11) matches each of them, and documents that contain them consecutively rank higher; with an operator or a field it
-is a phrase. A word with an asterisk (dja*) matches all words of this pattern. A Korean word also matches by its
+is a phrase. An identifier (foo_bar, __init__) matches as its parts do, and documents that contain it as it stands rank
+higher. A word with an asterisk (dja*) matches all words of this pattern. A Korean word also matches by its
 morphemes, where the index has them; with an operator, by all of them or as a phrase. Fields are title and url; filters
 are site, lang, type, after and before. Input that is not of this form is ignored or taken as words, so that every query
 has an answer; `lexemes` decides where operators are text. In a long query phrases are optional, and documents that
@@ -18,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...transforms.indexing.analysis import CJK, STOP_WORDS, tokens
+from ...transforms.indexing.analysis import CJK, STOP_WORDS, identifiers, tokens
 from ..index.patterns import pattern
 from ..index.postings import Unit
 from .lexemes import FIELDS, FILTERS, Lexemes, as_text, lexemes
@@ -217,7 +218,7 @@ class _Parser:
         terms = (found,) if found else tuple(tokens(text))[:MAX_PHRASE]
         morphemes = () if is_quoted or found or not is_word else tuple(self._morphemes(text))[:MAX_PHRASE]
         if scores:
-            self.words += terms + morphemes
+            self.words += terms + morphemes + (() if found else tuple(identifiers(text))[:MAX_PHRASE])
             if len(terms) > 1 and (is_quoted or _is_name(text, terms)):
                 self.phrases.append(terms)
         if not terms:

@@ -1,8 +1,11 @@
 """Matches: the places of the forms of words in a text, many times faster than to divide the text into words."""
 
+import dataclasses
 import functools
 import re
+import string
 import unicodedata
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...transforms.indexing.analysis import CJK
@@ -11,12 +14,63 @@ MAX_ENDING = 10
 """The most letters of a Korean word before and after a match that are marked with it."""
 
 IN_CJK = re.compile(f"[{CJK}]")
+_CJK_RUN = re.compile(f"[{CJK}]+")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 
 Match = tuple[int, int, str]
 """The start and the end of a match, and the word. A text has many: a plain tuple is made several times faster."""
 
 _ASCII = bytes(range(128))
+_LETTERS = string.ascii_letters + string.digits
+_TO_WORDS = bytes(ord(chr(c).lower() if chr(c) in _LETTERS else " ") if c < 128 else c for c in range(256))
+
+
+class Text:
+    """A text to search. What it is searched in is made as far as it is searched, and kept. Thread-safe."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._words, self._folded = "  ", ""
+
+    def words(self, end: int) -> str:
+        """The words of the text up to `end` between spaces: folded letters in their places, one further to the right.
+
+        Every other character, and those of CJK scripts, is a space.
+
+        >>> Text("Herring, C++ and 全文x").words(40)
+        ' herring  c   and   x '
+        """
+        words, end = self._words, min(end, len(self.text))
+        if len(words) - 2 < end:  # another thread may do the same
+            self._words = words = f"{words[:-1]}{_in_spaces(self.text[len(words) - 2 : end])} "
+        return words
+
+    def folded(self, end: int) -> str:
+        """The text, folded, up to `end` at least."""
+        folded = self._folded
+        if len(folded) < min(end, len(self.text)):
+            self._folded = folded = folded + fold(self.text[len(folded) : end])
+        return folded
+
+
+def _in_spaces(text: str) -> str:
+    if text.isascii():
+        return text.encode().translate(_TO_WORDS).decode()
+    data = text.encode("utf-8", "replace")
+    others = {*data.translate(None, _ASCII).decode()}
+    if any(map(IN_CJK.match, others)):  # hundreds of characters: one pass instead of one for each
+        data = _CJK_RUN.sub(lambda run: " " * len(run[0]), text).encode("utf-8", "replace")
+        others = {character for character in others if not IN_CJK.match(character)}
+    words = data.translate(_TO_WORDS).decode()
+    for character in others:
+        words = words.replace(character, _letter_or_space(character))
+    return words
+
+
+@functools.lru_cache(10_000)
+def _letter_or_space(character: str) -> str:
+    folded = _folded_letter(character)
+    return folded if _is_letter(folded) else " "
 
 
 def fold(text: str) -> str:
@@ -44,29 +98,51 @@ class Probe(NamedTuple):
     """Forms that begin alike: a text is searched once for all of them."""
 
     beginning: str
-    endings: tuple[tuple[str, str], ...]  # each with the word of the form
+    endings: Mapping[str, str]  # each with the word of the form
+    is_word: bool  # they are of letters alone, and `beginning` has a space before them: `Text.words` has them
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Forms:
+    """The forms of words, prepared for searching texts. Equal only to itself, so that it is fast as a key."""
+
+    words: int
+    longest: int
+    are_cjk: bool  # any of them
+    probes: list[Probe]
 
 
 @functools.lru_cache(1_000)
-def probes_of(forms: tuple[tuple[str, str], ...]) -> list[Probe]:
-    """The probes of forms, each with its word. What several begin with is at least half of each, or one of them.
+def kept(forms: tuple[tuple[str, str], ...]) -> Forms:
+    """The same for the same forms, each with its word, as long as it is kept."""
+    return prepared(dict(forms))
 
-    >>> for probe in probes_of((("server", "server"), ("go", "go"), ("serves", "serve"), ("gopher", "gopher"))):
-    ...     print(probe.beginning, *probe.endings)
-    go ('', 'go')
-    gopher ('', 'gopher')
-    serve ('r', 'server') ('s', 'serve')
+
+def prepared(forms: Mapping[str, str]) -> Forms:
+    """Forms, each with its word. What several of a probe begin with is at least half of each, or one of them.
+
+    >>> for probe in prepared({"server": "server", "go": "go", "serves": "serve", "gopher": "gopher"}).probes:
+    ...     print(probe)
+    Probe(beginning=' go', endings={'': 'go'}, is_word=True)
+    Probe(beginning=' gopher', endings={'': 'gopher'}, is_word=True)
+    Probe(beginning=' serve', endings={'r': 'server', 's': 'serve'}, is_word=True)
     """
-    groups = list[tuple[str, list[tuple[str, str]]]]()
-    for form, word in sorted(forms):
-        if groups and not IN_CJK.match(form):
-            beginning, alike = groups[-1]
+    groups = list[tuple[str, dict[str, str], bool]]()
+    for form, word in sorted(forms.items()):
+        is_word = form.isalnum() and not IN_CJK.search(form)
+        if is_word and groups and groups[-1][2]:
+            beginning, alike, _ = groups[-1]
             common = _common_beginning(beginning, form)
-            if len(common) > 2 and (common == alike[0][0] or 2 * len(common) >= len(form)):
-                groups[-1] = common, [*alike, (form, word)]
+            if len(common) > 2 and (common in alike or 2 * len(common) >= len(form)):
+                groups[-1] = common, alike | {form: word}, True
                 continue
-        groups.append((form, [(form, word)]))
-    return [Probe(common, tuple((form[len(common) :], word) for form, word in alike)) for common, alike in groups]
+        groups.append((form, {form: word}, is_word))
+    probes = [
+        Probe(" " * is_word + common, {form[len(common) :]: word for form, word in alike.items()}, is_word)
+        for common, alike, is_word in groups
+    ]
+    has_cjk = bool(IN_CJK.search("".join(forms)))
+    return Forms(len({*forms.values()}), max(map(len, forms), default=0), has_cjk, probes)
 
 
 def _common_beginning(first: str, second: str) -> str:
@@ -74,41 +150,42 @@ def _common_beginning(first: str, second: str) -> str:
     return second[:length]
 
 
-def matches_of(folded: str, probe: Probe, begin: int = 0) -> list[Match]:
-    """The matches of the forms of a probe from a place on. Pairs of CJK may overlap; other forms match whole words."""
-    (beginning, endings), length = probe, len(probe.beginning)
-    places, word = _places(folded, beginning, begin), endings[0][1]
-    if _HANGUL.match(beginning):  # the whole word: endings are written in one piece with it
+def matches_of(text: Text, probe: Probe, begin: int, end: int) -> list[Match]:
+    """The matches of the forms of a probe in a part of a text.
+
+    Pairs of CJK may overlap; other forms match whole words. What matches at `end` may be the beginning of a word.
+    """
+    if probe.is_word:
+        return _words_of(text.words(end)[begin : end + 2], begin, probe)
+    form, word = probe.beginning, probe.endings[""]
+    folded, length, places = text.folded(end), len(form), []
+    start = folded.find(form, begin, end)
+    while start >= 0:
+        places.append(start)
+        start = folded.find(form, start + 1, end)
+    if _HANGUL.match(form):  # the whole word: endings are written in one piece with it
         return [(*_hangul_around(folded, start, start + length), word) for start in places]
-    if IN_CJK.match(beginning):
+    if IN_CJK.match(form):
         return [(start, start + length, word) for start in places]
     return [
-        (start, end, word)
+        (start, start + length, word)
         for start in places
-        if not start or not (before := folded[start - 1]).isalnum() or IN_CJK.match(before)
-        for ending, word in endings
-        if folded.startswith(ending, start + length)
-        if not _is_letter(folded[(end := start + length + len(ending)) : end + 1])
+        if not start or not _is_letter(folded[start - 1])
+        if not _is_letter(folded[start + length : start + length + 1])
     ]
 
 
-def _places(folded: str, beginning: str, begin: int) -> list[int]:
-    """The places of letters in a text. Those of a single letter within words of Latin letters may be left out."""
-    if len(beginning) == 1:  # most places of a letter are within words
-        return [match.start() for match in _single(beginning).finditer(folded, begin)]
-    places = []
-    start = folded.find(beginning, begin)
-    while start >= 0:
-        places.append(start)
-        start = folded.find(beginning, start + 1)
-    return places
-
-
-@functools.lru_cache(1_000)
-def _single(letter: str) -> re.Pattern[str]:
-    """A letter without a Latin letter or digit beside it. The letter comes first, so that the search is for it."""
-    letter = re.escape(letter)
-    return re.compile(f"{letter}(?![a-z0-9])(?<![a-z0-9]{letter})")
+def _words_of(part: str, begin: int, probe: Probe) -> list[Match]:
+    """The words of a part of `Text.words` from `begin` on. To divide a text once is faster than to search it often."""
+    beginning, endings, _ = probe
+    first, *gaps = part.split(beginning)
+    found, start, length = list[Match](), begin + len(first), len(beginning)
+    for gap in gaps:
+        ending = gap.partition(" ")[0]
+        if ending in endings:
+            found.append((start, start + length - 1 + len(ending), endings[ending]))
+        start += length + len(gap)
+    return found
 
 
 def _is_letter(character: str) -> bool:

@@ -1,11 +1,11 @@
 """Snippets: the passage of a text with the best matches, and the marking of matches."""
 
+import bisect
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .form_matches import IN_CJK, MAX_ENDING, Match, fold, matches_of, probes_of
+from .form_matches import IN_CJK, MAX_ENDING, Forms, Match, Text, matches_of, prepared
 
 WIDTH = 220
 """The approximate length of a snippet in characters; CJK characters count twice."""
@@ -30,42 +30,45 @@ class Snippet(tuple[tuple[str, bool], ...]):
         return "".join(piece for piece, _ in self)
 
 
-_UNEVEN_SPACES = re.compile(r"\s{2,}|[^\S ]")
+_UNEVEN_SPACES = re.compile(r"\s(?:\s+|(?<! ))")
 """White space that is not shown as it is: all but single spaces."""
 
 
-def snippet(text: str, forms: Mapping[str, str], width: int = WIDTH) -> Snippet:
-    """A passage of the text of about `width` characters, with the forms of words marked in it.
+def searchable(text: str) -> Text:
+    """The part of a text that `snippet` may show."""
+    return Text(text[:MAX_SCANNED_CHARACTERS].strip())
+
+
+def snippet(searched: Text, forms: Forms, width: int = WIDTH) -> Snippet:
+    """A passage of a `searchable` text of about `width` characters, with the forms of words marked in it.
 
     It is the passage with the most distinct words, of these the one with the most matches, of these the first; without
-    a match it is the beginning. Lines of code stay lines, up to MAX_LINES. `forms` are terms of `analysis.tokens`, each
-    with the word that it is a form of.
+    a match it is the beginning. Lines of code stay lines, up to MAX_LINES. `forms` are terms of `analysis.tokens`.
     Where the beginning of a long text has a passage with all words, the rest is not searched.
 
-    >>> snippet("Nothing here. A crawler is polite.", {"polite": "polite", "crawler": "crawl"})
+    >>> snippet(searchable("Nothing here. A crawler is polite."), prepared({"polite": "polite", "crawler": "crawl"}))
     (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
     """
-    text = text[:MAX_SCANNED_CHARACTERS].strip()
-    if IN_CJK.match(text) or IN_CJK.search("".join(forms)):
+    text = searched.text
+    if forms.are_cjk or IN_CJK.match(text):
         width //= 2
-    words, probes, longest = len({*forms.values()}), probes_of(tuple(forms.items())), max(map(len, forms), default=0)
-    folded, matches = "", list[Match]()
-    for searched in (*_SEARCHED_FIRST, MAX_SCANNED_CHARACTERS):
-        final = len(folded) - MAX_ENDING - 1  # what ends here does not depend on the text that follows
-        folded += fold(text[len(folded) : searched + 2 * width])  # so far a passage reaches
+    begin, final, matches = 0, 0, list[Match]()
+    for most in (*_SEARCHED_FIRST, MAX_SCANNED_CHARACTERS):
+        end = most + 2 * width  # so far a passage reaches
         matches = [match for match in matches if match[1] <= final]
-        begin = max(0, final - longest - MAX_ENDING)
-        matches += [match for probe in probes for match in matches_of(folded, probe, begin) if match[1] > final]
+        for probe in forms.probes:
+            matches += [match for match in matches_of(searched, probe, begin, end) if match[1] > final]
         matches.sort()
-        best = _best([match for match in matches if match[1] <= searched], width)
-        if best.words == words or searched >= len(text):
+        best = _best([match for match in matches if match[1] <= most], width)
+        if best.words == forms.words or most >= len(text):
             break
+        final = end - MAX_ENDING - 1  # what ends here does not depend on the text that follows
+        begin = max(0, final - forms.longest - MAX_ENDING)
     start, end = _whole_words(text, max(0, best.start - width // 5), width)
     pieces = [("… ", False)] if start else []
-    for match_start, match_end in _merged(matches):
-        if start <= match_start and match_end <= end:
-            pieces += [(_shown(text, start, match_start), False), (_shown(text, match_start, match_end), True)]
-            start = match_end
+    for match_start, match_end in _merged(matches, start, end):
+        pieces += [(_shown(text, start, match_start), False), (_shown(text, match_start, match_end), True)]
+        start = match_end
     pieces.append((_shown(text, start, end), False))
     if end < len(text):
         pieces.append((" …", False))
@@ -84,7 +87,10 @@ def _shown(text: str, start: int, end: int) -> str:
         last_line = text.rfind("\n", 0, start + space.start()) + 1
         return "\n" if text[last_line] == CODE else " "
 
-    return _UNEVEN_SPACES.sub(shown, text[start:end])
+    part = text[start:end]
+    if part.isprintable() and "  " not in part:  # no white space but single spaces
+        return part
+    return _UNEVEN_SPACES.sub(shown, part)
 
 
 def _few_lines(pieces: Sequence[tuple[str, bool]]) -> Iterator[tuple[str, bool]]:
@@ -134,9 +140,9 @@ def marked(text: str, forms: Mapping[str, str]) -> Snippet:
     >>> marked("A crawler is polite.", {"polite": "polite"})
     (('A crawler is ', False), ('polite', True), ('.', False))
     """
-    folded, pieces, start = fold(text), list[tuple[str, bool]](), 0
-    matches = [match for probe in probes_of(tuple(forms.items())) for match in matches_of(folded, probe)]
-    for match_start, match_end in _merged(sorted(matches)):
+    searched, end, pieces, start = Text(text), len(text), list[tuple[str, bool]](), 0
+    matches = [match for probe in prepared(forms).probes for match in matches_of(searched, probe, 0, end)]
+    for match_start, match_end in _merged(sorted(matches), 0, end):
         pieces += [(text[start:match_start], False), (text[match_start:match_end], True)]
         start = match_end
     return Snippet(piece for piece in (*pieces, (text[start:], False)) if piece[0])
@@ -149,20 +155,20 @@ class _Passage(NamedTuple):
 
 def _best(matches: list[Match], width: int) -> _Passage:
     """The best group of matches."""
-    inside = defaultdict[str, int](int)
-    first, most, best = 0, (0, 0), _Passage(0, 0)
+    inside = dict[str, int]()
+    first, words, most, start = 0, 0, 0, 0
     for last, (_, end, word) in enumerate(matches):
-        inside[word] += 1
+        inside[word] = inside.get(word, 0) + 1
         while first < last and end - matches[first][0] > width * 3 // 4:
             leaving = matches[first][2]
             inside[leaving] -= 1
             if not inside[leaving]:
                 del inside[leaving]
             first += 1
-        worth = (len(inside), last - first)
-        if worth > most:
-            most, best = worth, _Passage(len(inside), matches[first][0])
-    return best
+        found = len(inside)
+        if found > words or (found == words and last - first > most):
+            words, most, start = found, last - first, matches[first][0]
+    return _Passage(words, start)
 
 
 def _whole_words(text: str, start: int, width: int) -> tuple[int, int]:
@@ -177,12 +183,16 @@ def _whole_words(text: str, start: int, width: int) -> tuple[int, int]:
     return start, end
 
 
-def _merged(matches: list[Match]) -> list[tuple[int, int]]:
-    """The ranges of the matches, with overlapping and adjacent ones joined."""
+def _merged(matches: Sequence[Match], start: int, end: int) -> list[tuple[int, int]]:
+    """The ranges of sorted matches between two places, with overlapping and adjacent ones joined."""
     merged: list[tuple[int, int]] = []
-    for start, end, _ in matches:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+    for match in matches[bisect.bisect_left(matches, (start,)) :]:
+        if match[0] >= end:
+            break
+        if match[1] > end:
+            continue
+        if merged and match[0] <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(match[1], merged[-1][1]))
         else:
-            merged.append((start, end))
+            merged.append(match[:2])
     return merged

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.indexing import analysis
-from beamtrawl.transforms.indexing.analysis import STEMMERS, tokens, word_class, word_classes
+from beamtrawl.transforms.indexing.analysis import (
+    STEMMERS,
+    identifiers,
+    is_identifier,
+    separate_words,
+    terms_of_piece,
+    tokens,
+    word_class,
+    word_classes,
+)
 
 # Stated here and not imported: a changed limit fails a test.
 MAX_TERM_LENGTH = 64
@@ -43,6 +52,46 @@ CASES = [  # text, terms separated by spaces
 @pytest.mark.parametrize(("text", "terms"), CASES)
 def test_terms_of_a_text(text, terms):
     assert tokens(text) == terms.split()
+
+
+IDENTIFIERS = [  # piece of a text, its terms, its identifiers with the number of terms before their parts
+    ("foo_bar", "foo bar", [(0, "foo_bar")]),
+    ("__init__", "init", [(0, "__init__")]),
+    ("_x", "x", [(0, "_x")]),
+    ("x_", "x", [(0, "x_")]),
+    ("1_000", "1 000", [(0, "1_000")]),
+    ("_", "", []),
+    ("_" * 10_000, "", []),
+    ("plain", "plain", []),
+    ("a_b" + "_c" * 1_000, "a b" + " c" * 1_000, []),  # too long for a term
+    ("x" * 500 + "_y", "x" * 64 + " y", []),
+    ("x" * 62 + "_y", "x" * 62 + " y", [(0, "x" * 62 + "_y")]),
+    ("“foo_bar”", "foo bar", [(0, "foo_bar")]),
+    ("é—foo_bar—x—_y_z", "é foo bar x y z", [(1, "foo_bar"), (4, "_y_z")]),
+    ("foo＿bar", "foo bar", [(0, "foo_bar")]),
+    ("ÉTÉ_x", "été x", [(0, "été_x")]),
+    ("max_\u200bfiles", "max files", [(0, "max_files")]),  # a place for a line break
+    ("使用foo_bar函数名", "使用 foo bar 函数 数名", [(1, "foo_bar")]),
+    ("변수_이름", "변수 이름", []),  # of a script without identifiers
+    ("변수명_x_y는", "변수 수명 x y 는", [(2, "_x_y")]),
+    ("日本語_a", "日本 本語 a", [(2, "_a")]),
+    ("foo_c++", "foo c++", [(0, "foo_c")]),
+    ("é_" * 30_000, " ".join("é" * 30_000), []),
+    ("é—" + "a_b—" * 20_000, "é" + " a b" * 20_000, [(1 + 2 * n, "a_b") for n in range(20_000)]),
+]
+
+
+@pytest.mark.parametrize(
+    ("piece", "terms", "identifiers"), IDENTIFIERS, ids=[piece[:20] for piece, _, _ in IDENTIFIERS]
+)
+def test_identifiers_are_further_terms_where_their_parts_begin(piece, terms, identifiers):
+    (separated,) = separate_words(piece.encode()).decode().split()
+    assert terms_of_piece(separated) == (terms.split(), identifiers)
+
+
+def test_an_identifier_has_one_form():
+    names = ["max_connections", "__files__", "é_x", "häuser_"]
+    assert word_classes(names, "en") == word_classes(names, "de") == word_classes(names, "") == names
 
 
 @pytest.mark.parametrize(
@@ -99,7 +148,17 @@ def test_the_terms_of_a_text_do_not_depend_on_what_follows(text):
 def test_any_text_has_terms_of_bounded_length_whatever_its_form(text):
     assert all(0 < len(term) <= MAX_TERM_LENGTH for term in tokens(text))
     assert tokens(unicodedata.normalize("NFKC", text)) == tokens(text)
+    assert not any(map(is_identifier, tokens(text)))
+
+
+@given(st.text(alphabet="aé_＿ 本가\u0301.—") | st.text())
+def test_identifiers_of_any_text_have_its_letters_and_bounded_length(text):
+    found = identifiers(text)
+    assert all(is_identifier(name) and len(name) <= MAX_TERM_LENGTH for name in found)
+    parts = {part for name in found for part in tokens(name)}
+    assert parts <= {*tokens(text)}
+    assert identifiers(unicodedata.normalize("NFKC", text)) == found
 
 
 def test_examples():
-    assert doctest.testmod(analysis) == (0, 2)
+    assert doctest.testmod(analysis) == (0, 3)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.indexing import write_segment
-from beamtrawl.transforms.indexing.analysis import tokens, word_class
+from beamtrawl.transforms.indexing.analysis import separate_words, terms_of_piece, tokens, word_class
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
 from beamtrawl.transforms.indexing.segment_files import embedded_footers
 from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, terms_by_language
@@ -28,7 +28,10 @@ from beamtrawl.transforms.indexing.write_segment import (
 from beamtrawl.transforms.storage import list_offsets
 from tests.support.corpus import documents
 
-WORDS = ["a", "b", "runs", "running", "dé", "日本語", "C++x", ".NET", "don’t", "_", "\u00a0", "“é—", "Ｃ＋＋", "x" * 70]
+WORDS = [
+    *("a", "b", "runs", "running", "dé", "日本語", "C++x", ".NET", "don’t", "_", "\u00a0", "“é—", "Ｃ＋＋", "x" * 70),
+    *("a_b", "__a__", "é—a_b—b_", "日本語_a", "a_" * 40, "x" * 70 + "_a"),
+]
 TEXTS = st.lists(st.sampled_from([f"{word}{end}" for word in WORDS for end in (" ", "")]), max_size=6).map("".join)
 DOCUMENTS = st.lists(st.fixed_dictionaries(dict.fromkeys(OWN_FIELDS, TEXTS)), max_size=6)
 
@@ -39,12 +42,14 @@ def counted(rows):
     for doc, row in enumerate(rows):
         place = 0
         for field in OWN_FIELDS:
-            for term in tokens(row[field]):
-                frequencies, positions = result.setdefault(term, {}).setdefault(doc, (Counter(), []))
-                frequencies[field] += 1
-                if field in PHRASE_FIELDS:
-                    positions.append(place)
-                place += 1
+            for piece in separate_words(row[field].encode()).decode().split():
+                terms, identifiers = terms_of_piece(piece)
+                for offset, term in [*enumerate(terms), *identifiers]:
+                    frequencies, positions = result.setdefault(term, {}).setdefault(doc, (Counter(), []))
+                    frequencies[field] += 1
+                    if field in PHRASE_FIELDS:
+                        positions.append(place + offset)
+                place += len(terms)
             place += 1
     return result
 
@@ -115,7 +120,7 @@ def test_gaps_are_undone(runs):
     ("url", "text"),
     [
         ("https://www.a.org/", "a.org/"),
-        ("http://a.html/b_c/index.html", "a.html/b c/"),
+        ("http://a.html/b_c/index.html", "a.html/b_c/"),
         ("http://a.org/d.php?q=%ED%95%9C", "a.org/d q=한"),
         ("http://a.org/v1.5/", "a.org/v1.5/"),
     ],

@@ -54,6 +54,12 @@ def test_a_sound_index_has_no_fault(built):
     assert (ran.code, ran.out, ran.err) == (0, "3 segments, 5 documents: no fault\n", "")
 
 
+def test_identifiers_are_no_fault(tmp_path):
+    rows = [{"url": f"http://a.test/{n}", "title": "a_b c_d", "text": "foo_bar é—x_y __foo__" * n} for n in range(4)]
+    commit(CrawlDir(str(tmp_path)), 1, [row | {"anchors": ["foo_bar"]} for row in rows])
+    assert beamtrawl("check", "index", tmp_path).code == 0
+
+
 def test_an_index_without_segments_has_none_either(tmp_path):
     CrawlDir(str(tmp_path)).commit(Manifest("seeds", 0, "", (), {}, (), "", ""))
     assert beamtrawl("check", "index", tmp_path).out == "0 segments, 0 documents: no fault\n"

@@ -17,7 +17,7 @@ from tests.support.naive_search import Naive
 WORDS = [
     *("run", "runs", "running", "runner", "naïve", "naive", "gift", "gifts", "Gifte", "the", "of"),
     *("node.js", "foo_bar", "3.11", "C++", ".NET", "네이버", "검색엔진", "물을 마신", "全文検索", "全文"),
-    *("b", "c", "d"),
+    *("b", "c", "d", "__run__", "foo_bars", "é—foo_bar", "全文_x"),
 ]
 SITES = ["a.test", "b.a.test", "c.test"]
 QUERIES = 500
@@ -59,7 +59,7 @@ def corpus(seed, rounds):
 
 def query(pick):
     """A text that asks for something, often in odd ways."""
-    words = [*WORDS, "missing", "RUN", "Geschenk", "don't", "node", "bar", "검색", "물", "엔진은"]
+    words = [*WORDS, "_", "run_", "missing", "RUN", "Geschenk", "don't", "node", "bar", "검색", "물", "엔진은"]
 
     def part():
         word = pick.choice(words)

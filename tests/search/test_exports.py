@@ -20,7 +20,7 @@ from tests.support.corpus import commit, indexed
 from tests.support.naive_search import newest
 
 FIRST = [
-    {"url": "http://b.test/", "title": "Connected fish", "text": "a connection, café"},
+    {"url": "http://b.test/", "title": "Connected fish", "text": "a connection, café, fish_net __fish__"},
     {"url": "http://a.test/gone", "text": "fish " * 300, "headings": ["never counted"]},
     {"url": "http://a.test/empty", "title": ""},
     {"url": "http://c.test/de", "text": "Gifte und Gift", "language": "de", "anchors": ["never counted"]},

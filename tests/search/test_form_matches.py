@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.search.results.form_matches import fold, matches_of, probes_of
-from beamtrawl.search.results.snippets import marked, snippet
+from beamtrawl.search.results.form_matches import IN_CJK, Text, fold, matches_of, prepared
+from beamtrawl.search.results.snippets import marked, searchable, snippet
 from beamtrawl.search.searcher import Index
 from tests.support.corpus import indexed
 
@@ -43,16 +43,16 @@ def naive(text: str) -> list[tuple[int, int, str]]:
 
 @given(text=TEXTS)
 def test_forms_that_begin_alike_match_as_each_alone(text):
-    probes = probes_of(tuple(FORMS.items()))
+    probes = prepared(FORMS).probes
     assert len(probes) < len(FORMS)
-    assert sorted(match for probe in probes for match in matches_of(fold(text), probe)) == naive(text)
+    assert sorted(match for probe in probes for match in matches_of(Text(text), probe, 0, len(text))) == naive(text)
 
 
 @given(text=TEXTS, begin=st.integers(0, 40))
 def test_matches_from_a_place_on_are_those_of_all_that_begin_there(text, begin):
-    for probe in probes_of(tuple(FORMS.items())):
-        matches = matches_of(fold(text), probe)
-        assert matches_of(fold(text), probe, begin) == [match for match in matches if match[0] >= begin]
+    for probe in prepared(FORMS).probes:
+        matches = matches_of(Text(text), probe, 0, len(text))
+        assert matches_of(Text(text), probe, begin, len(text)) == [match for match in matches if match[0] >= begin]
 
 
 @given(text=st.text())
@@ -68,6 +68,16 @@ def test_letters_are_folded_one_to_one(letter, folded):
     assert fold(letter) == folded
 
 
+@given(text=st.text(), begin=st.integers(0, 40))
+def test_a_text_made_in_parts_is_that_made_at_once(text, begin):
+    """Letters that are not of CJK scripts are folded in their places, one further to the right; the rest is space."""
+    in_parts = Text(text)
+    in_parts.words(begin), in_parts.folded(begin)
+    letters = (c if is_of_words(c) and not IN_CJK.match(c) else " " for c in fold(text))
+    assert in_parts.words(len(text)) == f" {''.join(letters)} "
+    assert in_parts.folded(len(text)) == fold(text)
+
+
 @pytest.mark.parametrize("divided_at", [2_220, 2_440, 10_220, 10_440])
 @pytest.mark.parametrize("before", range(12))
 @pytest.mark.parametrize("word", ["fog", "fogs", "fogg", "foggfog", "안개", "안개가", "안개가안개", "밤안개"])
@@ -76,13 +86,15 @@ def test_marks_are_right_where_the_search_of_a_text_was_divided(word, before, di
     text = f"{'fog 안개 fog ':.>{divided_at - before}}{word} fog 안개 fog{'.' * 300}"
     forms = {"fog": "fog", "fogs": "fog", "안개": "안개", "never": "never"}
     whole = "".join(f"<{piece}>" if is_match else piece for piece, is_match in marked(text, forms)).strip(".")
-    found = "".join(f"<{piece}>" if is_match else piece for piece, is_match in snippet(text, forms))
+    found = "".join(
+        f"<{piece}>" if is_match else piece for piece, is_match in snippet(searchable(text), prepared(forms))
+    )
     assert found.strip(" ….") == whole
 
 
 def test_matches_where_the_search_of_a_text_was_divided_count_once():
     text = f"{'fog fog':.>2425}{'fog fog fog':.>2000}{'.' * 500}"
-    found = snippet(text, {"fog": "fog", "never": "never"})
+    found = snippet(searchable(text), prepared({"fog": "fog", "never": "never"}))
     assert sum(is_match for _, is_match in found) == 3
 
 

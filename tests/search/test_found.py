@@ -8,7 +8,8 @@ import pytest
 from beamtrawl.search.query import spelling
 from beamtrawl.search.results import host_grouping
 from beamtrawl.search.searcher import Index
-from tests.support.corpus import indexed
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from tests.support.corpus import commit, indexed
 
 FORMS = [
     {"url": "http://a.test/en", "text": "gifts and connected naïve cafés", "language": "en"},
@@ -66,6 +67,44 @@ def test_what_is_written_in_one_piece_comes_before_its_parts(tmp_path):
     rows = [{"url": f"http://a.test/{n}", "text": "js and node, a node of js"} for n in range(3)]
     rows += [{"url": "http://a.test/z", "text": "a page about node.js, and the like of it"}]
     assert Index.open(indexed(tmp_path, rows)).search("node.js").hits[0].url == "http://a.test/z"
+
+
+def test_an_identifier_as_it_stands_comes_before_its_parts(tmp_path):
+    rows = [
+        {"url": "http://a.test/parts", "title": "Slots", "text": "slots of replication slots " * 9},
+        {"url": "http://a.test/private", "text": "this page is about _slots and slots__"},
+        {"url": "http://a.test/exact", "text": "this page is about __slots__ and others"},
+        {"url": "http://a.test/separate", "text": "work for mem, work mem and work_memory"},
+        {"url": "http://a.test/setting", "text": "a page about WORK_MEM and other things"},
+        {"url": "http://a.test/name", "title": "work_mem", "text": "a page about a setting"},
+    ]
+    index = Index.open(indexed(tmp_path, rows))
+    found = {
+        query: [hit.url.rpartition("/")[2] for hit in index.search(query).hits] for query in ("__slots__", "work_mem")
+    }
+    assert found["__slots__"][0] == "exact"
+    assert {*found["__slots__"]} == {"parts", "private", "exact"}
+    assert {*found["work_mem"][:2]} == {"name", "setting"}
+    (exact,) = index.search("__slots__", 1).hits
+    assert [piece for piece, is_match in exact.snippet if is_match] == ["__slots__"]
+
+
+def test_identifiers_are_found_by_their_parts_where_they_were_not_indexed(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    commit(crawl, 1, [{"url": "http://a.test/old", "text": "of foo bar"}])  # as foo_bar was indexed
+    for rows in ([], [{"url": "http://a.test/new", "text": "of foo_bar", "round": 2}]):
+        if rows:
+            commit(crawl, 2, rows)
+        index = Index.open(crawl)
+        for query in ("foo_bar", '"foo_bar"', "foo AND bar", "+foo_bar", '"of foo_bar"'):
+            assert {hit.url for hit in index.search(query).hits} >= {"http://a.test/old", *(row["url"] for row in rows)}
+    assert index.search("foo_bar").hits[0].url == "http://a.test/new"
+
+
+def test_an_identifier_that_no_page_has_is_not_replaced(tmp_path):
+    index = Index.open(indexed(tmp_path, [{"url": "http://a.test/", "text": "foo_bars and foo bar, foobar"}]))
+    results = index.search("foo_bar")
+    assert (results.total, results.suggestion) == (1, None)
 
 
 def test_anchors_name_a_page_that_does_not_have_the_words(tmp_path):

@@ -5,8 +5,9 @@ import pytest
 
 from beamtrawl.search.query.parse import parse
 from beamtrawl.search.query.spelling import Dictionary
+from beamtrawl.search.results.form_matches import prepared
 from beamtrawl.search.results.host_grouping import by_host
-from beamtrawl.search.results.snippets import snippet
+from beamtrawl.search.results.snippets import searchable, snippet
 
 
 def test_a_query_has_512_parts_and_the_rest_is_left_out():
@@ -62,16 +63,18 @@ def text_of(pieces):
 @pytest.mark.parametrize(("word", "least", "most"), [("word ", 195, 220), ("全文検索", 100, 110)])
 def test_a_snippet_has_about_two_lines(word, least, most):
     """A CJK character is twice as wide."""
-    assert least <= len(text_of(snippet(word * 500, {})).removesuffix(" …")) <= most
+    assert least <= len(text_of(snippet(searchable(word * 500), prepared({}))).removesuffix(" …")) <= most
 
 
 def test_a_snippet_begins_a_little_before_the_first_match():
-    before, match, _ = text_of(snippet(f"{'word ' * 500}match{' word' * 500}", {"match": "match"})).partition("match")
+    before, match, _ = text_of(
+        snippet(searchable(f"{'word ' * 500}match{' word' * 500}"), prepared({"match": "match"}))
+    ).partition("match")
     assert match
     assert 25 <= len(before) <= 50
 
 
 def test_matches_in_the_first_fifty_thousand_characters_are_shown():
     for place, is_shown in ((49_000, True), (50_100, False)):
-        pieces = snippet("x" * place + " match " + "x" * 100, {"match": "match"})
+        pieces = snippet(searchable("x" * place + " match " + "x" * 100), prepared({"match": "match"}))
         assert any(is_match for _, is_match in pieces) is is_shown

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from beamtrawl.search.index import postings
 from beamtrawl.search.results import snippets
+from beamtrawl.search.results.form_matches import prepared
 from beamtrawl.search.results.hits import as_json
-from beamtrawl.search.results.snippets import snippet
+from beamtrawl.search.results.snippets import searchable, snippet
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.segment_files import VERSION_KEY
 from beamtrawl.transforms.indexing.write_segment import DOCS
@@ -275,25 +276,34 @@ def marked(pieces):
         ("전문 검색엔진은", ["검색", "색엔", "엔진"], "전문 [검색엔진은]"),
         ("日本語と日本", ["日本", "本語"], "[日本語]と[日本]"),
         ("Python入門", ["python", "入門"], "[Python入門]"),
+        ("2.0은 은행", ["은"], "2.0[은] [은행]"),
+        ("go go going, agog", ["go"], "[go] [go] going, agog"),
         ("ＦＵＬＬ Çelik", ["full", "çelik"], "[ＦＵＬＬ] [Çelik]"),
         ("<b>bold</b>", ["bold"], "<b>[bold]</b>"),
     ],
 )
 def test_matches_are_marked(text, terms, expected):
-    assert marked(snippet(text, words(*terms))) == expected
+    assert marked(snippet(searchable(text), prepared(words(*terms)))) == expected
 
 
 def test_the_passage_with_the_most_of_the_terms_is_shown():
     text = f"{'start ' * 90}fish here {'middle ' * 90}a red fish there {'end ' * 90}fish"
-    passage = marked(snippet(text, words("red", "fish")))
+    passage = marked(snippet(searchable(text), prepared(words("red", "fish"))))
     assert "a [red] [fish] there" in passage
     assert (passage[:2], passage[-2:]) == ("… ", " …")
     assert set(passage.strip("… ").split()) <= {"middle", "a", "[red]", "[fish]", "there", "end"}  # whole words
 
 
+def test_a_match_that_is_cut_by_the_end_of_a_passage_is_marked_as_far_as_it_is_shown():
+    found = snippet(searchable("魚" * 300), prepared({"魚魚": "魚魚"}))
+    assert [(len(piece), is_match) for piece, is_match in found] == [(110, True), (2, False)]
+
+
 def test_two_forms_of_a_word_are_less_than_two_words():
     text = f"{'start ' * 90}fish fishes fished {'middle ' * 90}a red fish there"
-    assert "a [red] [fish] there" in marked(snippet(text, words("red", "fish") | {"fishes": "fish", "fished": "fish"}))
+    assert "a [red] [fish] there" in marked(
+        snippet(searchable(text), prepared(words("red", "fish") | {"fishes": "fish", "fished": "fish"}))
+    )
 
 
 # Words of a long text, the passage that its snippet shows. Texts are searched in parts of 2,000, 10,000 and 50,000.
@@ -308,7 +318,7 @@ PASSAGES = {
 
 @pytest.mark.parametrize(("text", "shown"), PASSAGES.values(), ids=PASSAGES)
 def test_a_passage_of_a_long_text_has_as_many_words_as_any(text, shown):
-    assert shown in marked(snippet(text, words("red", "fish")))
+    assert shown in marked(snippet(searchable(text), prepared(words("red", "fish"))))
 
 
 # A text with code, what a snippet shows of it.
@@ -322,7 +332,7 @@ CODE = {
 
 @pytest.mark.parametrize(("text", "shown"), CODE.values(), ids=CODE)
 def test_a_snippet_keeps_the_lines_of_code(text, shown):
-    assert marked(snippet(text, words("red", "fish"))) == shown
+    assert marked(snippet(searchable(text), prepared(words("red", "fish")))) == shown
 
 
 def test_code_is_marked_as_the_parser_marks_it():
@@ -330,14 +340,14 @@ def test_code_is_marked_as_the_parser_marks_it():
 
 
 def test_a_single_letter_is_marked_only_by_itself():
-    assert marked(snippet("C, c99 and Cc: c_c, 한c글 c-c .c", words("c"))) == (
+    assert marked(snippet(searchable("C, c99 and Cc: c_c, 한c글 c-c .c"), prepared(words("c")))) == (
         "[C], c99 and Cc: [c]_[c], 한[c]글 [c]-[c] .[c]"
     )
 
 
 @given(st.text(alphabet="ab 本語\n"), st.lists(st.sampled_from(["a", "b", "ab", "本語", "語本"]), unique=True))
 def test_a_snippet_is_a_bounded_part_of_the_text(text, terms):
-    passage = "".join(piece for piece, _ in snippet(text, words(*terms), width=16))
+    passage = "".join(piece for piece, _ in snippet(searchable(text), prepared(words(*terms)), width=16))
     shown = passage.removeprefix("… ").removesuffix(" …")
     assert shown.strip() in " ".join(text.split())
     assert len(shown) <= 16

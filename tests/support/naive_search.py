@@ -5,7 +5,7 @@ import math
 
 from beamtrawl.search.query.lexemes import day
 from beamtrawl.search.query.parse import All, Any, Filter, Not, Phrase, Word, parse
-from beamtrawl.transforms.indexing.analysis import tokens, word_class
+from beamtrawl.transforms.indexing.analysis import identifiers, tokens, word_class
 from beamtrawl.transforms.indexing.korean import ANALYSED
 from beamtrawl.transforms.indexing.term_forms import stemmed_as
 from beamtrawl.transforms.indexing.write_segment import url_text
@@ -38,10 +38,13 @@ class Document:
                 self.words[field] += morphemes(texts[field])
             self.words["body"].append(ANALYSED)
         self.language = stemmed_as(row.get("language", "en"))
+        self.identifiers = {field: identifiers(texts[field]) for field in FIELDS}
         self.classes = {field: [word_class(word, self.language) for word in self.words[field]] for field in FIELDS}
 
     def count(self, unit):
         """How often it has a word in any form, or a phrase, by field."""
+        if isinstance(unit, str) and "_" in unit:
+            return {field: self.identifiers[field].count(unit) for field in FIELDS}
         if isinstance(unit, str):
             wanted = word_class(unit, self.language)
             return {field: self.classes[field].count(wanted) for field in FIELDS}

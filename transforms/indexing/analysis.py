@@ -5,9 +5,13 @@ do not separate words by spaces, and Korean attaches endings to them, so runs of
 bigrams of characters, which need no dictionary. A token that holds several words (foo_bar, node.js, 3.11) is indexed
 as its parts at consecutive positions; a query searches for the parts and, as a phrase, for the whole.
 
+An identifier, a run of letters, digits and underscores (foo_bar, __init__), is one more term at the position of its
+first part. It does not count for the length of a text, and is no part of a phrase.
+
 Terms are exact forms. `word_class` maps the forms of one word in a language to a common key.
 """
 
+import bisect
 import itertools
 import re
 import unicodedata
@@ -58,11 +62,12 @@ _MARKS = "".join(re.escape(c) for c in map(chr, range(0x300, 0x10000)) if unicod
 # C++, C# and .NET, which would otherwise be indexed as c and net.
 _SPECIAL = r"[cfg](?:\+\+|#)|(?<!\w)\.net(?!\w)"
 _RUN = re.compile(rf"([{CJK}]+)|({_SPECIAL}|[^\W_{CJK}](?:[^\W_{CJK}]|[{_MARKS}])*)")
+_IDENTIFIER = re.compile(rf"[^\W{CJK}](?:[^\W{CJK}]|[{_MARKS}])*")
 # The same, anchored at the characters that are no letters: four times faster.
 _OF_SPECIAL = re.compile(
     rb"\+\+(?<=[cfg]..)(?<![a-z0-9]...)|#(?<=[cfg].)(?<![a-z0-9]..)|\.net(?!\w)(?<!\w....)", re.IGNORECASE | re.DOTALL
 )
-_SEPARATING = bytes(b if b > 127 or chr(b).isalnum() else ord(" ") for b in bytes(range(256)).lower())
+_SEPARATING = bytes(b if b > 127 or chr(b).isalnum() or b == ord("_") else ord(" ") for b in bytes(range(256)).lower())
 
 
 def tokens(text: str) -> list[str]:
@@ -71,15 +76,32 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Node.js’s foo_bar in C++: ＦＵＬＬ text, 全文検索")
     ['node', 'js', 's', 'foo', 'bar', 'in', 'c++', 'full', 'text', '全文', '文検', '検索']
     """
-    pieces = separate_words(text.encode(errors="surrogatepass")).decode(errors="surrogatepass").split()
-    return [term for piece in pieces for term in terms_of_piece(piece)]
+    return [term for piece in _pieces(text) for term in terms_of_piece(piece)[0]]
+
+
+def identifiers(text: str) -> list[str]:
+    """The identifiers of a text, in order, which are further terms of it.
+
+    >>> identifiers("Foo_Bar.__init__ of a _ in 変数_名")
+    ['foo_bar', '__init__']
+    """
+    return [term for piece in _pieces(text) for _, term in terms_of_piece(piece)[1]]
+
+
+def is_identifier(term: str) -> bool:
+    """Whether a term is an identifier: no other term has an underscore."""
+    return "_" in term
+
+
+def _pieces(text: str) -> list[str]:
+    return separate_words(text.encode(errors="surrogatepass")).decode(errors="surrogatepass").split()
 
 
 def separate_words(text: bytes) -> bytes:
-    """A text in UTF-8 with ASCII letters lower-cased and other ASCII characters replaced by spaces; the length stays.
+    """A text in UTF-8 with ASCII letters lower-cased, and other ASCII characters but underscores replaced by spaces.
 
-    The pieces between spaces are one term each if they are ASCII. Only the other pieces need work by character
-    (`terms_of_piece`), once for each distinct piece.
+    The length stays. The pieces between spaces are one term each if they are ASCII without underscores. Only the other
+    pieces need work by character (`terms_of_piece`), once for each distinct piece.
     """
     pieces = bytearray(text.translate(_SEPARATING))
     for found in _OF_SPECIAL.finditer(text):
@@ -87,12 +109,23 @@ def separate_words(text: bytes) -> bytes:
     return bytes(pieces)
 
 
-def terms_of_piece(piece: str) -> list[str]:
-    """The terms of one piece of a text from `separate_words`."""
+def terms_of_piece(piece: str) -> tuple[list[str], list[tuple[int, str]]]:
+    """The terms of one piece of a text from `separate_words`, and its identifiers.
+
+    Each identifier has the number of the terms before its parts. One of more than MAX_TERM_LENGTH characters has its
+    parts only.
+    """
     if piece.isascii() and piece.isalnum():
-        return [piece[:MAX_TERM_LENGTH]]
-    folded = unicodedata.normalize("NFKC", piece).casefold()
-    folded = folded.replace("\u00ad", "")  # a soft hyphen is inside a word
+        return [piece[:MAX_TERM_LENGTH]], []
+    folded = unicodedata.normalize("NFKC", piece).casefold().replace("\u00ad", "")  # a soft hyphen is inside a word
+    if "_" not in folded:
+        return _terms(folded), []
+    folded = folded.replace("_\u200b", "_")  # a place for a line break
+    names = [name for name in _IDENTIFIER.finditer(folded) if _is_whole(name[0])]
+    return _terms(folded), list(zip(_terms_before(folded, names), [name[0] for name in names], strict=True))
+
+
+def _terms(folded: str) -> list[str]:
     terms = []
     for run, word in _RUN.findall(folded):
         if word:
@@ -104,11 +137,28 @@ def terms_of_piece(piece: str) -> list[str]:
     return terms
 
 
+def _terms_before(folded: str, names: Sequence[re.Match[str]]) -> list[int]:
+    """The number of terms before each of some matches in a text."""
+    if not any(name.start() for name in names):
+        return [0] * len(names)
+    runs = list(_RUN.finditer(folded))
+    before = list(itertools.accumulate((max(1, len(run[1] or "") - 1) for run in runs), initial=0))
+    starts = [run.start() for run in runs]
+    return [before[bisect.bisect_left(starts, name.start())] for name in names]
+
+
+def _is_whole(name: str) -> bool:
+    """Whether a run of letters, digits and underscores has both kinds, and is not too long to be a term."""
+    return len(name) <= MAX_TERM_LENGTH and "_" in name and name.strip("_") != ""
+
+
 def word_class(term: str, language: str) -> str:
     """The key that all forms of a word share in a language (a key of STEMMERS, or ""): the stem without accents.
 
-    >>> [word_class(term, "en") for term in ("connection", "connected", "naïve")]
-    ['connect', 'connect', 'naiv']
+    An identifier has one form, itself.
+
+    >>> [word_class(term, "en") for term in ("connection", "connected", "naïve", "max_connections")]
+    ['connect', 'connect', 'naiv', 'max_connections']
     """
     return word_classes([term], language)[0]
 
@@ -117,9 +167,18 @@ def word_classes(terms: Sequence[str], language: str) -> list[str]:
     """`word_class` of each term."""
     # A stemmer is not thread-safe, and cheap to make. Its cache takes twice the time of the stemming that it saves.
     stems = Stemmer.Stemmer(STEMMERS[language], 0).stemWords(terms) if language in STEMMERS else terms
-    return [_without_accents(stem) if _MAY_BE_ACCENTED.search(stem) else stem for stem in stems]
+    return [
+        stem if stem.isascii() and "_" not in stem else _class_of(term, stem)
+        for term, stem in zip(terms, stems, strict=True)
+    ]
+
+
+def _class_of(term: str, stem: str) -> str:
+    return term if is_identifier(term) else _without_accents(stem)
 
 
 def _without_accents(term: str) -> str:
+    if not _MAY_BE_ACCENTED.search(term):
+        return term
     bare = _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", term))
     return unicodedata.normalize("NFC", bare).translate(_BARE) or term

@@ -33,7 +33,7 @@ class Inverted(NamedTuple):
     The positions of term t are `positions[position_starts[t]:position_starts[t + 1]]`: those in its first
     document, ascending, then those in its second; a posting has as many positions as the sum of its frequencies
     in PHRASE_FIELDS. Positions run through the fields of a document with a gap of one between two fields, so that
-    no phrase spans them.
+    no phrase spans them. An identifier has the position of its first part.
     """
 
     terms: list[str]  # sorted by code point, which is also the order of their UTF-8 bytes
@@ -42,7 +42,18 @@ class Inverted(NamedTuple):
     frequencies: dict[str, Ints]  # by field
     position_starts: Longs  # T + 1
     positions: Ints
-    lengths: dict[str, Ints]  # by field, the tokens of each of the N documents
+    lengths: dict[str, Ints]  # by field, the tokens of each of the N documents, without identifiers
+
+
+class _Tokens(NamedTuple):
+    """The terms of texts; numbers are of `terms`, and places are counted in each text."""
+
+    terms: list[str]  # distinct, sorted
+    stream: Ints  # the number of each token, in order, without identifiers
+    lengths: Longs  # by text, its tokens in the stream
+    identifiers: Ints  # the number of each identifier
+    texts: Longs  # the text of each identifier
+    places: Longs  # the place of each identifier: that of its first part
 
 
 def invert(
@@ -52,29 +63,27 @@ def invert(
 
     `extra_terms["title"][3]` are appended to the terms of that title.
 
-    The index is one sort: every token has an address (its document, field and place in one number), and the sorted
-    pairs of term and address are the index. Takes about 50 bytes of memory a token.
+    The index is one sort: every token has an address (its document, field and place in one number), and the addresses,
+    sorted by term, are the index. Takes about 50 bytes of memory a token.
     """
     fields = list(texts)
     # Addresses run through the documents, and in each through its fields: span = document * fields + field.
-    terms, stream, lengths = _token_stream(
-        [text for document in zip(*texts.values(), strict=True) for text in document]
-    )
+    found = _tokens([text for document in zip(*texts.values(), strict=True) for text in document])
     if extra_terms:
-        none: Sequence[Sequence[str]] = [()] * (len(lengths) // len(fields))
+        none: Sequence[Sequence[str]] = [()] * (len(found.lengths) // len(fields))
         by_document = zip(*(extra_terms.get(field, none) for field in fields), strict=True)
-        terms, stream, lengths = _append_terms(terms, stream, lengths, list(itertools.chain.from_iterable(by_document)))
+        found = _append_terms(found, list(itertools.chain.from_iterable(by_document)))
+    terms, lengths = found.terms, found.lengths
     spans = lengths + 1
     span_starts = np.cumsum(spans) - spans
-    keys = stream.astype(np.int64)
-    del stream
-    keys <<= 32
-    keys |= ranges(span_starts, lengths)
-    keys.sort()
-
-    address = (keys & 0xFFFFFFFF).astype(np.uint32)
-    term = (keys >> 32).astype(np.int32)
-    del keys
+    term = np.concatenate([found.stream, found.identifiers])
+    address = np.concatenate(
+        [ranges(span_starts, lengths), span_starts[found.texts] + found.places], dtype=np.uint32, casting="unsafe"
+    )
+    del found
+    order = _by_term(term)  # stable, so the addresses of a term ascend
+    term, address = term[order], address[order]
+    del order
     span = np.repeat(np.arange(len(spans), dtype=np.int32), spans)[address]
     doc = span // len(fields)
     field_of = (span % len(fields)).astype(np.int8)
@@ -83,45 +92,121 @@ def invert(
     del span, address
     first = np.ones(len(doc), bool)  # of its posting
     first[1:] = (term[1:] != term[:-1]) | (doc[1:] != doc[:-1])
-    posting = np.cumsum(first, dtype=np.int32) - 1
+    cell = np.cumsum(first) - 1  # of a table of postings by fields
     postings = int(first.sum())
+    cell *= len(fields)
+    cell += field_of
+    frequencies = np.bincount(cell, minlength=postings * len(fields)).astype(np.int32).reshape(postings, len(fields))
     return Inverted(
         terms,
         offsets(np.bincount(term[first], minlength=len(terms))),
         doc[first],
-        {
-            field: np.bincount(posting[field_of == number], minlength=postings).astype(np.int32)
-            for number, field in enumerate(fields)
-        },
+        {field: frequencies[:, number].copy() for number, field in enumerate(fields)},
         offsets(np.bincount(term[in_phrases], minlength=len(terms))),
         positions.astype(np.int32),
         {field: lengths[number :: len(fields)].astype(np.int32) for number, field in enumerate(fields)},
     )
 
 
-def _token_stream(texts: Sequence[str]) -> tuple[list[str], Ints, Longs]:
-    """The distinct terms of the texts, sorted; all tokens in order, as numbers of these terms; tokens of each text.
+def _by_term(term: Ints) -> npt.NDArray[np.intp]:
+    """The order that sorts terms by their numbers, stable. numpy sorts numbers of 16 bits by radix: twice as fast."""
+    high = term >> 16
+    parts = [np.flatnonzero(high == part) for part in range(int(high.max(initial=0)) + 1)]
+    return np.concatenate([places[np.argsort(term[places].astype(np.uint16), kind="stable")] for places in parts])
 
-    The same terms as `analysis.tokens` gives, but Arrow splits all texts at once, and Python sees each distinct
-    non-ASCII piece once.
+
+def _tokens(texts: Sequence[str]) -> _Tokens:
+    """The same terms as `analysis.tokens` and `analysis.identifiers` give of each text.
+
+    Arrow splits all texts at once, and Python sees each distinct piece once that is not one plain term.
     """
     pieces, piece_of, piece_starts = _pieces(texts)
 
-    is_term = pc.and_(pc.ascii_is_alnum(pieces), pc.less_equal(pc.binary_length(pieces), MAX_TERM_LENGTH))
-    others = [terms_of_piece(piece) for piece in pieces.filter(pc.invert(is_term)).to_pylist()]
-    of_others = list(itertools.chain.from_iterable(others))
-    as_they_are, made = pieces.filter(is_term), pa.array(of_others, pa.large_string())
-    distinct = pc.unique(pa.concat_arrays([as_they_are, made]))
+    groups = _groups(pieces)
+    distinct = pc.unique(pa.concat_arrays([part for group in groups for part in (group.terms, group.identifiers)]))
     numbered = distinct.take(pc.sort_indices(distinct))  # by their bytes in UTF-8, which is by code point
-    plain = is_term.to_numpy(zero_copy_only=False)
-    counts = np.ones(len(pieces), np.int32)  # the terms of each piece
-    counts[~plain] = [len(found) for found in others]
-    starts = np.cumsum(counts, dtype=np.int32) - counts
-    numbers = np.empty(int(counts.sum()), np.int32)
-    numbers[starts[plain]] = pc.index_in(as_they_are, value_set=numbered).to_numpy()
-    numbers[ranges(starts[~plain], counts[~plain])] = pc.index_in(made, value_set=numbered).to_numpy()
-    lengths = np.diff(offsets(counts[piece_of])[piece_starts])
-    return numbered.to_pylist(), numbers[ranges(starts[piece_of], counts[piece_of])], lengths
+    counts, having = np.zeros(len(pieces), np.int32), np.zeros(len(pieces), np.int32)  # of terms, and of identifiers
+    for group in groups:
+        counts[group.pieces], having[group.pieces] = group.counts, group.having
+    starts, firsts = np.cumsum(counts, dtype=np.int32) - counts, np.cumsum(having, dtype=np.int32) - having
+    numbers, identifiers, before = (np.empty(int(total.sum()), np.int32) for total in (counts, having, having))
+    for group in groups:
+        numbers[ranges(starts[group.pieces], group.counts)] = pc.index_in(group.terms, value_set=numbered).to_numpy()
+        of_group = ranges(firsts[group.pieces], group.having)
+        identifiers[of_group] = pc.index_in(group.identifiers, value_set=numbered).to_numpy()
+        before[of_group] = group.before
+    counts_of = counts[piece_of]
+    stream_starts = offsets(counts_of)
+    text_starts = stream_starts[piece_starts]
+    stream = np.repeat(np.append(numbers, 0)[starts][piece_of], counts_of)
+    several = np.flatnonzero((counts > 1)[piece_of])  # few, so the others are not looked at one term at a time
+    several_of = piece_of[several]
+    stream[ranges(stream_starts[several], counts[several_of])] = numbers[ranges(starts[several_of], counts[several_of])]
+    with_some = np.flatnonzero((having > 0)[piece_of])
+    found = np.repeat(with_some, having[piece_of[with_some]])
+    which = ranges(firsts[piece_of[with_some]], having[piece_of[with_some]])
+    texts_found = np.searchsorted(piece_starts, found, "right") - 1
+    return _Tokens(
+        numbered.to_pylist(),
+        stream,
+        np.diff(text_starts),
+        identifiers[which],
+        texts_found,
+        stream_starts[found] - text_starts[texts_found] + before[which],
+    )
+
+
+class _Group(NamedTuple):
+    """The terms of some distinct pieces, and their identifiers."""
+
+    pieces: Longs  # their numbers
+    counts: Ints  # the terms of each
+    terms: pa.LargeStringArray
+    having: Ints  # the identifiers of each
+    identifiers: pa.LargeStringArray
+    before: Ints  # the terms of its piece that are before the parts of each identifier
+
+
+def _groups(pieces: pa.LargeStringArray) -> list[_Group]:
+    """The pieces that are one term each, those that are words joined by underscores, and all others, as groups."""
+    is_term = pc.and_(pc.ascii_is_alnum(pieces), pc.less_equal(pc.binary_length(pieces), MAX_TERM_LENGTH))
+    is_joined = pc.and_(pc.ascii_is_alnum(pc.replace_substring(pieces, "_", "")), pc.invert(is_term))
+    kinds = [is_term, is_joined, pc.invert(pc.or_(is_term, is_joined))]
+    plain, joined, others = (pieces.filter(kind) for kind in kinds)
+    places = [np.flatnonzero(kind.to_numpy(zero_copy_only=False)) for kind in kinds]
+
+    parts = pc.split_pattern(joined, "_")
+    words, is_word = parts.flatten(), pc.greater(pc.binary_length(parts.flatten()), 0)
+    words_before = offsets(is_word.to_numpy(zero_copy_only=False))
+    is_name = pc.and_(pc.match_substring(joined, "_"), pc.less_equal(pc.binary_length(joined), MAX_TERM_LENGTH))
+    names = joined.filter(is_name)
+
+    found = list(map(terms_of_piece, others.to_pylist()))
+    of_others = [named for _, identifiers in found for named in identifiers]
+    zeros = [np.zeros(len(kind), np.int32) for kind in (plain, names)]
+    return [
+        _Group(places[0], np.ones(len(plain), np.int32), plain, zeros[0], _strings([]), zeros[0][:0]),
+        _Group(
+            places[1],
+            np.diff(words_before[parts.offsets.to_numpy()]).astype(np.int32),
+            pc.utf8_slice_codeunits(words.filter(is_word), 0, MAX_TERM_LENGTH),
+            is_name.to_numpy(zero_copy_only=False).astype(np.int32),
+            names,
+            zeros[1],
+        ),
+        _Group(
+            places[2],
+            np.array([len(terms) for terms, _ in found], np.int32),
+            _strings(list(itertools.chain.from_iterable(terms for terms, _ in found))),
+            np.array([len(identifiers) for _, identifiers in found], np.int32),
+            _strings([name for _, name in of_others]),
+            np.array([number for number, _ in of_others], np.int32),
+        ),
+    ]
+
+
+def _strings(values: list[str]) -> pa.LargeStringArray:
+    return pa.array(values, pa.large_string())
 
 
 def _pieces(texts: Sequence[str]) -> tuple[pa.LargeStringArray, Ints, Longs]:
@@ -144,15 +229,18 @@ def _split(texts: Sequence[str]) -> tuple[pa.DictionaryArray, Longs]:
     return lists.flatten().dictionary_encode(), np.diff(lists.offsets.to_numpy())
 
 
-def _append_terms(
-    terms: list[str], stream: Ints, lengths: Longs, extra_terms: Sequence[Sequence[str]]
-) -> tuple[list[str], Ints, Longs]:
-    """The result of `_token_stream` when extra terms follow each text."""
+def _append_terms(tokens: _Tokens, extra_terms: Sequence[Sequence[str]]) -> _Tokens:
+    """The tokens when extra terms follow each text."""
     added = list(itertools.chain.from_iterable(extra_terms))
     counts = np.array(list(map(len, extra_terms)), np.int64)
-    united = sorted({*terms, *added})
+    united = sorted({*tokens.terms, *added})
     numbered = pa.array(united, pa.large_string())
     old, new = (
-        pc.index_in(pa.array(part, pa.large_string()), value_set=numbered).to_numpy() for part in (terms, added)
+        pc.index_in(pa.array(part, pa.large_string()), value_set=numbered).to_numpy() for part in (tokens.terms, added)
     )
-    return united, np.insert(old[stream], np.repeat(np.cumsum(lengths), counts), new), lengths + counts
+    return tokens._replace(
+        terms=united,
+        stream=np.insert(old[tokens.stream], np.repeat(np.cumsum(tokens.lengths), counts), new),
+        lengths=tokens.lengths + counts,
+        identifiers=old[tokens.identifiers],
+    )

@@ -48,7 +48,8 @@ def forms_of(terms: Mapping[str, Sequence[str]]) -> list[Forms]:
     `terms` are those of each language, sorted.
     """
     found = []
-    for language, used in terms.items():
+    for language, of_language in terms.items():
+        used = [term for term in of_language if "_" not in term]  # identifiers have one form
         class_of = dict(zip(used, word_classes(used, language), strict=True))
         by_class: defaultdict[str, list[str]] = defaultdict(list)
         for term, word_class in class_of.items():

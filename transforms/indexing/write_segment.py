@@ -196,11 +196,11 @@ def url_text(url: str) -> str:
     """The words of a URL, without the parts that most URLs share.
 
     >>> url_text("https://www.example.org/wiki/Full_text%20search.html?lang=en")
-    'example.org/wiki/Full text search lang=en'
+    'example.org/wiki/Full_text search lang=en'
     """
     address, _, query = url.partition("://")[2].partition("?")
     address = re.sub(r"(?<=/)index\.\w+$|(?<=[^/])\.(?:html?|php|aspx?)$", "", address.removeprefix("www."))
-    return unquote(f"{address} {query}").replace("_", " ").strip()
+    return unquote(f"{address} {query}").strip()
 
 
 def in_order(documents: pa.Table) -> Longs:
