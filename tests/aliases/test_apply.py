@@ -36,8 +36,9 @@ def held(url, first, rule="trailing_slash", **fields):
 class Round:
     """What a round made of some rows: rows of urls, and of the next frontier, by URL."""
 
-    def __init__(self, candidates=(), facts=(), earlier=(), frontier=(), rules=RULES):
-        urls, following = advance(candidates, facts, earlier, frontier, round_=3, limits=LIMITS, rules=rules)
+    def __init__(self, candidates=(), facts=(), earlier=(), frontier=(), rules=RULES, forms=None):
+        aliases = {"rules": rules, "forms": forms or rules.forms}
+        urls, following = advance(candidates, facts, earlier, frontier, round_=3, limits=LIMITS, **aliases)
         self.urls = {row["url"].removeprefix(A): row for row in urls}
         self.due = {row["url"].removeprefix(A): row for row in following}
 
@@ -147,6 +148,12 @@ def test_a_normal_form_that_is_due_itself_keeps_its_state():
     after = Round([], [visited(slash, host="a.test")], [known(slash)], [waiting])
     assert list(after.states) == [slash.removeprefix(A)]
     assert list(after.due) == [plain.removeprefix(A)]
+
+
+def test_a_normal_form_whose_row_may_be_unread_is_not_written():
+    plain, slash = pair()
+    after = Round([found(slash)], forms=Rules([CASE]).forms)
+    assert after.states == {slash.removeprefix(A): "due"}
 
 
 def test_who_stands_for_others_and_gives_nothing_is_replaced():

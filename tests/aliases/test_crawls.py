@@ -15,8 +15,8 @@ from beamtrawl.transforms.settings import render as render_settings
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.alias_sites import LEVELS, ONE_HOST, OTHER_PAGES, PAGES, TWO_HOSTS, alias_web, contents, late
 from tests.support.command_line import beamtrawl
-from tests.support.crawls import crawl, rows, settings, states
-from tests.support.web import Web
+from tests.support.crawls import crawl, frontier, rows, settings, states
+from tests.support.web import Web, html
 
 # host: the rule that its contents show
 RULES = {
@@ -145,3 +145,23 @@ def test_without_learning_every_url_is_fetched(tmp_path: Path) -> None:
         crawl(tmp_path, [web.url("late.test")], rounds=3, aliases__learn=False)
         assert {visit["url"] for visit in rows(tmp_path, "visits")} == {web.url("late.test", path) for path in site}
     assert rows(tmp_path, "aliases") == []
+
+
+def test_a_rule_does_not_change_urls_that_its_first_round_does_not_find(tmp_path: Path) -> None:
+    """`/x` is fetched and `/z` waits when other pages show that the host ignores the last slash."""
+    pages = {f"/y{number}": html(f"Page {number}", links=["/x/", "/z/"]) for number in range(6)}
+    site = {"/x": html("X"), "/z": html("Z"), **pages}
+    site |= {f"{path}/": page for path, page in site.items()}
+    site["/"] = html("All", links=[*pages, *(f"{path}/" for path in pages), "/z"])
+    with Web({"a.test": site}) as web:
+        x, z = web.url("a.test", "/x"), web.url("a.test", "/z")
+        crawl(tmp_path, [web.url("a.test"), x], rounds=1)
+        crawl(tmp_path, rounds=1, limits__max_pages_per_host=2 * len(pages), traps__detect=False)
+        assert [(row["kind"], row["state"], row["round"]) for row in rows(tmp_path, "aliases")] == [
+            ("trailing_slash", "used", 2)
+        ]
+        found = states(tmp_path)
+        assert {row["url"] for row in frontier(tmp_path)} == {url for url, row in found.items() if row["state"] == "due"}
+        assert (found[x]["state"], found[z]["state"]) == ("fetched", "due")
+        crawl(tmp_path)
+    assert {states(tmp_path)[url]["state"] for url in (x, z)} == {"fetched"}

@@ -4,7 +4,7 @@ A class is the set of URLs with the same normal form. A URL in state `alias` kee
 when its rule is dropped, or when the visit of the URL that represents it gives no page.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..urls.canonical import host, neatness, url_key
@@ -44,13 +44,20 @@ class Classes:
     """The classes of URLs of a partition and their representatives.
 
     `known` contains earlier rows of urls, `changed` those that the round's visits changed, `due` the next frontier;
-    updates are written to `changed` and `due`. All rows of a class must be in one partition.
+    updates are written to `changed` and `due`. All rows of a class must be in one partition. The rows of the `forms` of
+    a URL that is found or visited are known.
     """
 
     def __init__(
-        self, rules: Rules, known: dict[bytes, Row], changed: dict[bytes, Row], due: dict[bytes, Row], round_: int
+        self,
+        rules: Rules,
+        known: dict[bytes, Row],
+        changed: dict[bytes, Row],
+        due: dict[bytes, Row],
+        round_: int,
+        forms: Callable[[str], set[str]],
     ) -> None:
-        self._rules, self._round = rules, round_
+        self._rules, self._round, self._forms = rules, round_, forms
         self._known, self._changed, self._due = known, changed, due
         self._standing: dict[bytes, Row] = {}  # by key of the normal form
         rows = (row for row in (known | changed).values() if row["host"] in rules.hosts and not row["kind"])
@@ -102,13 +109,16 @@ class Classes:
     def _point(self, class_: bytes, first: Row) -> None:
         """Records the representative in the row of the normal form, unless that URL has a state of its own.
 
-        Later rounds find the representative and its digest there. The normal form need not be a linked URL.
+        Later rounds find the representative and its digest there. The normal form need not be a linked URL. By a rule
+        that is in force since this round, it may have a row that was not read; then nothing is recorded.
         """
         row, digest = self._row(class_), first.get("digest")
         if first["url_key"] == class_ or class_ in self._due or (row and row["state"] != ALIAS):
             return
         if not row or (row["joined_to"], row.get("digest")) != (first["url_key"], digest):
             form = self._rules.normal(first["url"])
+            if form not in self._forms(first["url"]):
+                return
             alias = self._alias(first | {"url_key": class_, "url": form, "host": host(form)}, first)
             found = (row or {}).get("discovered_from")
             self._changed[class_] = (row or {}) | alias | {"digest": digest, "discovered_from": found}

@@ -101,7 +101,7 @@ def with_forms(batch: Batch, known: KnownRules) -> Iterator[Batch]:
     """The keys and hosts of the URLs in a batch (columns url_key, url, host), and of URLs that may be equivalent."""
     yield batch[0], to_ipc(read_ipc(batch[1]).select(["url_key", "host"]))
     if rows := _concerned(batch[1], known.live):
-        found = sorted({form for row in rows for form in known.live.forms(row["url"])})
+        found = sorted({form for row in rows for form in known.forms(row["url"])})
         keys, hosts = pa.array(map(url_key, found), KEY), pa.array(map(host, found), pa.string())
         yield batch[0], to_ipc(pa.table({"url_key": keys, "host": hosts}))
 

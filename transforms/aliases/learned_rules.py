@@ -24,6 +24,10 @@ class KnownRules(NamedTuple):
         newest = {rule_of(row): row for row in sorted(rows, key=lambda row: row["round"])}
         return cls(newest, Rules(_in_state(newest, "used")), Rules(_in_state(newest, "used", "proposed")))
 
+    def forms(self, url: str) -> set[str]:
+        """The URL and those that may be equivalent to it: a round that finds or visits it reads their rows too."""
+        return {*self.live.forms(url), self.used.normal(url)}
+
 
 class InForce(NamedTuple):
     """The rules applied to this round's URLs, and the names of the rules that this round has dropped."""

@@ -64,6 +64,7 @@ class AdvanceFn(beam.DoFn):
     ) -> None:
         self._root, self._round, self._limits, self._traps = root, round_, limits, traps
         self._shards, self._in_force, self._plan = shards, RulesInForce(known), plan
+        self._forms = known.forms
 
     def process(
         self, partition: tuple[int, Mapping[str, Iterable[bytes]]], judged: list[Row], trapped: list[tuple]
@@ -72,7 +73,7 @@ class AdvanceFn(beam.DoFn):
         schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS}
         rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
         rules = self._in_force.after(judged).rules
-        urls, following = advance(**rows, round_=self._round, limits=self._limits, rules=rules)
+        urls, following = advance(**rows, round_=self._round, limits=self._limits, rules=rules, forms=self._forms)
         holds = Holds(trapped, compile_allow_list(self._traps.allow))
         urls, kept = hold(urls, following, rows["earlier"], holds, self._round)
         if self._plan is not None:

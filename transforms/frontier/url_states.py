@@ -1,7 +1,7 @@
 """Updates the state of each URL from a round's visits and links, and writes the next frontier."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -203,14 +203,16 @@ def found_again(candidate: Row, url: Row, due: Row | None) -> tuple[Row, Row] | 
 
 def advance(
     candidates: Iterable[Row], facts: Iterable[Row], earlier: Iterable[Row], frontier: Iterable[Row], *,
-    near: Iterable[Row] = (), round_: int, limits: Limits, rules: Rules = NO_RULES,
+    near: Iterable[Row] = (), round_: int, limits: Limits,
+    rules: Rules = NO_RULES, forms: Callable[[str], set[str]] = NO_RULES.forms,
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
 
     `earlier` contains the rows of urls of the candidates and of the visited URLs (others are ignored; the newest row of
     a key counts), `frontier` their rows of the frontier, `near` the verdicts on visited URLs. A row of the frontier
     that does not change is in the result as the same object: a URL without a visit stays in the frontier (SPEC B5).
-    URLs that are aliases by `rules` get state `alias`; all rows of such URLs must be in one partition.
+    URLs that are aliases by `rules` get state `alias`; all rows of such URLs must be in one partition, and `earlier` and
+    `frontier` have the rows of the `forms` of these URLs too.
     """
     known: dict[bytes, Row] = {}
     for row in earlier:
@@ -233,7 +235,7 @@ def advance(
         if key not in visited and (key not in due or _precedence(row) < _precedence(due[key])):
             due[key] = row
     found = merge_candidates([*candidates, *stand_ins(changed.values())])
-    classes = Classes(rules, known, changed, due, round_)
+    classes = Classes(rules, known, changed, due, round_, forms)
     for key, candidate in found.items():
         if classes.hold(candidate):
             continue
