@@ -366,7 +366,10 @@ def _read_freed(
     root, partitions = step.root, step.partitions
     freed = files | "ReadFreed" >> Read(
         {"urls": HeldAliasesFn(root, known, partitions)},
-        {"urls": [To("to_class", "urls", "candidates")], "held": [ToSummary("joined", "held", partial(with_forms, known=known))]},
+        {
+            "urls": [To("to_class", "urls", "candidates")],
+            "held": [ToSummary("joined", "held", partial(with_forms, known=known))],
+        },
         rules,
     )
     joined = together("joined", earlier, freed) | "SummarizeJoined" >> Summarize(

@@ -161,7 +161,9 @@ def test_a_rule_does_not_change_urls_that_its_first_round_does_not_find(tmp_path
             ("trailing_slash", "used", 2)
         ]
         found = states(tmp_path)
-        assert {row["url"] for row in frontier(tmp_path)} == {url for url, row in found.items() if row["state"] == "due"}
+        assert {row["url"] for row in frontier(tmp_path)} == {
+            url for url, row in found.items() if row["state"] == "due"
+        }
         assert (found[x]["state"], found[z]["state"]) == ("fetched", "due")
         crawl(tmp_path)
     assert {states(tmp_path)[url]["state"] for url in (x, z)} == {"fetched"}
