@@ -151,7 +151,7 @@ def test_a_normal_form_that_is_due_itself_keeps_its_state():
 
 
 def test_a_normal_form_whose_row_may_be_unread_is_not_written():
-    plain, slash = pair()
+    _, slash = pair()
     after = Round([found(slash)], forms=Rules([CASE]).forms)
     assert after.states == {slash.removeprefix(A): "due"}
 
