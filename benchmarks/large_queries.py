@@ -4,10 +4,11 @@
 
 DIR is what large_index.py wrote. tantivy indexes the same terms of titles and texts, with positions, in DIR/tantivy-N,
 and is asked over both for the ten best and the number of matching documents, as Beamtrawl is; and once more for the ten
-best alone. Queries are titles of pages, cut to three words, and one of three words that nearly all texts have. All take
-turns, query by query, so that ratios hold on a busy machine. `first` is the first time that a query is asked, `again`
-the best of three more times. Times are in milliseconds. Memory is that of a process with one of the engines alone: its
-largest resident size when opened and after all queries, and what of that is not mapped from files.
+best alone. Queries are titles of pages, cut to three words, and one of three words that nearly all texts have. Each
+engine has a process of its own, as it would have in service. They take turns, query by query, so that ratios hold on a
+busy machine. `first` is the first time that a query is asked, `again` the best of three more times. Times are in
+milliseconds. Memory is the largest resident size of the process when the engine is opened and after all queries, and
+what of the latter is not mapped from files.
 """
 
 import argparse
@@ -91,13 +92,15 @@ def milliseconds(ask: Callable[[str], object], text: str) -> float:
     return (time.perf_counter() - start) * 1000
 
 
-def memory(root: Path, name: str, segments: int, texts: list[str]) -> None:
+def serve(root: Path, name: str, segments: int) -> None:
+    """Ask one engine for each line of standard input; print the times as lines of JSON, and at the end the memory."""
     ask = engines(root, segments)[name]()
     opened = megabytes("VmHWM")
-    for text in texts:
-        ask(text)
-    most, own = megabytes("VmHWM"), megabytes("RssAnon")
-    print(f"{name}: {opened} MB at most to open; with all queries {most} MB at most, {own} MB of them not mapped files")
+    for line in sys.stdin:
+        text = line.rstrip("\n")
+        first = milliseconds(ask, text)
+        print(json.dumps([first, min(milliseconds(ask, text) for _ in range(3))]), flush=True)
+    print(json.dumps([opened, megabytes("VmHWM"), megabytes("RssAnon")]))
 
 
 def megabytes(name: str) -> int:
@@ -109,22 +112,26 @@ def megabytes(name: str) -> int:
 def compare(root: Path, segments: int, texts: list[str]) -> dict[str, float]:
     """Print the times and the memory of all engines; the median and 95th percentile of times in milliseconds."""
     figures: dict[str, float] = {}
-    asks = {name: opened() for name, opened in engines(root, segments).items()}
-    for ask in asks.values():
-        ask("warm up")
-    first = {name: [] for name in asks}
-    again = {name: [] for name in asks}
-    for text in [*texts, COMMON]:
-        for name, ask in asks.items():
-            first[name].append(milliseconds(ask, text))
-            again[name].append(min(milliseconds(ask, text) for _ in range(3)))
-    for label, times in (("first", first), ("again", again)):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    command = [sys.executable, __file__, str(root), "--segments", str(segments), "--serve"]
+    served = {name: subprocess.Popen([*command, name], **pipes) for name in engines(root, segments)}
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in served}
+    for text in ["warm up", *texts, COMMON]:
+        for name, process in served.items():
+            print(text, file=process.stdin)
+            times[name].append(json.loads(process.stdout.readline()))
+    for place, label in enumerate(("first", "again")):
         for name, found in times.items():
-            median, p95, worst = np.percentile(found[:-1], [50, 95, 100]).tolist()
+            *all_, common = (time_[place] for time_ in found[1:])
+            median, p95, worst = np.percentile(all_, [50, 95, 100]).tolist()
             figures |= {f"{name}, {label}, median ms": median, f"{name}, {label}, p95 ms": p95}
-            print(f"{label}: {name}: median {median:.1f}, p95 {p95:.1f}, worst {worst:.1f}; {COMMON!r} {found[-1]:.1f}")
-    for name in ("Beamtrawl", "tantivy"):
-        subprocess.run([sys.executable, *sys.argv, "--memory", name], check=True)
+            print(f"{label}: {name}: median {median:.1f}, p95 {p95:.1f}, worst {worst:.1f}; {COMMON!r} {common:.1f}")
+    for name, process in served.items():
+        rest, _ = process.communicate()
+        opened, most, own = json.loads(rest)
+        print(
+            f"{name}: {opened} MB at most to open; with all queries {most} MB at most, {own} MB of it not mapped files"
+        )
     return figures
 
 
@@ -133,17 +140,16 @@ def main() -> None:
     parser.add_argument("root", type=Path, metavar="DIR")
     parser.add_argument("--queries", type=int, default=300)
     parser.add_argument("--segments", type=int, default=20, help="of the first ones alone (20)")
-    parser.add_argument("--memory", metavar="ENGINE", help="only the memory of one engine")
+    parser.add_argument("--serve", metavar="ENGINE", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="print the figures as one line of JSON at the end")
     arguments = parser.parse_args()
     root, segments = arguments.root, arguments.segments
-    texts = queries(root, arguments.queries)
-    if arguments.memory:
-        memory(root, arguments.memory, segments, [*texts, COMMON])
-    else:
-        figures = compare(root, segments, texts)
-        if arguments.json:
-            print(json.dumps(figures))
+    if arguments.serve:
+        serve(root, arguments.serve, segments)
+        return
+    figures = compare(root, segments, queries(root, arguments.queries))
+    if arguments.json:
+        print(json.dumps(figures))
 
 
 if __name__ == "__main__":

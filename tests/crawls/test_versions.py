@@ -65,7 +65,7 @@ def test_it_goes_on(crawl: Path) -> None:
         "/copy",
         new,
     }
-    assert states(crawl)[f"{OLD}/waits"]["reason"] == "connect_error"
+    assert states(crawl)[f"{OLD}/waits"]["reason"] == "unreachable_robots"  # what was known of robots.txt has expired
     found = set(hits(crawl, "fish"))
     assert found == {"/", "/herring", new}
     for words in (["compact", crawl], ["clean", crawl], ["rank", crawl], ["compact", crawl, "--rebuild-index"]):
