@@ -13,7 +13,7 @@ from ..index.segment import HitFacts, StoredDocument
 from ..index.segments import Corpus
 from ..results.form_matches import Forms, Text, kept
 from ..results.hits import Explanation, Hit, Part
-from ..results.snippets import WIDTH, Snippet, cut, searchable, snippet, without_title
+from ..results.snippets import MAX_SCANNED_CHARACTERS, WIDTH, Snippet, cut, searchable, snippet, without_title
 from .answer import Candidate, Terms
 from .parse import Query
 
@@ -32,7 +32,12 @@ class Snippets:
 
     def __init__(self) -> None:
         self.made: Cache[SnippetKey, Snippet] = Cache(MAX_CACHED_SNIPPETS)
-        self.texts: Cache[int, Text] = Cache(MAX_CACHED_TEXTS, lambda text: 1_000 + 2 * len(text.text))
+        self.texts: Cache[int, Text] = Cache(MAX_CACHED_TEXTS, _weight)
+
+
+def _weight(text: Text) -> int:
+    """The characters that a text takes, with those of its beginning as they are searched."""
+    return 1_000 + len(text.text) + min(len(text.text), MAX_SCANNED_CHARACTERS)
 
 
 def make_hits(

@@ -4,9 +4,12 @@ import dataclasses
 import functools
 import re
 import string
+import sys
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
+
+import numpy as np
 
 from ...transforms.indexing.analysis import CJK
 
@@ -14,15 +17,14 @@ MAX_ENDING = 10
 """The most letters of a Korean word before and after a match that are marked with it."""
 
 IN_CJK = re.compile(f"[{CJK}]")
-_CJK_RUN = re.compile(f"[{CJK}]+")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 
 Match = tuple[int, int, str]
 """The start and the end of a match, and the word. A text has many: a plain tuple is made several times faster."""
 
-_ASCII = bytes(range(128))
 _LETTERS = string.ascii_letters + string.digits
-_TO_WORDS = bytes(ord(chr(c).lower() if chr(c) in _LETTERS else " ") if c < 128 else c for c in range(256))
+_TO_WORDS = bytes(ord(chr(c).lower() if chr(c) in _LETTERS else " ") for c in range(256))
+"""The translation of ASCII to folded letters and spaces."""
 
 
 class Text:
@@ -54,44 +56,45 @@ class Text:
 
 
 def _in_spaces(text: str) -> str:
-    if text.isascii():
-        return text.encode().translate(_TO_WORDS).decode()
-    data = text.encode("utf-8", "replace")
-    others = {*data.translate(None, _ASCII).decode()}
-    if any(map(IN_CJK.match, others)):  # hundreds of characters: one pass instead of one for each
-        data = _CJK_RUN.sub(lambda run: " " * len(run[0]), text).encode("utf-8", "replace")
-        others = {character for character in others if not IN_CJK.match(character)}
-    words = data.translate(_TO_WORDS).decode()
-    for character in others:
-        words = words.replace(character, _letter_or_space(character))
-    return words
+    return text.encode().translate(_TO_WORDS).decode() if text.isascii() else _WORD_LETTERS.of(text)
 
 
-@functools.lru_cache(10_000)
+def fold(text: str) -> str:
+    """The text folded as in `analysis`, by character and only one to one, so that positions stay the same."""
+    return text.lower() if text.isascii() else _FOLDED_LETTERS.of(text)
+
+
 def _letter_or_space(character: str) -> str:
     folded = _folded_letter(character)
     return folded if _is_letter(folded) else " "
 
 
-def fold(text: str) -> str:
-    """The text folded as in `analysis`, by character and only one to one, so that positions stay the same."""
-    if text.isascii():
-        return text.lower()
-    # By bytes, which is many times faster than to look at each character.
-    data = text.encode("utf-8", "replace")
-    folds = {c: folded for c in {*data.translate(None, _ASCII).decode()} if (folded := _folded_letter(c)) != c}
-    text = data.lower().decode()
-    for character, folded in folds.items():
-        text = text.replace(character, folded)
-    return text
-
-
-@functools.lru_cache(10_000)
 def _folded_letter(letter: str) -> str:
     """A letter folded to one letter, or else its lower case."""
     lower = letter.replace("\u0130", "I").lower()  # the only letter whose lower case is two characters
     folded = unicodedata.normalize("NFKC", lower).casefold()
     return folded if len(folded) == 1 else lower
+
+
+class _Letters:
+    """Replaces each character by one other, by a table: 4 ns a character in any script. Thread-safe."""
+
+    def __init__(self, replaced: Callable[[str], str]) -> None:
+        self._replaced = replaced
+        self._table = np.zeros(sys.maxunicode + 1, np.uint32)  # 0: not known yet. What is not used takes no memory
+
+    def of(self, text: str) -> str:
+        codes = np.frombuffer(text.encode(_CODES, "replace"), np.uint32)
+        found = self._table.take(codes, mode="wrap")  # which is twice as fast; all codes are in the table
+        if not found.all():
+            for code in {*codes[found == 0].tolist()}:  # another thread may do the same
+                self._table[code] = ord(self._replaced(chr(code)))
+            found = self._table[codes]
+        return found.tobytes().decode(_CODES)
+
+
+_CODES = f"utf-32-{sys.byteorder[0]}e"
+_WORD_LETTERS, _FOLDED_LETTERS = _Letters(_letter_or_space), _Letters(_folded_letter)
 
 
 class Probe(NamedTuple):
@@ -106,7 +109,7 @@ class Probe(NamedTuple):
 class Forms:
     """The forms of words, prepared for searching texts. Equal only to itself, so that it is fast as a key."""
 
-    words: int
+    words: frozenset[str]
     longest: int
     are_cjk: bool  # any of them
     probes: list[Probe]
@@ -142,7 +145,7 @@ def prepared(forms: Mapping[str, str]) -> Forms:
         for common, alike, is_word in groups
     ]
     has_cjk = bool(IN_CJK.search("".join(forms)))
-    return Forms(len({*forms.values()}), max(map(len, forms), default=0), has_cjk, probes)
+    return Forms(frozenset(forms.values()), max(map(len, forms), default=0), has_cjk, probes)
 
 
 def _common_beginning(first: str, second: str) -> str:

@@ -2,16 +2,24 @@
 
 import bisect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from .form_matches import IN_CJK, MAX_ENDING, Forms, Match, Text, matches_of, prepared
+from .form_matches import IN_CJK, MAX_ENDING, Forms, Match, Probe, Text, matches_of, prepared
 
 WIDTH = 220
 """The approximate length of a snippet in characters; CJK characters count twice."""
 
 MAX_SCANNED_CHARACTERS = 50_000
-"""The number of characters of a text that are searched for a passage."""
+"""The number of characters of a text that are searched for a passage with any of the words."""
+
+MAX_FURTHER_WORK = 4_000_000
+"""The work of searching a text beyond MAX_SCANNED_CHARACTERS for words that are not before: some 5 ms.
+
+To search a character for one of `Forms.probes` is 1, to fold it FOLDING, and a match is MATCHING.
+"""
+
+FOLDING, MATCHING = 4, 500
 
 CODE = "\t"
 """The first character of a line of code in a text (`transforms/parsing/main_text.py`)."""
@@ -21,6 +29,9 @@ MAX_LINES = 8
 
 _SEARCHED_FIRST = (2_000, 10_000)
 """The numbers of characters of a text that are searched first, and alone if they have a passage with all words."""
+
+_FURTHER = 10_000
+"""The number of characters that are searched at once beyond MAX_SCANNED_CHARACTERS."""
 
 
 class Snippet(tuple[tuple[str, bool], ...]):
@@ -36,7 +47,7 @@ _UNEVEN_SPACES = re.compile(r"\s(?:\s+|(?<! ))")
 
 def searchable(text: str) -> Text:
     """The part of a text that `snippet` may show."""
-    return Text(text[:MAX_SCANNED_CHARACTERS].strip())
+    return Text(text[: MAX_SCANNED_CHARACTERS + MAX_FURTHER_WORK // FOLDING].strip())
 
 
 def snippet(searched: Text, forms: Forms, width: int = WIDTH) -> Snippet:
@@ -44,7 +55,8 @@ def snippet(searched: Text, forms: Forms, width: int = WIDTH) -> Snippet:
 
     It is the passage with the most distinct words, of these the one with the most matches, of these the first; without
     a match it is the beginning. Lines of code stay lines, up to MAX_LINES. `forms` are terms of `analysis.tokens`.
-    Where the beginning of a long text has a passage with all words, the rest is not searched.
+    Where the beginning of a long text has a passage with all words, the rest is not searched. Beyond
+    MAX_SCANNED_CHARACTERS are only passages with words that the text before does not have, as far as MAX_FURTHER_WORK.
 
     >>> snippet(searchable("Nothing here. A crawler is polite."), prepared({"polite": "polite", "crawler": "crawl"}))
     (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
@@ -52,19 +64,8 @@ def snippet(searched: Text, forms: Forms, width: int = WIDTH) -> Snippet:
     text = searched.text
     if forms.are_cjk or IN_CJK.match(text):
         width //= 2
-    begin, final, matches = 0, 0, list[Match]()
-    for most in (*_SEARCHED_FIRST, MAX_SCANNED_CHARACTERS):
-        end = most + 2 * width  # so far a passage reaches
-        matches = [match for match in matches if match[1] <= final]
-        for probe in forms.probes:
-            matches += [match for match in matches_of(searched, probe, begin, end) if match[1] > final]
-        matches.sort()
-        best = _best([match for match in matches if match[1] <= most], width)
-        if best.words == forms.words or most >= len(text):
-            break
-        final = end - MAX_ENDING - 1  # what ends here does not depend on the text that follows
-        begin = max(0, final - forms.longest - MAX_ENDING)
-    start, end = _whole_words(text, max(0, best.start - width // 5), width)
+    passage, matches = _best_passage(searched, forms, width)
+    start, end = _whole_words(text, max(0, passage.start - width // 5), width)
     pieces = [("… ", False)] if start else []
     for match_start, match_end in _merged(matches, start, end):
         pieces += [(_shown(text, start, match_start), False), (_shown(text, match_start, match_end), True)]
@@ -73,6 +74,50 @@ def snippet(searched: Text, forms: Forms, width: int = WIDTH) -> Snippet:
     if end < len(text):
         pieces.append((" …", False))
     return Snippet(_few_lines([piece for piece in pieces if piece[0]]))
+
+
+def _best_passage(searched: Text, forms: Forms, width: int) -> tuple["_Passage", list[Match]]:
+    """The best passage of a text, with all matches in it and around it."""
+    best, begin, final, matches = _NOTHING, 0, 0, list[Match]()
+    for most in (*_SEARCHED_FIRST, MAX_SCANNED_CHARACTERS):
+        end = most + 2 * width  # so far a passage reaches
+        matches = [match for match in matches if match[1] <= final]
+        matches += [match for match in _matches(searched, forms.probes, begin, end) if match[1] > final]
+        matches.sort()
+        best = _best([match for match in matches if match[1] <= most], width)
+        if best.words == len(forms.words) or most >= len(searched.text):
+            return best, matches
+        final = end - MAX_ENDING - 1  # what ends here does not depend on the text that follows
+        begin = max(0, final - forms.longest - MAX_ENDING)
+    lacking = forms.words.difference(word for _, end, word in matches if end <= MAX_SCANNED_CHARACTERS)
+    return _further(searched.text, forms, lacking, width, best, matches) if lacking else (best, matches)
+
+
+def _further(
+    text: str, forms: Forms, lacking: Set[str], width: int, best: "_Passage", around: list[Match]
+) -> tuple["_Passage", list[Match]]:
+    """The best passage, as `_best_passage` returns it, of those with words that the beginning lacks, or else `best`."""
+    probes = [probe for probe in forms.probes if not lacking.isdisjoint(probe.endings.values())]
+    others = [probe for probe in forms.probes if probe not in probes]
+    begin, work = MAX_SCANNED_CHARACTERS, 0
+    while begin < len(text) and best.words < len(forms.words) and work < MAX_FURTHER_WORK:
+        first, end = begin - 2 * width, begin + _FURTHER
+        part = Text(text[first : end + 2 * width])  # which is not kept
+        found = _matches(part, probes, 0, len(part.text))
+        if found:
+            found += _matches(part, others, 0, len(part.text))
+        # What begins a part may be the end of a word.
+        matches = sorted((start + first, stop + first, word) for start, stop, word in found if start > MAX_ENDING)
+        passage = _best([match for match in matches if match[1] <= end], width)
+        if passage[:2] > best[:2]:
+            best, around = passage, matches
+        work += len(part.text) * (FOLDING + len(forms.probes if found else probes)) + MATCHING * len(found)
+        begin = end
+    return best, around
+
+
+def _matches(text: Text, probes: Sequence[Probe], begin: int, end: int) -> list[Match]:
+    return [match for probe in probes for match in matches_of(text, probe, begin, end)]
 
 
 def _shown(text: str, start: int, end: int) -> str:
@@ -150,25 +195,31 @@ def marked(text: str, forms: Mapping[str, str]) -> Snippet:
 
 class _Passage(NamedTuple):
     words: int  # distinct ones
+    matches: int
     start: int  # of the first match
 
 
-def _best(matches: list[Match], width: int) -> _Passage:
+_NOTHING = _Passage(0, 0, 0)
+
+
+def _best(matches: Sequence[Match], width: int) -> _Passage:
     """The best group of matches."""
-    inside = dict[str, int]()
+    inside, reach = dict[str, int](), width * 3 // 4
     first, words, most, start = 0, 0, 0, 0
     for last, (_, end, word) in enumerate(matches):
         inside[word] = inside.get(word, 0) + 1
-        while first < last and end - matches[first][0] > width * 3 // 4:
+        begin = end - reach
+        while first < last and matches[first][0] < begin:
             leaving = matches[first][2]
-            inside[leaving] -= 1
-            if not inside[leaving]:
+            if inside[leaving] > 1:
+                inside[leaving] -= 1
+            else:
                 del inside[leaving]
             first += 1
         found = len(inside)
-        if found > words or (found == words and last - first > most):
-            words, most, start = found, last - first, matches[first][0]
-    return _Passage(words, start)
+        if found > words or (found == words and last - first >= most):
+            words, most, start = found, last - first + 1, matches[first][0]
+    return _Passage(words, most, start)
 
 
 def _whole_words(text: str, start: int, width: int) -> tuple[int, int]:

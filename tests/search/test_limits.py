@@ -74,7 +74,63 @@ def test_a_snippet_begins_a_little_before_the_first_match():
     assert 25 <= len(before) <= 50
 
 
-def test_matches_in_the_first_fifty_thousand_characters_are_shown():
-    for place, is_shown in ((49_000, True), (50_100, False)):
-        pieces = snippet(searchable("x" * place + " match " + "x" * 100), prepared({"match": "match"}))
-        assert any(is_match for _, is_match in pieces) is is_shown
+def shows(text, forms, shown):
+    return shown in "".join(
+        f"[{piece}]" if is_match else piece for piece, is_match in snippet(searchable(text), prepared(forms))
+    )
+
+
+def filled(*words_at):
+    """A text with words at some places."""
+    text = ""
+    for place, words in words_at:
+        text += f"{' word' * ((place - len(text)) // 5)} {words}"
+    return text + " word" * 200
+
+
+# the place of a word, how many others there are in the query, whether it is shown
+PLACES = {
+    "in the first fifty thousand characters": (49_000, 0, True),
+    "just beyond": (50_100, 0, True),
+    "in the further 740,000": (789_000, 0, True),
+    "beyond these": (791_000, 0, False),
+    "of five words, in the further 410,000": (459_000, 4, True),
+    "of five words, beyond these": (461_000, 4, False),
+}
+
+
+@pytest.mark.parametrize(("place", "others", "is_shown"), PLACES.values(), ids=PLACES)
+def test_a_word_is_shown_from_far_below_in_a_text_that_begins_without_it(place, others, is_shown):
+    forms = {"match": "match"} | {form: form for form in ["aa", "bb", "cc", "dd"][:others]}
+    assert shows(filled((place, "match")), forms, "[match]") is is_shown
+
+
+def test_a_text_full_of_a_word_is_not_searched_to_its_end_for_a_passage_with_another():
+    forms = {"a": "a", "match": "match"}
+    for place, is_shown in ((60_000, True), (200_000, False)):
+        assert (
+            shows(f"{'word ' * 10_500}{filled((place - 52_500, 'a match')).replace('word', 'a a ')}", forms, "[match]")
+            is is_shown
+        )
+
+
+# the words of a text at some places, and what a snippet for "red __fish__ in fog" shows. Only lacking words are sought
+FAR_BELOW = {
+    "an identifier with a part of it": ([(70_000, "__fish__")], "word [__fish__] word"),
+    "a lacking word with others": ([(0, "red"), (90_000, "__fish__ of red")], "[__fish__] of [red]"),
+    "a lacking word alone is no better": ([(0, "red"), (90_000, "fog")], "[red] word"),
+    "the part with the most words": ([(60_000, "fog"), (200_000, "fog red"), (300_000, "fog")], "[fog] [red]"),
+    "no word is lacking": ([(0, "red"), (30_000, "fog __fish__"), (90_000, "red fog __fish__")], "[fog] [__fish__]"),
+}
+
+
+@pytest.mark.parametrize(("words_at", "shown"), FAR_BELOW.values(), ids=FAR_BELOW)
+def test_the_rest_of_a_long_text_is_searched_for_words_that_its_beginning_lacks(words_at, shown):
+    assert shows(filled(*words_at), {word: word for word in ("red", "__fish__", "fish", "fog")}, shown)
+
+
+@pytest.mark.parametrize("begin", [49_560, 59_560, 69_560])
+def test_the_end_of_a_word_where_a_part_of_a_text_begins_is_no_match(begin):
+    """A part that is searched begins two widths of a snippet before 50,000, 60,000 and so on."""
+    assert not shows(f"{'x' * begin}fog{' word' * 20_000}", {"fog": "fog"}, "[")
+    assert shows(f"{'x' * (begin - 1)} fog{' word' * 20_000}", {"fog": "fog"}, "[fog]")
