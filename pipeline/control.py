@@ -33,7 +33,8 @@ class End(NamedTuple):
     rounds: int  # run now
     due_at: datetime | None = None  # for not_due: when the next URL is due, if that is known
     held: int = 0  # URLs that traps hold, for frontier_empty
-    blocked: int = 0  # URLs that wait and are blocked, for frontier_empty
+    blocked: int = 0  # URLs that wait and are blocked, for frontier_empty and not_due
+    excluded: int = 0  # URLs that wait and that the settings exclude, but for stopped
     max_pages: int = 0  # the limit, for max_pages
     refused: int = 0  # hosts whose addresses are refused, for not_due
 

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-import pyarrow.compute as pc
-
 from ..transforms.aliases.learned_rules import known_rules
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Blocks
 from ..transforms.frontier.due_pages import DuePages
+from ..transforms.frontier.excluded import NotRequested
 from ..transforms.frontier.priority import Quota, shares_of
 from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.frontier.selection import NextRound, next_round
@@ -37,6 +36,7 @@ from .compact_frontier import compact_frontier
 from .compact_tables import merge_tables
 from .control import End, Observer, StopSignal
 from .drop_bodies import EVERY, WORTH_WRITING, drop_bodies
+from .excluded_urls import count_excluded, excluded_urls
 from .fold_history import KEPT_FOR, fold_history
 from .held_hosts import Held, held_hosts
 from .release_traps import held_urls, release_allowed_urls, release_reopened_urls, with_released
@@ -76,17 +76,19 @@ def run_crawl(
         if stop.is_set():
             return End("stopped", done)
         if rounds is not None and done >= rounds:
-            return End("rounds", done)
+            return End("rounds", done, excluded=count_excluded(crawl, settings, manifests))
         if idle:
             return End("not_due", done)
         at_most = _pages_left(settings, manifests)
         if at_most == 0:
-            return End("max_pages", done, max_pages=settings.limits.max_pages)
+            excluded = count_excluded(crawl, settings, manifests)
+            return End("max_pages", done, max_pages=settings.limits.max_pages, excluded=excluded)
         observer.busy("looking for due URLs")
         now = datetime.now(UTC)
         leftovers = find_leftovers(crawl, attempts_prefix(step))
         blocks = read_blocks(crawl)
-        waiting, coming, refused = _when_due(crawl, settings, manifests, leftovers, blocks, now)
+        closed = NotRequested(blocks, excluded_urls(crawl, settings, manifests))
+        waiting, coming, refused = _when_due(crawl, settings, manifests, leftovers, closed, now)
         if leftovers.files:  # they are committed even if no host is due
             coming = NextRound(now, now)
         due_at = coming.first if coming else None
@@ -99,11 +101,13 @@ def run_crawl(
                 continue
         planned_at = DuePages.of(crawl.root, manifests).first() if settings.recrawl.per_day else None
         if planned_at is not None and (due_at is None or due_at > now + LONGEST_WAIT):
-            return End("not_due", done, max(now, min(filter(None, (planned_at, due_at)))), refused=refused)
+            at = max(now, min(filter(None, (planned_at, due_at))))
+            return End("not_due", done, at, refused=refused, blocked=closed.blocked, excluded=closed.excluded)
         if coming is None:
-            return End("frontier_empty", done, held=len(held_urls(crawl, manifests)), blocked=waiting)
+            held = len(held_urls(crawl, manifests))
+            return End("frontier_empty", done, held=held, blocked=closed.blocked, excluded=closed.excluded)
         if coming.first > now + LONGEST_WAIT:
-            return End("not_due", done, due_at, refused=refused)
+            return End("not_due", done, due_at, refused=refused, blocked=closed.blocked, excluded=closed.excluded)
         start_at = coming.first if has_waited else coming.start  # hosts that do not answer are waited for once a round
         if start_at > now:
             observer.waiting(start_at, waiting)
@@ -149,18 +153,17 @@ def _when_due(
     settings: Settings,
     manifests: Sequence[Manifest],
     leftovers: Leftovers,
-    blocks: Blocks,
+    closed: NotRequested,
     now: datetime,
 ) -> tuple[int, NextRound | None, int]:
     """Return (URLs in the frontier, when the next round starts, hosts whose addresses were refused).
 
-    The second is None if all URLs are blocked, or none waits.
+    The second is None if none waits, or all are blocked or excluded. `closed` has then counted these, and also if no
+    URL is due now.
     """
     held = _held_hosts(crawl, settings, manifests, leftovers, now)
     count = sum(waiting_by_reason(crawl.root, manifests).values())
-    batches = read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *(["url"] if blocks else [])])
-    if blocks:
-        batches = (rows.filter(pc.invert(blocks.mask(rows["url"]))) for rows in batches)
+    batches = map(closed.without, read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *closed.columns]))
     return count, next_round(batches, held.until, held.silent, now, LONGEST_WAIT), held.refused
 
 
@@ -233,6 +236,7 @@ def _fetch(
             settings.priority,
             quota,
             blocks,
+            excluded_urls(crawl, settings, manifests),
         ),
         leftovers=leftovers,
         other_rounds=_other_rounds(settings, manifests),
@@ -243,8 +247,8 @@ def _fetch(
     promises = write_promises(crawl.root, step.round, find_leftovers(crawl, attempts_prefix(step)))
     files = [*leftovers.files, *attempt.pieces(), *promises]
     is_whole = not leftovers.files and not stop.is_set()  # else hosts that answer fast have more than their share of it
-    counters = {SAMPLED_OF: rows} if is_sample and is_whole else None
-    manifest = attempt.commit(settings_digest(settings), files=files, counters=counters)
+    population = {SAMPLED_OF: rows - count_excluded(crawl, settings, manifests)} if is_sample and is_whole else None
+    manifest = attempt.commit(settings_digest(settings), files=files, counters=population)
     observer.step_committed(manifest)
     return manifest
 

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, TypedDict
 
+from ..pipeline.excluded_urls import excluded_urls
+from ..pipeline.release_traps import with_released
 from ..transforms.aliases.learned_rules import known_rules
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Block
+from ..transforms.frontier.excluded import NotRequested
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.outcomes import Outcome
 from ..transforms.parsing.registry import PARSE_ERRORS
@@ -89,7 +92,7 @@ class Status:
     outcomes: dict[str, int]  # visits by outcome
     frontier: dict[str, int]  # waiting URLs by reason
     due: int  # of them, those that may be requested now
-    later: int  # those that may not yet, by their own time or their host's; blocked ones are in neither
+    later: int  # those that may not yet, by their own time or their host's; blocked and excluded ones are in neither
     next_due_at: float | None  # POSIX time at which the first of those is due
     planned: int  # planned revisits that are not in the frontier yet
     next_planned_at: float | None  # POSIX time of the first
@@ -110,6 +113,7 @@ class Status:
     limits: dict[str, int]  # of pages that are set, by name: max_pages, max_pages_per_round, max_pages_per_host
     blocks: list[Block]  # oldest first
     blocked: int  # URLs in the frontier that a block matches
+    excluded: int  # others in it that the settings exclude
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values by name."""
@@ -135,8 +139,11 @@ _LIMITS = ("max_pages", "max_pages_per_round", "max_pages_per_host")
 
 
 def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, disk: Disk | None = None) -> Status:
-    """Return the state of a crawl from its manifests and tables, with the alarms; without settings by the defaults."""
-    settings = settings or Settings()
+    """Return the state of a crawl from its manifests and tables, with the alarms.
+
+    Without settings by the defaults, and no URL is excluded.
+    """
+    chosen, settings = settings, settings or Settings()
     limits, pages = settings.alarms, settings.limits
     manifests = crawl.require_manifests()
     step = next_step(manifests)
@@ -161,7 +168,9 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
     for row in hosts.values():
         if row["not_before"] and row["not_before"] > now:
             _add(held, {row["held_by"]: 1})
-    due, planned = due_urls(crawl, manifests, settings.politeness, blocks, now), planned_revisits(crawl, manifests)
+    excluded = excluded_urls(crawl, with_released(crawl, chosen), manifests) if chosen else None
+    closed = NotRequested(blocks, excluded)
+    due, planned = due_urls(crawl, manifests, settings.politeness, closed, now), planned_revisits(crawl, manifests)
     long_urls = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
     found = [
         *outcome_alarms(outcomes, limits),
@@ -204,6 +213,7 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
         last_step_at=max((moment(m.ended_at).timestamp() for m in manifests if m.ended_at), default=0.0),
         blocks=list(blocks),
         blocked=due.blocked,
+        excluded=due.excluded,
     )
 
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..pipeline.held_hosts import held_hosts
-from ..transforms.blocks.rules import Blocks
 from ..transforms.frontier.due_pages import DuePages
+from ..transforms.frontier.excluded import NotRequested
 from ..transforms.settings import Politeness
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, paths_of
 from ..transforms.storage.schemas import TIME
@@ -22,7 +22,8 @@ class DueUrls(NamedTuple):
     now: int
     later: int  # because of their own time, or that of their host
     next_at: datetime | None  # when the first of those is due
-    blocked: int  # by a block, in neither of the others
+    blocked: int  # by a block, in none of the others
+    excluded: int  # by the settings, in none of the others
 
 
 class Planned(NamedTuple):
@@ -33,35 +34,32 @@ class Planned(NamedTuple):
 
 
 def due_urls(
-    crawl: CrawlDir, manifests: Sequence[Manifest], politeness: Politeness, blocks: Blocks, now: datetime
+    crawl: CrawlDir, manifests: Sequence[Manifest], politeness: Politeness, closed: NotRequested, now: datetime
 ) -> DueUrls:
-    """Count the waiting URLs; reads three columns of the frontier at most, and table hosts."""
+    """Count the waiting URLs; reads two columns of the frontier and those of `closed`, and table hosts."""
     held = held_hosts(crawl.root, paths_of(manifests, "hosts"), (), politeness, now).until
-    columns = ["host", "due_at", *(["url"] if blocks else [])]
-    return count_due(read_waiting(crawl.root, Waiting.of(manifests), columns), held, blocks, now)
+    columns = ["host", "due_at", *closed.columns]
+    return count_due(read_waiting(crawl.root, Waiting.of(manifests), columns), held, closed, now)
 
 
-def count_due(batches: Iterable[pa.Table], held: Mapping[str, datetime], blocks: Blocks, now: datetime) -> DueUrls:
+def count_due(
+    batches: Iterable[pa.Table], held: Mapping[str, datetime], closed: NotRequested, now: datetime
+) -> DueUrls:
     """Count rows of the frontier. A URL is due at the later one of its time and that of its host in `held`."""
     hosts = pa.array(list(held), pa.string())
     until = pa.array([moment.astimezone(UTC) for moment in held.values()], TIME).cast(pa.int64())
     moment = pa.scalar(now.astimezone(UTC), TIME).cast(pa.int64())
-    due, later, blocked = 0, 0, 0
+    due, later = 0, 0
     next_at: int | None = None  # microseconds since the epoch
     for rows in batches:
-        mask = blocks.mask(rows["url"]) if blocks else pa.repeat(False, rows.num_rows)
-        open_ = rows.filter(pc.invert(mask))
+        open_ = closed.without(rows)
         of_host = until.take(pc.index_in(open_["host"].combine_chunks(), hosts))
         times = pc.max_element_wise(open_["due_at"].combine_chunks().cast(pa.int64()), of_host)
         times = times.filter(pc.greater(times, moment))  # without a time of either, it is due
-        due, later, blocked = (
-            due + open_.num_rows - len(times),
-            later + len(times),
-            blocked + rows.num_rows - open_.num_rows,
-        )
+        due, later = due + open_.num_rows - len(times), later + len(times)
         next_at = min((at for at in (next_at, pc.min(times).as_py()) if at is not None), default=None)
     first = pa.scalar(next_at, pa.int64()).cast(TIME).as_py()
-    return DueUrls(due, later, first, blocked)
+    return DueUrls(due, later, first, closed.blocked, closed.excluded)
 
 
 def planned_revisits(crawl: CrawlDir, manifests: Sequence[Manifest]) -> Planned:

@@ -53,6 +53,7 @@ class _Collector:
         yield "traps", "Throttled and trapped templates of URLs.", len(found.traps)
         yield "blocks", "Blocks.", len(found.blocks)
         yield "blocked_urls", "Waiting URLs that are blocked.", found.blocked
+        yield "excluded_urls", "Waiting URLs that the settings exclude.", found.excluded
         yield "last_step_timestamp_seconds", "When the last step was committed.", found.last_step_at
         if found.disk_free is not None:
             yield "disk_free_bytes", "Free space on the disk of the crawl directory.", found.disk_free

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...pipeline.release_traps import with_released
 from ...transforms import urls
 from ...transforms.plugins import PluginError
 from ...transforms.settings import parse
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
             raise Usage(f"{name}: {_NO_URL}")
     subjects = iter(arguments.subjects) if arguments.subjects else _read(arguments.file)
     try:
-        sources = open_sources(crawl, parse(crawl.read_text("crawl.toml")))
+        sources = open_sources(crawl, with_released(crawl, parse(crawl.read_text("crawl.toml"))))
         with sources.tables:
             for answer in _answers(sources, subjects, datetime.now(UTC)):
                 if arguments.json:

@@ -63,6 +63,7 @@ def render(found: Status) -> str:
         f"hosts: {found.hosts}; index segments: {found.index_segments}",
         *([_line("hosts not to be asked now, by reason", found.held)] if found.held else []),
         *([_blocks(found)] if found.blocks else []),
+        *([_excluded(found)] if found.excluded else []),
         *(
             f"alias rule: {row['origin']} {row['rule']} ({row['support']} pages agree"
             + (f", {row['contradictions']} differ)" if row["contradictions"] else ")")
@@ -113,6 +114,9 @@ def _go_on(found: Status) -> str:
         return crawl
     if next_at := min(filter(None, (found.next_due_at, found.next_planned_at)), default=None):
         return f"{crawl}, from {_time(next_at)} on; nothing is due before"
+    if found.excluded:
+        left = "what is left" if found.blocked else "all"
+        return f"{crawl}, after a change of crawl.toml, because its settings exclude {left} of the frontier"
     if found.blocked:
         return f"beamtrawl unblock {directory} HOST, because all of the frontier is blocked"
     return f"beamtrawl seeds add {directory} URL, because the frontier is empty"
@@ -122,6 +126,13 @@ def _blocks(found: Status) -> str:
     names = ", ".join(block.pattern for block in found.blocks[:_RULES_NAMED])
     more = f" and {left} more" if (left := len(found.blocks) - _RULES_NAMED) > 0 else ""
     return f"blocked: {names}{more}; {found.blocked} URLs of the frontier wait for that"
+
+
+def _excluded(found: Status) -> str:
+    return (
+        f"excluded: {found.excluded} URLs of the frontier wait, because crawl.toml was changed and excludes them now;"
+        f" beamtrawl explain {shlex.quote(found.directory)} URL names the rule"
+    )
 
 
 def _line(name: str, counts: dict[str, int]) -> str:

@@ -12,6 +12,7 @@ from ...transforms.aliases.learned_rules import known_rules
 from ...transforms.aliases.rules import Rules
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
+from ...transforms.frontier.excluded import has_changed
 from ...transforms.http.request_headers import Identity
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
@@ -34,6 +35,7 @@ class Known(NamedTuple):
 
     robot: str  # product token
     filter: UrlFilter
+    has_changed: bool  # whether earlier links were judged with other settings, so that it holds for waiting URLs too
     limit: int  # limits.max_pages if as many were requested, else 0
     blocks: Blocks
     aliases: Rules
@@ -76,6 +78,7 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
     return Known(
         robot=Identity.of(settings.robot).token,
         filter=url_filter,
+        has_changed=has_changed(settings, sources.manifests),
         limit=_limit_reached(sources),
         blocks=read_blocks(sources.crawl),
         aliases=known_rules(sources.crawl, sources.manifests).used if settings.aliases.learn else Rules(()),

@@ -96,6 +96,8 @@ def _waiting(record: UrlRecord, now: datetime) -> str:
     if row is None:
         return "waits for its visit; the running round has taken it, or will"
     due_at, waits = row["due_at"], f"waits in the frontier ({WAITS[row['reason']]})"
+    if record.excluded:
+        return f"{waits}, not requested until crawl.toml allows it: {record.rejected_because}"
     until = host["not_before"] if host else None
     if host and until and until > now and (not due_at or until > due_at):
         return f"{waits}: its host is not asked before {_time(until)} ({host['held_by']})"
@@ -131,7 +133,7 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
         yield f"known by: {record.dedup_form}"
     yield f"scope: {f'rejected by {record.rejected}: {record.rejected_because}' if record.rejected else 'not rejected'}"
     if record.rejected and record.state:
-        yield "  links that are found from now on are rejected; this URL was in the crawl before"
+        yield f"  {_although_known(record)}"
     for alias in record.aliases:
         yield f"alias by {alias['rule']}: {alias['url']}"
     if record.seed:
@@ -163,6 +165,15 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
     if record.state and record.state["next_fetch_at"]:
         reason = plan_reason(record.state, record.host_changes)
         yield f"next visit: {_time(record.state['next_fetch_at'])}{f', {reason}' if reason else ''}"
+
+
+def _although_known(record: UrlRecord) -> str:
+    """What it means that the scope rejects a URL that is in the crawl."""
+    if record.seed:
+        return "it is a seed, and is requested nevertheless"
+    if record.excluded:
+        return "it was in the crawl before crawl.toml was changed; it is not requested any more, and nothing is removed"
+    return "links that are found from now on are rejected; this URL was in the crawl before"
 
 
 def _effect(link: Row) -> str:

@@ -29,6 +29,7 @@ class UrlRecord:
     seed: bool
     rejected: str | None  # by which rule of the scope, as the settings are now; None: not rejected
     rejected_because: str | None  # the same in words
+    excluded: bool  # whether it is not requested any more, because settings that were changed reject it
     followed: bool  # whether one of `links` is followed; true if there are none
     aliases: list[Row]  # rule, url: alias rules that change it
     path: list[str]  # from a seed to it, by the links through which each URL was found first
@@ -73,7 +74,9 @@ def url_record(known: Known, reference: str) -> UrlRecord:
     found = known.links.get(key, {"sources": 0, "links": []})
     links: list[Row] = found["links"]
     depth = state["depth"] if state else _depth(known, links)
-    block, rejected = known.blocks.match(url), known.filter.reject(url, depth, 0)
+    waiting = known.frontier.get(key) or {"depth": depth, "redirects": 0, "kind": state and state["kind"]}
+    rejected = known.filter.reject_waiting(url, waiting["depth"], waiting["redirects"] or 0, waiting["kind"])
+    block = known.blocks.match(url)
     return UrlRecord(
         url=url,
         dedup_form=urls.dedup_form(url),
@@ -84,6 +87,7 @@ def url_record(known: Known, reference: str) -> UrlRecord:
         seed=key in known.seeds,
         rejected=rejected,
         rejected_because=in_words(rejected, url, known.filter.scope) if rejected else None,
+        excluded=bool(rejected and state and known.has_changed and key not in known.seeds),
         followed=not links or any(not link.get("not_followed") for link in links),
         aliases=[{"rule": rule.name, "url": form} for rule, form in known.aliases.steps(url)],
         path=_path(known, state),

@@ -51,13 +51,17 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
 
     `release` is the command that releases URLs held as traps.
     """
-    waits = f"{waiting} URLs wait" if waiting else "no page is due"
+    waits = f"{count} URLs wait" if (count := max(0, waiting - end.blocked - end.excluded)) else "no page is due"
+    blocked = f"{end.blocked} URLs that are blocked" if end.blocked else ""
+    excluded = f"{end.excluded} URLs that the settings exclude (explain URL names the rule)" if end.excluded else ""
+    closed = " and ".join(filter(None, (blocked, excluded)))
+    among = f", among them {excluded}" if excluded else ""
     reasons = {
         "frontier_empty": "the frontier is empty"
-        + (f" but for {end.blocked} URLs that are blocked" if end.blocked else "")
+        + (f" but for {closed}" if closed else "")
         + (f"; {end.held} URLs are held as traps; to release them: {release}" if end.held else ""),
-        "rounds": f"{end.rounds} rounds done, {waiting} URLs in the frontier",
-        "max_pages": f"the limit of {end.max_pages} pages is reached, {waiting} URLs in the frontier;"
+        "rounds": f"{end.rounds} rounds done, {waiting} URLs in the frontier{among}",
+        "max_pages": f"the limit of {end.max_pages} pages is reached, {waiting} URLs in the frontier{among};"
         " to go on, raise limits.max_pages (--max-pages)",
         "stopped": f"stopped, {waiting} URLs in the frontier; the same command goes on",
         "not_due": f"{waits} until {end.due_at:%Y-%m-%d %H:%M:%S} UTC; the same command goes on then"
@@ -66,6 +70,7 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
             if end.refused
             else ""
         )
+        + (f"; besides, the frontier has {closed}" if closed else "")
         if end.due_at
         else f"{waiting} URLs wait: the last round was too short to ask for any of them; limits.round_time is its time",
     }

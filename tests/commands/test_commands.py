@@ -92,6 +92,7 @@ def test_status(crawled: Path) -> None:
         *(
             "alerts",
             "hosts",
+            "excluded",
             "held",
             "aliases",
             "traps",

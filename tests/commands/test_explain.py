@@ -133,13 +133,19 @@ def test_what_waits_behind_a_limit_or_a_later_rule_says_so(tmp_path: Path) -> No
         crawl(tmp_path, [web.url("host.test")], limits__max_pages=1)
         (tmp_path / "crawl.toml").write_text(render(settings(limits__max_pages=1, scope__exclude=["/second"])))
         lines = beamtrawl("explain", tmp_path, web.url("host.test", "/second")).out.splitlines()
-        (tmp_path / "crawl.toml").write_text(render(settings(scope__exclude=["/second"])))
-        without = beamtrawl("explain", tmp_path, web.url("host.test", "/second")).out.splitlines()[0]
+        limited = beamtrawl("explain", tmp_path, web.url("host.test", "/page")).out.splitlines()[0]
+        seed = beamtrawl("explain", tmp_path, web.url("host.test"), "--json").out
+        (tmp_path / "crawl.toml").write_text(render(settings(scope__exclude=["/second", "/$"])))
+        without = beamtrawl("explain", tmp_path, web.url("host.test", "/page")).out.splitlines()[0]
+        of_seed = beamtrawl("explain", tmp_path, web.url("host.test")).out.splitlines()
     waits = "waits in the frontier (new, not visited yet)"
-    assert lines[0] == f"{waits}: the limit of 1 pages is reached; to go on, raise limits.max_pages (--max-pages)"
+    because = 'the pattern "/second" of scope.exclude matches it'
+    assert limited == f"{waits}: the limit of 1 pages is reached; to go on, raise limits.max_pages (--max-pages)"
     assert without == f"{waits}, due now: the next round may fetch it"
-    assert 'scope: rejected by exclude: the pattern "/second" of scope.exclude matches it' in lines
-    assert "  links that are found from now on are rejected; this URL was in the crawl before" in lines
+    assert lines[0] == f"{waits}, not requested until crawl.toml allows it: {because}"
+    assert f"scope: rejected by exclude: {because}" in lines
+    assert (json.loads(seed)["rejected"], json.loads(seed)["excluded"]) == (None, False)
+    assert "  it is a seed, and is requested nevertheless" in of_seed
 
 
 def test_every_url_of_the_crawl_has_a_complete_answer(crawled: Crawled) -> None:

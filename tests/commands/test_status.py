@@ -110,6 +110,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "limits": {"max_pages_per_host": 10_000},
         "blocks": [],
         "blocked": 0,
+        "excluded": 0,
     }
     assert json.loads(json.dumps(found)) == found
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from beamtrawl.transforms.settings import Settings, render
+from beamtrawl.transforms.settings import Settings, render, settings_digest
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
@@ -23,5 +23,5 @@ def commit_rows(root: Path, step: str, round_: int, tables: dict[str, list[dict[
         own = [{"url_key": url_key(row["url"])} if "url" in row else {} for row in rows]
         writer.write_rows([key | {"round": round_} | row for key, row in zip(own, rows, strict=True)])
         files += filter(None, [writer.close()])
-    crawl.commit(Manifest(step, round_, "", tuple(files), {}, (), "", ""))
+    crawl.commit(Manifest(step, round_, settings_digest(Settings()), tuple(files), {}, (), "", ""))
     return crawl

@@ -21,6 +21,7 @@ from ..storage.batches import from_ipc, to_ipc
 from ..storage.schemas import FRONTIER, TIME
 from ..storage.table_files import open_parquet, statistics
 from ..storage.waiting import ROWS_AT_A_TIME, Left, Positions, groups, parts, read_groups
+from .excluded import Excluded
 from .files import ORDER, is_sorted
 from .host_shares import HostShares
 from .priority import EQUAL, Quota, UrlClass, allocate, classes
@@ -68,6 +69,7 @@ class Bounds(NamedTuple):
     priority: Priority = Priority()
     quota: Quota = EQUAL  # of the classes in `per_host` and in `at_most`
     blocks: Blocks = NO_BLOCKS  # rows that one matches are not read
+    excluded: Excluded | None = None  # nor are those that the settings exclude
 
 
 def is_due(rows: pa.Table, bounds: Bounds) -> pa.ChunkedArray:
@@ -106,13 +108,16 @@ def candidates(
     limit holds for each part.
     """
     shares, is_ordered = HostShares(bounds.per_host, bounds.quota), is_sorted(file)
-    columns = _DECIDING if is_ordered and not bounds.blocks else [*_DECIDING, "url"]
+    more = Excluded.COLUMNS if bounds.excluded else ()
+    columns = list(dict.fromkeys([*_DECIDING, *(() if is_ordered and not bounds.blocks else ("url",)), *more]))
     unread = (group for group in groups(file, left) if not _has_none(file, group.number, shares, bounds))
     for part in parts(unread, rows_at_a_time):
         rows = read_groups(file, [group.number for group in part], columns)
         rows = rows.append_column("number", pa.array(np.concatenate([group.numbers for group in part])))
         waits = pa.array(np.concatenate([group.waits for group in part]))
         rows = _where(rows, pc.and_(is_due(rows, bounds), waits))
+        if bounds.excluded and rows.num_rows:
+            rows = _where(rows, pc.invert(bounds.excluded.mask(rows)))
         if not rows.num_rows:
             continue
         if not is_ordered:

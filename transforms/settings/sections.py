@@ -26,7 +26,7 @@ class Robot:
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
-    """URLs that belong to the crawl. Rules decide when a link is found; table rejections counts what they reject."""
+    """URLs that belong to the crawl. Rules decide on links and, after a change, on waiting URLs; never on seeds."""
 
     mode: str = _setting(
         "host", 'Hosts to crawl: those of the seeds ("host"), all hosts of their registered domains ("domain"), "any".'

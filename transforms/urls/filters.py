@@ -190,6 +190,10 @@ class UrlFilter:
             found = reject_by_plugin(self._plugins, url)
         return found or self._reject_path(depth, redirects)
 
+    def reject_waiting(self, url: str, depth: int, redirects: int, kind: str | None) -> str | None:
+        """`reject` for a row of the frontier; `reject_sitemap` if it has a kind, so that it is no page."""
+        return (self.reject if kind is None else self.reject_sitemap)(url, depth, redirects)
+
     def _reject_path(self, depth: int, redirects: int) -> str | None:
         if self.scope.depth is not None and depth > self.scope.depth:
             return "depth"

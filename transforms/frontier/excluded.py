@@ -1,0 +1,100 @@
+"""Which waiting URLs are not requested: those that are blocked, and those that the settings of now exclude."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..blocks.rules import Blocks
+from ..settings import Scope, Settings, settings_digest
+from ..storage.manifests import Manifest
+from ..storage.schemas import SEEDS
+from ..storage.table_files import read_table
+from ..urls.filters import UrlFilter
+
+_JUDGED = ("url", "depth", "redirects", "kind")
+
+
+def has_changed(settings: Settings, manifests: Sequence[Manifest]) -> bool:
+    """Whether links were judged with other settings than these.
+
+    Only update steps judge links; seeds are not judged. The settings of a crawl have the patterns of `release`
+    (`with_released`).
+    """
+    digest = settings_digest(settings)
+    return any(m.settings_digest != digest for m in manifests if m.step == "update")
+
+
+class Excluded:
+    """The URLs that the settings of now exclude, as one predicate on rows of the frontier.
+
+    These are the rows that `UrlFilter` would reject if they were found now. Seeds are never excluded: no rule applies
+    to them when they are added either. `seeds` are paths of files of table seeds, which are read at the first use.
+    Immutable; can be pickled.
+    """
+
+    COLUMNS = ("url_key", *_JUDGED)
+    """The columns of the frontier that `mask` reads."""
+
+    def __init__(self, root: str, scope: Scope, extensions: frozenset[str], seeds: Sequence[str]) -> None:
+        self._arguments = (root, scope, extensions, tuple(seeds))
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return Excluded, self._arguments
+
+    def mask(self, rows: pa.Table) -> pa.Array:
+        """Whether each row is excluded."""
+        reject = self._filter.reject_waiting
+        columns = (rows[name].to_pylist() for name in _JUDGED)
+        found = np.fromiter(
+            (
+                reject(url, depth, redirects or 0, kind) is not None
+                for url, depth, redirects, kind in zip(*columns, strict=True)
+            ),
+            np.bool_,
+            rows.num_rows,
+        )
+        places = np.flatnonzero(found)
+        if len(places):
+            keys = rows["url_key"].take(pa.array(places))
+            found[places] = ~pc.is_in(keys, self._seeds["url_key"].combine_chunks()).to_numpy()
+        return pa.array(found)
+
+    @functools.cached_property
+    def _seeds(self) -> pa.Table:
+        root, _, _, paths = self._arguments
+        return read_table(root, list(paths), SEEDS, ["url_key", "host"])
+
+    @functools.cached_property
+    def _filter(self) -> UrlFilter:
+        _, scope, extensions, _ = self._arguments
+        return UrlFilter(scope, frozenset(pc.unique(self._seeds["host"]).to_pylist()), extensions)
+
+
+class NotRequested:
+    """Removes the waiting URLs that are not requested from batches of them, and counts them."""
+
+    def __init__(self, blocks: Blocks, excluded: Excluded | None) -> None:
+        self._blocks, self._excluded = blocks, excluded
+        self.blocked = 0
+        self.excluded = 0  # and not blocked
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the frontier that `without` reads."""
+        return Excluded.COLUMNS if self._excluded else ("url",) if self._blocks else ()
+
+    def without(self, rows: pa.Table) -> pa.Table:
+        """The rows that may be requested."""
+        found = rows
+        if self._blocks:
+            found = found.filter(pc.invert(self._blocks.mask(found["url"])))
+            self.blocked += rows.num_rows - found.num_rows
+        if self._excluded and found.num_rows:
+            before = found.num_rows
+            found = found.filter(pc.invert(self._excluded.mask(found)))
+            self.excluded += before - found.num_rows
+        return found
