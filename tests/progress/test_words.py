@@ -86,9 +86,34 @@ ENDS = {
         "40 URLs wait until 2026-03-01 12:30:00 UTC; the same command goes on then;"
         " the addresses of 2 hosts are refused: with other settings (--allow-address) it goes on at once",
     ),
+    "blocked": (End("frontier_empty", 3, blocked=40), "the frontier is empty but for 40 URLs that are blocked"),
+    "excluded": (
+        End("frontier_empty", 3, excluded=40),
+        "the frontier is empty but for 40 URLs that the settings exclude (explain URL names the rule)",
+    ),
+    "blocked and excluded, and held": (
+        End("frontier_empty", 3, held=9, blocked=30, excluded=10),
+        "the frontier is empty but for 30 URLs that are blocked and 10 URLs that the settings exclude (explain URL"
+        " names the rule); 9 URLs are held as traps; to release them: COMMAND",
+    ),
+    "some excluded": (
+        End("rounds", 3, excluded=10),
+        "3 rounds done, 40 URLs in the frontier, among them 10 URLs that the settings exclude (explain URL names the"
+        " rule)",
+    ),
+    "excluded, others not due": (
+        End("not_due", 3, datetime(2026, 3, 1, 12, 30, tzinfo=UTC), blocked=5, excluded=10),
+        "25 URLs wait until 2026-03-01 12:30:00 UTC; the same command goes on then; besides, the frontier has 5 URLs"
+        " that are blocked and 10 URLs that the settings exclude (explain URL names the rule)",
+    ),
+    "all excluded, a revisit planned": (
+        End("not_due", 3, datetime(2026, 3, 1, 12, 30, tzinfo=UTC), excluded=40),
+        "no page is due until 2026-03-01 12:30:00 UTC; the same command goes on then; besides, the frontier has 40"
+        " URLs that the settings exclude (explain URL names the rule)",
+    ),
 }
 
 
 @pytest.mark.parametrize(("end", "line"), ENDS.values(), ids=ENDS)
 def test_the_end_of_a_crawl(end: End, line: str) -> None:
-    assert describe_end(end, 40) == line
+    assert describe_end(end, 40, "COMMAND") == line
