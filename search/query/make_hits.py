@@ -84,11 +84,13 @@ def _in_texts(docs: Sequence[int], words: Sequence[str], scored: Mapping[Unit, S
         if not len(postings.docs):
             in_text = np.ones(len(docs), bool)
         elif "body" in postings.frequencies:
-            places = np.minimum(np.searchsorted(postings.docs, docs), len(postings.docs) - 1)
-            in_text = (postings.docs[places] == docs) & (postings.frequencies["body"][places] > 0)
+            wanted = np.array(docs, postings.docs.dtype)  # of another type, all of the postings would be converted
+            places = postings.docs.searchsorted(wanted)
+            in_text = postings.docs.take(places, mode="clip") == wanted
+            in_text &= postings.frequencies["body"].take(places, mode="clip") > 0
         else:
             continue
-        for number in np.flatnonzero(in_text).tolist():
+        for number in in_text.nonzero()[0].tolist():
             found[number].add(word)
     return list(map(frozenset, found))
 
@@ -103,7 +105,7 @@ def explain(corpus: Corpus, doc: int, parsed: Query, scored: Mapping[Unit, Score
     parts = []
     for unit in parsed.scoring:
         postings, scores = scored[unit].postings, scored[unit].scores
-        place = int(np.searchsorted(postings.docs, doc))
+        place = int(postings.docs.searchsorted(postings.docs.dtype.type(doc)))
         if place < len(postings.docs) and postings.docs[place] == doc:
             counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
             text = unit if isinstance(unit, str) else " ".join(unit)

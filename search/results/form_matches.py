@@ -6,7 +6,7 @@ import re
 import string
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -153,15 +153,33 @@ def _common_beginning(first: str, second: str) -> str:
     return second[:length]
 
 
-def matches_of(text: Text, probe: Probe, begin: int, end: int) -> list[Match]:
-    """The matches of the forms of a probe in a part of a text.
+def matches_of(text: Text, probes: Iterable[Probe], begin: int, end: int) -> list[Match]:
+    """The matches of the forms of probes in a part of a text, those of a probe ascending.
 
     Pairs of CJK may overlap; other forms match whole words. What matches at `end` may be the beginning of a word.
     """
-    if probe.is_word:
-        return _words_of(text.words(end)[begin : end + 2], begin, probe)
+    found, words = list[Match](), ""
+    for probe in probes:
+        if not probe.is_word:
+            found += _parts_of(text.folded(end), begin, end, probe)
+            continue
+        words = words or text.words(end)[begin : end + 2]
+        beginning, endings, _ = probe
+        # To divide a text once is faster than to search it often.
+        first, *gaps = words.split(beginning)
+        start, length = begin + len(first), len(beginning)
+        for gap in gaps:
+            ending = gap.partition(" ")[0]
+            if ending in endings:
+                found.append((start, start + length - 1 + len(ending), endings[ending]))
+            start += length + len(gap)
+    return found
+
+
+def _parts_of(folded: str, begin: int, end: int, probe: Probe) -> list[Match]:
+    """The matches of a form that is not one word of `Text.words` in a part of a folded text."""
     form, word = probe.beginning, probe.endings[""]
-    folded, length, places = text.folded(end), len(form), []
+    length, places = len(form), []
     start = folded.find(form, begin, end)
     while start >= 0:
         places.append(start)
@@ -176,19 +194,6 @@ def matches_of(text: Text, probe: Probe, begin: int, end: int) -> list[Match]:
         if not start or not _is_letter(folded[start - 1])
         if not _is_letter(folded[start + length : start + length + 1])
     ]
-
-
-def _words_of(part: str, begin: int, probe: Probe) -> list[Match]:
-    """The words of a part of `Text.words` from `begin` on. To divide a text once is faster than to search it often."""
-    beginning, endings, _ = probe
-    first, *gaps = part.split(beginning)
-    found, start, length = list[Match](), begin + len(first), len(beginning)
-    for gap in gaps:
-        ending = gap.partition(" ")[0]
-        if ending in endings:
-            found.append((start, start + length - 1 + len(ending), endings[ending]))
-        start += length + len(gap)
-    return found
 
 
 def _is_letter(character: str) -> bool:

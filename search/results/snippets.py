@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from .form_matches import IN_CJK, MAX_ENDING, Forms, Match, Probe, Text, matches_of, prepared
+from .form_matches import IN_CJK, MAX_ENDING, Forms, Match, Text, matches_of, prepared
 
 WIDTH = 220
 """The approximate length of a snippet in characters; CJK characters count twice."""
@@ -66,27 +66,39 @@ def snippet(searched: Text, forms: Forms, width: int = WIDTH) -> Snippet:
         width //= 2
     passage, matches = _best_passage(searched, forms, width)
     start, end = _whole_words(text, max(0, passage.start - width // 5), width)
+    has_code = CODE in text[start:end] or text.startswith(CODE, text.rfind("\n", 0, start) + 1)
     pieces = [("… ", False)] if start else []
     for match_start, match_end in _merged(matches, start, end):
-        pieces += [(_shown(text, start, match_start), False), (_shown(text, match_start, match_end), True)]
+        if start < match_start:
+            pieces.append((_shown(text, start, match_start, has_code), False))
+        pieces.append((text[match_start:match_end], True))
         start = match_end
-    pieces.append((_shown(text, start, end), False))
+    if start < end:
+        pieces.append((_shown(text, start, end, has_code), False))
     if end < len(text):
         pieces.append((" …", False))
-    return Snippet(_few_lines([piece for piece in pieces if piece[0]]))
+    return Snippet(_few_lines(pieces) if has_code else pieces)
 
 
 def _best_passage(searched: Text, forms: Forms, width: int) -> tuple["_Passage", list[Match]]:
     """The best passage of a text, with all matches in it and around it."""
-    best, begin, final, matches = _NOTHING, 0, 0, list[Match]()
+    best, searched_to, begin, final, matches = _NOTHING, 0, 0, 0, list[Match]()
     for most in (*_SEARCHED_FIRST, MAX_SCANNED_CHARACTERS):
         end = most + 2 * width  # so far a passage reaches
-        matches = [match for match in matches if match[1] <= final]
-        matches += [match for match in _matches(searched, forms.probes, begin, end) if match[1] > final]
+        found = matches_of(searched, forms.probes, begin, end)
+        if final:
+            matches = [match for match in matches if match[1] <= final]
+            found = [match for match in found if match[1] > final]
+        matches += found
         matches.sort()
-        best = _best([match for match in matches if match[1] <= most], width)
+        # Passages that end before are compared already.
+        first = bisect.bisect_left(matches, (searched_to - width,))
+        passage = _best([match for match in matches[first:] if match[1] <= most], width)
+        if passage[:2] > best[:2]:
+            best = passage
         if best.words == len(forms.words) or most >= len(searched.text):
             return best, matches
+        searched_to = most
         final = end - MAX_ENDING - 1  # what ends here does not depend on the text that follows
         begin = max(0, final - forms.longest - MAX_ENDING)
     lacking = forms.words.difference(word for _, end, word in matches if end <= MAX_SCANNED_CHARACTERS)
@@ -103,9 +115,9 @@ def _further(
     while begin < len(text) and best.words < len(forms.words) and work < MAX_FURTHER_WORK:
         first, end = begin - 2 * width, begin + _FURTHER
         part = Text(text[first : end + 2 * width])  # which is not kept
-        found = _matches(part, probes, 0, len(part.text))
+        found = matches_of(part, probes, 0, len(part.text))
         if found:
-            found += _matches(part, others, 0, len(part.text))
+            found += matches_of(part, others, 0, len(part.text))
         # What begins a part may be the end of a word.
         matches = sorted((start + first, stop + first, word) for start, stop, word in found if start > MAX_ENDING)
         passage = _best([match for match in matches if match[1] <= end], width)
@@ -116,12 +128,13 @@ def _further(
     return best, around
 
 
-def _matches(text: Text, probes: Sequence[Probe], begin: int, end: int) -> list[Match]:
-    return [match for probe in probes for match in matches_of(text, probe, begin, end)]
-
-
-def _shown(text: str, start: int, end: int) -> str:
+def _shown(text: str, start: int, end: int, has_code: bool) -> str:
     """A part of a text with white space collapsed, but for the line breaks and the indentation of code."""
+    part = text[start:end]
+    if part.isprintable() and "  " not in part:  # no white space but single spaces
+        return part
+    if not has_code:
+        return _UNEVEN_SPACES.sub(" ", part)
 
     def shown(space: re.Match[str]) -> str:
         _, line_break, indentation = space[0].rpartition("\n")
@@ -132,9 +145,6 @@ def _shown(text: str, start: int, end: int) -> str:
         last_line = text.rfind("\n", 0, start + space.start()) + 1
         return "\n" if text[last_line] == CODE else " "
 
-    part = text[start:end]
-    if part.isprintable() and "  " not in part:  # no white space but single spaces
-        return part
     return _UNEVEN_SPACES.sub(shown, part)
 
 
@@ -186,7 +196,7 @@ def marked(text: str, forms: Mapping[str, str]) -> Snippet:
     (('A crawler is ', False), ('polite', True), ('.', False))
     """
     searched, end, pieces, start = Text(text), len(text), list[tuple[str, bool]](), 0
-    matches = [match for probe in prepared(forms).probes for match in matches_of(searched, probe, 0, end)]
+    matches = matches_of(searched, prepared(forms).probes, 0, end)
     for match_start, match_end in _merged(sorted(matches), 0, end):
         pieces += [(text[start:match_start], False), (text[match_start:match_end], True)]
         start = match_end
