@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..transforms.indexing import ciff
-from ..transforms.indexing.analysis import is_identifier, word_classes
+from ..transforms.indexing.analysis import is_further, word_classes
 from ..transforms.indexing.invert import PHRASE_FIELDS, Longs
 from ..transforms.indexing.korean import PREFIX
 from .index.postings import Ints
@@ -80,7 +80,7 @@ def _write_run(path: Path, segment: Segment, mask: Mask, first: int) -> Ints:
     """
     terms, starts, docs, by_field, *_ = segment.inverted()
     frequencies = np.add.reduce([by_field[field] for field in PHRASE_FIELDS])
-    is_word = np.array([not (term.startswith(PREFIX) or is_identifier(term)) for term in terms], bool)
+    is_word = np.array([not (term.startswith(PREFIX) or is_further(term)) for term in terms], bool)
     counted = mask[docs] & (frequencies > 0) & np.repeat(is_word, np.diff(starts))
     docs, frequencies = docs[counted], frequencies[counted]
     names, classes = _classes(segment, terms, np.repeat(np.arange(len(terms)), np.diff(starts))[counted], docs)

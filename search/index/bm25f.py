@@ -36,6 +36,7 @@ class Weighting(NamedTuple):
     k1: float  # the saturation of term frequency: the larger, the slower
     names: float  # the largest bonus of a term in the names of a page, relative to a score of 1
     phrase: float  # the weight of a phrase relative to a word of the same document frequency; its words count too
+    pair: float  # the same for two words in a row that are in a row in the title
 
 
 WEIGHTING = Weighting(
@@ -44,6 +45,7 @@ WEIGHTING = Weighting(
     k1=1.2,
     names=1.0,
     phrase=0.5,
+    pair=0.25,
 )
 """Settled on public test collections and known items: docs/decisions/weights.md."""
 

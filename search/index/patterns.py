@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from ...transforms.indexing.analysis import CJK, MAX_TERM_LENGTH, is_identifier
+from ...transforms.indexing.analysis import CJK, MAX_TERM_LENGTH, is_further
 
 MAX_WORDS = 200
 """The most words that a pattern stands for: the most frequent ones."""
@@ -38,5 +38,5 @@ def prefix(pattern: str) -> str:
 
 def expression(pattern: str) -> str:
     """The regular expression, of RE2, of the words that a pattern matches."""
-    some = ".*" if is_identifier(pattern) else "[^_]*"
+    some = "[^ ]*" if is_further(pattern) else "[^_]*"  # neither has pairs
     return f"^{some.join(map(re.escape, pattern.split('*')))}$"

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ...transforms.indexing.analysis import is_pair
 from . import bm25f
 from .cache import Cache
 from .copies import find_copies
@@ -199,6 +200,8 @@ class Corpus:
         weight = bm25f.inverse_document_frequency(self.documents, len(postings.docs))
         if not isinstance(unit, str):
             weight *= self._weighting.phrase
+        elif is_pair(unit):
+            weight *= self._weighting.pair
         scores = np.empty(len(postings.docs), np.float32)
         for start in range(0, len(scores), _CHUNK):
             chunk = postings.only(slice(start, start + _CHUNK))

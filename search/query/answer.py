@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...transforms.indexing.analysis import is_identifier
+from ...transforms.indexing.analysis import is_further
 from ...transforms.indexing.korean import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
 from ..index import pruning
 from ..index.deadline import Deadline
@@ -121,7 +121,7 @@ class Answers:
                 stand_for[word] = [word, *self._synonyms[word]]
                 scored[word] = any_of(stand_for[word])
         for word in parsed.words:
-            if word in stand_for or len(scored[word].scores) or is_identifier(word) or deadline.cuts():
+            if word in stand_for or len(scored[word].scores) or is_further(word) or deadline.cuts():
                 continue
             if near := self._near(word):
                 scored[word], stand_for[word], respelled[word] = any_of(near), near, near[0]

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from ...transforms.indexing.analysis import words_of
 from ..index.cache import Cache
 from ..index.patterns import is_pattern
 from ..index.postings import Unit
@@ -108,7 +109,7 @@ def explain(corpus: Corpus, doc: int, parsed: Query, scored: Mapping[Unit, Score
         place = int(postings.docs.searchsorted(postings.docs.dtype.type(doc)))
         if place < len(postings.docs) and postings.docs[place] == doc:
             counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
-            text = unit if isinstance(unit, str) else " ".join(unit)
+            text = " ".join(words_of(unit) if isinstance(unit, str) else unit)
             score = parsed.weight(unit) * float(scores[place] / corpus.boosts[doc])
             parts.append(Part(text, len(postings.docs), counts, score))
     return Explanation(parts, *(float(factor[0]) for factor in corpus.boost_factors(doc)))

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...transforms.indexing.analysis import CJK, STOP_WORDS, identifiers, tokens
+from ...transforms.indexing.analysis import CJK, STOP_WORDS, identifiers, pairs, tokens
 from ..index.patterns import pattern
 from ..index.postings import Unit
 from .lexemes import FIELDS, FILTERS, Lexemes, as_text, lexemes
@@ -88,18 +88,19 @@ class Query(NamedTuple):
     phrases: tuple[tuple[str, ...], ...]  # of two words or more, scored
     condition: Condition  # of the documents that match
     times: Mapping[str, int]  # how often each word occurs in the query
+    pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
     excludes: bool = False  # some documents, by NOT or a minus
     least_score: float = 0.0  # of a document that is found, relative to the best one
     notes: tuple[str, ...] = ()  # a sentence on each filter whose value cannot be used, which is taken as words
 
     @property
     def scoring(self) -> tuple[Unit, ...]:
-        """The words and phrases."""
-        return (*self.words, *self.phrases)
+        """The words, phrases and pairs."""
+        return (*self.words, *self.phrases, *self.pairs)
 
     def weight(self, unit: Unit) -> int:
-        """The factor of a word's or phrase's score: a word counts as often as it occurs, a phrase once."""
-        return self.times[unit] if isinstance(unit, str) else 1
+        """The factor of a unit's score: a word counts as often as it occurs, a phrase and a pair once."""
+        return self.times.get(unit, 1) if isinstance(unit, str) else 1
 
 
 def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: (), is_text: bool = False) -> Query:
@@ -125,6 +126,7 @@ def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: ()
         phrases,
         condition,
         times_of_words,
+        () if parser.is_long else tuple(dict.fromkeys(pair for _, pair in pairs(parser.in_order))),
         parser.excludes,
         parser.least_score,
         tuple(dict.fromkeys(parser.notes)),
@@ -147,13 +149,14 @@ class _Parser:
     """Parses the lexemes by recursive descent, and collects the words and phrases that are scored."""
 
     def __init__(self, lexemes: Lexemes, morphemes: Callable[[str], Sequence[str]]) -> None:
-        self._lexemes, self._is_long = lexemes
+        self._lexemes, self.is_long = lexemes
         self._morphemes = morphemes
         self._next = 0
         self.words: list[str] = []
+        self.in_order: list[str] = []  # the words of the query without what is searched for beside them
         self.phrases: list[tuple[str, ...]] = []
         self.excludes = False
-        self.least_score = LEAST_SCORE if self._is_long else 0.0
+        self.least_score = LEAST_SCORE if self.is_long else 0.0
         self.notes: list[str] = []
 
     def query(self, scores: bool = True) -> Condition:
@@ -162,7 +165,7 @@ class _Parser:
         must: list[Condition] = []
         while self._next < len(self._lexemes) and not self._take(")"):
             part = self._part(scores)
-            if isinstance(part, _Piece) and part.is_quoted and not self._is_long:
+            if isinstance(part, _Piece) and part.is_quoted and not self.is_long:
                 must.append(_whole(part))
             elif isinstance(part, _Piece):
                 may += map(Word, part.terms + part.morphemes)
@@ -214,10 +217,11 @@ class _Parser:
             self.notes.append(f"{lexeme.kind}:{lexeme.text} is taken as words: {_VALUES[lexeme.kind]}")
         is_word, is_quoted = lexeme.kind not in FIELDS, lexeme.is_quoted
         text = f"{lexeme.kind} {lexeme.text}" if lexeme.kind in FILTERS else lexeme.text
-        found = None if is_quoted or self._is_long else pattern(text)
+        found = None if is_quoted or self.is_long else pattern(text)
         terms = (found,) if found else tuple(tokens(text))[:MAX_PHRASE]
         morphemes = () if is_quoted or found or not is_word else tuple(self._morphemes(text))[:MAX_PHRASE]
         if scores:
+            self.in_order += () if found else terms
             self.words += terms + morphemes + (() if found else tuple(identifiers(text))[:MAX_PHRASE])
             if len(terms) > 1 and (is_quoted or _is_name(text, terms)):
                 self.phrases.append(terms)

@@ -11,7 +11,7 @@ from .snippets import Snippet
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """The part of a hit's score that a word or a phrase of the query adds."""
+    """The part of a hit's score that a word, a phrase or a pair of words of the query adds."""
 
     text: str
     documents: int  # that contain it

@@ -12,7 +12,7 @@ from beamtrawl.transforms.indexing import analysis
 from beamtrawl.transforms.indexing.analysis import (
     STEMMERS,
     identifiers,
-    is_identifier,
+    is_further,
     separate_words,
     terms_of_piece,
     tokens,
@@ -148,17 +148,17 @@ def test_the_terms_of_a_text_do_not_depend_on_what_follows(text):
 def test_any_text_has_terms_of_bounded_length_whatever_its_form(text):
     assert all(0 < len(term) <= MAX_TERM_LENGTH for term in tokens(text))
     assert tokens(unicodedata.normalize("NFKC", text)) == tokens(text)
-    assert not any(map(is_identifier, tokens(text)))
+    assert not any(map(is_further, tokens(text)))
 
 
 @given(st.text(alphabet="aé_＿ 本가\u0301.—") | st.text())
 def test_identifiers_of_any_text_have_its_letters_and_bounded_length(text):
     found = identifiers(text)
-    assert all(is_identifier(name) and len(name) <= MAX_TERM_LENGTH for name in found)
+    assert all(is_further(name) and len(name) <= MAX_TERM_LENGTH for name in found)
     parts = {part for name in found for part in tokens(name)}
     assert parts <= {*tokens(text)}
     assert identifiers(unicodedata.normalize("NFKC", text)) == found
 
 
 def test_examples():
-    assert doctest.testmod(analysis) == (0, 3)
+    assert doctest.testmod(analysis) == (0, 4)

@@ -213,7 +213,15 @@ def test_a_segment_of_two_documents(tmp_path):
         {"title": "Red fish", "description": None, "text": "one fish"},
     ]
     postings = {row["term"]: row for row in read(tmp_path, POSTINGS).read().to_pylist()}
-    assert list(postings) == ["a", "b", "fish", "one", "red", "test", "two", "x", "z"]
+    assert list(postings) == ["a", "b", "fish", "one", "red", "red _ fish", "test", "two", "x", "z"]
+    assert postings["red _ fish"] == {
+        "term": "red _ fish",
+        "df": 1,
+        "cf": 1,
+        "docs": [1],
+        "tf": [1 << 24],
+        "positions": [0],
+    }
     assert postings["fish"] == {"term": "fish", "df": 2, "cf": 5, "docs": [0, 1]} | {
         "tf": [2, 1 | 1 << 24 | 1 << 32],  # in the body; in body, title and headings
         "positions": [1, 2, 1, 3],  # 1 and 3 after an empty title; 1 in the title and 4 in the body

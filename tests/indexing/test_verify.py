@@ -16,7 +16,7 @@ from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import commit
 
 ROWS = [
-    {"url": "http://a.test/1", "title": "Red fish", "text": "one fish two fishes", "headings": ["Fish"]},
+    {"url": "http://a.test/1", "title": "The fish", "text": "one fish two fishes", "headings": ["Fish"]},
     {"url": "http://a.test/2", "title": "Blue", "text": "blue fish", "language": "de"},
     {"url": "http://b.test/", "text": "naïve", "language": None},
 ]

@@ -69,6 +69,17 @@ def test_what_is_written_in_one_piece_comes_before_its_parts(tmp_path):
     assert Index.open(indexed(tmp_path, rows)).search("node.js").hits[0].url == "http://a.test/z"
 
 
+@pytest.mark.parametrize("query", ["window functions", "Window function"])
+def test_a_title_with_the_words_in_a_row_comes_first(tmp_path, query):
+    titles = {"a": "Functions: the window", "b": "Functions, a window", "z": "Windows and functions"}
+    rows = [{"url": f"http://a.test/{name}", "title": title, "text": "a page"} for name, title in titles.items()]
+    best, *_ = Index.open(indexed(tmp_path, rows)).search(query, explain=True).hits
+    assert best.url == "http://a.test/z"
+    assert {(part.text, *part.frequencies.items()) for part in best.explanation.parts if " " in part.text} == {
+        (" ".join(query.split()[:2]).lower(), ("title", 1))
+    }
+
+
 def test_an_identifier_as_it_stands_comes_before_its_parts(tmp_path):
     rows = [
         {"url": "http://a.test/parts", "title": "Slots", "text": "slots of replication slots " * 9},

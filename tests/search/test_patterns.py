@@ -50,6 +50,12 @@ def test_a_pattern_with_underscores_is_of_identifiers(tmp_path, query, found):
     assert index.words_like("pg*") == ["pg"]  # without the identifiers, whose parts are words
 
 
+def test_a_pattern_is_of_words_and_not_of_the_pairs_of_a_title(tmp_path):
+    index = Index.open(indexed(tmp_path, [{"url": "http://a.test/", "title": "Red fish_1 soup", "text": "a page"}]))
+    assert [index.words_like(some) for some in ("re*", "fi*", "fish_*")] == [["red"], ["fish"], ["fish_1"]]
+    assert index.search("fihs").suggestion == "fish"
+
+
 @pytest.fixture(scope="module", params=[1, 3])
 def index(request, tmp_path_factory):
     parts = [ROWS[number :: request.param] for number in range(request.param)]

@@ -110,6 +110,26 @@ def test_what_a_query_means(text, words, phrases, condition):
     assert condition is None or found.condition == condition
 
 
+PAIRS = {
+    "words in a row": ("Signals and slots of Qt", "signals _ slots, slots _ qt"),
+    "each once": ("a1 b1 a1 b1", "a1 _ b1, b1 _ a1"),
+    "one word": ("a1", ""),
+    "stop words": ("to be or not", ""),
+    "in quotation marks, in the title, in one piece": ('"a1 b1" title:c1 d1.e1', "a1 _ b1, b1 _ c1, c1 _ d1, d1 _ e1"),
+    "an identifier": ("a1_b1 c1", "a1 _ b1, b1 _ c1"),
+    "excluded words, filters and patterns have none": ("a1 -b1 site:c.org d1 dja* f1", "a1 _ d1, d1 _ f1"),
+    "nor have words of CJK": ("全文検索 a1 b1 검색", "a1 _ b1"),
+    "nor has a long query": ("a1 b1 c1 d1 e1 f1 g1 h1 i1", ""),
+}
+
+
+@pytest.mark.parametrize(("text", "pairs"), PAIRS.values(), ids=PAIRS)
+def test_the_pairs_of_a_query(text, pairs):
+    found = parse(text)
+    assert ", ".join(found.pairs) == pairs
+    assert found.scoring == (*found.words, *found.phrases, *found.pairs)
+
+
 WORDS = [f"w{number}" for number in range(9)]
 NINE, EIGHT = " ".join(WORDS), " ".join(WORDS[:8])
 SOME = Any(tuple(map(Word, WORDS)))

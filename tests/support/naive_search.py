@@ -5,7 +5,7 @@ import math
 
 from beamtrawl.search.query.lexemes import day
 from beamtrawl.search.query.parse import All, Any, Filter, Not, Phrase, Word, parse
-from beamtrawl.transforms.indexing.analysis import identifiers, tokens, word_class
+from beamtrawl.transforms.indexing.analysis import identifiers, pairs, tokens, word_class
 from beamtrawl.transforms.indexing.korean import ANALYSED
 from beamtrawl.transforms.indexing.term_forms import stemmed_as
 from beamtrawl.transforms.indexing.write_segment import url_text
@@ -15,7 +15,7 @@ FIELDS = ("title", "body", "headings", "url", "anchors")
 # The numbers of docs/searching.md, and not those of the program: what is compared with them is held by them.
 WEIGHTS = {"title": 2.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
 B = {"title": 0.75, "body": 0.6, "headings": 0.75, "url": 0.75, "anchors": 0.75}
-K1, NAMES, PHRASE = 1.2, 1.0, 0.5
+K1, NAMES, PHRASE, PAIR = 1.2, 1.0, 0.5, 0.25
 LINKS, HALF_RANK, SPAM = 0.1, 10.0, 0.5
 FRESH, FRESH_DAYS = 0.05, 365.0
 
@@ -38,11 +38,14 @@ class Document:
                 self.words[field] += morphemes(texts[field])
             self.words["body"].append(ANALYSED)
         self.language = stemmed_as(row.get("language", "en"))
+        self.pairs = [word_class(pair, self.language) for _, pair in pairs(tokens(texts["title"]))]
         self.identifiers = {field: identifiers(texts[field]) for field in FIELDS}
         self.classes = {field: [word_class(word, self.language) for word in self.words[field]] for field in FIELDS}
 
     def count(self, unit):
         """How often it has a word in any form, or a phrase, by field."""
+        if isinstance(unit, str) and " " in unit:
+            return {"title": self.pairs.count(word_class(unit, self.language))}
         if isinstance(unit, str) and "_" in unit:
             return {field: self.identifiers[field].count(unit) for field in FIELDS}
         if isinstance(unit, str):
@@ -138,7 +141,7 @@ class Naive:
             frequency += WEIGHTS[field] * count / relative
             names += WEIGHTS[field] * count / relative if field != "body" else 0
         idf = math.log(1 + (len(self.documents) - having + 0.5) / (having + 0.5))
-        weight = idf if isinstance(unit, str) else idf * PHRASE
+        weight = idf * (PHRASE if not isinstance(unit, str) else PAIR if " " in unit else 1)
         return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
 
     def search(self, text):
@@ -148,7 +151,7 @@ class Naive:
         return self.ask(self.parse(text, is_text=True)) if query.excludes and not found else found
 
     def ask(self, query):
-        units = [*query.words, *query.phrases]
+        units = query.scoring
         found = []
         for number, document in enumerate(self.documents):
             if matches(document, query.condition):

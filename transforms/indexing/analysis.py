@@ -6,7 +6,8 @@ bigrams of characters, which need no dictionary. A token that holds several word
 as its parts at consecutive positions; a query searches for the parts and, as a phrase, for the whole.
 
 An identifier, a run of letters, digits and underscores (foo_bar, __init__), is one more term at the position of its
-first part. It does not count for the length of a text, and is no part of a phrase.
+first part. It does not count for the length of a text, and is no part of a phrase. The same holds for the pairs of
+words that follow one another in a title.
 
 Terms are exact forms. `word_class` maps the forms of one word in a language to a common key.
 """
@@ -15,7 +16,7 @@ import bisect
 import itertools
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import Stemmer
 
@@ -60,6 +61,8 @@ _BARE = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", 
 # documents and in queries: including them makes all matching four times slower.
 _MARKS = "".join(re.escape(c) for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M")
 # C++, C# and .NET, which would otherwise be indexed as c and net.
+_PAIR = " _ "  # between the two terms of a pair; no other term has a space
+_IN_CJK = re.compile(f"[{CJK}]")
 _SPECIAL = r"[cfg](?:\+\+|#)|(?<!\w)\.net(?!\w)"
 _RUN = re.compile(rf"([{CJK}]+)|({_SPECIAL}|[^\W_{CJK}](?:[^\W_{CJK}]|[{_MARKS}])*)")
 _IDENTIFIER = re.compile(rf"[^\W{CJK}](?:[^\W{CJK}]|[{_MARKS}])*")
@@ -88,8 +91,35 @@ def identifiers(text: str) -> list[str]:
     return [term for piece in _pieces(text) for _, term in terms_of_piece(piece)[1]]
 
 
-def is_identifier(term: str) -> bool:
-    """Whether a term is an identifier: no other term has an underscore."""
+def pairs(terms: Sequence[str]) -> list[tuple[int, str]]:
+    """The pairs of consecutive terms, each with the place of its first: as further terms of a title, and of a query.
+
+    Stop words are left out before, so that "signals and slots" and "Signals & Slots" have the same pair. Terms of CJK
+    runs have no pairs: they overlap.
+
+    >>> pairs(tokens("The signals and slots of 全文 Qt"))
+    [(1, 'signals _ slots')]
+    """
+    words = [(place, term) for place, term in enumerate(terms) if term not in STOP_WORDS]
+    return [
+        (place, f"{term}{_PAIR}{following}")
+        for (place, term), (_, following) in itertools.pairwise(words)
+        if not _IN_CJK.match(term) and not _IN_CJK.match(following)
+    ]
+
+
+def is_pair(term: str) -> bool:
+    """Whether a term is one of `pairs`."""
+    return _PAIR in term
+
+
+def words_of(term: str) -> list[str]:
+    """The two terms of a pair; of any other term, itself."""
+    return term.split(_PAIR)
+
+
+def is_further(term: str) -> bool:
+    """Whether a term is an identifier or a pair, beside the words that it consists of: no word has an underscore."""
     return "_" in term
 
 
@@ -155,10 +185,10 @@ def _is_whole(name: str) -> bool:
 def word_class(term: str, language: str) -> str:
     """The key that all forms of a word share in a language (a key of STEMMERS, or ""): the stem without accents.
 
-    An identifier has one form, itself.
+    An identifier has one form, itself. The forms of a pair are the pairs of the forms.
 
-    >>> [word_class(term, "en") for term in ("connection", "connected", "naïve", "max_connections")]
-    ['connect', 'connect', 'naiv', 'max_connections']
+    >>> [word_class(term, "en") for term in ("connection", "connected", "naïve", "max_connections", "using _ queries")]
+    ['connect', 'connect', 'naiv', 'max_connections', 'use _ queri']
     """
     return word_classes([term], language)[0]
 
@@ -167,14 +197,18 @@ def word_classes(terms: Sequence[str], language: str) -> list[str]:
     """`word_class` of each term."""
     # A stemmer is not thread-safe, and cheap to make. Its cache takes twice the time of the stemming that it saves.
     stems = Stemmer.Stemmer(STEMMERS[language], 0).stemWords(terms) if language in STEMMERS else terms
+    parts = sorted({part for term in terms if is_pair(term) for part in words_of(term)})
+    of_parts = dict(zip(parts, word_classes(parts, language), strict=True)) if parts else {}
     return [
-        stem if stem.isascii() and "_" not in stem else _class_of(term, stem)
+        stem if stem.isascii() and not is_further(stem) else _class_of(term, stem, of_parts)
         for term, stem in zip(terms, stems, strict=True)
     ]
 
 
-def _class_of(term: str, stem: str) -> str:
-    return term if is_identifier(term) else _without_accents(stem)
+def _class_of(term: str, stem: str, of_parts: Mapping[str, str]) -> str:
+    if is_pair(term):
+        return _PAIR.join(of_parts[part] for part in words_of(term))
+    return term if is_further(term) else _without_accents(stem)
 
 
 def _without_accents(term: str) -> str:

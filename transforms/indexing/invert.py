@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ class Inverted(NamedTuple):
     The positions of term t are `positions[position_starts[t]:position_starts[t + 1]]`: those in its first
     document, ascending, then those in its second; a posting has as many positions as the sum of its frequencies
     in PHRASE_FIELDS. Positions run through the fields of a document with a gap of one between two fields, so that
-    no phrase spans them. An identifier has the position of its first part.
+    no phrase spans them. Identifiers and pairs have the position of their first part.
     """
 
     terms: list[str]  # sorted by code point, which is also the order of their UTF-8 bytes
@@ -51,17 +51,20 @@ class _Tokens(NamedTuple):
     terms: list[str]  # distinct, sorted
     stream: Ints  # the number of each token, in order, without identifiers
     lengths: Longs  # by text, its tokens in the stream
-    identifiers: Ints  # the number of each identifier
-    texts: Longs  # the text of each identifier
-    places: Longs  # the place of each identifier: that of its first part
+    identifiers: Ints  # the number of each identifier, and of each further term
+    texts: Longs  # the text of each of these
+    places: Longs  # the place of each of these: that of its first part
 
 
 def invert(
-    texts: Mapping[str, Sequence[str]], extra_terms: Mapping[str, Sequence[Sequence[str]]] | None = None
+    texts: Mapping[str, Sequence[str]],
+    extra_terms: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    further: Mapping[str, Sequence[Sequence[tuple[int, str]]]] | None = None,
 ) -> Inverted:
     """The inverted index of documents given by field: `texts["title"][3]` is document 3's title. PHRASE_FIELDS first.
 
-    `extra_terms["title"][3]` are appended to the terms of that title.
+    `extra_terms["title"][3]` are appended to the terms of that title. `further["title"][3]` are further terms of it,
+    with their places, such as `analysis.pairs`: like its identifiers, they do not count for its length.
 
     The index is one sort: every token has an address (its document, field and place in one number), and the addresses,
     sorted by term, are the index. Takes about 50 bytes of memory a token.
@@ -69,10 +72,10 @@ def invert(
     fields = list(texts)
     # Addresses run through the documents, and in each through its fields: span = document * fields + field.
     found = _tokens([text for document in zip(*texts.values(), strict=True) for text in document])
+    if further:
+        found = _add_further(found, _by_text(further, fields, len(found.lengths)))
     if extra_terms:
-        none: Sequence[Sequence[str]] = [()] * (len(found.lengths) // len(fields))
-        by_document = zip(*(extra_terms.get(field, none) for field in fields), strict=True)
-        found = _append_terms(found, list(itertools.chain.from_iterable(by_document)))
+        found = _append_terms(found, _by_text(extra_terms, fields, len(found.lengths)))
     terms, lengths = found.terms, found.lengths
     spans = lengths + 1
     span_starts = np.cumsum(spans) - spans
@@ -229,18 +232,36 @@ def _split(texts: Sequence[str]) -> tuple[pa.DictionaryArray, Longs]:
     return lists.flatten().dictionary_encode(), np.diff(lists.offsets.to_numpy())
 
 
+def _by_text(values: Mapping[str, Sequence[Sequence[Any]]], fields: Sequence[str], texts: int) -> list[Sequence[Any]]:
+    """The values of all texts, in the order of the texts; none for the fields that are left out."""
+    none: Sequence[Sequence[Any]] = [()] * (texts // len(fields))
+    return list(itertools.chain.from_iterable(zip(*(values.get(field, none) for field in fields), strict=True)))
+
+
+def _add_further(tokens: _Tokens, further: Sequence[Sequence[tuple[int, str]]]) -> _Tokens:
+    """The tokens with further terms of each text, with their places, ascending."""
+    counts = list(map(len, further))
+    added = list(itertools.chain.from_iterable(further))
+    tokens, numbers = _with_terms(tokens, [term for _, term in added])
+    return tokens._replace(
+        identifiers=np.concatenate([tokens.identifiers, numbers]),
+        texts=np.concatenate([tokens.texts, np.repeat(np.arange(len(counts)), counts)]),
+        places=np.concatenate([tokens.places, np.array([place for place, _ in added], np.int64)]),
+    )
+
+
 def _append_terms(tokens: _Tokens, extra_terms: Sequence[Sequence[str]]) -> _Tokens:
     """The tokens when extra terms follow each text."""
     added = list(itertools.chain.from_iterable(extra_terms))
     counts = np.array(list(map(len, extra_terms)), np.int64)
-    united = sorted({*tokens.terms, *added})
+    tokens, numbers = _with_terms(tokens, added)
+    stream = np.insert(tokens.stream, np.repeat(np.cumsum(tokens.lengths), counts), numbers)
+    return tokens._replace(stream=stream, lengths=tokens.lengths + counts)
+
+
+def _with_terms(tokens: _Tokens, terms: Sequence[str]) -> tuple[_Tokens, Ints]:
+    """The tokens, numbered among their terms and others, and the numbers of the others."""
+    united = sorted({*tokens.terms, *terms})
     numbered = pa.array(united, pa.large_string())
-    old, new = (
-        pc.index_in(pa.array(part, pa.large_string()), value_set=numbered).to_numpy() for part in (tokens.terms, added)
-    )
-    return tokens._replace(
-        terms=united,
-        stream=np.insert(old[tokens.stream], np.repeat(np.cumsum(tokens.lengths), counts), new),
-        lengths=tokens.lengths + counts,
-        identifiers=old[tokens.identifiers],
-    )
+    old, new = (pc.index_in(_strings(part), value_set=numbered).to_numpy() for part in (tokens.terms, list(terms)))
+    return tokens._replace(terms=united, stream=old[tokens.stream], identifiers=old[tokens.identifiers]), new

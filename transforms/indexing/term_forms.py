@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .analysis import STEMMERS, word_classes
+from .analysis import STEMMERS, is_further, word_classes
 from .invert import Inverted
 
 
@@ -49,7 +49,7 @@ def forms_of(terms: Mapping[str, Sequence[str]]) -> list[Forms]:
     """
     found = []
     for language, of_language in terms.items():
-        used = [term for term in of_language if "_" not in term]  # identifiers have one form
+        used = [term for term in of_language if not is_further(term)]  # identifiers have one form, pairs are classes
         class_of = dict(zip(used, word_classes(used, language), strict=True))
         by_class: defaultdict[str, list[str]] = defaultdict(list)
         for term, word_class in class_of.items():

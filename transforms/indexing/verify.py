@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ..storage.crawl_dir import CrawlDirError
 from ..storage.list_offsets import offsets
 from ..storage.schemas import KEY
-from .analysis import is_identifier
+from .analysis import is_further
 from .invert import PHRASE_FIELDS, Ints, Inverted, Longs
 from .live_segments import LiveIndex, LiveSegment
 from .read_segment import decode, lists, read_footer, read_parts, whole_terms
@@ -113,7 +113,7 @@ class _PostingsTotals:
         self._taken[self.begins[:-1] + title] = True
 
     def add(self, index: Inverted) -> None:
-        counted = ~np.repeat(_are_identifiers(index), np.diff(index.starts))
+        counted = ~np.repeat(_are_further(index), np.diff(index.starts))
         for field, frequency in index.frequencies.items():
             self._sums[field] += np.bincount(index.docs, frequency * counted, minlength=self.documents)
             self._full[field][index.docs[frequency == max_frequency(field)]] = True
@@ -175,12 +175,12 @@ def _positions_faults(index: Inverted, column: pa.ChunkedArray, totals: _Posting
     wrong = ~_rising(positions, offsets(counts)) | (positions < 0) | (places >= totals.begins[docs + 1])
     yield from _report("positions do not rise within the document", _sums(wrong, starts) > 0, index.terms)
     if not wrong.any():  # an identifier is where its first part is
-        totals.take(places[~np.repeat(_are_identifiers(index), np.diff(starts))])
+        totals.take(places[~np.repeat(_are_further(index), np.diff(starts))])
 
 
-def _are_identifiers(index: Inverted) -> npt.NDArray[np.bool_]:
-    """Whether each term is an identifier: these are terms beside those of a text, and do not count for its length."""
-    return np.array([is_identifier(term) for term in index.terms], bool)
+def _are_further(index: Inverted) -> npt.NDArray[np.bool_]:
+    """Whether each term is an identifier or a pair, which do not count for the length of a text."""
+    return np.array([is_further(term) for term in index.terms], bool)
 
 
 def _continues(docs: pa.ChunkedArray) -> list[bool]:

@@ -27,6 +27,7 @@ import pyarrow.compute as pc
 
 from ..storage.list_offsets import offsets, ranges
 from ..storage.table_files import TableFile
+from .analysis import pairs, tokens, word_classes
 from .invert import PHRASE_FIELDS, Inverted, Longs, invert
 from .korean import ANALYSED, morphemes
 from .segment_files import Written, groups, numbers, slices, write_opening, write_sorted, write_stored
@@ -77,8 +78,9 @@ def write_segment(
     """
     documents = documents.take(in_order(documents))
     texts = _texts(documents)
-    extra_terms = _morphemes(texts, documents["language"].to_pylist()) if korean_morphemes else None
-    index = invert(texts, extra_terms)
+    languages = documents["language"].to_pylist()
+    extra_terms = _morphemes(texts, languages) if korean_morphemes else None
+    index = invert(texts, extra_terms, {"title": _pairs(texts["title"], languages)})
     del texts, extra_terms  # as large as the documents
     docs = with_lengths(documents.select(FACTS), index)
     return write_index(root, folder, [index], docs, [_docstore(documents)], row_postings)
@@ -218,6 +220,22 @@ def _texts(documents: pa.Table) -> Mapping[str, list[str]]:
         "headings": ["\n".join(headings or ()) for headings in documents["headings"].to_pylist()],
         "url": [url_text(url) for url in documents["url"].to_pylist()],
     }
+
+
+def _pairs(titles: Sequence[str], languages: Sequence[str | None]) -> list[list[tuple[int, str]]]:
+    """The pairs of each title with their places, as word classes of the document's language."""
+    found = [pairs(tokens(title)) for title in titles]
+    stemmed = list(map(stemmed_as, languages))
+    used: defaultdict[str, set[str]] = defaultdict(set)
+    for of_title, language in zip(found, stemmed, strict=True):
+        used[language].update(pair for _, pair in of_title)
+    classes = {
+        language: dict(zip(some, word_classes(list(some), language), strict=True)) for language, some in used.items()
+    }
+    return [
+        [(place, classes[language][pair]) for place, pair in of_title]
+        for of_title, language in zip(found, stemmed, strict=True)
+    ]
 
 
 def _morphemes(texts: Mapping[str, Sequence[str]], languages: Sequence[str | None]) -> dict[str, list[list[str]]]:
