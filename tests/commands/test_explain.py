@@ -134,9 +134,9 @@ def test_what_waits_behind_a_limit_or_a_later_rule_says_so(tmp_path: Path) -> No
         (tmp_path / "crawl.toml").write_text(render(settings(limits__max_pages=1, scope__exclude=["/second"])))
         lines = beamtrawl("explain", tmp_path, web.url("host.test", "/second")).out.splitlines()
         limited = beamtrawl("explain", tmp_path, web.url("host.test", "/page")).out.splitlines()[0]
-        seed = beamtrawl("explain", tmp_path, web.url("host.test"), "--json").out
         (tmp_path / "crawl.toml").write_text(render(settings(scope__exclude=["/second", "/$"])))
         without = beamtrawl("explain", tmp_path, web.url("host.test", "/page")).out.splitlines()[0]
+        seed = beamtrawl("explain", tmp_path, web.url("host.test"), "--json").out
         of_seed = beamtrawl("explain", tmp_path, web.url("host.test")).out.splitlines()
     waits = "waits in the frontier (new, not visited yet)"
     because = 'the pattern "/second" of scope.exclude matches it'
@@ -144,7 +144,7 @@ def test_what_waits_behind_a_limit_or_a_later_rule_says_so(tmp_path: Path) -> No
     assert without == f"{waits}, due now: the next round may fetch it"
     assert lines[0] == f"{waits}, not requested until crawl.toml allows it: {because}"
     assert f"scope: rejected by exclude: {because}" in lines
-    assert (json.loads(seed)["rejected"], json.loads(seed)["excluded"]) == (None, False)
+    assert (json.loads(seed)["rejected"], json.loads(seed)["excluded"]) == ("exclude", False)
     assert "  it is a seed, and is requested nevertheless" in of_seed
 
 
