@@ -326,7 +326,10 @@ CODE = {
     "lines with their indentation": ("\tdef red():\n\t    fish()", "def [red]():\n    [fish]()"),
     "prose around it": ("A red\nline:\n\tfish()\n\tred\nis\nthis.", "A [red] line:\n[fish]()\n[red]\nis this."),
     "no more than eight lines": ("\n".join(f"\t  {n}" for n in range(10)), "\n  ".join("01234567") + " 8 9"),
-    "the end of a line that begins before the snippet": (f"\t{'x ' * 200}red\nfish", "[red]\n[fish]"),
+    "the end of a line that begins before the snippet": (
+        f"A\n\t{'x ' * 200}red\nfish",
+        f"… {'x ' * 106}[red]\n[fish]",
+    ),
     "space within a line": ("\ta  b\u3000c", "a b c"),
 }
 
