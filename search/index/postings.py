@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...transforms.indexing.analysis import word_classes
+from ...transforms.indexing.analysis import is_further, word_classes
 from ...transforms.indexing.invert import PHRASE_FIELDS
 from ...transforms.indexing.write_segment import FIELD_BITS, FORMS, POSTINGS, max_frequency, undo_gaps
 from . import patterns
@@ -108,7 +108,8 @@ class Terms:
             for code, language in enumerate(self._languages.names)
             for word, word_class in zip(words, word_classes(list(words), language), strict=True)
         }
-        rows = [row.to_pylist()[0] for _, row in self._files.find(FORMS, set(classes.values()), _FORMS_COLUMNS)]
+        with_forms = {word_class for (word, _), word_class in classes.items() if not is_further(word)}
+        rows = [row.to_pylist()[0] for _, row in self._files.find(FORMS, with_forms, _FORMS_COLUMNS)]
         forms = {(row["class"], row["language"]): row["forms"] for row in rows}
         found: dict[str, dict[str, list[int]]] = {word: {} for word in words}
         for (word, code), word_class in classes.items():
