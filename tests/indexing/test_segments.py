@@ -1,6 +1,7 @@
 """What an index segment holds, against the plainest way to count words."""
 
 import doctest
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.indexing import write_segment
-from beamtrawl.transforms.indexing.analysis import separate_words, terms_of_piece, tokens, word_class
+from beamtrawl.transforms.indexing.analysis import is_further, separate_words, terms_of_piece, tokens, word_class
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
 from beamtrawl.transforms.indexing.segment_files import embedded_footers
 from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, terms_by_language
@@ -73,6 +74,38 @@ def test_inverting_finds_every_word_where_it_stands(rows):
     assert {f: found.lengths[f].tolist() for f in OWN_FIELDS} == {
         f: [len(tokens(row[f])) for row in rows] for f in OWN_FIELDS
     }
+
+
+EXTRA = st.lists(st.sampled_from(["a", "ko:x", "runs", "zz"]), max_size=4)
+FURTHER = st.lists(st.sampled_from(["a _ b", "b _ c", "zz _ a"]), max_size=4)
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS, EXTRA, FURTHER), max_size=6))
+def test_terms_that_are_added_count_beside_those_of_the_text(rows):
+    """Extra terms follow the title and lengthen it; further terms stand where they are said to."""
+    titles, bodies, extra, further = ([row[number] for row in rows] for number in range(4))
+    further = [beside[: len(tokens(title))] for beside, title in zip(further, titles, strict=True)]
+    found = invert(
+        {"title": titles, "body": bodies}, {"title": extra}, {"title": [list(enumerate(f)) for f in further]}
+    )
+    lengths = [len(tokens(title)) + len(terms) for title, _, terms, _ in rows]
+    assert found.lengths["title"].tolist() == lengths
+    expected = {}
+    for doc, (title, body, terms, beside) in enumerate(zip(titles, bodies, extra, further, strict=True)):
+        places = [*enumerate([*tokens(title), *terms]), *enumerate(beside), *enumerate(tokens(body), lengths[doc] + 1)]
+        identified = invert({"title": [title], "body": [body]})
+        for term in filter(is_further, identified.terms):
+            number = identified.terms.index(term)
+            at = identified.positions[identified.position_starts[number] : identified.position_starts[number + 1]]
+            begins = len(tokens(title)) + 1  # of the body, which the extra terms move
+            places += [(place + (len(terms) if place >= begins else 0), term) for place in at.tolist()]
+        for place, term in places:
+            expected.setdefault(term, {}).setdefault(doc, []).append(place)
+    assert found.terms == sorted(expected)
+    for number, term in enumerate(found.terms):
+        docs = found.docs[found.starts[number] : found.starts[number + 1]].tolist()
+        positions = found.positions[found.position_starts[number] : found.position_starts[number + 1]].tolist()
+        assert (docs, sorted(positions)) == (list(expected[term]), sorted(itertools.chain(*expected[term].values())))
 
 
 def test_texts_of_many_megabytes_are_inverted_as_one():

@@ -1,5 +1,6 @@
 """Inverts documents into an index in memory, in numpy: a pure function from texts to arrays."""
 
+import bisect
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -64,7 +65,8 @@ def invert(
     """The inverted index of documents given by field: `texts["title"][3]` is document 3's title. PHRASE_FIELDS first.
 
     `extra_terms["title"][3]` are appended to the terms of that title. `further["title"][3]` are further terms of it,
-    with their places, such as `analysis.pairs`: like its identifiers, they do not count for its length.
+    with their places, such as `analysis.pairs`: like its identifiers, they do not count for its length. None of
+    them may be a term of a text.
 
     The index is one sort: every token has an address (its document, field and place in one number), and the addresses,
     sorted by term, are the index. Takes about 50 bytes of memory a token.
@@ -261,7 +263,16 @@ def _append_terms(tokens: _Tokens, extra_terms: Sequence[Sequence[str]]) -> _Tok
 
 def _with_terms(tokens: _Tokens, terms: Sequence[str]) -> tuple[_Tokens, Ints]:
     """The tokens, numbered among their terms and others, and the numbers of the others."""
-    united = sorted({*tokens.terms, *terms})
-    numbered = pa.array(united, pa.large_string())
-    old, new = (pc.index_in(_strings(part), value_set=numbered).to_numpy() for part in (tokens.terms, list(terms)))
-    return tokens._replace(terms=united, stream=old[tokens.stream], identifiers=old[tokens.identifiers]), new
+    distinct = sorted(set(terms))
+    places = np.array([bisect.bisect_left(tokens.terms, term) for term in distinct], np.int32)
+    is_new = np.array([tokens.terms[p : p + 1] != [t] for p, t in zip(places.tolist(), distinct, strict=True)], bool)
+    new = places[is_new]
+    old = np.arange(len(tokens.terms), dtype=np.int32)
+    old += np.searchsorted(new, old, "right").astype(np.int32)
+    united = np.insert(
+        np.array(tokens.terms, object), new, list(itertools.compress(distinct, is_new.tolist()))
+    ).tolist()
+    places += np.cumsum(is_new, dtype=np.int32) - is_new
+    number_of = dict(zip(distinct, places.tolist(), strict=True))
+    numbers = np.array([number_of[term] for term in terms], np.int32)
+    return tokens._replace(terms=united, stream=old[tokens.stream], identifiers=old[tokens.identifiers]), numbers
