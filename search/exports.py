@@ -75,8 +75,8 @@ def write_ciff(index: Index, sink: IO[bytes]) -> ciff.Header:
 def _write_run(path: Path, segment: Segment, mask: Mask, first: int) -> Ints:
     """Write the bags of a segment, sorted by term, and return the lengths of the exported documents.
 
-    Exported documents are numbered from `first` on. Korean morphemes and identifiers are left out: they repeat other
-    terms.
+    Exported documents are numbered from `first` on. Korean morphemes, identifiers and pairs are left out: they
+    repeat other terms.
     """
     terms, starts, docs, by_field, *_ = segment.inverted()
     frequencies = np.add.reduce([by_field[field] for field in PHRASE_FIELDS])

@@ -108,8 +108,8 @@ def candidates(
     limit holds for each part.
     """
     shares, is_ordered = HostShares(bounds.per_host, bounds.quota), is_sorted(file)
-    more = Excluded.COLUMNS if bounds.excluded else ()
-    columns = list(dict.fromkeys([*_DECIDING, *(() if is_ordered and not bounds.blocks else ("url",)), *more]))
+    more = [*([] if is_ordered and not bounds.blocks else ["url"]), *(Excluded.COLUMNS if bounds.excluded else ())]
+    columns = list(dict.fromkeys([*_DECIDING, *more]))
     unread = (group for group in groups(file, left) if not _has_none(file, group.number, shares, bounds))
     for part in parts(unread, rows_at_a_time):
         rows = read_groups(file, [group.number for group in part], columns)

@@ -174,7 +174,7 @@ def _positions_faults(index: Inverted, column: pa.ChunkedArray, totals: _Posting
     places = totals.begins[docs] + positions
     wrong = ~_rising(positions, offsets(counts)) | (positions < 0) | (places >= totals.begins[docs + 1])
     yield from _report("positions do not rise within the document", _sums(wrong, starts) > 0, index.terms)
-    if not wrong.any():  # an identifier is where its first part is
+    if not wrong.any():  # identifiers and pairs are where their first part is
         totals.take(places[~np.repeat(_are_further(index), np.diff(starts))])
 
 
