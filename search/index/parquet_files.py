@@ -10,7 +10,7 @@ import functools
 import itertools
 import os
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -28,6 +28,9 @@ from . import pages
 _REQUESTS = ThreadPoolExecutor(64, "read")
 """For parallel requests to an object store. A task in it never waits for another task in it."""
 
+
+Values = Callable[[str, Sequence[int]], Sequence[str | None]]
+"""The values of a column in some rows."""
 
 _BATCH = 1 << 19
 """Bytes of row groups that are decoded at once: the memory of one batch is used again for the next."""
@@ -56,6 +59,7 @@ class Files:
         # A footer is unpacked when it is needed: that of a large docstore takes more memory than all else.
         self._footer = functools.cache(self._unpacked_footer)
         self._ranges = functools.cache(lambda name: _key_ranges(self._footer(name)))
+        self._columns = functools.cache(lambda name: _column_numbers(self._footer(name)))
 
     def take_docs(self) -> pa.Table:
         """The table `docs`, once: its columns need memory only as long as the caller keeps them."""
@@ -71,26 +75,56 @@ class Files:
         """Adjacent columns of some row groups, in the order of the groups."""
         return pa.concat_tables(self._decoded(name, [groups], columns))
 
+    def strings(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> Iterator[Values]:
+        """For each of some ascending row groups, a function that decodes values of its columns of strings.
+
+        It takes the name of one of some adjacent columns, and the numbers of rows in the row group. All bytes are read
+        beforehand.
+        """
+        parts = self._fetched(name, groups, columns)
+        for group in groups:
+            yield functools.partial(self._strings, name, parts, group)
+
+    def _strings(
+        self, name: str, parts: "_Parts", group: int, column: str, rows: Sequence[int]
+    ) -> Sequence[str | None]:
+        footer = self._footer(name)
+        number = self._columns(name)[column]
+        if pages.are_strings(footer.schema.column(number)):
+            chunk = footer.row_group(group).column(number)
+            data = parts.bytes(chunk.data_page_offset, chunk.total_compressed_size)
+            if (found := pages.strings(chunk.compression, data, rows)) is not None:
+                return found
+        with self._reader(name, parts) as file:
+            return file.read_row_group(group, [column], use_threads=False).column(0).take(pa.array(rows)).to_pylist()
+
     def _decoded(self, name: str, batches: Sequence[Sequence[int]], columns: Sequence[str]) -> Iterator[pa.Table]:
         """Adjacent columns of some row groups; those of a batch are decoded at once. All are read beforehand."""
-        with self._fetched(name, [group for batch in batches for group in batch], columns) as (_, file):
+        parts = self._fetched(name, [group for batch in batches for group in batch], columns)
+        with self._reader(name, parts) as file:
             for batch in batches:
                 yield file.read_row_groups(batch, columns, use_threads=False)
 
-    @contextlib.contextmanager
-    def _fetched(
-        self, name: str, groups: Sequence[int], columns: Sequence[str]
-    ) -> Iterator[tuple["_Parts", pq.ParquetFile]]:
-        """The bytes of adjacent columns of some row groups, and a reader of them."""
+    def _fetched(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> "_Parts":
+        """The bytes of adjacent columns of some row groups."""
         footer = self._footer(name)
-        spans = list(_joined(_span(footer.row_group(group), columns) for group in sorted(groups)))
+        numbers = [number for column, number in self._columns(name).items() if column in columns]
+        spans = list(_joined(_span(footer.row_group(group), numbers) for group in sorted(groups)))
         with naming_damage(self._root, f"{self._folder}/{name}"):
-            # Threads pay off only for a store: all requests then take the latency of one.
-            fetch = _REQUESTS.map if self._is_store and len(spans) > 1 else map
-            parts = _Parts(list(fetch(lambda span: self._part(name, span), spans)))
+            if self._is_store and len(spans) > 1:  # all requests take the latency of one
+                return _Parts(list(_REQUESTS.map(lambda span: self._part(name, span), spans)))
+            with self._open(name) as source:
+                return _Parts([_part(source, span) for span in spans])
+
+    @contextlib.contextmanager
+    def _reader(self, name: str, parts: "_Parts") -> Iterator[pq.ParquetFile]:
+        """A reader of what was fetched of a file."""
+        with (
+            naming_damage(self._root, f"{self._folder}/{name}"),
             # With a buffer, the reader would also request the bytes between the parts.
-            with pq.ParquetFile(parts, metadata=footer, pre_buffer=False) as file:
-                yield parts, file
+            pq.ParquetFile(parts, metadata=self._footer(name), pre_buffer=False) as file,
+        ):
+            yield file
 
     def find(self, name: str, keys: Collection[str], columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         """The rows whose first column, by which the file is sorted, is one of the keys; each as a table."""
@@ -105,7 +139,8 @@ class Files:
         groups, footer, (firsts, _) = self._groups_with(name, keys), self._footer(name), self._ranges(name)
         long_lists = {group: pages.long_lists(footer.row_group(group), lists) for group in groups}
         wanted = pa.array(list(keys), pa.string())
-        with self._fetched(name, groups, columns) as (parts, file):
+        parts = self._fetched(name, groups, columns)
+        with self._reader(name, parts) as file:
             for are_long, some in itertools.groupby(groups, key=lambda group: long_lists[group] is not None):
                 for batch in ([group] for group in some) if are_long else self._batches(name, list(some)):
                     split = _split(long_lists[batch[0]] or {}, parts)
@@ -147,7 +182,7 @@ class Files:
 
     def _part(self, name: str, span: "_Span") -> "_Part":
         with self._open(name) as source:
-            return _Part(span.start, _bytes(source, span.start, span.end - span.start))
+            return _part(source, span)
 
     @contextlib.contextmanager
     def _open(self, name: str) -> Iterator[Any]:
@@ -179,6 +214,10 @@ class _Part(NamedTuple):
     data: bytes
 
 
+def _part(source: Any, span: _Span) -> _Part:
+    return _Part(span.start, _bytes(source, span.start, span.end - span.start))
+
+
 class _Parts:
     """A file object over parts of a file, for a reader that reads only these."""
 
@@ -196,10 +235,14 @@ class _Parts:
         return self._place
 
     def read(self, size: int) -> bytes:
-        part = self._parts[bisect.bisect_right(self._parts, self._place, key=lambda part: part.start) - 1]
-        data = part.data[self._place - part.start :][:size]
+        data = self.bytes(self._place, size)
         self._place += len(data)
         return data
+
+    def bytes(self, start: int, size: int) -> bytes:
+        """At most `size` bytes from a place in the file on, which must be in one of the parts."""
+        part = self._parts[bisect.bisect_right(self._parts, start, key=lambda part: part.start) - 1]
+        return part.data[start - part.start : start - part.start + size]
 
     def readable(self) -> bool:
         return True
@@ -219,20 +262,22 @@ def _split(chunks: Mapping[str, pq.ColumnChunkMetaData], parts: _Parts) -> dict[
     """The lists of a row, by column; None if one is compressed in an unknown way."""
     found = {}
     for column, chunk in chunks.items():
-        data = _bytes(parts, chunk.data_page_offset, chunk.total_compressed_size)
+        data = parts.bytes(chunk.data_page_offset, chunk.total_compressed_size)
         if (split := pages.split_numbers(chunk, data)) is None:
             return None
         found[column] = split
     return found
 
 
-def _span(group: pq.RowGroupMetaData, columns: Collection[str]) -> _Span:
+def _column_numbers(footer: pq.FileMetaData) -> dict[str, int]:
+    """The number of each column, which is the same in all row groups."""
+    paths = (footer.schema.column(number).path for number in range(footer.num_columns))
+    return {path.partition(".")[0]: number for number, path in enumerate(paths)}
+
+
+def _span(group: pq.RowGroupMetaData, columns: Iterable[int]) -> _Span:
     """The byte range of columns of a row group."""
-    chunks = [
-        chunk
-        for chunk in map(group.column, range(group.num_columns))
-        if chunk.path_in_schema.partition(".")[0] in columns
-    ]
+    chunks = [group.column(number) for number in columns]
     starts = [chunk.dictionary_page_offset or chunk.data_page_offset for chunk in chunks]
     ends = [start + chunk.total_compressed_size for start, chunk in zip(starts, chunks, strict=True)]
     return _Span(min(starts), max(ends))
