@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.indexing import write_segment
 from beamtrawl.transforms.indexing.analysis import is_further, separate_words, terms_of_piece, tokens, word_class
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
-from beamtrawl.transforms.indexing.segment_files import embedded_footers
+from beamtrawl.transforms.indexing.segment_files import STORED_PAGE, embedded_footers
 from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, terms_by_language
 from beamtrawl.transforms.indexing.write_segment import (
     DOCS,
@@ -224,6 +224,17 @@ def test_frequencies_are_packed_so_that_positions_can_be_counted(frequencies):
 def test_the_docstore_is_read_by_small_groups(large):
     metadata = read(large, DOCSTORE).metadata
     assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [8] * 62 + [4]
+
+
+def test_a_long_text_has_a_page_of_its_own_in_the_docstore(tmp_path):
+    lengths = [10, STORED_PAGE, 10, 10, 2 * STORED_PAGE]
+    rows = documents(*({"url": f"http://a.test/{n}", "text": "x" * length} for n, length in enumerate(lengths)))
+    write_segment.write_segment(str(tmp_path), "index/round=000001/shard-0", rows)
+    (path,) = tmp_path.rglob(DOCSTORE)
+    assert (
+        path.read_bytes().count(b"\x28\xb5\x2f\xfd") == 2
+    )  # the beginning of what zstd compresses: after each long text
+    assert [len(text) for text in read(tmp_path, DOCSTORE).read()["text"].to_pylist()] == lengths
 
 
 def test_a_term_of_more_postings_than_a_group_may_have_gets_its_own():

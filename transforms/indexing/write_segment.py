@@ -101,7 +101,7 @@ def write_index(
     """
     written = write_terms(root, folder, blocks, docs["language"].to_pylist(), row_postings)
     groups_of_rows = (part for table in docstore for part in groups(table, slices(table.num_rows, DOCSTORE_GROUP)))
-    written[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows)
+    written[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows, ["text"])
     return write_opening(root, f"{folder}/{DOCS}", docs, written)
 
 
