@@ -1,11 +1,12 @@
 """How fast a large index answers, and in how much memory, beside tantivy.
 
-    python benchmarks/large_queries.py DIR [--queries N] [--segments N]
+    python benchmarks/large_queries.py DIR [--queries N] [--segments N] [--cold]
 
 DIR is what large_index.py wrote. tantivy indexes the same terms of titles and texts, with positions, in DIR/tantivy-N,
 and is asked over both for the ten best and the number of matching documents, as Beamtrawl is; and once more for the ten
 best alone. Queries are titles of pages, cut to three words, and one of three words that nearly all texts have. Each
-engine has a process of its own, as it would have in service. They take turns, query by query, so that ratios hold on a
+engine has a process of its own, as it would have in service, and Beamtrawl reads the most frequent words ahead, as the
+gateway does in the background; with --cold it does not. They take turns, query by query, so that ratios hold on a
 busy machine. `first` is the first time that a query is asked, `again` the best of three more times. Times are in
 milliseconds. Memory is the largest resident size of the process when the engine is opened and after all queries, and
 what of the latter is not mapped from files.
@@ -59,13 +60,15 @@ def tantivy_index(root: Path, segments: int) -> tantivy.Index:
     return index
 
 
-def engines(root: Path, segments: int) -> dict[str, Callable[[], Callable[[str], object]]]:
+def engines(root: Path, segments: int, is_cold: bool = False) -> dict[str, Callable[[], Callable[[str], object]]]:
     """By name, what opens an engine and returns what asks it."""
 
     def beamtrawl() -> Callable[[str], object]:
         index = Index(
             [Segment(str(root), f"segments/{file.stem}") for file in written(root, segments)], cache_bytes=3 << 30
         )
+        if not is_cold:
+            index.warm()
         return lambda text: best(index, text)
 
     def other(count: bool) -> Callable[[], Callable[[str], object]]:
@@ -92,15 +95,16 @@ def milliseconds(ask: Callable[[str], object], text: str) -> float:
     return (time.perf_counter() - start) * 1000
 
 
-def serve(root: Path, name: str, segments: int) -> None:
+def serve(root: Path, name: str, segments: int, is_cold: bool) -> None:
     """Ask one engine for each line of standard input; print the times as lines of JSON, and at the end the memory."""
-    ask = engines(root, segments)[name]()
-    opened = megabytes("VmHWM")
+    start = time.perf_counter()
+    ask = engines(root, segments, is_cold)[name]()
+    opened = time.perf_counter() - start, megabytes("VmHWM")
     for line in sys.stdin:
         text = line.rstrip("\n")
         first = milliseconds(ask, text)
         print(json.dumps([first, min(milliseconds(ask, text) for _ in range(3))]), flush=True)
-    print(json.dumps([opened, megabytes("VmHWM"), megabytes("RssAnon")]))
+    print(json.dumps([*opened, megabytes("VmHWM"), megabytes("RssAnon")]))
 
 
 def megabytes(name: str) -> int:
@@ -109,11 +113,11 @@ def megabytes(name: str) -> int:
     return int(status[name].split()[0]) >> 10
 
 
-def compare(root: Path, segments: int, texts: list[str]) -> dict[str, float]:
+def compare(root: Path, segments: int, texts: list[str], is_cold: bool) -> dict[str, float]:
     """Print the times and the memory of all engines; the median and 95th percentile of times in milliseconds."""
     figures: dict[str, float] = {}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
-    command = [sys.executable, __file__, str(root), "--segments", str(segments), "--serve"]
+    command = [sys.executable, __file__, str(root), "--segments", str(segments), *["--cold"] * is_cold, "--serve"]
     served = {name: subprocess.Popen([*command, name], **pipes) for name in engines(root, segments)}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in served}
     for text in ["warm up", *texts, COMMON]:
@@ -128,9 +132,10 @@ def compare(root: Path, segments: int, texts: list[str]) -> dict[str, float]:
             print(f"{label}: {name}: median {median:.1f}, p95 {p95:.1f}, worst {worst:.1f}; {COMMON!r} {common:.1f}")
     for name, process in served.items():
         rest, _ = process.communicate()
-        opened, most, own = json.loads(rest)
+        seconds, opened, most, own = json.loads(rest)
         print(
-            f"{name}: {opened} MB at most to open; with all queries {most} MB at most, {own} MB of it not mapped files"
+            f"{name}: opened in {seconds:.1f} s with {opened} MB at most; with all queries {most} MB at most, "
+            f"{own} MB of it not mapped files"
         )
     return figures
 
@@ -140,14 +145,15 @@ def main() -> None:
     parser.add_argument("root", type=Path, metavar="DIR")
     parser.add_argument("--queries", type=int, default=300)
     parser.add_argument("--segments", type=int, default=20, help="of the first ones alone (20)")
+    parser.add_argument("--cold", action="store_true", help="no words are read ahead")
     parser.add_argument("--serve", metavar="ENGINE", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="print the figures as one line of JSON at the end")
     arguments = parser.parse_args()
     root, segments = arguments.root, arguments.segments
     if arguments.serve:
-        serve(root, arguments.serve, segments)
+        serve(root, arguments.serve, segments, arguments.cold)
         return
-    figures = compare(root, segments, queries(root, arguments.queries))
+    figures = compare(root, segments, queries(root, arguments.queries), arguments.cold)
     if arguments.json:
         print(json.dumps(figures))
 

@@ -15,6 +15,7 @@ from ..transforms.indexing.tombstones import alive, read_tombstones
 from ..transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from .index import bm25f
 from .index.deadline import Deadline
+from .index.postings import Unit
 from .index.segment import Segment
 from .index.segments import CACHE_BYTES, Corpus, Mask
 from .query import make_hits
@@ -29,6 +30,9 @@ from .results.host_grouping import by_host, whole_windows
 TIMED_OUT = "the time limit is reached: these are the best of the pages that were compared, and others may match"
 
 AFTER_ALONE = "a cursor gives a place of its own in the order of hits: give neither offset nor per_host with it"
+
+SLOW = 100_000
+"""The documents of a word that takes several milliseconds to read."""
 
 WITHOUT_INDEX = ("seeds", "revisits", "fetch")
 """Steps that do not change the index."""
@@ -167,6 +171,22 @@ class Index:
     def parts(self) -> Iterator[tuple[Segment, Mask]]:
         """Each segment, with a mask of its documents that a search can find."""
         return zip(self._segments, self._alive, strict=True)
+
+    def cached(self) -> list[tuple[Unit, int]]:
+        """The words and phrases that are cached, with bytes of memory, the least recently used ones first."""
+        return self._corpus.cached()
+
+    def warm(
+        self,
+        cached: Sequence[tuple[Unit, int]] = (),
+        goes_on: Callable[[], bool] = lambda: True,
+        least: int = SLOW,
+    ) -> None:
+        """Read ahead, while `goes_on`, what another index has `cached`, and words of at least so many documents.
+
+        So no query waits for what is slow to read. Of the memory for postings, half is used at most.
+        """
+        self._corpus.warm(cached, least, goes_on)
 
     @property
     def segments(self) -> int:

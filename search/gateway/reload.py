@@ -2,11 +2,12 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ...transforms.blocks.files import FOLDER as BLOCKS
 from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError
+from ..index.postings import Unit
 from ..index.segments import CACHE_BYTES
 from ..query.cursor import CursorError
 from ..searcher import WITHOUT_INDEX, Index
@@ -22,6 +23,11 @@ _log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 
+def in_background(call: Callable[[], None]) -> None:
+    """Call in a thread that ends with the process."""
+    threading.Thread(target=call, daemon=True).start()
+
+
 class NoIndexError(Exception):
     """There is no index; the message has the reason."""
 
@@ -29,12 +35,19 @@ class NoIndexError(Exception):
 class LatestIndex:
     """The index of a crawl, reopened when a step has changed it, or the blocks have. Thread-safe.
 
-    While one thread opens the new index, the others use the old one. If the new one cannot be read, all keep the old
+    While one thread opens the new index, the others use the old one. Then the words that were asked for lately, and the
+    most frequent ones, are read in the background. If the new one cannot be read, all keep the old
     one, the log has the reason, and the next check tries again.
     """
 
-    def __init__(self, crawl: CrawlDir, clock: Callable[[], float], cache_bytes: int = CACHE_BYTES) -> None:
-        self._crawl, self._clock, self._cache_bytes = crawl, clock, cache_bytes
+    def __init__(
+        self,
+        crawl: CrawlDir,
+        clock: Callable[[], float],
+        cache_bytes: int = CACHE_BYTES,
+        start: Callable[[Callable[[], None]], None] = in_background,
+    ) -> None:
+        self._crawl, self._clock, self._cache_bytes, self._start = crawl, clock, cache_bytes, start
         self._lock = threading.Lock()
         self._index: Index | None = None
         self._files: list[str] = []
@@ -69,7 +82,7 @@ class LatestIndex:
         """A newly opened index in place of this one, which cannot be read, unless another thread has opened it."""
         with self._lock:
             if self._index is index:
-                self._index = self._open()
+                self._open()
         return self.get()
 
     def ask_as_of(self, round_: int, question: Callable[[Index], Answer]) -> Answer:
@@ -100,8 +113,17 @@ class LatestIndex:
         except CrawlDirError as error:
             raise CursorError(_GONE) from error
 
-    def _open(self) -> Index:
-        return Index.open(self._crawl, timer=self._clock, cache_bytes=self._cache_bytes, previous=self._index)
+    def _open(self) -> None:
+        cached = self._index.cached() if self._index else []
+        index = Index.open(self._crawl, timer=self._clock, cache_bytes=self._cache_bytes, previous=self._index)
+        self._index = index
+        self._start(lambda: self._warm(index, cached))
+
+    def _warm(self, index: Index, cached: Sequence[tuple[Unit, int]]) -> None:
+        try:
+            index.warm(cached, lambda: self._index is index)
+        except CrawlDirError as error:
+            _log.info("words are not read ahead: %s", error)  # a query that needs them opens the index again
 
     def _reload_if_changed(self) -> None:
         now = self._clock()
@@ -113,7 +135,8 @@ class LatestIndex:
         if self._index and found == self._files:
             return
         try:
-            self._index, self._files = self._open(), found
+            self._open()
+            self._files = found
         except CrawlDirError as error:
             if not self._index:
                 raise NoIndexError(str(error)) from error

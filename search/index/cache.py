@@ -44,6 +44,11 @@ class Cache(Generic[Key, Value]):
             found |= new
         return {key: found[key] for key in keys if key in found}
 
+    def entries(self) -> list[tuple[Key, int]]:
+        """What is cached, as keys with weights, the least recently used ones first."""
+        with self._lock:
+            return [(key, weight) for key, (_, weight) in self._kept.items()]
+
     def _keep(self, key: Key, value: Value) -> None:
         weight = self._weigh(value)
         self.weight += weight - self._kept.pop(key, (None, 0))[1]

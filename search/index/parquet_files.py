@@ -126,6 +126,16 @@ class Files:
         ):
             yield file
 
+    def long_rows(self, name: str, column: str) -> Iterator[tuple[str, int]]:
+        """The first column of each row that is a row group of its own, and the length of its list in another one.
+
+        Reads no row.
+        """
+        footer, (firsts, _) = self._footer(name), self._ranges(name)
+        for number, first in enumerate(firsts):
+            if lists := pages.long_lists(footer.row_group(number), [column]):
+                yield first, lists[column].num_values
+
     def find(self, name: str, keys: Collection[str], columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         """The rows whose first column, by which the file is sorted, is one of the keys; each as a table."""
         wanted = pa.array(list(keys), pa.string())

@@ -1,6 +1,7 @@
 """An index segment, opened for reading: words to documents, documents to facts and texts."""
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypedDict, cast
@@ -146,6 +147,10 @@ class Segment:
     def term_frequencies(self) -> pa.Table:
         """The terms of its documents with `df`, the number of documents that contain them."""
         return self._own.frequencies()
+
+    def frequent(self) -> Counter[str]:
+        """The terms of many of its documents, with the number of these, nearly. Reads no posting."""
+        return self._own.frequent()
 
     def like(self, pattern: str) -> list[pa.Table]:
         """Tables of the terms of its documents and their anchors that a pattern matches, with `df`."""

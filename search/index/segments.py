@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ...transforms.indexing.analysis import is_pair
+from ...transforms.indexing.analysis import is_further, is_pair
 from . import bm25f
 from .cache import Cache
 from .copies import find_copies
@@ -57,7 +57,7 @@ class Corpus:
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         """`current` has a mask for each segment: the documents that searches find and statistics count."""
-        self._weighting = weighting
+        self._weighting, self._cache_bytes = weighting, cache_bytes
         self.segments = segments
         self._is_local = all(segment.is_local for segment in segments)
         self.current = _joined(current, bool)
@@ -153,6 +153,29 @@ class Corpus:
 
         found = self._scored.get(units, read)
         return {unit: found[unit] if unit in found else incomplete[unit] for unit in units}
+
+    def cached(self) -> list[tuple[Unit, int]]:
+        """The words and phrases that are cached, with bytes of memory, the least recently used ones first."""
+        return self._scored.entries()
+
+    def warm(self, cached: Sequence[tuple[Unit, int]], least: int, goes_on: Callable[[], bool]) -> None:
+        """Fill half of the cache, while `goes_on`, with what would be slow when it is first asked for.
+
+        That is what another corpus has `cached`, the most recently used first, and then words of at least so many
+        documents, the most frequent first.
+        """
+        half = self._cache_bytes // 2
+        sums = itertools.accumulate(weight for _, weight in reversed(cached))
+        known = [unit for (unit, _), sum_ in zip(reversed(cached), sums, strict=True) if sum_ <= half][::-1]
+        frequent: Counter[str] = Counter()
+        for segment in self.segments:
+            frequent.update(segment.frequent())
+        slow = [word for word, documents in frequent.most_common() if documents >= least and not is_further(word)]
+        for unit in (*known, *slow):
+            if self._scored.weight >= half or not goes_on():
+                break
+            self.scored([unit])
+        self._scored.get(known, lambda missing: {})  # so that these are the last to be evicted
 
     def like(self, pattern: str) -> list[str]:
         """The terms that a pattern matches, the most frequent MAX_WORDS of them."""
