@@ -1,4 +1,13 @@
-"""Sizes and times in words."""
+"""Counts, sizes and times in words."""
+
+
+def counted(count: int, thing: str) -> str:
+    """The number of things, the name of which takes an s in the plural.
+
+    >>> counted(1, "URL"), counted(2, "URL")
+    ('1 URL', '2 URLs')
+    """
+    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def size(count: float) -> str:

@@ -23,6 +23,7 @@ from ...transforms.urls.filters import UrlFilter
 from ...transforms.urls.rejections import in_words
 from ..copies import copy_of
 from ..errors import Usage
+from ..units import counted
 from . import check_page, check_robots
 
 
@@ -94,7 +95,7 @@ def check_index(arguments: argparse.Namespace) -> int:
     if faults:
         return 1
     documents = sum(count_documents(crawl.root, segment.folder) for segment in index.segments)
-    print(f"{len(index.segments)} segments, {documents} documents: no fault")
+    print(f"{counted(len(index.segments), 'segment')}, {counted(documents, 'document')}: no fault")
     return 0
 
 

@@ -83,6 +83,12 @@ def _settings(crawl: CrawlDir) -> Settings:
 
 def _plan(arguments: argparse.Namespace) -> Plan:
     if arguments.against:
+        for name in ("hosts", "pages", "largest_host", "delay", "bandwidth", "rounds"):
+            if getattr(arguments, name) is not None:
+                flag = f"--{name.replace('_', '-')}"
+                raise Usage(
+                    f"{flag} does not go with --against: the plan is what {arguments.against} has done; leave it out"
+                )
         crawl = CrawlDir(arguments.against)
         return plan_of(crawl, _settings(crawl), arguments.workers)
     for name in ("hosts", "pages"):

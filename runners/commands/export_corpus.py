@@ -13,6 +13,7 @@ from ..exports.corpus import BATCH, OVERRIDES, query, write_corpus
 from ..exports.corpus_card import card
 from ..exports.output import whole_folder
 from ..tdm_rules import read_tdm_rules
+from ..units import counted
 
 
 def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -56,4 +57,5 @@ def export_corpus(arguments: argparse.Namespace) -> None:
     except QueryError as error:
         raise Failure(f"--where {where}: {error}") from error
     skipped = sum(made.left_out.values())
-    print(f"{made.documents} documents in {len(made.shards)} files, {skipped} left out: {arguments.out}")
+    written = f"{counted(made.documents, 'document')} in {counted(len(made.shards), 'file')}"
+    print(f"{written}, {skipped} left out: {arguments.out}")

@@ -12,6 +12,7 @@ from ...transforms.traps.judge import State, results_of
 from ...transforms.usage import Usage
 from ..outcome_words import MEANINGS
 from ..tdm_rules import concluded
+from ..units import counted
 from .known import MOST
 from .sources import Row
 from .url_record import UrlRecord
@@ -72,7 +73,9 @@ def conclusion(record: UrlRecord, now: datetime) -> str:
 def _unknown(record: UrlRecord) -> str:
     """What would happen to a URL that is in no table of URLs."""
     if record.rejected:
-        found = f"found in {_pages(record.referrers)}, but " if record.referrers else "never found; it would be "
+        found = (
+            f"found in {counted(record.referrers, 'page')}, but " if record.referrers else "never found; it would be "
+        )
         return f"not in the crawl: {found}rejected: {record.rejected_because}"
     if record.aliases:
         return f"not in the crawl under this URL: it is known by {_last(record.aliases)}"
@@ -141,7 +144,7 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
     if len(record.path) > 1:
         yield "first path from a seed:"
         yield from (f"  {url}" for url in record.path)
-    yield f"linked from: {_pages(record.referrers)}"
+    yield f"linked from: {counted(record.referrers, 'page')}"
     for link in record.links:
         rel = f" rel={link['rel']}" if link["rel"] else ""
         yield f"  round {link['round']}: {link['source_url']} ({link['kind']}{rel}) {link['anchor']!r}{_effect(link)}"
@@ -249,7 +252,7 @@ def _document(record: UrlRecord) -> Iterator[str]:
     elif record.tombstone:
         yield f"index: removed in round {record.tombstone['round']} ({record.tombstone['reason']})"
     if record.rank:
-        yield f"link rank: {record.rank['link_rank']:.2f} (1 is the mean), from {_pages(record.rank['links'])}"
+        yield f"link rank: {record.rank['link_rank']:.2f} (1 is the mean), from {counted(record.rank['links'], 'page')}"
 
 
 def _usage(row: Row, tdmrep: Row | None) -> str:
@@ -264,10 +267,6 @@ def _usage(row: Row, tdmrep: Row | None) -> str:
         training = concluded(training, tdmrep["reserved"])
     conclusion = {False: "reserved for training", True: "may train", None: "says nothing of training"}
     return f"{conclusion[training]} ({said})" if said else ""
-
-
-def _pages(count: int) -> str:
-    return f"{count} page{'' if count == 1 else 's'}"
 
 
 def _last(aliases: list[Row]) -> str:

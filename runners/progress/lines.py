@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from ..units import duration, size
+from ..units import counted, duration, size
 from .running import Running
 
 
@@ -40,7 +40,7 @@ def _rounds(running: Running) -> str:
 
 
 def _count(running: Running) -> str:
-    return f"{running.done} of {running.total} URLs"
+    return f"{running.done} of {counted(running.total, 'URL')}"
 
 
 def _limit(running: Running) -> str:

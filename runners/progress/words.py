@@ -6,6 +6,7 @@ from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.outcomes import Outcome
 from ...transforms.storage.crawl_dir import Manifest
+from ..units import counted
 
 
 def describe_manifest(manifest: Manifest) -> str:
@@ -16,30 +17,32 @@ def describe_manifest(manifest: Manifest) -> str:
         visits = counters.get("visits_rows", 0)
         parts = ", ".join(f"{o.value} {counters[o.value]}" for o in Outcome if counters.get(o.value))
         rate = f", {visits / manifest.seconds:.1f}/s" if manifest.seconds > 0 else ""
-        return f"round {manifest.round} fetch: {visits} visits {took}{rate} ({parts})"
+        return f"round {manifest.round} fetch: {counted(visits, 'visit')} {took}{rate} ({parts})"
     if manifest.step == "compact" and "bodies_removed_bytes" in counters:
         freed = f"{counters['bodies_removed_bytes'] / 1e6:.1f} MB of old bodies"
-        return f"round {manifest.round} compact: {freed} removed from {len(manifest.replaced)} files of visits, {took}"
+        files = counted(len(manifest.replaced), "file")
+        return f"round {manifest.round} compact: {freed} removed from {files} of visits, {took}"
     if manifest.step == "compact" and manifest.replaced:
         before, after = len(manifest.replaced), len(manifest.files)
-        return f"round {manifest.round} compact: {before} files of tables merged into {after}, {took}"
+        return f"round {manifest.round} compact: {counted(before, 'file')} of tables merged into {after}, {took}"
     if manifest.step == "compact":
         before, after = len(manifest.index_replaced), len(manifest.index)
-        return f"round {manifest.round} compact: {before} segments of the index merged into {after}, {took}"
+        return f"round {manifest.round} compact: {counted(before, 'segment')} of the index merged into {after}, {took}"
     if manifest.step == "rank":
-        found = f"{counters['links']} links between {counters['pages']} pages of {counters['hosts']} hosts"
+        links, pages, hosts = (counted(counters[f"{thing}s"], thing) for thing in ("link", "page", "host"))
+        found = f"{links} between {pages} of {hosts}"
         return f"round {manifest.round} rank: {found}, {took}"
     return (
-        f"round {manifest.round} update: {counters.get('documents_rows', 0)} documents"
-        f" ({counters.get('duplicates', 0)} duplicates), {counters.get('links_rows', 0)} links,"
-        f" {counters.get('frontier_waiting', 0)} URLs in the next frontier, {took}"
+        f"round {manifest.round} update: {counted(counters.get('documents_rows', 0), 'document')}"
+        f" ({counted(counters.get('duplicates', 0), 'duplicate')}), {counted(counters.get('links_rows', 0), 'link')},"
+        f" {counted(counters.get('frontier_waiting', 0), 'URL')} in the next frontier, {took}"
     )
 
 
 def describe_added(added: Added) -> str:
     again = f", {added.again} to be asked for once more" if added.again else ""
     known = f", {added.known} known already" if added.known else ""
-    return f"{added.new} {'seed' if added.new == 1 else 'seeds'} added{again}{known}"
+    return f"{counted(added.new, 'seed')} added{again}{known}"
 
 
 def describe_waiting(until: datetime, urls: int) -> str:
@@ -51,19 +54,22 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
 
     `release` is the command that releases URLs held as traps.
     """
-    waits = f"{count} URLs wait" if (count := max(0, waiting - end.blocked - end.excluded)) else "no page is due"
-    blocked = f"{end.blocked} URLs that are blocked" if end.blocked else ""
-    excluded = f"{end.excluded} URLs that the settings exclude (explain URL names the rule)" if end.excluded else ""
+    urls, count = counted(waiting, "URL"), max(0, waiting - end.blocked - end.excluded)
+    waits = _urls(count, "waits", "wait") if count else "no page is due"
+    blocked = _urls(end.blocked, "that is blocked", "that are blocked") if end.blocked else ""
+    excluded = (
+        f"{counted(end.excluded, 'URL')} that the settings exclude (explain URL names the rule)" if end.excluded else ""
+    )
     closed = " and ".join(filter(None, (blocked, excluded)))
     among = f", among them {excluded}" if excluded else ""
     reasons = {
         "frontier_empty": "the frontier is empty"
         + (f" but for {closed}" if closed else "")
-        + (f"; {end.held} URLs are held as traps; to release them: {release}" if end.held else ""),
-        "rounds": f"{end.rounds} rounds done, {waiting} URLs in the frontier{among}",
-        "max_pages": f"the limit of {end.max_pages} pages is reached, {waiting} URLs in the frontier{among};"
+        + (f"; {_urls(end.held, 'is', 'are')} held as traps; to release them: {release}" if end.held else ""),
+        "rounds": f"{counted(end.rounds, 'round')} done, {urls} in the frontier{among}",
+        "max_pages": f"the limit of {counted(end.max_pages, 'page')} is reached, {urls} in the frontier{among};"
         " to go on, raise limits.max_pages (--max-pages)",
-        "stopped": f"stopped, {waiting} URLs in the frontier; the same command goes on",
+        "stopped": f"stopped, {urls} in the frontier; the same command goes on",
         "not_due": f"{waits} until {end.due_at:%Y-%m-%d %H:%M:%S} UTC; the same command goes on then"
         + (
             f"; {_refused(end.refused)}: with other settings (--allow-address) it goes on at once"
@@ -72,9 +78,14 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
         )
         + (f"; besides, the frontier has {closed}" if closed else "")
         if end.due_at
-        else f"{waiting} URLs wait: the last round was too short to ask for any of them; limits.round_time is its time",
+        else f"{_urls(waiting, 'waits', 'wait')}: the last round was too short to ask for any of them;"
+        " limits.round_time is its time",
     }
     return reasons[end.reason]
+
+
+def _urls(count: int, verb: str, plural: str) -> str:
+    return f"{counted(count, 'URL')} {verb if count == 1 else plural}"
 
 
 def _refused(hosts: int) -> str:

@@ -158,7 +158,7 @@ def test_flags_that_a_crawl_toml_of_before_does_not_keep_are_named(tmp_path: Pat
         "crawl.toml was there before the crawl and stays as it is: scope.depth, politeness.delay, fetch.allow_addresses"
         " hold for this run only; to keep them, write them into it"
     )
-    assert beamtrawl(*words).err.splitlines() == [warned, "1 seed added", "0 rounds done, 1 URLs in the frontier"]
+    assert beamtrawl(*words).err.splitlines() == [warned, "1 seed added", "0 rounds done, 1 URL in the frontier"]
     assert file.read_text().count("\n") == 2
     assert warned not in beamtrawl(*words).err, "the crawl has begun"
 
@@ -283,7 +283,7 @@ def test_settings_in_the_encodings_of_editors_are_read(planned: Path, encoding: 
     mark = "\ufeff" if encoding.endswith("e") else ""
     file.write_bytes((mark + file.read_text()).encode(encoding))
     code, _, err = beamtrawl("crawl", planned, "--rounds", 0)
-    assert (code, err) == (0, "0 rounds done, 1 URLs in the frontier\n")
+    assert (code, err) == (0, "0 rounds done, 1 URL in the frontier\n")
 
 
 def test_settings_in_another_encoding_are_refused(planned: Path) -> None:

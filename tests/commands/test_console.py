@@ -51,7 +51,7 @@ TOLD = [
     "a seed is no URL",
     FETCHED_LINE,
     "waiting until 12:30:05 UTC, when the next URLs are due; 7 in the frontier",
-    "1 rounds done, 7 URLs in the frontier",
+    "1 round done, 7 URLs in the frontier",
 ]
 
 

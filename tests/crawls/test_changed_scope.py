@@ -167,7 +167,7 @@ def test_a_user_is_told_that_urls_wait_because_the_settings_exclude_them(tmp_pat
 
     assert beamtrawl("block", directory, f"{web.authority('a.test')}/calendar/0").code == 0
     said = beamtrawl("crawl", directory, *LOOPBACK).err
-    assert "empty but for 1 URLs that are blocked and 3 URLs that the settings exclude" in said
+    assert "empty but for 1 URL that is blocked and 3 URLs that the settings exclude" in said
 
     (directory / "crawl.toml").write_text(render(settings()))
     found = json.loads(beamtrawl("status", directory, "--json").out)

@@ -196,6 +196,8 @@ def test_the_worked_example_is_what_the_command_prints() -> None:
 
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
     assert beamtrawl("estimate", "--hosts", 10, "--pages", 100).code == 0
+    problem = "does not go with --against: the plan is what nowhere has done; leave it out"
+    assert failure("estimate", "--largest-host", 10, "--against", "nowhere") == (2, f"--largest-host {problem}")
     assert failure("estimate", "--hosts", 10) == (2, "--pages is missing: give --hosts and --pages, or --against DIR")
     assert failure("estimate", "--hosts", 0, "--pages", 1) == (2, "--hosts 0: must be more than 0")
     large = failure("estimate", "--hosts", 10, "--pages", 10, "--largest-host", 9)

@@ -73,7 +73,7 @@ def paths(rows: list[dict[str, Any]]) -> set[str]:
 
 def test_what_is_reserved_is_left_out_and_the_rest_is_whole(crawl: Path, tmp_path: Path) -> None:
     ran = beamtrawl("export", "corpus", crawl, tmp_path / "out")
-    assert ran.out == f"3 documents in 1 files, 9 left out: {tmp_path / 'out'}\n"
+    assert ran.out == f"3 documents in 1 file, 9 left out: {tmp_path / 'out'}\n"
     rows = {row["url"].removeprefix("http://a.test/"): row for row in read(tmp_path / "out")}
     assert rows.keys() == CHOSEN
     assert all(list(row) == COLUMNS.names for row in rows.values())
@@ -135,6 +135,6 @@ def test_what_is_blocked_is_left_out(tmp_path: Path) -> None:
     commit_rows(tmp_path / "crawl", "update", 1, {"documents": PAGES[:2]})
     assert beamtrawl("block", tmp_path / "crawl", "a.test/plain").code == 0
     ran = beamtrawl("export", "corpus", tmp_path / "crawl", tmp_path / "out")
-    assert ran.out.startswith("1 documents in 1 files, 1 left out: "), ran
+    assert ran.out.startswith("1 document in 1 file, 1 left out: "), ran
     assert paths(read(tmp_path / "out")) == {"deutsch"}
     assert "| the operator has blocked it | 1 |\n" in (tmp_path / "out" / "README.md").read_text()

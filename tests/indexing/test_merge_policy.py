@@ -127,8 +127,8 @@ def test_compact_writes_a_segment_anew_for_a_single_page_that_is_gone(tmp_path):
     directory.write_text("crawl.toml", render(Settings()))
     commit(directory, 1, [{"url": f"http://a.test/{n}", "text": "word"} for n in range(6)])
     commit(directory, 2, gone=["http://a.test/0"])
-    assert " 1 segments of the index merged into 1, in " in beamtrawl("compact", tmp_path).out
-    assert beamtrawl("check", "index", tmp_path).out == "1 segments, 5 documents: no fault\n"
+    assert " 1 segment of the index merged into 1, in " in beamtrawl("compact", tmp_path).out
+    assert beamtrawl("check", "index", tmp_path).out == "1 segment, 5 documents: no fault\n"
 
 
 def test_history_of_the_last_rounds_is_kept_by_rule(crawl):

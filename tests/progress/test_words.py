@@ -52,7 +52,7 @@ COMMITTED = {
         manifest("fetch", 4, visits_rows=10, timeout=1, fetched=9, robots_rows=2),
         "round 3 fetch: 10 visits in 4.0 s, 2.5/s (fetched 9, timeout 1)",
     ),
-    "in no time": (manifest("fetch", 0, visits_rows=1, gone=1), "round 3 fetch: 1 visits in 0.0 s (gone 1)"),
+    "in no time": (manifest("fetch", 0, visits_rows=1, gone=1), "round 3 fetch: 1 visit in 0.0 s (gone 1)"),
     "an update step": (
         manifest("update", 2, documents_rows=8, duplicates=3, links_rows=99, frontier_waiting=40),
         "round 3 update: 8 documents (3 duplicates), 99 links, 40 URLs in the next frontier, in 2.0 s",
@@ -75,6 +75,15 @@ ENDS = {
     "max_pages": (
         End("max_pages", 3, max_pages=1000),
         "the limit of 1000 pages is reached, 40 URLs in the frontier; to go on, raise limits.max_pages (--max-pages)",
+    ),
+    "one round": (
+        End("rounds", 1, excluded=1),
+        "1 round done, 40 URLs in the frontier, among them 1 URL that the settings"
+        " exclude (explain URL names the rule)",
+    ),
+    "one held": (
+        End("frontier_empty", 3, held=1, blocked=1),
+        "the frontier is empty but for 1 URL that is blocked; 1 URL is held as traps; to release them: COMMAND",
     ),
     "stopped": (End("stopped", 3), "stopped, 40 URLs in the frontier; the same command goes on"),
     "not_due": (
