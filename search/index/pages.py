@@ -125,6 +125,8 @@ def _plain(page: memoryview, count: int, rows: Collection[int]) -> list[str | No
 
 def _levels(data: bytes, count: int) -> list[int]:
     """The first levels of those that are encoded in runs and in bits, each 0 or 1; IndexError if there are fewer."""
+    if count < 64 and data == bytes([2 * count, 1]):  # one run of ones
+        return [1] * count
     levels, place = list[int](), 0
     while len(levels) < count:
         header = _VARINT.match(data, place)

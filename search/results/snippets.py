@@ -44,6 +44,8 @@ class Snippet(tuple[tuple[str, bool], ...]):
 _UNEVEN_SPACES = re.compile(r"\s(?:\s+|(?<! ))")
 """White space that is not shown as it is: all but single spaces."""
 
+_BLACK = re.compile(r"\S")
+
 
 def searchable(text: str) -> Text:
     """The part of a text that `snippet` may show."""
@@ -171,8 +173,8 @@ def without_title(text: str, title: str) -> str:
     line = text[begin:end] if end >= 0 else text[begin:]
     name, whole = (" ".join(words.split()).casefold() for words in (line, title))
     repeats = bool(name) and (f"{whole} ".startswith(f"{name} ") or f" {whole}".endswith(f" {name}"))
-    rest = text[begin + len(line) :].lstrip() if repeats else ""
-    return rest or text
+    rest = _BLACK.search(text, begin + len(line)) if repeats else None
+    return text[rest.start() :] if rest else text
 
 
 def cut(found: Snippet, characters: int) -> Snippet:
