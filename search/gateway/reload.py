@@ -25,7 +25,15 @@ Answer = TypeVar("Answer")
 
 def in_background(call: Callable[[], None]) -> None:
     """Call in a thread that ends with the process."""
-    threading.Thread(target=call, daemon=True).start()
+
+    def run() -> None:
+        try:
+            call()
+        except RuntimeError:  # at the end of the process, no thread can be started any more
+            if threading.main_thread().is_alive():
+                raise
+
+    threading.Thread(target=run, daemon=True).start()
 
 
 class NoIndexError(Exception):

@@ -1,6 +1,8 @@
 """A new index reads ahead what is slow to read: what was asked for before, and the most frequent words."""
 
 import itertools
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -85,3 +87,24 @@ def test_a_new_index_reads_ahead_what_the_one_before_was_asked(tmp_path):
         start()
     assert words(new) == ["tide", "reef", "tide _ reef"]
     assert new.search("reef").total == 2
+
+
+ENDING = """
+import threading
+from beamtrawl.search.gateway.reload import in_background
+
+raised = threading.Event()
+
+def read():
+    threading.main_thread().join()
+    raised.set()
+    raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+threading.Thread(target=raised.wait).start()  # which the end of the process waits for
+in_background(read)
+"""
+
+
+def test_the_end_of_the_process_ends_it_without_a_word():
+    ended = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
