@@ -27,6 +27,9 @@ CACHE_BYTES = 512 << 20
 MAX_CACHED_PATTERNS = 1_000
 """Patterns whose words are cached."""
 
+MAX_KNOWN = 200
+"""Words and phrases that are read ahead because they were asked for: most are not asked for again."""
+
 MAX_CACHED_TEXTS = 32 << 20
 """Characters of texts of documents that are cached."""
 
@@ -161,12 +164,13 @@ class Corpus:
     def warm(self, cached: Sequence[tuple[Unit, int]], least: int, goes_on: Callable[[], bool]) -> None:
         """Fill half of the cache, while `goes_on`, with what would be slow when it is first asked for.
 
-        That is what another corpus has `cached`, the most recently used first, and then words of at least so many
-        documents, the most frequent first.
+        That is what another corpus has `cached`, at most the MAX_KNOWN that were used last, and then words of at least
+        so many documents, the most frequent first.
         """
         half = self._cache_bytes // 2
-        sums = itertools.accumulate(weight for _, weight in reversed(cached))
-        known = [unit for (unit, _), sum_ in zip(reversed(cached), sums, strict=True) if sum_ <= half][::-1]
+        last = cached[-MAX_KNOWN:][::-1]
+        sums = itertools.accumulate(weight for _, weight in last)
+        known = [unit for (unit, _), sum_ in zip(last, sums, strict=True) if sum_ <= half][::-1]
         frequent: Counter[str] = Counter()
         for segment in self.segments:
             frequent.update(segment.frequent())

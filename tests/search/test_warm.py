@@ -68,6 +68,14 @@ def test_what_was_used_last_is_kept_longest(crawl):
     assert {*words(index)} - {*known} == {*FREQUENT, "tide"} - {*known}
 
 
+def test_two_hundred_words_at_most_are_read_because_they_were_asked_for(crawl):
+    before, index = Index.open(crawl), Index.open(crawl)
+    for number in range(210):
+        before.search(f"w{number}")
+    index.warm(before.cached())
+    assert words(index) == [f"w{number}" for number in range(10, 210)]
+
+
 def test_it_ends_when_the_index_is_not_used_any_more(crawl):
     before, index = Index.open(crawl), Index.open(crawl)
     before.search("gull reef tide")
