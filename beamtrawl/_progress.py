@@ -13,6 +13,7 @@ from beamtrawl.runners.progress.lines import line
 from beamtrawl.runners.progress.reports import add_up, read_reports
 from beamtrawl.runners.progress.running import Running
 from beamtrawl.runners.progress.words import describe_added, describe_manifest, describe_waiting
+from beamtrawl.runners.units import counted
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.storage.crawl_dir import Manifest, Step
 
@@ -55,7 +56,7 @@ class Recorder:
     def step_started(self, step: Step, progress: str, rows: int, at_most: int | None = None) -> None:
         now = time.monotonic()
         self._current = Running(step, rows, now, at_most, now=now), progress
-        self._report(step.kind, step.round, f"round {step.round} {step.kind} of {rows} URLs", total=rows)
+        self._report(step.kind, step.round, f"round {step.round} {step.kind} of {counted(rows, 'URL')}", total=rows)
 
     def step_committed(self, manifest: Manifest) -> None:
         self._current = None

@@ -84,7 +84,7 @@ def strings(compression: str, data: bytes, rows: Sequence[int]) -> list[str | No
     """The strings in some distinct, ascending rows of a column that `are_strings`.
 
     `data` are all bytes of the column in the row group.
-    None if these are not pages of plain strings, as Arrow writes them without statistics.
+    None if these are not pages of plain strings, as Arrow writes them without statistics, or are damaged.
     """
     codec = _CODECS.get(compression)
     found: list[str | None] = []
@@ -100,7 +100,7 @@ def strings(compression: str, data: bytes, rows: Sequence[int]) -> list[str | No
             try:
                 page = codec.decompress(memoryview(data)[header.end() : start], unpacked)
                 found += _plain(memoryview(page), count, wanted)
-            except (OSError, IndexError):
+            except (OSError, pa.ArrowException, IndexError, UnicodeDecodeError):
                 return None
     return found
 

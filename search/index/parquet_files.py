@@ -96,7 +96,9 @@ class Files:
             if (found := pages.strings(chunk.compression, data, rows)) is not None:
                 return found
         with self._reader(name, parts) as file:
-            return file.read_row_group(group, [column], use_threads=False).column(0).take(pa.array(rows)).to_pylist()
+            values = file.read_row_group(group, [column], use_threads=False).column(0)
+            values.validate(full=True)  # bytes that are no UTF-8 are damage, too
+            return values.take(pa.array(rows)).to_pylist()
 
     def _decoded(self, name: str, batches: Sequence[Sequence[int]], columns: Sequence[str]) -> Iterator[pa.Table]:
         """Adjacent columns of some row groups; those of a batch are decoded at once. All are read beforehand."""

@@ -40,7 +40,7 @@ class StoredTexts(TypedDict):
     """The texts of a document in the docstore."""
 
     title: str | None
-    description: str | None  # None, too, where there is a text
+    description: str | None  # may be None where there is a text, which is shown instead
     text: str | None  # without `data-nosnippet` passages; None where NOARCHIVE or NOSNIPPET is set
 
 

@@ -231,9 +231,8 @@ def test_a_long_text_has_a_page_of_its_own_in_the_docstore(tmp_path):
     rows = documents(*({"url": f"http://a.test/{n}", "text": "x" * length} for n, length in enumerate(lengths)))
     write_segment.write_segment(str(tmp_path), "index/round=000001/shard-0", rows)
     (path,) = tmp_path.rglob(DOCSTORE)
-    assert (
-        path.read_bytes().count(b"\x28\xb5\x2f\xfd") == 2
-    )  # the beginning of what zstd compresses: after each long text
+    frame = b"\x28\xb5\x2f\xfd"  # begins what zstd has compressed: a page ends after each long text
+    assert path.read_bytes().count(frame) == 2
     assert [len(text) for text in read(tmp_path, DOCSTORE).read()["text"].to_pylist()] == lengths
 
 

@@ -7,13 +7,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from beamtrawl.search.index.pages import FEWEST, are_strings, long_lists, split_numbers, strings, together
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.segment_files import Written, embedded_footers, numbers, read_file, write_opening
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, write_segment
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from tests.support.corpus import commit, documents
 from tests.support.naive_search import Naive
 
@@ -147,6 +149,26 @@ def test_damaged_strings_are_left_to_arrow():
     numbers = (b"\x15" + bytes([2 * number]) for number in (0, len(page), len(packed)))
     cut = b"".join(numbers) + b"\x2c\x15\x04\x15\x00\x15\x06\x15\x06\x00\x00" + packed
     assert [strings("SNAPPY", cut, [row]) for row in range(3)] == [["a"], None, None]
+
+
+@pytest.mark.parametrize("compression", ["zstd", "snappy"])
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=4))
+def test_any_damage_is_left_to_arrow_or_is_not_seen(compression, changes):
+    name, data = a_column(["né 文" * 9, None, "b" * 300, "c"], compression=compression)
+    damaged = bytearray(data)
+    for place, byte in changes:
+        damaged[place % len(data)] = byte
+    found = strings(name, bytes(damaged), [0, 3])
+    assert found is None or len(found) == 2
+
+
+def test_a_damaged_text_is_told_in_one_line(tmp_path):
+    root = str(tmp_path)
+    write_segment(root, "index", documents({"url": "http://a.test/", "title": "Lighthouse", "text": "x"}))
+    path = tmp_path / "index" / DOCSTORE
+    path.write_bytes(path.read_bytes().replace(b"Light", b"\xffight"))  # no UTF-8
+    with pytest.raises(CrawlDirError, match=f"index/{DOCSTORE} cannot be read"):
+        Segment(root, "index").stored([0])
 
 
 @pytest.mark.parametrize("type_", [pa.int32(), pa.list_(pa.string())], ids=str)
