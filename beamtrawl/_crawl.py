@@ -96,12 +96,13 @@ class Crawl:
             raise KeyError(f"there is no table {name!r}; there are {', '.join(TABLES)}")
         return Table.of(self._directory, self._directory.require_manifests(), name)
 
-    def sql(self, query: str, parameters: Sequence[Any] | None = None) -> QueryResult:
+    def sql(self, query: str, parameters: Sequence[Any] | None = None, *, unsafe: bool = False) -> QueryResult:
         """The result of a query in the SQL of DuckDB over the tables; `parameters` are the values of its ?.
 
-        Snapshots such as `urls` have their newest rows, `urls_history` has all of them. QueryError if the query fails.
+        Snapshots such as `urls` have their newest rows, `urls_history` has all of them. QueryError if the query fails,
+        and unless `unsafe` if it reads other files than those of the tables, or writes one.
         """
-        return QueryResult(sql.query_arrow(self._directory, query, parameters))
+        return QueryResult(sql.query_arrow(self._directory, query, parameters, unsafe))
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A DuckDB database in memory with the tables as views, for further work in DuckDB; close it after use.

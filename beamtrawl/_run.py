@@ -97,8 +97,8 @@ def crawl(
     KeyboardInterrupt, and an exception of `progress`, end the requests under way, commit what was fetched, and are
     raised then; the same call goes on.
 
-    Raises SettingsError, StartError (no URL to start from, no robot's name), LockedError (another process writes to
-    the directory), PluginError, CrawlDirError, and what the engine raises when a step fails.
+    Raises SettingsError, StartError (no URL to start from, no robot's name, crawl.toml or a step lost), LockedError
+    (another process writes to the directory), PluginError, CrawlDirError, and what the engine raises when a step fails.
     """
     started = time.monotonic()
     directory = CrawlDir(os.fspath(dir))
@@ -120,6 +120,8 @@ def crawl(
         "allow_address": None if allow_address is None else _strings(allow_address),
     }
     given = {session.SETTINGS[name]: value for name, value in named.items() if value is not None}
+    session.refuse_lost_settings(directory)
+    session.refuse_lost_steps(directory)
     chosen = override(session.stored_settings(directory), dict(settings or {}) | given)
     file = os.fspath(seeds) if isinstance(seeds, os.PathLike) else None
     urls = [] if isinstance(seeds, os.PathLike) else _strings(seeds)

@@ -4,7 +4,7 @@ import contextlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import apache_beam as beam
 
@@ -73,11 +73,12 @@ class Attempt:
         files: Sequence[TableFile] | None = None,
         merged: Sequence[TableFile] = (),
         counters: Mapping[str, int] | None = None,
+        settings: dict[str, Any] | None = None,
     ) -> Manifest:
         """Commit the written files in one atomic write: `files` if given, else those of the report.
 
         They replace the inputs: the `consumed` files of the frontier, the `replaced` segments, the `merged` files.
-        `counters` are added to those of the files.
+        `counters` are added to those of the files; `settings` are kept as they are (`Manifest`).
         """
         files = self.files() if files is None else files
         own = dict(counters or {})
@@ -104,6 +105,7 @@ class Attempt:
             index_links={s: links_folder(s, MERGED) for s in index if links_folder(s, MERGED) in links},
             index_replaced=tuple(replaced),
             replaced=tuple(file.path for file in merged),
+            settings=settings,
         )
         self._crawl.commit(manifest, suffix)
         self.clear()

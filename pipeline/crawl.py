@@ -21,7 +21,7 @@ from ..transforms.politeness.adopted import state_rows, write_promises
 from ..transforms.politeness.backoff import HostState, budget
 from ..transforms.politeness.context import CHECK_INTERVAL, VisitContext
 from ..transforms.politeness.downloaders import client_opener
-from ..transforms.settings import Settings, settings_digest
+from ..transforms.settings import Settings, changed_values, settings_digest
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, next_step, paths_of
 from ..transforms.storage.pieces import Leftovers, attempts_prefix, find_leftovers
@@ -248,7 +248,8 @@ def _fetch(
     files = [*leftovers.files, *attempt.pieces(), *promises]
     is_whole = not leftovers.files and not stop.is_set()  # else hosts that answer fast have more than their share of it
     population = {SAMPLED_OF: rows - count_excluded(crawl, settings, manifests)} if is_sample and is_whole else None
-    manifest = attempt.commit(settings_digest(settings), files=files, counters=population)
+    digest, values = settings_digest(settings), changed_values(settings)
+    manifest = attempt.commit(digest, files=files, counters=population, settings=values)
     observer.step_committed(manifest)
     return manifest
 

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from ..pipeline import control
@@ -26,8 +26,9 @@ from ..transforms.observers.registry import open_observers
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.plugins import PluginError
 from ..transforms.politeness.downloaders import open_downloaders
-from ..transforms.settings import Settings, parse, render, settings_digest
-from ..transforms.storage.crawl_dir import CrawlDir
+from ..transforms.settings import Settings, override, parse, render, settings_digest
+from ..transforms.settings.toml_values import to_toml
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest
 from ..transforms.storage.sitemap_terms import SITEMAP
 from ..transforms.urls.filter_plugins import load_filters
 from .errors import StartError
@@ -79,6 +80,47 @@ class Observer(control.Observer, Protocol):
 def stored_settings(directory: CrawlDir) -> Settings:
     """Return the settings in crawl.toml; the defaults if there is none."""
     return parse(directory.read_text("crawl.toml")) if directory.exists("crawl.toml") else Settings()
+
+
+def refuse_lost_settings(directory: CrawlDir) -> None:
+    """Raise StartError for a crawl without crawl.toml: the defaults may be less polite than what it ran with."""
+    if directory.exists("crawl.toml") or not (manifests := directory.manifests()):
+        return
+    lost = f"{directory.root} holds a crawl, but its crawl.toml is missing"
+    known = last_settings(manifests)
+    if known is None:
+        raise StartError(f"{lost}, and its manifests do not know the settings; restore the file from a copy")
+    text = ", ".join(f"{key} = {to_toml(value)}" for key, value in known.items()) or "the defaults"
+    raise StartError(
+        f"{lost}; its last round ran with {text}; restore the file from a copy, or write this back (without"
+        f" passwords, which are not kept): beamtrawl crawl {directory.root} --restore-settings"
+    )
+
+
+def refuse_lost_steps(directory: CrawlDir) -> None:
+    """Raise StartError for a crawl that lacks the manifest of a step: without its rows it would go wrong silently."""
+    if lost := directory.missing_manifests():
+        more = f" ({len(lost) - 1} more are missing)" if len(lost) > 1 else ""
+        raise StartError(f"{directory.root}: {lost[0]}{more}")
+
+
+def restore_settings(directory: CrawlDir) -> None:
+    """Write crawl.toml with the settings of the last round. StartError if it is there, or they are not known."""
+    if directory.exists("crawl.toml"):
+        raise StartError(f"{directory.path('crawl.toml')} is there; leave out --restore-settings")
+    known = last_settings(directory.require_manifests())
+    if known is None:
+        refuse_lost_settings(directory)
+    directory.write_new("crawl.toml", render(override(Settings(), known or {})))
+
+
+def last_settings(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
+    """Return the settings of the last round, as changes of the defaults; None if no manifest has them.
+
+    Random samples are left out: their limits are not those of the crawl.
+    """
+    found = [m.settings for m in manifests if m.settings is not None and "priority.random" not in m.settings]
+    return found[-1] if found else None
 
 
 def choose_seeds(

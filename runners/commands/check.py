@@ -107,7 +107,7 @@ def check_crawl(arguments: argparse.Namespace) -> int:
     crawl = CrawlDir(arguments.dir)
     manifests = crawl.require_manifests()
     files = promised_files(manifests)
-    faults = [str(fault) for fault in file_faults(crawl, files)]
+    faults = [*crawl.missing_manifests(), *map(str, file_faults(crawl, files))]
     if not faults:
         faults = [*map(str, row_faults(crawl, manifests)), *index_faults(crawl.root, live_index(manifests))]
     if faults:

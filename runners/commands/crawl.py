@@ -51,6 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CIDR",
         help="allow special addresses, such as 127.0.0.0/8 (may be repeated)",
     )
+    parser.add_argument(
+        "--restore-settings", action="store_true", help="first write a lost crawl.toml anew, as of the last round"
+    )
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
     parser.add_argument("--workers", type=_count, metavar="N", help="parallel workers; else one a core")
     parser.add_argument("--json", action="store_true", help="print events, one JSON object a line")
@@ -61,6 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Start or resume a crawl; Ctrl-C ends it once the requests under way are answered."""
     directory = CrawlDir(arguments.dir)
+    if arguments.restore_settings:
+        session.restore_settings(directory)
+    session.refuse_lost_settings(directory)
+    session.refuse_lost_steps(directory)
     settings = session.stored_settings(directory)
     flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
     if arguments.sample:

@@ -17,6 +17,9 @@ WEB_PORT = 8600
 
 LOOPBACK = ["--allow-address", "127.0.0.0/8"]
 
+MARK = "demo.txt"
+"""A file in the crawl directory of a demo: only such a crawl is continued with the demo's flags."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", nargs="?", help="keep the crawl here; else it is thrown away")
@@ -39,6 +42,8 @@ def run(arguments: argparse.Namespace) -> None:
             raise Usage("--web crawls nothing: leave out DIR and --serve")
         _serve_web(arguments.web)
         return
+    if arguments.dir:
+        _claim(CrawlDir(arguments.dir))
     place = contextlib.nullcontext(arguments.dir) if arguments.dir else tempfile.TemporaryDirectory(prefix="beamtrawl-")
     with server.demo_web() as web, place as directory:
         words = [directory, "--rounds", "3", "--delay", "0.02", *LOOPBACK]
@@ -54,7 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.dir:
             print(_NEXT.format(dir=directory, page=f"{web.origins['almanac']}/private/diary.html"))
         else:
-            print("\nTo keep the crawl and look at it:  beamtrawl demo ./mycrawl")
+            print("\nTo keep the crawl and look at it:  beamtrawl demo ./demo")
         if arguments.serve:
             _type("serve", [directory, "--port", str(arguments.port)], serve)
 
@@ -66,6 +71,15 @@ The crawl is in {dir}. What to try next:
     beamtrawl explain {dir} {page}
     beamtrawl sql {dir} "SELECT host, count(*) AS pages FROM documents GROUP BY host"
     beamtrawl serve {dir}"""
+
+
+def _claim(crawl: CrawlDir) -> None:
+    """Mark a new directory as a demo's; Failure for another crawl, which the demo's delay and seeds would change."""
+    if crawl.exists(MARK):
+        return
+    if crawl.exists("crawl.toml") or crawl.manifests():
+        raise Failure(f"{crawl.root} holds a crawl that is not a demo; name a new directory: beamtrawl demo ./demo")
+    crawl.write_text(MARK, "A crawl of the web of `beamtrawl demo`.\n")
 
 
 def _serve_web(port: int) -> None:

@@ -14,7 +14,7 @@ from beamtrawl.transforms.settings import render
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.storage.table_files import TableFile
 from beamtrawl.transforms.storage.verify import promised_files
-from tests.support.command_line import beamtrawl, failure
+from tests.support.command_line import beamtrawl, contents, failure
 from tests.support.crawls import crawl, settings
 from tests.support.web import Web, html, plain
 
@@ -183,3 +183,78 @@ def test_a_file_with_fewer_rows_is_told(copy: Path) -> None:
     entry["bytes"] = data
     manifest.write_text(json.dumps(changed))
     assert beamtrawl("check", "crawl", copy).out.startswith(f"{path}: it has {entry['rows'] - 1} rows, ")
+
+
+# a lost manifest: what the message says after it
+LOST_MANIFESTS = {
+    "000000-seeds.json": "is missing, and with it all that this step wrote; restore it from a copy",
+    "000001-fetch.json": "is missing, and with it all that this step wrote; restore it from a copy",
+    "000001-update.json": "is missing, and with it all that this step wrote; restore it from a copy",
+}
+
+
+@pytest.mark.parametrize(("name", "said"), LOST_MANIFESTS.items(), ids=LOST_MANIFESTS)
+def test_a_lost_manifest_is_reported_and_ends_the_crawl(copy: Path, name: str, said: str) -> None:
+    (copy / "manifests" / name).unlink()
+    before = contents(copy)
+    assert failure("crawl", copy) == (2, f"{copy}: manifests/{name} {said}")
+    checked = beamtrawl("check", "crawl", copy)
+    assert (checked.code, checked.out.splitlines()[0]) == (
+        1,
+        f"manifests/{name} is missing, and with it all that this step wrote; restore the file from a copy",
+    )
+    assert contents(copy) == before
+
+
+def test_a_cut_manifest_of_the_last_step_may_be_deleted(copy: Path) -> None:
+    last = copy / "manifests" / "000002-update.json"
+    last.write_text(last.read_text()[:100])
+    code, line = failure("status", copy)
+    assert code == 1
+    assert line.endswith("restore it from a copy, or delete it: beamtrawl crawl then does this step again")
+    last.unlink()
+    assert beamtrawl("crawl", copy, "--rounds", "0").code == 0
+    assert json.loads(last.read_text())["counters"]["documents_rows"] == 3
+    assert beamtrawl("check", "crawl", copy).code == 0
+
+
+def test_a_cut_manifest_of_an_earlier_step_is_to_be_restored(copy: Path) -> None:
+    earlier = copy / "manifests" / "000001-update.json"
+    earlier.write_text(earlier.read_text()[:100])
+    code, line = failure("status", copy)
+    assert (code, line.endswith("restore it from a copy, or start a crawl in another directory")) == (1, True)
+
+
+def test_lost_settings_are_not_replaced_by_defaults(copy: Path) -> None:
+    (copy / "crawl.toml").unlink()
+    before = contents(copy)
+    code, line = failure("crawl", copy)
+    assert code == 2
+    assert f"{copy} holds a crawl, but its crawl.toml is missing; its last round ran with politeness.delay = 0" in line
+    assert 'fetch.allow_addresses = ["127.0.0.0/8"]' in line
+    assert line.endswith(f"beamtrawl crawl {copy} --restore-settings")
+    assert contents(copy) == before
+    assert beamtrawl("crawl", copy, "--restore-settings", "--rounds", "0").code == 0
+    assert (copy / "crawl.toml").read_text() == render(settings())
+    code, line = failure("crawl", copy, "--restore-settings")
+    assert (code, line) == (2, f"{copy}/crawl.toml is there; leave out --restore-settings")
+
+
+def test_lost_settings_that_no_manifest_has_are_refused(copy: Path) -> None:
+    (copy / "crawl.toml").unlink()
+    for manifest in (copy / "manifests").glob("*-fetch.json"):
+        fields = json.loads(manifest.read_text())
+        del fields["settings"]  # as in crawls of earlier versions
+        manifest.write_text(json.dumps(fields))
+    for words in ([], ["--restore-settings"]):
+        code, line = failure("crawl", copy, *words)
+        assert code == 2
+        assert line.endswith("its manifests do not know the settings; restore the file from a copy")
+    assert not (copy / "crawl.toml").exists()
+
+
+def test_the_demo_leaves_other_crawls_alone(copy: Path) -> None:
+    before = contents(copy)
+    expected = f"{copy} holds a crawl that is not a demo; name a new directory: beamtrawl demo ./demo"
+    assert failure("demo", copy) == (1, expected)
+    assert contents(copy) == before

@@ -1,6 +1,9 @@
 """The tables of a crawl in SQL: what is committed, the newest row of a key, and errors in one line."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,7 +12,7 @@ import pytest
 from beamtrawl.transforms.errors import QueryTimeout
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.storage.schemas import TABLES
-from beamtrawl.transforms.storage.sql import SNAPSHOTS, QueryError, open_tables, query, query_arrow
+from beamtrawl.transforms.storage.sql import SNAPSHOTS, QueryError, open_tables, query, query_arrow, query_batches
 from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.committed import commit_rows
@@ -115,15 +118,17 @@ def test_a_query_sees_what_is_committed(crawl, text, names, rows):
 
 def test_a_column_that_an_older_file_lacks_is_null(tmp_path):
     crawl = fill(tmp_path)
-    pq.write_table(pa.table({"url": ["http://old.test/"]}), tmp_path / "old.parquet")
-    commit(crawl, "update", 0, TableFile("documents", "old.parquet", 1, 0, {}))
+    (tmp_path / "documents").mkdir(exist_ok=True)
+    pq.write_table(pa.table({"url": ["http://old.test/"]}), tmp_path / "documents" / "old.parquet")
+    commit(crawl, "update", 0, TableFile("documents", "documents/old.parquet", 1, 0, {}))
     assert query(crawl, "SELECT url, host FROM documents WHERE host IS NULL")[1] == [("http://old.test/", None)]
 
 
 def test_a_column_that_every_file_lacks_is_null(tmp_path):
     crawl = CrawlDir(str(tmp_path))
-    pq.write_table(pa.table({"url": ["http://old.test/"]}), tmp_path / "old.parquet")
-    commit(crawl, "update", 1, TableFile("documents", "old.parquet", 1, 0, {}))
+    (tmp_path / "documents").mkdir(exist_ok=True)
+    pq.write_table(pa.table({"url": ["http://old.test/"]}), tmp_path / "documents" / "old.parquet")
+    commit(crawl, "update", 1, TableFile("documents", "documents/old.parquet", 1, 0, {}))
     assert query(crawl, "SELECT url, host, year(fetched_at) FROM documents")[1] == [("http://old.test/", None, None)]
     assert query(crawl, "SELECT * FROM documents")[0] == TABLES["documents"].names
 
@@ -191,3 +196,47 @@ def test_a_query_that_takes_too_long_is_interrupted(tmp_path):
         open_tables(crawl, crawl.manifests(), ("visits",), timeout_s=0.1) as connection,
     ):
         connection.sql(endless).fetchall()
+
+
+def _as_rows(crawl: CrawlDir, text: str) -> object:
+    return query(crawl, text)
+
+
+def _as_arrow(crawl: CrawlDir, text: str) -> object:
+    return query_arrow(crawl, text)
+
+
+def _as_batches(crawl: CrawlDir, text: str) -> object:
+    with query_batches(crawl, text, 10) as batches:
+        return batches.read_all()
+
+
+ELSEWHERE = {
+    "another file": "SELECT * FROM read_text('OTHER')",
+    "another file, in an error": "SELECT * FROM urls WHERE (SELECT content FROM read_text('OTHER'))::INT = 1",
+    "the settings": "SELECT * FROM read_text('DIR/crawl.toml')",
+    "the settings, by another path": "SELECT * FROM read_text('DIR/urls/../crawl.toml')",
+    "names of files": "SELECT * FROM glob('DIR/*')",
+    "a copy": "COPY (SELECT 1) TO 'DIR/urls/copy.csv'",
+    "a statement behind a query": "SELECT 1; COPY (SELECT 1) TO 'DIR/urls/copy.csv'",
+}
+
+
+@pytest.mark.parametrize("ask", [_as_rows, _as_arrow, _as_batches])
+@pytest.mark.parametrize("text", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_a_query_reads_only_the_tables(tmp_path: Path, ask: Callable[[CrawlDir, str], object], text: str) -> None:
+    folder, other = tmp_path / "crawl", tmp_path / "other"
+    commit_rows(folder, "update", 1, {"urls": [{"url": "http://a.test/"}]})
+    for file in (other, folder / "crawl.toml"):
+        file.write_text("a secret")
+    with pytest.raises(QueryError) as refused:
+        ask(CrawlDir(str(folder)), text.replace("OTHER", str(other)).replace("DIR", str(folder)))
+    assert "a secret" not in str(refused.value)
+    assert not (folder / "urls" / "copy.csv").exists()
+
+
+@pytest.mark.parametrize("ask", [partial(query, unsafe=True), partial(query_arrow, unsafe=True)])
+def test_an_unsafe_query_reads_other_files(tmp_path: Path, ask: Callable[[CrawlDir, str], object]) -> None:
+    commit_rows(tmp_path, "update", 1, {"urls": [{"url": "http://a.test/"}]})
+    (tmp_path / "other").write_text("a secret")
+    assert "a secret" in str(ask(CrawlDir(str(tmp_path)), f"SELECT content FROM read_text('{tmp_path}/other')"))

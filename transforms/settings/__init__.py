@@ -18,7 +18,7 @@ from .sections import (
     Traps,
     Watch,
 )
-from .toml_file import override, parse, render, settings_digest, without_secrets
+from .toml_file import changed_values, override, parse, render, settings_digest, without_secrets
 from .validate import SettingsError
 from .values import credentials, downloader, header, pin
 
@@ -40,6 +40,7 @@ __all__ = [
     "Storage",
     "Traps",
     "Watch",
+    "changed_values",
     "credentials",
     "downloader",
     "header",

@@ -86,6 +86,21 @@ def settings_digest(settings: Settings) -> str:
     return hashlib.blake2b(render(without_secrets(settings)).encode(), digest_size=16).hexdigest()
 
 
+def changed_values(settings: Settings) -> dict[str, Any]:
+    """The values that differ from the defaults, by dotted key, without secrets; `override` sets them again.
+
+    >>> changed_values(override(Settings(), {"politeness.delay": 5.0}))
+    {'politeness.delay': 5.0}
+    """
+    parts, defaults = dataclasses.asdict(without_secrets(settings)), dataclasses.asdict(Settings())
+    return {
+        f"{part}.{name}": value
+        for part, values in parts.items()
+        for name, value in values.items()
+        if value != defaults[part][name]
+    }
+
+
 def without_secrets(settings: Settings) -> Settings:
     """The settings with empty values for all secrets, as they may be displayed and hashed."""
     secrets = {

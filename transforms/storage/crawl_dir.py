@@ -15,7 +15,18 @@ from ..errors import CrawlDirError
 from . import filesystem
 from .checkpoints import is_checkpoint, new_name, parse_checkpoint, render_checkpoint
 from .claims import Claim, read_owner
-from .manifests import FORMAT, Manifest, iso, parse_manifest, program, render_manifest
+from .manifests import (
+    FORMAT,
+    REDO,
+    RESTORE,
+    Manifest,
+    is_last_step,
+    iso,
+    missing_steps,
+    parse_manifest,
+    program,
+    render_manifest,
+)
 from .table_files import TableFile
 
 __all__ = [
@@ -228,7 +239,9 @@ class CrawlDir:
     def _manifests_of(self, names: Sequence[str]) -> dict[str, dict[str, Manifest]]:
         new = [name for name in names if not self._read.get(name)]
         texts = filesystem.read_all(self.path(f"manifests/{name}") for name in new)
-        read = self._read | {name: _manifests_in(name, text) for name, text in zip(new, texts, strict=True)}
+        steps = [name for name in names if not is_checkpoint(name)]
+        ways_out = [REDO if is_last_step(name, steps) else RESTORE for name in new]
+        read = self._read | dict(zip(new, map(_manifests_in, new, texts, ways_out), strict=True))
         return {name: read[name] for name in names}
 
     def write_checkpoint(self, manifests: Mapping[str, Manifest]) -> None:
@@ -238,6 +251,13 @@ class CrawlDir:
             self.require_claim()
             self.write_text(f"manifests/{name}", render_checkpoint(manifests))
         self._read[name] = dict(manifests)
+
+    def missing_manifests(self) -> list[str]:
+        """What is lost of the manifests, a line each: the steps that others of this crawl rest on."""
+        return [
+            f"manifests/{name} is missing, and with it all that this step wrote; restore it from a copy"
+            for name in missing_steps(self.committed())
+        ]
 
     def require_manifests(self) -> list[Manifest]:
         """The committed steps; CrawlDirError if this is not a crawl directory."""
@@ -275,12 +295,12 @@ class CrawlDir:
             )
 
 
-def _manifests_in(name: str, data: bytes) -> dict[str, Manifest]:
+def _manifests_in(name: str, data: bytes, way_out: str) -> dict[str, Manifest]:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise CrawlDirError(f"manifests/{name} cannot be used: {error}; restore it from a copy") from error
-    return parse_checkpoint(name, text) if is_checkpoint(name) else {name: parse_manifest(name, text)}
+        raise CrawlDirError(f"manifests/{name} cannot be used: {error}; {way_out}") from error
+    return parse_checkpoint(name, text) if is_checkpoint(name) else {name: parse_manifest(name, text, way_out)}
 
 
 @contextlib.contextmanager

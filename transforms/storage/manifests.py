@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from importlib import metadata
 from typing import Any
@@ -35,6 +36,7 @@ class Manifest:
     schema_version: int = SCHEMA_VERSION
     index_files: tuple[TableFile, ...] = ()  # the files in the folders of `index` and `index_links`
     replaced: tuple[str, ...] = ()  # files of tables whose rows are in `files`
+    settings: dict[str, Any] | None = None  # of a fetch step: those that differ from the defaults, without secrets
 
     @property
     def name(self) -> str:
@@ -52,16 +54,41 @@ def program() -> str:
     return f"beamtrawl {metadata.version('beamtrawl')}"
 
 
-def parse_manifest(file_name: str, text: str) -> Manifest:
-    """The manifest in a JSON text; CrawlDirError if it is corrupt, foreign or too new."""
+RESTORE = "restore it from a copy, or start a crawl in another directory"
+REDO = "restore it from a copy, or delete it: beamtrawl crawl then does this step again"
+"""What to do about a manifest that cannot be used: in general, and if `is_last_step`."""
+
+
+def is_last_step(file_name: str, file_names: Iterable[str]) -> bool:
+    """Whether a file is the manifest of the last fetch or update step, on which no other step rests."""
+    round_, _, rest = file_name.partition("-")
+    if rest not in ("fetch.json", "update.json"):
+        return False
+    others = (other.partition("-") for other in file_names if other != file_name)
+    return all(number < round_ or (number == round_ and name < rest) for number, _, name in others)
+
+
+def missing_steps(file_names: Collection[str]) -> list[str]:
+    """The files of manifests that must have been written before others of a crawl; `file_names` are all there are.
+
+    >>> missing_steps(["000001-fetch.json", "000002-fetch.json"])
+    ['000000-seeds.json', '000001-update.json']
+    """
+    steps = [name for name in file_names if name.endswith(("-fetch.json", "-update.json"))]
+    last = max(steps, default="000001")
+    rounds = range(1, int(last[:6]) + 1)
+    expected = [f"{round_:06d}-{step}.json" for round_ in rounds for step in ("fetch", "update")]
+    earlier = ["000000-seeds.json", *(name for name in expected if name < last)]
+    return [name for name in earlier if name not in file_names] if file_names else []
+
+
+def parse_manifest(file_name: str, text: str, way_out: str = RESTORE) -> Manifest:
+    """The manifest in a JSON text; CrawlDirError, which ends with `way_out`, if it is corrupt, foreign or too new."""
     try:
         return manifest_of(file_name, json.loads(text))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise CrawlDirError(
-            f"manifests/{file_name} cannot be used: {reason}; restore it from a copy, or start a crawl in another"
-            " directory"
-        ) from error
+        raise CrawlDirError(f"manifests/{file_name} cannot be used: {reason}; {way_out}") from error
 
 
 def manifest_of(file_name: str, data: Any) -> Manifest:

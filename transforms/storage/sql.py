@@ -47,38 +47,41 @@ class QueryError(BeamtrawlError):
     """A query that DuckDB rejects; the message is one line."""
 
 
-def query(crawl: CrawlDir, text: str, unsafe: bool = True) -> tuple[list[str], list[tuple[Any, ...]]]:
+def query(crawl: CrawlDir, text: str, unsafe: bool = False) -> tuple[list[str], list[tuple[Any, ...]]]:
     """(column names, rows) of a query over the committed files of a crawl, each table a view.
 
-    Unless `unsafe`, it reads no file outside of the crawl directory, and writes none: QueryError.
+    Unless `unsafe`, it reads no file but those of the tables, and writes none: QueryError. This holds for all functions
+    that take a query.
     """
-    with _asked(crawl, text) as connection:
-        if not unsafe:
-            _confine(connection, crawl, text)
+    with _asked(crawl, text, unsafe) as connection:
         found = _relation(connection, text)
         return list(found.columns), found.fetchall()
 
 
-def query_arrow(crawl: CrawlDir, text: str, parameters: Sequence[Any] | None = None) -> pa.Table:
+def query_arrow(crawl: CrawlDir, text: str, parameters: Sequence[Any] | None = None, unsafe: bool = False) -> pa.Table:
     """The same as an Arrow table; `parameters` are the values of the ? in the query."""
-    with _asked(crawl, text) as connection:
+    with _asked(crawl, text, unsafe) as connection:
         return _relation(connection, text, parameters).to_arrow_table()
 
 
 @contextlib.contextmanager
 def query_batches(crawl: CrawlDir, text: str, rows: int, memory: str = "1GB") -> Iterator[pa.RecordBatchReader]:
     """The rows of a query, read while they are used, in batches; what needs more memory goes to a temporary folder."""
-    with tempfile.TemporaryDirectory() as scratch, _asked(crawl, text) as connection:
-        _bound_memory(connection, scratch, memory)
+    with tempfile.TemporaryDirectory() as scratch, _asked(crawl, text, False, (scratch, memory)) as connection:
         yield _relation(connection, text).to_arrow_reader(rows)
 
 
 def _confine(connection: duckdb.DuckDBPyConnection, crawl: CrawlDir, text: str) -> None:
-    """Refuse a query that does anything but read the tables; DuckDB is kept from files outside of the crawl."""
+    """Refuse a query that does anything but read the tables; DuckDB is kept from all other files.
+
+    The folders of the tables alone are allowed: crawl.toml beside them may hold passwords.
+    """
     _refuse_writes(connection, text)
     if filesystem.is_local(crawl.root):
-        folder = crawl.path("").replace("'", "''")
-        connection.execute(f"SET allowed_directories = ['{folder}']")
+        paths = [crawl.path(f"{name}/") for name in TABLES]
+        folders = {*paths, *map(_literal, paths)}  # DuckDB compares names of files with these, and patterns too
+        listed = ", ".join("'" + folder.replace("'", "''") + "'" for folder in sorted(folders))
+        connection.execute(f"SET allowed_directories = [{listed}]")
     connection.execute("SET python_enable_replacements = false")
     connection.execute("SET enable_external_access = false; SET lock_configuration = true")
 
@@ -96,14 +99,21 @@ _EXPLAIN = re.compile(r"^\s*explain\s*(\([^)]*\)|analyze\b)?", re.IGNORECASE)
 
 
 @contextlib.contextmanager
-def _asked(crawl: CrawlDir, text: str) -> Iterator[duckdb.DuckDBPyConnection]:
+def _asked(
+    crawl: CrawlDir, text: str, unsafe: bool, memory: tuple[str, str] | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for one query, which opens only the files of tables that the query names.
 
-    QueryError if the query fails, CrawlDirError if that is due to a damaged file.
+    `memory` is a scratch folder and a limit. QueryError if the query fails or is refused, CrawlDirError if it fails due
+    to a damaged file.
     """
     manifests = crawl.require_manifests()
     words = set(re.findall(r"\w+", text.lower()))
     with _opened(crawl, manifests, {name for name in TABLES if words & {name, f"{name}_history"}}) as connection:
+        if memory:
+            _bound_memory(connection, *memory)
+        if not unsafe:
+            _confine(connection, crawl, text)
         yield connection
 
 
