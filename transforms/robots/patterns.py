@@ -16,7 +16,7 @@ from typing import Generic, NamedTuple, TypeVar
 T = TypeVar("T")
 
 MOST_STEPS = 1000
-"""Bound of the work for one URL. A step takes about half a microsecond: a literal is looked for, or 1,000 characters."""
+"""Bound of the work for one URL. A step takes about half a microsecond: looking for a literal in 1,000 characters."""
 
 _COMPARISONS = 1000  # of characters that cost a step, in the worst case of str.find
 _LIGHT = 8  # operations of other kinds that cost a step
