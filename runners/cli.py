@@ -10,6 +10,7 @@ from types import ModuleType
 
 from .errors import BEAM_REPEATS
 from .garbage import collect_rarely
+from .visible import make_visible
 
 _READING_COMMANDS = frozenset({"check", "explain", "export", "search", "serve", "sql", "status"})
 
@@ -17,6 +18,7 @@ _READING_COMMANDS = frozenset({"check", "explain", "export", "search", "serve", 
 def main() -> int:
     """The console script."""
     words = sys.argv[1:]
+    make_visible()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # same as Ctrl-C: locks are released
     quiet("--debug" in words)
     collect_rarely()

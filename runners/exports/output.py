@@ -1,16 +1,19 @@
 """Output that is complete or absent: a file, the files of a folder, or standard output."""
 
+import codecs
 import contextlib
 import errno
 import gzip
+import io
 import sys
 import uuid
 from collections.abc import Iterator
-from typing import IO, cast
+from typing import IO, Any, TextIO, cast
 
 from ...transforms.errors import reason
 from ...transforms.storage import filesystem
 from ..errors import Failure, Usage
+from ..visible import visible
 
 STDOUT = "-"
 
@@ -19,11 +22,12 @@ STDOUT = "-"
 def whole_file(path: str) -> Iterator[IO[bytes]]:
     """A file for writing, on any file system, compressed if its name ends in .gz; `-` is standard output.
 
-    The file gets its name once it is complete. Failure, and no file, if it cannot be written.
+    Standard output gets the bytes as they are, but a terminal `visible` text. The file gets its name once it is
+    complete. Failure, and no file, if it cannot be written.
     """
     if path == STDOUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        yield cast(IO[bytes], _Terminal(sys.stdout)) if sys.stdout.isatty() else sys.stdout.buffer
+        sys.stdout.flush()
         return
     folder, name = filesystem.split(path)
     with _complaining(path), Drafts(folder) as drafts:
@@ -84,6 +88,20 @@ def _complaining(path: str) -> Iterator[None]:
             "make room there and run the command again" if is_full else "name a file in a folder that you may write"
         )
         raise Failure(f"cannot write {path}: {reason(cause)}; {remedy}") from error
+
+
+class _Terminal(io.RawIOBase):
+    """Writes UTF-8 to a terminal, as `visible` text."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._decoder = stream, codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._stream.write(visible(self._decoder.decode(bytes(data))))
+        return len(data)
 
 
 def _compressed(sink: filesystem.Sink, name: str) -> contextlib.AbstractContextManager[IO[bytes]]:

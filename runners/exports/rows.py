@@ -10,6 +10,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..visible import visible
+
 BATCH = 1024
 """Rows in memory."""
 
@@ -47,8 +49,8 @@ def write_rows(batches: pa.RecordBatchReader, format_: str, sink: IO[bytes]) -> 
 
 
 def json_line(row: dict[str, Any]) -> bytes:
-    """A row as one line of JSON in UTF-8."""
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    """A row as one line of JSON in UTF-8, with escapes for what a terminal would act on."""
+    return visible(json.dumps(row, ensure_ascii=False, separators=(",", ":"))).encode() + b"\n"
 
 
 def plain(value: Any) -> Any:

@@ -9,6 +9,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from ..visible import VisibleStream, visible
 from .events import Event
 from .lines import screen
 from .outputs import SILENT
@@ -21,14 +22,14 @@ class LiveOutput:
     interval_s = 0.5
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._console = Console(file=stream, highlight=False, soft_wrap=True)
+        self._stream = stream.for_drawing() if isinstance(stream, VisibleStream) else stream
+        self._console = Console(file=self._stream, highlight=False, soft_wrap=True)
         self._live: Live | None = None
 
     def event(self, event: Event) -> None:
         self.close()
         if not isinstance(event, SILENT):
-            self._console.print(Text(event.message, style="yellow" if event.level == "WARNING" else ""))
+            self._console.print(Text(visible(event.message), style="yellow" if event.level == "WARNING" else ""))
 
     def running(self, running: Running) -> None:
         head, lines = screen(running)
@@ -60,4 +61,4 @@ class LiveOutput:
 
 
 def _row(text: str, style: str) -> Text:
-    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
+    return Text(visible(text), style=style, no_wrap=True, overflow="ellipsis")

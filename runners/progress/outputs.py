@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Protocol, TextIO
 
+from ..visible import visible
 from .events import Busy, Event, Failed, StepStarted, progress
 from .lines import line
 from .running import Running
@@ -49,7 +50,7 @@ class TextOutput:
         pass
 
     def _print(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        print(visible(text), file=self._stream, flush=True)
 
 
 class JsonOutput:
@@ -59,7 +60,8 @@ class JsonOutput:
         self._stream, self.interval_s = stream, interval_s
 
     def event(self, event: Event) -> None:
-        print(json.dumps(event.to_dict(datetime.now(UTC)), ensure_ascii=False), file=self._stream, flush=True)
+        line = json.dumps(event.to_dict(datetime.now(UTC)), ensure_ascii=False)
+        print(visible(line), file=self._stream, flush=True)
 
     def running(self, running: Running) -> None:
         self.event(progress(running))

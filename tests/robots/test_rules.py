@@ -227,10 +227,10 @@ def test_a_line_has_16_kib_at_most():
         assert len(rule.text) == 16 * 1024 - len("Disallow: ")
 
 
-def test_the_rule_is_named_among_a_thousand_and_not_sought_among_more():
-    for count, rule in ((1000, "Disallow: /7/"), (1001, "")):
+def test_the_rule_is_named_among_any_number():
+    for count in (100, 101, 20_000):
         body = b"User-agent: *\n" + b"".join(b"Disallow: /%d/\n" % n for n in range(count))
-        assert parse(body, "me").allows("http://example.com/7/") == (False, rule)
+        assert parse(body, "me").allows("http://example.com/7/") == (False, "Disallow: /7/")
 
 
 @pytest.mark.slow("large inputs")

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from ..outcomes import Outcome
 from .errors import RequestError
 
-_MOST_LINES = 256
 _MOST_INTERIM = 100  # interim responses: 100 Continue, 102 Processing, 103 Early Hints
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.(\d)[ \t]+([1-9]\d\d)(?:[ \t].*)?\r?\n")
@@ -35,8 +34,8 @@ class Framing(NamedTuple):
 def read_head(readline: Callable[[int], bytes], limit: int) -> Head:
     """Reads the head of a response, at most `limit` bytes including all interim responses (RFC 9110, 15.2).
 
-    Raises RequestError: connect_error if nothing arrives, too_long beyond the limit or 256 lines, else bad_response.
-    Lines that are not headers are skipped, as in browsers.
+    Raises RequestError: connect_error if nothing arrives, too_long beyond the limit, else bad_response. Lines that are
+    not headers are skipped, as in browsers. Nothing but the limit bounds the number of lines.
     """
     for _ in range(1 + _MOST_INTERIM):
         line = readline(limit + 1)
@@ -48,17 +47,15 @@ def read_head(readline: Callable[[int], bytes], limit: int) -> Head:
         if not (match := _STATUS_LINE.fullmatch(line)):
             raise RequestError(Outcome.BAD_RESPONSE, "the answer begins with a status line that is none")
         status = int(match[2])
-        fields: list[tuple[str, str]] = []
-        for _ in range(_MOST_LINES + 1):
+        fields: list[tuple[str, list[str]]] = []
+        while True:
             line = readline(limit + 1)
             limit -= _checked(line, limit)
             if line in (b"\r\n", b"\n"):
                 break
             _add(fields, line.decode("latin-1"))
-        else:
-            raise RequestError(Outcome.TOO_LONG, f"the head of the answer has more than {_MOST_LINES} lines")
         if status >= 200 or status == 101:
-            return Head(status, 10 if match[1] == b"0" else 11, fields)
+            return Head(status, 10 if match[1] == b"0" else 11, [(name, " ".join(lines)) for name, lines in fields])
     raise RequestError(Outcome.BAD_RESPONSE, f"more than {_MOST_INTERIM} interim answers")
 
 
@@ -97,15 +94,15 @@ def _checked(line: bytes, limit: int) -> int:
     return len(line)
 
 
-def _add(fields: list[tuple[str, str]], line: str) -> None:
+def _add(fields: list[tuple[str, list[str]]], line: str) -> None:
+    """Add a line to the names with the lines of their values."""
     if line[0] in " \t":  # obsolete line folding (RFC 9112, 5.2)
         if fields:
-            name, value = fields[-1]
-            fields[-1] = name, f"{value} {_value(line)}"
+            fields[-1][1].append(_value(line))
         return
     name, colon, value = line.partition(":")
     if colon and (name := name.strip(" \t")):
-        fields.append((name, _value(value)))
+        fields.append((name, [_value(value)]))
 
 
 def _value(text: str) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from protego import Protego
 
 from ..usage import Usage
-from .rules import _protego, _rule, _target
+from .matching import protego, rule_of, target_of
 
 PATH = "/.well-known/tdmrep.json"
 
@@ -34,7 +34,7 @@ class Reservations(NamedTuple):
 
     def match(self, url: str) -> Reservation | None:
         """The first entry whose location matches a canonical URL (there, "the most specific match is the first")."""
-        target = _target(url)
+        target = target_of(url)
         return next((rule for rule in self.rules if not _pattern(rule.location).can_fetch(target, "*")), None)
 
     def usage(self, url: str) -> Usage:
@@ -86,4 +86,4 @@ def _is_web(url: str) -> bool:
 @functools.lru_cache(1 << 14)
 def _pattern(location: str) -> Protego:
     escaped = location.replace("#", "%23")  # a comment in robots.txt, here a character of the path
-    return _protego([_rule(False, escaped.encode())])
+    return protego([rule_of(False, escaped.encode())])

@@ -1,31 +1,26 @@
 """Parses robots.txt: rules, Crawl-delay, sitemaps, and the time of expiry.
 
-Protego decides whether a rule matches a URL. This module does what RFC 9309 requires and Protego does not:
-it parses the bytes into groups, selects the group of one robot, and passes only that group's rules to
-Protego, in plain ASCII.
+As RFC 9309 requires, the bytes are parsed into groups, and the group of one robot is selected; `matching` decides
+which of its rules match a URL.
 """
 
 import dataclasses
 import functools
 import math
 import re
-import string
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
-from urllib.parse import quote
-
-from protego import Protego
 
 from .. import usage
 from ..http.dates import http_date
+from .matching import FewRules, ManyRules, Rule, matcher, path_of, patterns_of, rule_of, target_of
+from .patterns import Patterns, TooExpensive
 
 MAX_BYTES = 1 << 20
 """Bytes of a body that are parsed: twice the minimum of RFC 9309 section 2.5, as real files are longer."""
 
 _MAX_LINE = 16 * 1024  # bytes; longer than any URL that is fetched, so that cut patterns have no effect
-_MAX_NAMED = 1000  # rules; above that, finding the deciding rule is too expensive
 
 _LONGEST = timedelta(hours=24)  # RFC 9309 section 2.4
 _SHORTEST = timedelta(hours=1)
@@ -40,7 +35,6 @@ _FIELDS = {
     **dict.fromkeys([b"sitemap", b"sitemaps", b"site-map"], "sitemap"),
 }
 _LINE = re.compile(rb"[^\r\n]{6,}")  # no shorter line is a directive
-_PLAIN = re.compile(rb"[!-$&-~]*")
 _PRODUCT_TOKEN = re.compile(rb"\*(?!\S)|[A-Za-z_-]*")
 _DELAY = re.compile(r"(\d+(?:[.,]\d*)?(?:e\d{1,3})?|[.,]\d+)\s*([a-z]*)", re.ASCII)
 _UNITS = {
@@ -49,15 +43,11 @@ _UNITS = {
     **dict.fromkeys(["m", "min", "mins", "minute", "minutes"], 60.0),
     **dict.fromkeys(["h", "hour", "hours"], 3600.0),
 }
-_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BYTE_ORDER_MARK = re.compile(rb"\xef?\xbb?\xbf?")  # or a part of one: some editors write truncated ones
 _TAG = re.compile(rb"<[^<>]*>")
-_AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
-_ESCAPED_SLASH = re.compile("%2f", re.IGNORECASE)
 _DIRECTIVE = re.compile(r'([\w-]+)(?:=("[^"]*"|[^\s,]*))?')
 _DIGITS = re.compile(r"\d{1,15}", re.ASCII)  # beyond that, a date overflows
-_VISIBLE = string.ascii_letters + string.digits + string.punctuation
 
 
 class Verdict(StrEnum):
@@ -104,14 +94,6 @@ def expires_at(fetched_at: datetime, headers: Sequence[tuple[str, str]], status:
     return fetched_at + timedelta(seconds=min(max(seconds, _SHORTEST.total_seconds()), _LONGEST.total_seconds()))
 
 
-class Rule(NamedTuple):
-    """An Allow or Disallow line."""
-
-    allow: bool
-    pattern: str  # printable ASCII without spaces; other bytes percent-encoded
-    text: str  # as written, without comment
-
-
 @dataclasses.dataclass(frozen=True)
 class Rules:
     """The rules of a robots.txt for one robot; created by `parse`."""
@@ -128,54 +110,38 @@ class Rules:
     def allows(self, url: str) -> tuple[bool, str]:
         """Whether a canonical URL may be fetched, and the deciding rule, as `Disallow: /private/`.
 
-        The rule is empty if none matches, or if there are more than 1000 rules. /robots.txt is always allowed.
+        The rule is empty if none matches, and if none is known because the URL would take too long
+        (`patterns.MOST_STEPS`): it is forbidden then. /robots.txt is always allowed.
         """
-        if not self.written:
-            return True, ""
-        target = _target(url)
-        allowed = bool(self._all.can_fetch(target, "*"))
-        return allowed, self._deciding(target, allowed)
+        return self._matcher.allows(url) if self.written else (True, "")
 
     def usage(self, url: str) -> str:
         """The usage preference of a canonical URL that may be fetched: that of the longest matching path.
 
-        Of several statements for one path, the most restrictive applies (draft-ietf-aipref-attach).
+        Of several statements for one path, and of all if the URL would take too long, the most restrictive applies
+        (draft-ietf-aipref-attach).
         """
         if not self.usages:
             return ""
-        target = _target(url)
-        matching = [(length, text) for length, alone, text in self._usages if not alone.can_fetch(target, "*")]
-        longest = max((length for length, _ in matching), default=0)
-        return usage.combine(*(text for length, text in matching if length == longest))
-
-    @functools.cached_property
-    def _usages(self) -> list[tuple[int, Protego, str]]:
-        """Length of the pattern, its match as a Disallow, statement."""
-        rules = [(_rule(False, path), text) for path, text in self.usages[:_MAX_NAMED]]
-        return [
-            (len(rule.pattern), _protego([rule._replace(pattern=rule.pattern or "/")]), text) for rule, text in rules
-        ]
-
-    def _deciding(self, target: str, allowed: bool) -> str:
-        # The deciding rule is the longest match among the rules that agree with the result.
-        for rule, alone in self._each if len(self.rules) <= _MAX_NAMED else ():
-            if rule.allow is allowed and not alone.can_fetch(target, "*"):
-                return f"{'Allow' if rule.allow else 'Disallow'}: {rule.text}"
-        return ""
+        try:
+            found = self._usages.longest(path_of(target_of(url)))
+        except TooExpensive:
+            return usage.combine(*(text for _, text in self.usages))
+        return usage.combine(*(found or [text for path, text in self.usages if not path]))
 
     @functools.cached_property
     def rules(self) -> tuple[Rule, ...]:
         """The parsed lines; computed on first use: most files are read only for other robots or Crawl-delay."""
-        return tuple(_rule(allow, value) for allow, value in self.written)
+        return tuple(rule_of(allow, value) for allow, value in self.written)
 
     @functools.cached_property
-    def _all(self) -> Protego:
-        return _protego(self.rules)
+    def _matcher(self) -> FewRules | ManyRules:
+        return matcher(self.rules)
 
     @functools.cached_property
-    def _each(self) -> list[tuple[Rule, Protego]]:
-        longest_first = sorted(self.rules, key=lambda rule: len(rule.pattern), reverse=True)
-        return [(rule, _protego([rule._replace(allow=False)])) for rule in longest_first]
+    def _usages(self) -> Patterns[str]:
+        rules = ((rule_of(False, path), text) for path, text in self.usages if path)
+        return Patterns((pattern, text) for rule, text in rules for pattern in patterns_of(rule))
 
 
 def parse(body: bytes, robot: str, origin: str = "") -> Rules:
@@ -272,34 +238,6 @@ def _usage(value: bytes, origin: bytes) -> tuple[bytes, str]:
     value = _path(value, origin)
     path, *statement = value.split(None, 1) if value.startswith(b"/") else (b"", value)
     return path, b"".join(statement).decode("ascii", "replace")
-
-
-def _rule(allow: bool, value: bytes) -> Rule:
-    text = value.decode("utf-8", "replace")
-    value = _ESCAPE.sub(lambda match: match[0].upper(), value)
-    if _PLAIN.fullmatch(value):
-        return Rule(allow, value.decode("ascii"), text)
-    path, mark, query = quote(value, safe=_VISIBLE).partition("?")
-    return Rule(allow, path + mark + _ESCAPED_SLASH.sub("/", query), text)
-
-
-def _target(url: str) -> str:
-    """A URL normalized for Protego.
-
-    An escaped slash differs from a slash in a path, but is equivalent in a query (the last row of the
-    table in RFC 9309 section 2.2.2); Protego distinguishes them in both.
-    """
-    scheme = _AUTHORITY.match(url)
-    raw = url[scheme.end() if scheme else 0 :].partition("#")[0].encode("utf-8", "replace")
-    rest = _ESCAPE.sub(lambda match: match[0].upper(), raw).decode()
-    path, mark, query = rest.partition("?")
-    slash = "" if path.startswith("/") else "/"
-    return f"http://host{slash}{path}{mark}{_ESCAPED_SLASH.sub('/', query)}"
-
-
-def _protego(rules: Sequence[Rule]) -> Protego:
-    lines = (f"{'Allow' if rule.allow else 'Disallow'}: {rule.pattern}" for rule in rules)
-    return Protego.parse("\n".join(["User-agent: *", *lines]))
 
 
 def fresh_seconds(headers: Sequence[tuple[str, str]], received: datetime) -> float | None:
