@@ -23,6 +23,7 @@ from ..transforms.politeness.downloaders import client_opener
 from ..transforms.settings import Settings, settings_digest
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, next_step, paths_of
+from ..transforms.storage.damage import require_whole_once
 from ..transforms.storage.pieces import Leftovers, attempts_prefix, find_leftovers
 from ..transforms.storage.waiting import Waiting, read_waiting, settle, waiting_by_reason
 from ..transforms.traps.watch_yields import REOPENED
@@ -242,6 +243,7 @@ def _update(
     attempt = Attempt(crawl, step)
     fetched = [file for m in manifests if (m.step, m.round) == ("fetch", step.round) for file in m.files]
     visits = [file for file in fetched if file.table == "visits"]
+    require_whole_once(crawl.root, visits)
     rows = sum(file.rows for file in visits)
     paths = {t: paths_of(manifests, t) for t in ("urls", "digests", "near", "hosts", "seeds")}
     known = {t: paths_of(manifests, t) if settings.traps.detect else [] for t in _TRAPS}

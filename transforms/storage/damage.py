@@ -16,7 +16,7 @@ DAMAGED = "damaged"
 
 
 MOST_BYTES = 256 << 20
-"""The files of a table that are read for their checksums before a query: 0.1 seconds."""
+"""The files of a table that are read for their checksums before they are used: 0.1 seconds."""
 
 
 def problem(root: str, file: TableFile) -> str | None:
@@ -52,11 +52,11 @@ def require_whole(root: str, files: Iterable[TableFile]) -> None:
 def require_whole_once(root: str, files: Collection[TableFile]) -> None:
     """`require_whole` for local files of at most `MOST_BYTES` together; a process reads a file again if it was changed.
 
-    For readers that do not compare the checksums of pages, such as DuckDB.
+    For readers whose results stay, and for DuckDB, which does not compare the checksums of pages.
     """
     if not filesystem.is_local(root) or sum(file.bytes for file in files) > MOST_BYTES:
         return
-    for file in files:
+    for file in (file for file in files if file.checksum):
         with contextlib.suppress(FileNotFoundError):  # who opens it says so
             changed_at = os.stat(filesystem.join(root, file.path)).st_mtime_ns
             _require_whole(root, file.path, file.bytes, file.checksum, changed_at)
