@@ -11,13 +11,17 @@ from functools import partial
 
 import apache_beam as beam
 
-from ..transforms.indexing.live_segments import LiveSegment, live_index
+from ..transforms.errors import CrawlDirError, DiskError
+from ..transforms.indexing.live_segments import LiveSegment, files_of_segments, live_index
 from ..transforms.indexing.merge_policy import Policy, measure, merge_group
 from ..transforms.indexing.retention import unread_folders
 from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
+from ..transforms.storage.damage import FindDamaged
+from ..transforms.storage.table_files import TableFile
 from ..transforms.storage.writers import ReportFiles
 from .attempt import Attempt, Engine
+from .damage import Damage
 
 _ALWAYS = datetime.max.replace(tzinfo=UTC)
 _SECONDS_PER_DOCUMENT = 0.0006  # CPU seconds, roughly
@@ -31,34 +35,59 @@ class CompactStep:
     round: int
     groups: Sequence[Sequence[LiveSegment]]
     tombstones: Sequence[str]
+    files: Sequence[TableFile]  # all that are read
     report: str
 
 
 def build(pipeline: beam.Pipeline, step: CompactStep) -> None:
-    """Merge each group as one element; groups are few, and large."""
-    (
+    """Merge each group as one element; groups are few, and large. Nothing is merged if a file is damaged."""
+    damaged = pipeline | "FindDamaged" >> FindDamaged(step.root, step.files)
+    merged = (
         pipeline
         | "Groups" >> beam.Create(step.groups)
+        | "Whole" >> beam.FlatMap(lambda group, damaged: [] if damaged else [group], beam.pvalue.AsList(damaged))
         | "Spread" >> beam.Reshuffle()
         | "Merge" >> beam.FlatMap(merge_group, step.root, step.round, step.tombstones)
-        | "Report" >> ReportFiles(step.report)
     )
+    (damaged, merged) | "Written" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
 
 
-def merge(crawl: CrawlDir, settings_digest: str, engine: Engine, policy: Policy) -> Manifest | None:
-    """Merge the segments that a policy chooses, and commit; None if it chooses none."""
-    manifests = crawl.manifests()
+def merge(
+    crawl: CrawlDir, settings_digest: str, engine: Engine, policy: Policy, damage: Damage | None = None
+) -> Manifest | None:
+    """Merge the segments that a policy chooses, and commit; None if it chooses none.
+
+    It chooses from the segments without a damaged file, and none if a file of tombstones is damaged. Files are compared
+    with what was written before they are merged; a damaged one is an error without `damage`.
+    """
+    manifests, damage = crawl.manifests(), damage or Damage(crawl)
     index = live_index(manifests)
-    sizes = measure(crawl.root, index, policy.dead)
+    files = files_of_segments(manifests, index.segments)
+    index = index._replace(segments=[s for s in index.segments if not damage.is_in(files[s.folder])])
+    tombstones = [file for _, file in index.tombstones]
+    if damage.is_in(tombstones):
+        return None
+    try:
+        sizes = measure(crawl.root, index, policy.dead)
+    except DiskError:
+        raise
+    except CrawlDirError:
+        if not damage.look([*(file for s in index.segments for file in files[s.folder]), *tombstones]):
+            raise
+        return merge(crawl, settings_digest, engine, policy, damage)
     if not (chosen := policy.choose(sizes)):
         return None
     groups = [[index.segments[number] for number in group] for group in chosen]
     documents = sum(sizes[number].alive for group in chosen for number in group)
     # The round of the last update step: only later tombstones mask documents of the merged segments.
     attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
-    paths = [file.path for _, file in index.tombstones]
-    plan = CompactStep(crawl.root, attempt.step.round, groups, paths, attempt.report)
+    read = [file for group in groups for s in group for file in files[s.folder]]
+    paths = [file.path for file in tombstones]
+    plan = CompactStep(crawl.root, attempt.step.round, groups, paths, [*read, *tombstones], attempt.report)
     engine.run(partial(build, step=plan), documents * _SECONDS_PER_DOCUMENT)
+    if damage.note(attempt.files()):
+        attempt.clear()
+        return merge(crawl, settings_digest, engine, policy, damage)
     return attempt.commit(settings_digest, replaced=[s.folder for group in groups for s in group], suffix=_suffix())
 
 

@@ -25,6 +25,9 @@ class Observer(Protocol):
     def busy(self, what: str) -> None:
         """Work between two steps begins, such as merging files; the next call of any method ends it."""
 
+    def warn(self, line: str) -> None:
+        """Show a warning, which does not end the run."""
+
 
 class End(NamedTuple):
     """Why a crawl ended."""

@@ -14,7 +14,6 @@ from ..transforms.frontier.priority import Quota, shares_of
 from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.frontier.selection import NextRound, next_round
 from ..transforms.http.request_headers import Identity
-from ..transforms.indexing.merge_policy import BY_TIERS
 from ..transforms.outcomes import REQUESTED, SAMPLED_OF, Outcome
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.politeness.adopted import state_rows, write_promises
@@ -24,20 +23,17 @@ from ..transforms.politeness.downloaders import client_opener
 from ..transforms.settings import Settings, changed_values, settings_digest
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, next_step, paths_of
+from ..transforms.storage.damage import require_whole_once
 from ..transforms.storage.pieces import Leftovers, attempts_prefix, find_leftovers
-from ..transforms.storage.table_runs import full_tier
 from ..transforms.storage.waiting import Waiting, read_waiting, settle, waiting_by_reason
 from ..transforms.traps.watch_yields import REOPENED
 from . import fetch, update
 from .add_revisits import add_planned, add_revisits, plan_of
 from .attempt import Attempt, Engine
-from .compact import drop_history, merge
-from .compact_frontier import compact_frontier
-from .compact_tables import merge_tables
+from .compact_all import compact_all
 from .control import End, Observer, StopSignal
-from .drop_bodies import EVERY, WORTH_WRITING, drop_bodies
+from .damage import Damage
 from .excluded_urls import count_excluded, excluded_urls
-from .fold_history import KEPT_FOR, fold_history
 from .held_hosts import Held, held_hosts
 from .release_traps import held_urls, release_allowed_urls, release_reopened_urls, with_released
 
@@ -59,7 +55,7 @@ def run_crawl(
 
     An uncommitted step is repeated, from the committed state. `rounds` counts fetch steps from now on.
     """
-    chosen, settings = settings, with_released(crawl, settings)
+    chosen, settings, damage = settings, with_released(crawl, settings), Damage(crawl, observer.warn)
     release_allowed_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
     done, idle, has_waited, revisits_at = 0, False, False, datetime.min.replace(tzinfo=UTC)
     while True:
@@ -71,7 +67,7 @@ def run_crawl(
             if updated.counters.get(REOPENED):
                 release_reopened_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
             if not stop.is_set():
-                _compact(crawl, settings, engine, observer)
+                compact_all(crawl, settings, engine, observer, damage)
             continue
         if stop.is_set():
             return End("stopped", done)
@@ -121,23 +117,6 @@ def run_crawl(
         visits = fetched.counters.get("visits_rows", 0)
         idle = visits == fetched.counters.get(Outcome.DEFERRED, 0) and not fetched.counters.get("robots_rows")
         idle = idle and read_blocks(crawl) == blocks
-
-
-def _compact(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
-    """Merge what the steps so far have left in many files, if there are enough of them."""
-    digest = settings_digest(settings)
-    observer.busy("merging files of the frontier, the index and tables, where there are many")
-    compact_frontier(crawl, digest, engine)
-    bodies, last = settings.storage.body_rounds, next_step(crawl.manifests()).round - 1
-    is_due = bodies is not None and last % EVERY == 0
-    dropped = drop_bodies(crawl, digest, engine, bodies or 0, WORTH_WRITING) if is_due else None
-    for merged in (dropped, merge(crawl, digest, engine, BY_TIERS), merge_tables(crawl, digest, engine, full_tier)):
-        if merged:
-            observer.step_committed(merged)
-    now = datetime.now(UTC)
-    if settings.storage.index_rounds is not None:
-        drop_history(crawl, digest, settings.storage.index_rounds, now - KEPT_FOR)
-    fold_history(crawl, now)
 
 
 def _pages_left(settings: Settings, manifests: Sequence[Manifest]) -> int | None:
@@ -265,6 +244,7 @@ def _update(
     attempt = Attempt(crawl, step)
     fetched = [file for m in manifests if (m.step, m.round) == ("fetch", step.round) for file in m.files]
     visits = [file for file in fetched if file.table == "visits"]
+    require_whole_once(crawl.root, visits)
     rows = sum(file.rows for file in visits)
     paths = {t: paths_of(manifests, t) for t in ("urls", "digests", "near", "hosts", "seeds")}
     known = {t: paths_of(manifests, t) if settings.traps.detect else [] for t in _TRAPS}

@@ -4,16 +4,20 @@ import dataclasses
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import apache_beam as beam
 import numpy as np
 from numpy.typing import NDArray
 
+from ..transforms.errors import CrawlDirError, DiskError
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
+from ..transforms.storage.damage import DAMAGED, damaged
 from ..transforms.storage.old_bodies import read_keys, removable_in, without_bodies
 from ..transforms.storage.table_files import TableFile
 from ..transforms.storage.writers import ReportFiles
 from .attempt import Attempt, Engine
+from .damage import Damage
 
 EVERY = 10
 """Rounds after which a running crawl looks for old bodies: each time, it reads the keys of all visits."""
@@ -38,31 +42,43 @@ class DropBodiesStep:
 
 
 def build(pipeline: beam.Pipeline, step: DropBodiesStep) -> None:
-    """Find the newest body of each page, and write the files anew that hold others; report both files."""
-    (
+    """Find the newest body of each page, and write the files anew that hold others; report both files.
+
+    Reports damaged files, which are not written anew.
+    """
+    keys = (
         pipeline
         | "Files" >> beam.Create(list(enumerate(step.visits)))
         | "SpreadFiles" >> beam.Reshuffle()
-        | "ReadKeys" >> beam.FlatMap(read_keys, step.root, step.partitions)
+        | "ReadKeys" >> beam.FlatMap(_keys, step.root, step.partitions).with_outputs(DAMAGED, main="keys")
+    )
+    written = (
+        keys["keys"]
         | "GroupByPartition" >> beam.GroupByKey()
         | "Removable" >> beam.FlatMap(lambda keys, before: removable_in(keys[1], before), step.before)
         | "GroupByFile" >> beam.GroupByKey()
         | "WriteAnew" >> beam.FlatMap(_write, step.visits, step.root, step.least_share)
-        | "Report" >> ReportFiles(step.report)
     )
+    (keys[DAMAGED], written) | "Written" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
 
 
 def drop_bodies(
-    crawl: CrawlDir, settings_digest: str, engine: Engine, rounds: int, least_share: float = 0.0
+    crawl: CrawlDir,
+    settings_digest: str,
+    engine: Engine,
+    rounds: int,
+    least_share: float = 0.0,
+    damage: Damage | None = None,
 ) -> Manifest | None:
     """Remove the bodies of visits more than `rounds` rounds ago, but for the newest of each page, and commit.
 
     The rows stay. None if nothing is removed. Files of which less than a share would be removed stay as they are. The
-    replaced files stay until they are dropped (`fold_history`): a reader may have opened them.
+    replaced files stay until they are dropped (`fold_history`): a reader may have opened them. A damaged file stays as
+    it is; it is an error without `damage`.
     """
-    manifests = crawl.manifests()
+    manifests, damage = crawl.manifests(), damage or Damage(crawl)
     last = next_step(manifests).round - 1  # a round that waits for its update is newer
-    visits = files_of(manifests, "visits")
+    visits = [file for file in files_of(manifests, "visits") if not damage.is_in([file])]
     rows = sum(file.rows for file in visits)
     if last <= rounds or not rows:
         return None
@@ -70,7 +86,9 @@ def drop_bodies(
     partitions = -(-rows // _ROWS_PER_PARTITION)
     plan = DropBodiesStep(crawl.root, visits, last - rounds, least_share, partitions, attempt.report)
     engine.run(partial(build, step=plan), rows * _SECONDS_PER_ROW)
-    reported, before = attempt.files(), {file.path for file in visits}
+    damage.note(attempt.files())
+    reported = [file for file in attempt.files() if file.table != DAMAGED]
+    before = {file.path for file in visits}
     old = [file for file in reported if file.path in before]
     if not old:
         attempt.clear()
@@ -79,6 +97,17 @@ def drop_bodies(
     freed = sum(file.bytes for file in old) - sum(file.bytes for file in new)
     counters = {"bodies_removed_bytes": freed}
     return attempt.commit(settings_digest, files=new, merged=old, counters=counters, suffix=f"-{uuid.uuid4().hex[:8]}")
+
+
+def _keys(file: tuple[int, TableFile], root: str, partitions: int) -> Iterator[Any]:
+    try:
+        yield from read_keys(file, root, partitions)
+    except DiskError:
+        raise
+    except CrawlDirError:
+        if not (found := list(damaged(file[1], root))):
+            raise
+        yield beam.pvalue.TaggedOutput(DAMAGED, found[0])
 
 
 def _write(

@@ -14,6 +14,7 @@ from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.segment_files import read_file
 from ..transforms.indexing.write_segment import DOCS
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
+from ..transforms.storage.damage import require_whole
 from ..transforms.storage.layouts import LAYOUTS
 from ..transforms.storage.merge_tables import write_arranged
 from ..transforms.storage.schemas import TABLES
@@ -109,6 +110,7 @@ def _mask(rows: pa.Table, table: str, blocks: Blocks) -> pa.ChunkedArray:
 
 def _without(root: str, file: TableFile, blocks: Blocks) -> Iterator[TableFile]:
     """Write a file anew, in its round and order; yields it, or nothing if no row is left."""
+    require_whole(root, [file])
     parts = (_kept(rows, file.table, blocks) for rows in read_groups(root, file))
     if file.table in LAYOUTS:
         rows = pa.concat_tables(parts)

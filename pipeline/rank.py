@@ -18,6 +18,7 @@ from ..transforms.ranking import endorsements
 from ..transforms.ranking.pagerank import distinct, pagerank
 from ..transforms.ranking.rank_tables import PageRanks, add_links, doc_keys, link_data, write_host_ranks, write_ranks
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step
+from ..transforms.storage.damage import require_whole_once
 from ..transforms.storage.schemas import DOCUMENTS, LINKS
 from ..transforms.storage.table_files import TableFile, read_table
 from .attempt import Attempt, Engine
@@ -34,9 +35,11 @@ def has_unranked_links(manifests: Iterable[Manifest]) -> bool:
 def rank(crawl: CrawlDir, settings_digest: str, engine: Engine, max_links: int, now: datetime) -> Manifest:
     """Rank the links as of the last update step, and commit the result, which replaces that of earlier calls.
 
-    Up to `max_links` links are ranked in memory, more by `engine`.
+    Up to `max_links` links are ranked in memory, more by `engine`. CrawlDirError if a file is damaged.
     """
     manifests = crawl.require_manifests()
+    for table in ("links", "documents"):
+        require_whole_once(crawl.root, files_of(manifests, table))
     attempt = Attempt(crawl, Step("rank", next_step(manifests).round - 1))
     suffix = uuid.uuid4().hex[:8]
     folders = {segment.folder: links_folder(segment.folder, suffix) for segment in live_index(manifests).segments}

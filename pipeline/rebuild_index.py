@@ -10,6 +10,7 @@ import apache_beam as beam
 from ..transforms.documents.reindex import Reindex
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
+from ..transforms.storage.table_files import TableFile
 from ..transforms.storage.writers import ReportFiles
 from .attempt import Attempt, Engine
 
@@ -23,8 +24,8 @@ class RebuildStep:
 
     root: str
     round: int
-    documents: Sequence[str]
-    tombstones: Sequence[str]
+    documents: Sequence[TableFile]
+    tombstones: Sequence[TableFile]
     shards: int
     korean_morphemes: bool
     report: str
@@ -48,8 +49,8 @@ def rebuild_index(crawl: CrawlDir, settings_digest: str, engine: Engine, korean_
     plan = RebuildStep(
         crawl.root,
         attempt.step.round,
-        [file.path for file in documents],
-        [file.path for file in tombstones],
+        documents,
+        tombstones,
         max(1, -(-rows // _DOCUMENTS_PER_SHARD)),
         korean_morphemes,
         attempt.report,

@@ -73,9 +73,6 @@ class Observer(control.Observer, Protocol):
 
     def seeds_added(self, added: Added) -> None: ...
 
-    def warn(self, line: str) -> None:
-        """Show a warning, which does not end the run."""
-
 
 def stored_settings(directory: CrawlDir) -> Settings:
     """Return the settings in crawl.toml; the defaults if there is none."""

@@ -1,10 +1,13 @@
 """`beamtrawl compact`: an index of few segments, for fast searches."""
 
 import argparse
+import sys
 from datetime import UTC, datetime
+from functools import partial
 
 from ...pipeline.compact import drop_history, merge
 from ...pipeline.compact_tables import merge_tables
+from ...pipeline.damage import Damage
 from ...pipeline.drop_bodies import drop_bodies
 from ...pipeline.fold_history import fold_history
 from ...pipeline.forget import Forgotten, forget
@@ -37,8 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "What comes after -- goes to Beam."
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Merge all segments to as few as there may be, and leave out pages that are not found any more."""
+def run(arguments: argparse.Namespace) -> int:
+    """Merge all segments to as few as there may be, and leave out pages that are not found any more.
+
+    Damaged files are named on stderr and stay as they are; 1 if there are any.
+    """
     directory = CrawlDir(arguments.dir)
     directory.require_manifests()
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
@@ -55,15 +61,20 @@ def run(arguments: argparse.Namespace) -> None:
             if any(manifest.step == "rank" for manifest in claimed.manifests()):
                 limit = settings.ranking.max_links
                 print(describe_manifest(rank(claimed, digest, chosen, limit, datetime.now(UTC))))
-        dropped = None
+        dropped, damage = None, Damage(claimed, partial(print, file=sys.stderr))
         if settings.storage.body_rounds is not None:
-            dropped = drop_bodies(claimed, digest, chosen, settings.storage.body_rounds)
-        merged = [dropped, merge(claimed, digest, chosen, ALL), merge_tables(claimed, digest, chosen, all_runs)]
+            dropped = drop_bodies(claimed, digest, chosen, settings.storage.body_rounds, damage=damage)
+        merged = [
+            dropped,
+            merge(claimed, digest, chosen, ALL, damage),
+            merge_tables(claimed, digest, chosen, all_runs, damage),
+        ]
         done = [describe_manifest(manifest) for manifest in merged if manifest]
         print("\n".join(done) if done else "nothing to merge")
         fold_history(claimed, datetime.now(UTC))
         if arguments.drop_history:
             print(f"{drop_history(claimed, digest)} folders of earlier rounds removed")
+    return 1 if damage.paths else 0
 
 
 def _describe(removed: Forgotten) -> str:

@@ -8,6 +8,7 @@ Of a column of strings, only the pages with the rows wanted are decompressed, an
 """
 
 import re
+import zlib
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -30,10 +31,15 @@ _CODECS = {"ZSTD": _ZSTD, "SNAPPY": pa.Codec("snappy")}
 _NUMBER = rb"([\x80-\xff]*[\x00-\x7f])"
 _VARINT = re.compile(_NUMBER)
 _STRINGS = re.compile(
-    # In Thrift's compact protocol: a data page, its sizes unpacked and packed, its values, PLAIN, levels RLE.
-    rb"\x15\x00\x15%b\x15%b\x2c\x15%b\x15\x00\x15\x06\x15\x06(?:\x1c\x00)?\x00\x00" % (_NUMBER, _NUMBER, _NUMBER)
+    # In Thrift's compact protocol: a data page, its sizes unpacked and packed, its checksum, its values, PLAIN, levels
+    # RLE.
+    rb"\x15\x00\x15%b\x15%b(?:\x15%b\x1c|\x2c)\x15%b\x15\x00\x15\x06\x15\x06(?:\x1c\x00)?\x00\x00"
+    % (_NUMBER, _NUMBER, _NUMBER, _NUMBER)
 )
 """The header of a page of strings that are compressed plainly, without statistics."""
+
+_CHECKED = re.compile(rb"\x15\x00\x15%b\x15%b\x15%b\x1c" % (_NUMBER, _NUMBER, _NUMBER))
+"""The beginning of the header of a page with a checksum, its third number."""
 
 
 def long_lists(group: pq.RowGroupMetaData, columns: Collection[str]) -> dict[str, pq.ColumnChunkMetaData] | None:
@@ -60,9 +66,13 @@ def _is_long_list(chunk: pq.ColumnChunkMetaData) -> bool:
 def split_numbers(chunk: pq.ColumnChunkMetaData, data: bytes) -> Bytes | None:
     """The bytes of the numbers of one of `long_lists`: a row of the lowest byte of each, a row of the next, and so on.
 
-    None if `data`, all bytes of the column in the row group, is not one page, as Arrow writes it for a row.
+    None if `data`, all bytes of the column in the row group, is not one page, as Arrow writes it for a row, or is
+    damaged.
     """
     start = data.find(_FRAME, 0, _MAX_HEADER)
+    checked = _CHECKED.match(data)
+    if checked and zlib.crc32(memoryview(data)[start:]) != _unsigned(_varint(checked[3])):
+        return None
     size = _WIDTHS[chunk.physical_type] * chunk.num_values
     unpacked = chunk.total_uncompressed_size - start  # levels, if they are compressed too, and then the numbers
     if start < 0 or unpacked < size:
@@ -93,12 +103,15 @@ def strings(compression: str, data: bytes, rows: Sequence[int]) -> list[str | No
         header = _STRINGS.match(data, start)
         if header is None or codec is None:
             return None
-        unpacked, packed, count = (_varint(number) >> 1 for number in header.groups())
+        unpacked, packed, count = (_varint(number) >> 1 for number in header.group(1, 2, 4))
         wanted = [row - first for row in rows[len(found) :] if row - first < count]
         start, first = header.end() + packed, first + count
         if wanted:
+            content = memoryview(data)[header.end() : start]
+            if header[3] and zlib.crc32(content) != _unsigned(_varint(header[3])):
+                return None
             try:
-                page = codec.decompress(memoryview(data)[header.end() : start], unpacked)
+                page = codec.decompress(content, unpacked)
                 found += _plain(memoryview(page), count, wanted)
             except (OSError, pa.ArrowException, IndexError, UnicodeDecodeError):
                 return None
@@ -145,6 +158,15 @@ def _levels(data: bytes, count: int) -> list[int]:
 def _varint(data: bytes) -> int:
     """The number that bytes of seven bits each have, the lowest first."""
     return sum((byte & 127) << 7 * place for place, byte in enumerate(data))
+
+
+def _unsigned(zigzag: int) -> int:
+    """A signed number of 32 bits in zigzag encoding, as an unsigned one: a checksum.
+
+    >>> [_unsigned(number) for number in (0, 1, 2)]
+    [0, 4294967295, 1]
+    """
+    return (zigzag >> 1 ^ -(zigzag & 1)) & 0xFFFFFFFF
 
 
 def together(parts: Bytes) -> npt.NDArray:

@@ -10,6 +10,7 @@ import functools
 import itertools
 import os
 import threading
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -42,8 +43,11 @@ class Files:
     CrawlDirError if a file cannot be read or has another format version.
     """
 
-    def __init__(self, root: str, folder: str, repeated: Sequence[str] = ()) -> None:
-        """Columns of `docs` in `repeated` are dictionaries: they have few distinct values, which are in memory once."""
+    def __init__(self, root: str, folder: str, repeated: Sequence[str] = (), checksum: str = "") -> None:
+        """Columns of `docs` in `repeated` are dictionaries: they have few distinct values, which are in memory once.
+
+        `checksum` is that of `docs` in the manifest, which is compared; "" for none.
+        """
         self._root, self._folder = root, folder
         self._is_store = not filesystem.is_local(root)
         self._opened: dict[str, list[Any]] = {}
@@ -51,6 +55,8 @@ class Files:
         with naming_damage(root, f"{folder}/{DOCS}"):
             with self._open(DOCS) as source:
                 data = _bytes(source, 0, source.seek(0, os.SEEK_END))
+            if checksum and (found := filesystem.render_checksum(zlib.crc32(data))) != checksum:
+                raise OSError(f"its checksum is {found}, {checksum} was written")
             with pq.ParquetFile(pa.BufferReader(data), read_dictionary=repeated) as file:
                 require_version(root, f"{folder}/{DOCS}", file.metadata)
                 docs = file.read().replace_schema_metadata()  # without the footers
@@ -124,7 +130,9 @@ class Files:
         with (
             naming_damage(self._root, f"{self._folder}/{name}"),
             # With a buffer, the reader would also request the bytes between the parts.
-            pq.ParquetFile(parts, metadata=self._footer(name), pre_buffer=False) as file,
+            pq.ParquetFile(
+                parts, metadata=self._footer(name), pre_buffer=False, page_checksum_verification=True
+            ) as file,
         ):
             yield file
 

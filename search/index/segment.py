@@ -13,7 +13,7 @@ import pyarrow as pa
 from ...transforms.indexing.invert import OWN_FIELDS, Inverted
 from ...transforms.indexing.read_segment import decode
 from ...transforms.indexing.term_forms import stemmed_as
-from ...transforms.indexing.write_segment import DOCSTORE
+from ...transforms.indexing.write_segment import DOCS, DOCSTORE
 from ...transforms.storage import filesystem
 from .parquet_files import Files
 from .postings import Ints, Languages, Postings, Terms, Unit, in_a_row, smallest
@@ -57,10 +57,14 @@ class Segment:
     `links` is the folder of its link data, if there is one; it takes a second request.
     """
 
-    def __init__(self, root: str, folder: str, links: str | None = None) -> None:
+    def __init__(
+        self, root: str, folder: str, links: str | None = None, checksums: Mapping[str, str] | None = None
+    ) -> None:
+        """`checksums` has those of the manifests, by path; those of files that are read as a whole are compared."""
+        checksums = checksums or {}
         self.place = (root, folder, links)
         self.is_local = filesystem.is_local(root)
-        self._files = Files(root, folder, _REPEATED)
+        self._files = Files(root, folder, _REPEATED, checksums.get(f"{folder}/{DOCS}", ""))
         docs = self._files.take_docs()
         self.facts: pa.Table = docs.drop_columns([f"length_{field}" for field in OWN_FIELDS])
         self.lengths: dict[str, Ints] = {field: smallest(docs[f"length_{field}"].to_numpy()) for field in OWN_FIELDS}
@@ -73,7 +77,7 @@ class Segment:
             self.lengths["anchors"] = np.zeros(self.documents, np.uint8)
             self.link_ranks: npt.NDArray[np.float32] = np.zeros(self.documents, np.float32)
         else:
-            files = Files(root, links)
+            files = Files(root, links, checksum=checksums.get(f"{links}/{DOCS}", ""))
             self._terms.append(Terms(files, ["anchors"], self.languages))
             docs = files.take_docs()
             self.lengths["anchors"] = smallest(docs["length_anchors"].to_numpy())

@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.pipeline.compact_frontier import compact_frontier
+from beamtrawl.pipeline.damage import Damage
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.transforms.frontier import merge
 from beamtrawl.transforms.frontier.files import ORDER, is_sorted
 from beamtrawl.transforms.frontier.merge import Sized, choose_files, count_up_to, merge_frontier, merge_sorted
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, frontier_files
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, files_of, frontier_files
 from beamtrawl.transforms.storage.schemas import FRONTIER
 from beamtrawl.transforms.storage.sql import query
 from beamtrawl.transforms.storage.table_files import open_parquet, read_table
@@ -123,6 +124,25 @@ def test_files_are_merged_without_the_rows_that_left(tmp_path):
     assert file.path.startswith("frontier/round=000003/")
     with open_parquet(root, file.path) as opened:
         assert is_sorted(opened)
+
+
+@pytest.mark.parametrize(("table", "number", "left_over"), [("frontier", 2, 2), ("frontier_left", 0, 10)])
+def test_compaction_leaves_damaged_files_as_they_are(tmp_path, table, number, left_over):
+    crawl, told = CrawlDir(str(tmp_path)), []
+    for round_ in range(1, 11):
+        new = write(crawl.root, round_ + 1, [(f"http://a.test/{round_}-{n}", "new") for n in range(3)])
+        commit(crawl, "update", round_, [new, leave(crawl.root, round_, [(new.path, 0, "new")])])
+    file = files_of(crawl.manifests(), table)[number]
+    data = bytearray((tmp_path / file.path).read_bytes())
+    data[2] ^= 1  # what is read does not depend on it
+    (tmp_path / file.path).write_bytes(data)
+    with pytest.raises(CrawlDirError, match=rf"{file.path}: its checksum is .*; it is not merged; see what else"):
+        compact_frontier(crawl, "", Inline())
+    compact_frontier(crawl, "", Inline(), damage=Damage(crawl, told.append))
+    (line,) = told
+    assert line.startswith(file.path)
+    assert len(frontier_files(crawl.manifests())) == left_over
+    assert (tmp_path / file.path).read_bytes() == data
 
 
 def test_compaction_changes_files_and_no_waiting_url(tmp_path):

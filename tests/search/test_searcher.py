@@ -233,7 +233,9 @@ def test_an_index_that_is_opened_again_shares_the_segments_that_stay(tmp_path):
 def test_a_damaged_segment_is_named(tmp_path, damage):
     crawl = indexed(tmp_path, [{"url": "http://a.test/", "text": "word"}])
     damage(tmp_path / "index" / "round=000001" / "shard-0" / DOCS)
-    with pytest.raises(CrawlDirError, match=r"^index/round=000001/shard-0/docs.parquet cannot be read: .*copy$"):
+    with pytest.raises(
+        CrawlDirError, match=r"^index/round=000001/shard-0/docs.parquet cannot be read: .*--rebuild-index$"
+    ):
         Index.open(crawl)
 
 

@@ -195,7 +195,7 @@ def test_files(store: Store) -> None:
     for name, data in files.items():
         path = filesystem.join(folder, name)
         with filesystem.open_file(path) as file:
-            assert (file.read(), filesystem.read_bytes(path), filesystem.size(path)) == (data, data, len(data))
+            assert (file.read(), filesystem.read_bytes(path), filesystem.measure(path)[0]) == (data, data, len(data))
             file.seek(-len(data) // 2, os.SEEK_END)
             assert file.read() == data[len(data) // 2 :][-len(data) // 2 :] or not data
     filesystem.rename(f"{folder}/one.json", f"{folder}/new")

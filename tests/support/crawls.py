@@ -32,6 +32,7 @@ class Silent:
 
     def __init__(self) -> None:
         self.committed: list[Manifest] = []
+        self.warnings: list[str] = []
         self.waited = 0
 
     def step_started(self, step: Step, progress: str, rows: int, at_most: int | None = None) -> None:
@@ -39,6 +40,9 @@ class Silent:
 
     def busy(self, what: str) -> None:
         pass
+
+    def warn(self, line: str) -> None:
+        self.warnings.append(line)
 
     def step_committed(self, manifest: Manifest) -> None:
         self.committed.append(manifest)

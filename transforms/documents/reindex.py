@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from ..indexing.tombstones import REPLACED, read_tombstones
 from ..storage.batches import Batch, from_ipc, split_by, to_ipc
 from ..storage.bloom import shard
+from ..storage.damage import require_whole
 from ..storage.schemas import DOCUMENTS
 from ..storage.table_files import TableFile, conform, open_parquet
 from .finish_pages import index_shard, removals_of_pages
@@ -27,19 +28,21 @@ def findable(documents: pa.Table, tombstones: pa.Table) -> pa.Table:
 class Reindex(beam.PTransform):
     """Writes index segments of the findable documents in files of table documents; emits the files of the index.
 
+    CrawlDirError if a file is not as it was written.
+
     Each shard of hosts becomes one segment; its documents are in the memory of one worker.
     """
 
     def __init__(
-        self, root: str, round_: int, tombstones: Sequence[str], shards: int, korean_morphemes: bool = False
+        self, root: str, round_: int, tombstones: Sequence[TableFile], shards: int, korean_morphemes: bool = False
     ) -> None:
         super().__init__()
         self._read = (root, tombstones, shards)
         self._write = (root, round_, korean_morphemes)
 
-    def expand(self, paths: beam.PCollection[str]) -> beam.PCollection[TableFile]:
+    def expand(self, files: beam.PCollection[TableFile]) -> beam.PCollection[TableFile]:
         return (
-            paths
+            files
             | "Spread" >> beam.Reshuffle()
             | "ReadFindable" >> beam.FlatMap(_read, *self._read)
             | "GroupByShard" >> beam.GroupByKey()
@@ -47,11 +50,12 @@ class Reindex(beam.PTransform):
         )
 
 
-def _read(path: str, root: str, tombstones: Sequence[str], shards: int) -> Iterator[Batch]:
-    masks = read_tombstones(root, tombstones)
-    with open_parquet(root, path) as file:
-        for group in range(file.num_row_groups):
-            found = findable(conform(file.read_row_group(group), DOCUMENTS), masks)
+def _read(file: TableFile, root: str, tombstones: Sequence[TableFile], shards: int) -> Iterator[Batch]:
+    require_whole(root, [file, *tombstones])
+    masks = read_tombstones(root, [each.path for each in tombstones])
+    with open_parquet(root, file.path) as opened:
+        for group in range(opened.num_row_groups):
+            found = findable(conform(opened.read_row_group(group), DOCUMENTS), masks)
             for number, rows in split_by(found, [shard(host, shards) for host in found["host"].to_pylist()]):
                 yield number, to_ipc(rows)
 

@@ -56,5 +56,13 @@ def segments_as_of(manifests: Sequence[Manifest], as_of: int | None) -> list[Liv
     return [LiveSegment(f, m.round, links.get(f)) for m in wanted for f in m.index if f not in replaced]
 
 
+def files_of_segments(manifests: Iterable[Manifest], segments: Iterable[LiveSegment]) -> dict[str, list[TableFile]]:
+    """The files of each segment, by its folder, with those of its link data; none for a version without their list."""
+    files: dict[str, list[TableFile]] = {}
+    for file in (file for m in manifests for file in m.index_files):
+        files.setdefault(file.path.rpartition("/")[0], []).append(file)
+    return {s.folder: [*files.get(s.folder, ()), *files.get(s.links or "", ())] for s in segments}
+
+
 def _is_any_in(segments: Iterable[LiveSegment], folders: set[str]) -> bool:
     return any(segment.folder in folders or segment.links in folders for segment in segments)

@@ -16,8 +16,9 @@ def open_dataset(crawl: CrawlDir, files: Sequence[TableFile], schema: pa.Schema)
     paths = [crawl.path(file.path) for file in files]
     if not paths:
         return ds.dataset(schema.empty_table())
+    checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+    parquet = ds.ParquetFileFormat(default_fragment_scan_options=checked)
     if filesystem.is_local(crawl.root):
-        return ds.dataset(paths, schema=schema, format="parquet", filesystem=fs.LocalFileSystem())
-    parquet = ds.ParquetFileFormat()
+        return ds.dataset(paths, schema=schema, format=parquet, filesystem=fs.LocalFileSystem())
     fragments = [parquet.make_fragment(filesystem.open_file(path)) for path in paths]
     return ds.FileSystemDataset(fragments, schema, parquet)

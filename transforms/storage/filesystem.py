@@ -188,19 +188,14 @@ def read_all(paths: Iterable[str]) -> list[bytes]:
         return list(requests.map(read_bytes, paths))
 
 
-def checksum(path: str) -> str:
-    """The checksum of a file, as `Sink.checksum`."""
-    crc = 0
+def measure(path: str) -> tuple[int, str]:
+    """The size of a file in bytes and its checksum, as `Sink.checksum`; reads it once."""
+    size = crc = 0
     with open_file(path) as file:
         while data := file.read(_BUFFER):
+            size += len(data)
             crc = zlib.crc32(data, crc)
-    return render_checksum(crc)
-
-
-def size(path: str) -> int:
-    """The size of a file in bytes."""
-    with open_file(path) as file:
-        return file.seek(0, os.SEEK_END)
+    return size, render_checksum(crc)
 
 
 def create(path: str, durable: bool = True) -> Sink:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..outcomes import Outcome
 from .batches import Batch, from_ipc, split
 from .bloom import words
+from .damage import damaged
 from .schemas import KEY, TIME, VISITS
 from .table_files import TableFile, TableWriter, conform, read_groups, read_table, round_of
 
@@ -77,12 +78,16 @@ def without_bodies(
 ) -> Iterator[TableFile]:
     """Write a file of visits anew, without the bodies of some rows; yields the file and then the new one.
 
-    Yields nothing if these bodies are less than a share of the bytes of all bodies in the file.
+    Yields nothing if these bodies are less than a share of the bytes of all bodies in the file, and a file of `DAMAGED`
+    if the file is not as it was written.
     """
     numbers = np.concatenate(rows)
     sizes = read_table(root, [file.path], VISITS, ["status", "body_bytes", "body_removed"])
     sizes_now = np.where(has_body(sizes).to_numpy(), pc.fill_null(sizes["body_bytes"], 0).to_numpy(), 0)
     if sizes_now[numbers].sum() < least_share * sizes_now.sum():
+        return
+    if found := list(damaged(file, root)):
+        yield from found
         return
     is_removed = np.zeros(sizes.num_rows, np.bool_)
     is_removed[numbers] = True

@@ -13,9 +13,10 @@ import pyarrow as pa
 from ..errors import BeamtrawlError, CrawlDirError, QueryTimeout
 from . import filesystem
 from .crawl_dir import CrawlDir, Manifest, current_files, files_of
+from .damage import require_whole_once
 from .datasets import open_dataset
 from .schemas import TABLES
-from .table_files import TableFile
+from .table_files import TableFile, way_out
 from .verify import file_faults
 from .waiting import Waiting, read_waiting
 
@@ -188,10 +189,7 @@ def _naming_damage(crawl: CrawlDir, manifests: Sequence[Manifest], named: Collec
     except _OF_FILES as error:
         files = [file for name in sorted(named) for file in files_of(manifests, name)]
         if fault := next(file_faults(crawl, files), None):
-            raise CrawlDirError(
-                f"{fault}; see what else is damaged with: beamtrawl check crawl {crawl.root}, and restore the file"
-                " from a copy"
-            ) from error
+            raise CrawlDirError(f"{fault}; {way_out(crawl.root, fault.path)}") from error
         raise
 
 
@@ -204,12 +202,15 @@ def connect(
     """A connection to a database in memory with a view for each table, and one for the history of each snapshot.
 
     Only the views of `named` tables have rows; the files of the others are not opened. CrawlDirError if a file is
-    damaged.
+    damaged: DuckDB ignores the checksums of pages, so those of whole files are compared (`require_whole_once`).
     """
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     with contextlib.suppress(duckdb.CatalogException):  # older versions of DuckDB have no such setting
         connection.execute("SET parquet_metadata_cache = true")
+    for name in tables:
+        if name in named:
+            require_whole_once(crawl.root, current_files(manifests, name))
     with _naming_damage(crawl, manifests, [name for name in tables if name in named]):
         _create_views(connection, crawl, manifests, tables, named)
     return connection

@@ -118,6 +118,7 @@ class TableWriter:
                 **_bloom_filters(self.table, batch.num_rows),
                 use_dictionary=self._dictionary,
                 data_page_version="2.0",  # keeps what zstd does not shorten, such as keys, uncompressed
+                write_page_checksum=True,
             )
         self._writer.write_table(batch, row_group_size=max(1, batch.num_rows))
         self._rows += batch.num_rows
@@ -163,7 +164,7 @@ def open_parquet(root: str, path: str) -> Iterator[pq.ParquetFile]:
     with (
         naming_damage(root, path),
         filesystem.open_file(filesystem.join(root, path)) as source,
-        pq.ParquetFile(source, pre_buffer=not filesystem.is_local(root)) as file,
+        pq.ParquetFile(source, pre_buffer=not filesystem.is_local(root), page_checksum_verification=True) as file,
     ):
         yield file
 
@@ -175,11 +176,26 @@ def naming_damage(root: str, path: str) -> Iterator[None]:
         yield
     except DiskError:
         raise
-    except (OSError, pa.ArrowException) as error:
-        raise CrawlDirError(
-            f"{path} cannot be read: {reason(error)}; see what else is damaged with: beamtrawl check crawl {root},"
-            " and restore it from a copy"
-        ) from error
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        raise CrawlDirError(f"{path} cannot be read: {reason(error)}; {way_out(root, path)}") from error
+
+
+def way_out(root: str, path: str) -> str:
+    """How to see what else is damaged, and how to mend a file of a table or of the index.
+
+    >>> way_out("c", "ranks/round=000002/part-1.parquet")
+    'see what else is damaged with: beamtrawl check crawl c, and make it anew with: beamtrawl rank c'
+    """
+    table = path.partition("/")[0]
+    mended = "restore it from a copy"
+    if path.startswith("index/links-") or table in ("ranks", "host_ranks"):
+        mended = f"make it anew with: beamtrawl rank {root}"
+    elif table == "index":
+        mended = f"make it anew with: beamtrawl compact {root} --rebuild-index"
+    elif table == "visits":
+        manifest = f"manifests/{round_of(path):06d}-fetch.json"
+        mended += f" (if there is none, and this round was not updated yet, remove {manifest}: it is fetched again)"
+    return f"see what else is damaged with: beamtrawl check crawl {root}, and {mended}"
 
 
 def read_groups(root: str, file: TableFile) -> Iterator[pa.Table]:

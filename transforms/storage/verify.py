@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import CrawlDirError, reason
-from . import filesystem
 from .crawl_dir import CrawlDir, Manifest, files_of, frontier_files, paths_of, visible_files
+from .damage import problem
 from .schemas import KEY, TABLES
 from .table_files import TableFile, open_parquet, read_table
 
@@ -50,14 +50,9 @@ def file_faults(crawl: CrawlDir, files: Iterable[TableFile]) -> Iterator[Fault]:
 
 
 def _problem(crawl: CrawlDir, file: TableFile) -> str | None:
-    path = crawl.path(file.path)
-    if not filesystem.exists(path):
-        return "the file is missing"
     try:
-        if (size := filesystem.size(path)) != file.bytes:
-            return f"it has {size} bytes, {file.bytes} were written"
-        if file.checksum and (found := filesystem.checksum(path)) != file.checksum:
-            return f"its checksum is {found}, {file.checksum} was written"
+        if found := problem(crawl.root, file):
+            return found
         with open_parquet(crawl.root, file.path) as parquet:
             rows = parquet.metadata.num_rows
     except (OSError, CrawlDirError) as error:

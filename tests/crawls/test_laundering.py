@@ -1,0 +1,279 @@
+"""Damage stays visible: what reads a whole file to write it anew compares its checksum first, and leaves it alone."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from beamtrawl.pipeline.compact import merge
+from beamtrawl.pipeline.compact_frontier import compact_frontier
+from beamtrawl.pipeline.compact_tables import merge_tables
+from beamtrawl.pipeline.damage import Damage
+from beamtrawl.pipeline.drop_bodies import drop_bodies
+from beamtrawl.pipeline.rank import rank
+from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.transforms.indexing.merge_policy import ALL
+from beamtrawl.transforms.settings import render
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, files_of
+from beamtrawl.transforms.storage.damage import problem, require_whole, require_whole_once
+from beamtrawl.transforms.storage.schemas import TABLES
+from beamtrawl.transforms.storage.table_files import TableFile, TableWriter, read_groups, read_table
+from beamtrawl.transforms.storage.table_runs import all_runs
+from beamtrawl.transforms.storage.verify import promised_files
+from tests.support.changing_site import crawl_changing_site
+from tests.support.command_line import beamtrawl, failure
+from tests.support.crawls import Silent, crawl, fetch, settings
+from tests.support.web import Web, html
+
+OF_TABLES = [
+    *("seeds", "visits", "documents", "links", "urls", "hosts", "robots", "host_turns", "digests", "near"),
+    *("tombstones", "traps", "trap_samples", "ranks", "host_ranks"),
+]
+ALONE = {"seeds", "robots", "ranks", "host_ranks"}
+"""Tables of which there is one file, which is not merged."""
+
+OF_INDEX = ["postings", "forms", "docstore", "docs", "links postings", "links forms", "links docs"]
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four rounds of a site that changes after two of them, and its links ranked."""
+    path = tmp_path_factory.mktemp("laundering") / "crawl"
+    crawl_changing_site(path)
+    rank(CrawlDir(str(path)), "", DirectEngine(1, []), 1 << 20, datetime.now(UTC))
+    (path / "crawl.toml").write_text(render(settings()))
+    return path
+
+
+@pytest.fixture
+def copy(crawled: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(crawled, tmp_path / "copy"))
+
+
+def file_of(path: Path, name: str) -> TableFile:
+    """The oldest file of a table, or the newest of a kind of the files of an index folder."""
+    *of_links, kind = name.split()
+    files = promised_files(CrawlDir(str(path)).manifests())
+    for file in files if name in OF_TABLES else files[::-1]:
+        is_of_links = file.path.startswith("index/links-")
+        in_index = file.path.endswith(f"/{kind}.parquet") and is_of_links == bool(of_links)
+        if file.table == kind or (file.table == "index_file" and in_index):
+            return file
+    raise AssertionError(f"the crawl has no file of {name}")
+
+
+def flip(file: Path, share: float = 0.5) -> None:
+    data = bytearray(file.read_bytes())
+    data[int(len(data) * share)] ^= 1
+    file.write_bytes(data)
+
+
+def merge_all(path: Path) -> list[str]:
+    """Merge all that can be merged, and return what was told about damage."""
+    directory, engine, told = CrawlDir(str(path)), DirectEngine(1, []), list[str]()
+    damage = Damage(directory, told.append)
+    for step in (
+        lambda: compact_frontier(directory, "", engine, 1, damage),
+        lambda: drop_bodies(directory, "", engine, 0, 0.0, damage),
+        lambda: merge(directory, "", engine, ALL, damage),
+        lambda: merge_tables(directory, "", engine, all_runs, damage),
+    ):
+        try:
+            step()
+        except CrawlDirError as error:  # the frontier cannot be read
+            told.append(str(error))
+    return told
+
+
+@pytest.mark.parametrize("name", [*OF_TABLES, *OF_INDEX])
+def test_no_merge_writes_a_damaged_file_anew(copy: Path, name: str) -> None:
+    file = file_of(copy, name)
+    flip(copy / file.path)
+    told = merge_all(copy)
+    assert [line for line in told if not line.startswith(f"{file.path}")] == []
+    assert len(told) == (name not in ALONE)
+    code, out, _ = beamtrawl("check", "crawl", copy)
+    assert (code, len(out.splitlines())) == (1, 1)
+    assert out.startswith(f"{file.path}: its checksum is crc32-")
+
+
+def test_all_other_files_are_merged(copy: Path) -> None:
+    flip(copy / file_of(copy, "documents").path)
+    runs = {table: len(files_of(CrawlDir(str(copy)).manifests(), table)) for table in ("documents", "links", "urls")}
+    (line,) = merge_all(copy)
+    assert f"beamtrawl check crawl {copy}, and restore it from a copy" in line
+    manifests = CrawlDir(str(copy)).manifests()
+    assert {table: len(files_of(manifests, table)) for table in runs} == {"documents": 2, "links": 1, "urls": 1}
+    assert min(runs.values()) > 1
+    assert merge_all(copy) == []  # one run is left that may be merged
+
+
+def newer(path: Path, file: TableFile) -> None:
+    """Put a valid file with other rows in the place of a file."""
+    pq.write_table(pq.read_table(path / file.path)[1:], path / file.path)
+
+
+def swap(path: Path, file: TableFile) -> None:
+    """Put a file of the same size in the place of a file."""
+    data = (path / file.path).read_bytes()
+    (path / file.path).write_bytes(data[::-1])
+
+
+def disown(path: Path, file: TableFile) -> None:
+    """Change the checksum in the manifest."""
+    (manifest,) = (each for each in path.glob("manifests/*.json") if file.path in each.read_text())
+    manifest.write_text(manifest.read_text().replace(file.checksum, "crc32-00000000"))
+
+
+DAMAGE: dict[str, tuple[Callable[[Path, TableFile], object], str]] = {
+    "truncated": (lambda path, file: (path / file.path).write_bytes((path / file.path).read_bytes()[:-9]), "it has "),
+    "missing": (lambda path, file: (path / file.path).unlink(), "the file is missing"),
+    "another file of its size": (swap, "its checksum is "),
+    "other rows": (newer, "it has "),
+    "another checksum in the manifest": (disown, "its checksum is "),
+    "a bit of the first magic": (lambda path, file: flip(path / file.path, 0), "its checksum is "),
+    "a bit of the footer": (lambda path, file: flip(path / file.path, 0.99), "its checksum is "),
+}
+
+
+@pytest.mark.parametrize(("damage", "told"), DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize("name", ["links", "docs"])
+def test_damage_of_all_kinds_is_told_and_not_merged(
+    copy: Path, name: str, damage: Callable[[Path, TableFile], object], told: str
+) -> None:
+    file = file_of(copy, name)
+    damage(copy, file)
+    (line,) = merge_all(copy)
+    assert line.startswith(f"{file.path}: {told}")
+    assert beamtrawl("check", "crawl", copy).out.startswith(f"{file.path}: {told}")
+
+
+def test_a_crawl_goes_on_without_merging_a_damaged_file(tmp_path: Path) -> None:
+    path, observer = tmp_path / "crawl", Silent()
+    site = {f"/{n}": html(f"Page {n}", f"The text of page {n}.", [f"/{n + 1}"]) for n in range(20)}
+    with Web({"a.test": site}) as web:
+        crawl(path, [web.url("a.test", "/0")], rounds=3)
+        file = file_of(path, "documents")
+        flip(path / file.path)
+        crawl(path, rounds=9, observer=observer)
+    (line,) = observer.warnings
+    assert line.startswith(f"{file.path}: its checksum is crc32-")
+    manifests = CrawlDir(str(path)).manifests()
+    assert len(files_of(manifests, "links")) < 12
+    assert file.path in [each.path for each in files_of(manifests, "documents")]
+    assert beamtrawl("check", "crawl", path).out.startswith(f"{file.path}: its checksum is ")
+
+
+COMMANDS = [
+    ["compact"],
+    ["rank"],
+    ["sql", "SELECT * FROM {}"],
+    ["search", "page"],
+    ["export", "text"],
+    ["compact", "--rebuild-index"],
+]
+
+
+@pytest.mark.parametrize("name", ["visits", "documents", "links", "urls", "docstore", "postings"])
+def test_no_command_hides_damage(copy: Path, name: str) -> None:
+    file = file_of(copy, name)
+    flip(copy / file.path)
+    table = name if name in OF_TABLES else "seeds"
+    for command, *templates in COMMANDS:
+        words = [word.format(table) for word in templates]
+        code, _, err = beamtrawl(command, copy, *words)
+        assert code in (0, 1), err
+        if code:
+            assert file.path in err
+            assert len(err.splitlines()) == 1
+        if name in OF_TABLES and command == "sql":
+            assert code == 1
+        if name in OF_TABLES or words != ["--rebuild-index"]:
+            assert beamtrawl("check", "crawl", copy).out.startswith(f"{file.path}: ")
+    is_mended = name in OF_INDEX  # by the last command
+    assert (beamtrawl("check", "crawl", copy).code == 0) == is_mended
+
+
+def test_damaged_visits_stop_the_update_and_can_be_fetched_again(tmp_path: Path) -> None:
+    path = tmp_path / "crawl"
+    with Web({"a.test": {"/": html("Home", "Words of a page."), "/1": html("One", "More.")}}) as web:
+        crawl(path, [web.url("a.test", "/1")], rounds=1)
+        (path / "crawl.toml").write_text(render(settings()))
+        beamtrawl("seeds", "add", path, web.url("a.test"))
+        fetch(path)
+        file = files_of(CrawlDir(str(path)).manifests(), "visits")[-1]
+        flip(path / file.path, 0.3)
+        code, _, err = beamtrawl("crawl", path, "--workers", "1")
+        assert code == 1
+        line = err.splitlines()[-1]
+        assert file.path in line and "remove manifests/000002-fetch.json" in line
+        (path / "manifests" / "000002-fetch.json").unlink()
+        assert beamtrawl("crawl", path, "--workers", "1").code == 0
+    assert beamtrawl("check", "crawl", path).code == 0
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> TableFile:
+    writer = TableWriter(str(tmp_path), "documents", 1)
+    for start in (0, 50):
+        numbers = range(start, start + 50)
+        rows = [
+            {"url": f"http://a.test/{n}", "host": "a.test", "text": f"text {n}", "url_key": bytes(16)} for n in numbers
+        ]
+        writer.write_rows(rows)
+    file = writer.close()
+    assert file
+    return file
+
+
+def places(root: Path, file: TableFile) -> Iterator[tuple[int, bool]]:
+    """(place, whether it belongs to a page) of some bytes of a file, spread over it."""
+    footer = pq.read_metadata(root / file.path)
+    chunks = [footer.row_group(g).column(c) for g in range(footer.num_row_groups) for c in range(footer.num_columns)]
+    starts = [chunk.dictionary_page_offset or chunk.data_page_offset for chunk in chunks]
+    spans = [(start, start + chunk.total_compressed_size) for start, chunk in zip(starts, chunks, strict=True)]
+    for place in range(0, file.bytes, 7):
+        yield place, any(start <= place < end for start, end in spans)
+
+
+def test_a_flipped_bit_of_a_page_is_never_read_as_if_it_was_right(tmp_path: Path, written: TableFile) -> None:
+    schema, path = TABLES["documents"], tmp_path / written.path
+    right, data = read_table(str(tmp_path), [written.path], schema), path.read_bytes()
+    told = []
+    for place, is_of_page in places(tmp_path, written):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :])
+        assert problem(str(tmp_path), written)
+        if is_of_page:
+            try:
+                rows = read_table(str(tmp_path), [written.path], schema)
+            except CrawlDirError as error:
+                told.append(str(error))
+            else:
+                assert rows.equals(right)  # an unused part of a header
+    assert len(told) > 100
+    assert all(line.startswith(f"{written.path} cannot be read: ") for line in told)
+
+
+def test_files_are_compared_with_what_was_written(tmp_path: Path, written: TableFile) -> None:
+    root = str(tmp_path)
+    require_whole(root, [written])
+    require_whole_once(root, [written])
+    require_whole(root, [written._replace(checksum="")])  # of a version without checksums
+    assert sum(rows.num_rows for rows in read_groups(root, written)) == 100
+    flip(tmp_path / written.path)
+    for compare in (require_whole, require_whole_once):
+        with pytest.raises(CrawlDirError, match=rf"{written.path}: its checksum is .*; see what else is damaged"):
+            compare(root, [written])
+    require_whole_once(root, [written._replace(bytes=1 << 40)])  # too large to be read for a query
+
+
+def test_a_query_names_a_damaged_file_of_its_tables_only(copy: Path) -> None:
+    file = file_of(copy, "near")
+    flip(copy / file.path)
+    code, line = failure("sql", copy, "SELECT count(*) FROM near")
+    assert (code, line.partition(":")[0]) == (1, file.path)
+    assert json.loads(beamtrawl("sql", copy, "--json", "SELECT count(*) > 0 AS ok FROM urls").out) == [{"ok": True}]
