@@ -22,6 +22,7 @@ from .clock import Clock, monotonic
 from .context import Event, VisitContext
 from .host_queue import DelegatedRobotsFetch, HostTurn, Wait, shared_queue_name
 from .turns import FOR_EVER, Turns
+from .url_queue import UrlQueue
 
 
 class Moved(NamedTuple):
@@ -168,6 +169,6 @@ class RobotsFetches:
             scope = self._context.politeness.scope
             addresses = self._names.addresses_of(host) if scope == "address" else ()
             ready_at = monotonic(self._held[host], self._clock) if host in self._held else 0.0
-            self.add(shared_queue_name(host, scope, addresses), [HostTurn(host, deque(), ready_at=ready_at)])
+            self.add(shared_queue_name(host, scope, addresses), [HostTurn(host, UrlQueue(), ready_at=ready_at)])
         self._turns[host].delegated.append(DelegatedRobotsFetch(search, sender))
         self._turns.schedule(self._turns[host])
