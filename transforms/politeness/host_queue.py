@@ -3,6 +3,7 @@
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from ..blocks.rules import NO_BLOCKS, Blocks
@@ -73,6 +74,14 @@ class HostTurn:
     def is_away(self) -> bool:
         """Whether it waits for another host, to which its robots.txt redirects."""
         return self.search is not None and host_of(self.search.url) != self.host
+
+    def current_robots(self, origin: str, now: datetime) -> Robots | None:
+        """Return the robots.txt of an origin; None if it is to be requested, the first time or again."""
+        robots = self.robots.get(origin)
+        if robots is None or robots.is_current(now):
+            return robots
+        self.last_good[origin] = self.robots.pop(origin)
+        return None
 
 
 class DelegatedRobotsFetch(NamedTuple):

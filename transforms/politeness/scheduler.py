@@ -135,7 +135,7 @@ class HostScheduler:
             deadline = min(self._turns.deadline, turn.ends_at)
             if turn.has_answered:
                 deadline -= turn.state.elapsed_s  # its response would arrive too late
-            robots = turn.robots.get(origin)
+            robots = turn.current_robots(origin, self._clock.utc())
             blocks, held_by = self._watch.blocks, turn.queue.held_by(head) if head else None
             action = host_queue.next_action(head, origin, robots, ready_at, now, deadline, blocks, held_by)
             if isinstance(action, host_queue.FetchRobots):

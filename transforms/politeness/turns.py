@@ -94,7 +94,7 @@ class Turns:
     ) -> None:
         """Set a host's delay after its response, also about a URL of its queue (`due`).
 
-        A Crawl-delay longer than the lifetime of robots.txt (`robots_last`, seconds) is ignored after robots.txt
+        A Crawl-delay not shorter than the lifetime of robots.txt (`robots_last`, seconds) is ignored after robots.txt
         itself: otherwise no page would ever be requested.
         """
         wanted = retry_after(reply.headers, self._utc(ended)) if end in backoff.HOST_FAILURES else None
@@ -102,7 +102,7 @@ class Turns:
         is_news = self._note(turn.queue, due, end) if due else True
         turn.state = backoff.after(turn.state, end, reply.elapsed_s, is_news or not is_of_template)
         counted = turn.state
-        if counted.crawl_delay > robots_last:
+        if counted.crawl_delay >= robots_last:
             counted = dataclasses.replace(counted, crawl_delay=0.0)
         seconds, turn.held_by = backoff.rest(counted, end, wanted, self._politeness, self._random.random())
         if is_of_template and turn.held_by == "backoff" and turn.state.failures == 1:
