@@ -43,7 +43,7 @@ LOGS = {
     "robots.txt of another host": ([ROBOTS_TXT, ask("/", 2, 3, host="b.test")], ["b.test: / before /robots.txt"]),
     "robots.txt twice": (
         [ROBOTS_TXT, ask("/robots.txt", 2.1, 3)],
-        ["a.test: /robots.txt again after 2.000 s, fresh for 86400"],
+        ["a.test: /robots.txt again after 2.000 s, fresh for 3600"],
     ),
     "robots.txt when it is stale": (
         [ask("/robots.txt", 0, 0.1, answer={"cache-control": "public, max-age=2"}), ask("/robots.txt", 2.2, 3)],
@@ -97,7 +97,7 @@ LOGS = {
             ask("/robots.txt", 5, 6),
             ask("/robots.txt", 7, 8),
         ],
-        ["a.test: /robots.txt again after 1.000 s, fresh for 86400"],
+        ["a.test: /robots.txt again after 1.000 s, fresh for 3600"],
     ),
     "a page was moved": (
         [

@@ -1,7 +1,6 @@
 """How many hosts wait for what, and how long their queues last."""
 
 import math
-from collections import deque
 from typing import Any
 
 import pytest
@@ -9,13 +8,15 @@ import pytest
 from beamtrawl.transforms.politeness.backoff import HostState
 from beamtrawl.transforms.politeness.census import Census, take_census
 from beamtrawl.transforms.politeness.host_queue import HostTurn
+from beamtrawl.transforms.politeness.url_queue import UrlQueue
 from beamtrawl.transforms.settings import Politeness
+from tests.support.scheduled_rounds import due, pages
 
 POLITENESS = Politeness(delay=2.0, response_factor=0.0)
 
 
 def turn(host: str, urls: int, ready_at: float = 0.0, **changes: Any) -> tuple[str, HostTurn]:
-    return host, HostTurn(host, deque([None] * urls), ready_at=ready_at, **changes)  # type: ignore[list-item]
+    return host, HostTurn(host, UrlQueue(map(due, pages(host, urls))), ready_at=ready_at, **changes)
 
 
 # turns, deadline; census at time 100

@@ -111,6 +111,67 @@ def test_what_earlier_rounds_know_of_robots_txt() -> None:
     assert known.current["http://a.test"].rules.allows("http://a.test/x")[0]
 
 
+HOUR = 3600.0
+STOP = Reply(200, (), b"User-agent: *\nDisallow: /")
+
+
+class Changing:
+    """A robots.txt that is one answer until some second of a round, and then another."""
+
+    def __init__(self, before: Reply, after: Reply, at: float) -> None:
+        self._before, self._after, self._at = before, after, at
+        self.servers = Servers({"http://a.test/robots.txt": self})
+
+    def __call__(self, url: str, headers: Mapping[str, str]) -> Reply:
+        return self._before if self.servers.monotonic() < self._at else self._after
+
+    def run(self, hours: float, **changes: Any) -> tuple[list[float], list[float]]:
+        """The hours at which robots.txt and pages are requested, in a round of some hours; a page every 10 minutes."""
+        changes = {"politeness__delay": 600.0, "limits__max_pages_per_host": 1000} | changes
+        Round(self.servers, pages("a.test", 1000), seconds=hours * HOUR, **changes).run()
+        times = {path: [r.started / HOUR for r in self.servers.requests if r.path == path] for path in ["/robots.txt"]}
+        others = [r.started / HOUR for r in self.servers.requests if r.path != "/robots.txt"]
+        return times["/robots.txt"], others
+
+
+def fresh(seconds: int, status: int = 200) -> Reply:
+    return Reply(status, [("Cache-Control", f"max-age={seconds}")], b"User-agent: *\nDisallow: /private")
+
+
+OPEN = Reply(200, (), b"User-agent: *\nDisallow: /private")
+
+# the first robots.txt, and what it becomes after 90 minutes; hours of its requests, and of the last page, of 5 hours
+CHANGES = {
+    "a stop, without headers": (OPEN, STOP, [0, 1, 2], 1.84),
+    "a stop, where there was none": (NO_ROBOTS, STOP, [0, 1, 2], 1.84),
+    "a stop, announced for three hours": (fresh(3 * 3600), STOP, [0, 3], 2.84),
+    "a stop, announced for a week": (fresh(7 * 86_400), STOP, [0], 5.0),
+    "none": (OPEN, OPEN, [0, 1, 2, 3, 4], 5.0),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "robots_at", "last_page"), CHANGES.values(), ids=CHANGES)
+def test_robots_txt_is_asked_for_again_in_a_round_of_hours(
+    before: Reply, after: Reply, robots_at: list[float], last_page: float
+) -> None:
+    asked, visited = Changing(before, after, 1.5 * HOUR).run(5.0)
+    assert asked == pytest.approx(robots_at, abs=0.2)
+    assert max(visited) == pytest.approx(last_page, abs=0.2)
+
+
+def test_the_last_good_robots_txt_counts_for_a_day_of_a_round() -> None:
+    _, visited = Changing(OPEN, Reply(503), 1.5 * HOUR).run(30.0)
+    assert 24.5 <= max(visited) <= 25.2  # the last good copy is of 1:00
+    assert len(visited) > 60  # every second request is for robots.txt
+
+
+def test_a_crawl_delay_of_an_hour_still_lets_pages_be_asked_for() -> None:
+    slow = Reply(200, [], b"User-agent: *\nCrawl-delay: 3600")
+    asked, visited = Changing(slow, slow, HOUR).run(9.0, politeness__delay=1800.0)
+    assert visited == pytest.approx([1, 3, 5, 7], abs=0.1)
+    assert asked == pytest.approx([0, 2, 4, 6, 8], abs=0.1)
+
+
 def test_a_robots_txt_on_another_host_that_takes_too_long_is_cut() -> None:
     moved = Reply(301, [("Location", "http://b.test/robots.txt")])
     servers = Servers({"http://a.test/robots.txt": moved, "http://b.test/robots.txt": Wait(60)})

@@ -293,8 +293,8 @@ DAY, HOUR, SHORT = timedelta(hours=24), timedelta(hours=1), timedelta(minutes=5)
 @pytest.mark.parametrize(
     ("headers", "status", "lasts"),
     [
-        ([], 200, DAY),
-        ([], 404, DAY),
+        ([], 200, HOUR),
+        ([], 404, HOUR),
         ([("Cache-Control", "max-age=7200")], 200, timedelta(hours=2)),
         ([("cache-control", "max-age=7200"), ("age", "600")], 200, timedelta(minutes=110)),
         ([("Cache-Control", "max-age=99999999999999999999")], 200, DAY),
@@ -311,6 +311,21 @@ DAY, HOUR, SHORT = timedelta(hours=24), timedelta(hours=1), timedelta(minutes=5)
 )
 def test_expires_at(headers, status, lasts):
     assert expires_at(NOW, headers, status) - NOW == lasts
+
+
+# delay, status; how long robots.txt is kept, so that a page can be requested before it is requested again
+SLOW = {
+    "shorter than an hour": (600.0, 200, HOUR),
+    "two hours": (7200.0, 200, 4 * HOUR),
+    "longer than a day": (1e300, 200, DAY),
+    "of the last good copy": (600.0, None, 20 * timedelta(minutes=1)),
+    "none of the last good copy": (0.0, 503, SHORT),
+}
+
+
+@pytest.mark.parametrize(("delay", "status", "lasts"), SLOW.values(), ids=SLOW)
+def test_robots_txt_is_kept_for_two_delays(delay, status, lasts):
+    assert expires_at(NOW, [], status, delay) - NOW == lasts
 
 
 NOT_AS_FRESH = {

@@ -15,7 +15,7 @@ from tests.support.web import Request
 ROBOTS = "/robots.txt"
 IDENTITY = ("user-agent", "from", "accept", "accept-encoding", "accept-language")
 
-_DAY = 86_400.0
+_HOUR, _DAY = 3600.0, 86_400.0
 _FORMS = {"user-agent": r"[A-Za-z_-]+/[\w.+-]+ \(\+https?://[^\s()]+\)", "from": r"[^@\s]+@[^@\s]+"}
 _SECRETS = {"authorization", "cookie", "proxy-authorization"}
 
@@ -140,7 +140,7 @@ def _moved_robots(requests: Iterable[Request]) -> Counter[tuple[str, str]]:
 
 
 def _robots_problems(visits: list[Request], moved: Counter[tuple[str, str]]) -> Iterable[str]:
-    last, answered = None, False  # once it was answered, that copy counts for a day: longer than any log here
+    last, answered = None, False  # once it was answered, that copy counts for a day if no other can be had
     errands = moved[visits[0].host, ROBOTS]
     for visit in visits:
         if visit.path == ROBOTS:
@@ -155,14 +155,14 @@ def _robots_problems(visits: list[Request], moved: Counter[tuple[str, str]]) -> 
 
 
 def _lifetime(robots: Request) -> float:
-    """Seconds for which an answer to a request for robots.txt holds (RFC 9111, 5.2.2; RFC 9309, 2.4)."""
+    """Seconds for which an answer to a request for robots.txt holds (RFC 9111, 5.2.2; RFC 9309, 2.4): else an hour."""
     if _trouble(robots):
         return 0.0
     control = robots.answered.get("cache-control", "").lower()
     if re.search(r"no-store|no-cache", control):
         return 0.0
     age = re.search(r"max-age=(\d+)", control)
-    return min(float(age[1]), _DAY) if age else _DAY
+    return min(float(age[1]), _DAY) if age else _HOUR
 
 
 def _trouble(visit: Request) -> bool:

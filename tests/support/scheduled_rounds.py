@@ -1,6 +1,5 @@
 """Rounds of a scheduler over hosts that are simulated, and what such a round emits."""
 
-from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,6 +9,7 @@ from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.politeness.context import Event
 from beamtrawl.transforms.politeness.host_queue import HostTurn
 from beamtrawl.transforms.politeness.scheduler import HostScheduler
+from beamtrawl.transforms.politeness.url_queue import UrlQueue
 from beamtrawl.transforms.robots.lookup import Robots
 from beamtrawl.transforms.urls.canonical import host, url_key
 from tests.support.contexts import visit_context
@@ -57,7 +57,7 @@ class Round:
         else:
             self.scheduler = HostScheduler(context, held or {})
         for queue in queues:
-            turn = HostTurn(host(queue[0]), deque(map(due, queue)), dict(robots or {}), dict(last_good or {}))
+            turn = HostTurn(host(queue[0]), UrlQueue(map(due, queue)), dict(robots or {}), dict(last_good or {}))
             turn.ready_at = ready_at
             self.scheduler.add(turn.host, [turn])
 
@@ -85,6 +85,6 @@ def turns(events: list[Event]) -> dict[str, dict[str, Any]]:
 def shared_round(servers: Servers, **changes: Any) -> list[Event]:
     """Three hosts in one queue, and one alone."""
     round_ = Round(servers, pages("alone.test", 3), **changes)
-    three = [HostTurn(f"h{n}.test", deque(map(due, pages(f"h{n}.test", 3)))) for n in range(3)]
+    three = [HostTurn(f"h{n}.test", UrlQueue(map(due, pages(f"h{n}.test", 3)))) for n in range(3)]
     round_.scheduler.add("shared", three)
     return round_.run()

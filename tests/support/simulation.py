@@ -9,7 +9,6 @@ The sites are those of tests/support/web.py, and so is the log.
 """
 
 import itertools
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
@@ -21,6 +20,7 @@ from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.politeness.context import Event
 from beamtrawl.transforms.politeness.host_queue import BrowserRules, HostTurn
 from beamtrawl.transforms.politeness.scheduler import HostScheduler
+from beamtrawl.transforms.politeness.url_queue import UrlQueue
 from beamtrawl.transforms.urls.canonical import host, url_key
 from tests.support.contexts import visit_context
 from tests.support.web import NEVER, OTHERWISE, Answer, Page, Request, answer_of, status
@@ -123,6 +123,6 @@ def run_round(
     context = visit_context(web.open_client, changes, deadline=web.time.utc() + timedelta(seconds=seconds))
     scheduler = HostScheduler(context, {}, clock=web.time, calls=web.time)
     for name, group in itertools.groupby(urls, key=host):
-        queue = deque(Due(url_key(url), url, name, 0, 1.0, None, None, None, 0, 0, 0) for url in group)
+        queue = UrlQueue(Due(url_key(url), url, name, 0, 1.0, None, None, None, 0, 0, 0) for url in group)
         scheduler.add(queue_of(name), [HostTurn(name, queue)])
     return list(scheduler.pump(wait=True))

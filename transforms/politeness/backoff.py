@@ -17,6 +17,12 @@ NO_ANSWER = frozenset({Outcome.TIMEOUT, Outcome.CONNECT_ERROR, Outcome.TLS_ERROR
 HOST_FAILURES = NO_ANSWER | NO_ADDRESS | {Outcome.SERVER_ERROR, Outcome.UNREACHABLE_ROBOTS}
 """Outcomes that concern the host, not the URL, and so cause a backoff (SPEC C7)."""
 
+BLAMED_ON_TEMPLATES = frozenset({Outcome.SERVER_ERROR, Outcome.TIMEOUT, Outcome.CONNECT_ERROR})
+"""Outcomes after which URLs of other templates are requested first: some paths may fail while others work."""
+
+TEMPLATE = "template"
+"""The reason for the delay after the first failure of a host, while URLs of other templates wait."""
+
 REFUSED = "refused"
 """The reason for the delay of a host whose addresses the settings do not allow."""
 
@@ -30,7 +36,7 @@ _MOST_DOUBLINGS = 40  # exceeds every maximum wait without float overflow
 class HostState:
     """The part of a host's history that determines its next delay."""
 
-    failures: int = 0  # consecutive failed requests
+    failures: int = 0  # since its last answer: failed requests, of failing templates of a host that works one each
     elapsed_s: float = 0.0  # response time of the last request; during failures, the longest since the first
     crawl_delay: float = 0.0  # the maximum over the robots.txt files of its origins
 
@@ -39,13 +45,24 @@ class Rest(NamedTuple):
     """The delay before a host's next request, counted from its last response, and the reason for its length."""
 
     seconds: float
-    why: str  # delay, crawl_delay, response_time; backoff, dead, dns, refused, robots, retry_after
+    why: str  # delay, crawl_delay, response_time; backoff, template, dead, dns, refused, robots, retry_after
 
 
-def after(state: HostState, outcome: Outcome, elapsed_s: float) -> HostState:
-    """Return the state after a request. A success resets the failure count; a fast error does not shorten the delay."""
+def may_be_of_template(outcome: Outcome, status: int | None, retry_after: float | None) -> bool:
+    """Return whether a failure may concern some paths only.
+
+    A refused connection says nothing about a path. 429 and Retry-After are the host's word about all requests.
+    """
+    return outcome in (Outcome.SERVER_ERROR, Outcome.TIMEOUT) and status != 429 and retry_after is None
+
+
+def after(state: HostState, outcome: Outcome, elapsed_s: float, is_counted: bool = True) -> HostState:
+    """Return the state after a request. A success resets the failure count; a fast error does not shorten the delay.
+
+    A failure that is not counted is one of those so far (`UrlQueue.failed`), so that there is at least one.
+    """
     if outcome in HOST_FAILURES:
-        failures, elapsed_s = state.failures + 1, max(state.elapsed_s, elapsed_s)
+        failures, elapsed_s = max(1, state.failures + is_counted), max(state.elapsed_s, elapsed_s)
         return dataclasses.replace(state, failures=failures, elapsed_s=elapsed_s)
     return dataclasses.replace(state, failures=0, elapsed_s=elapsed_s)
 
@@ -90,16 +107,17 @@ def _backoff(failures: int, outcome: Outcome, politeness: Politeness) -> Rest:
 
 _PATIENCE_S = 5.0
 _BACKOFF_PATIENCE_S = 1.0  # about the cost of the next round
-_BACKOFFS = frozenset({"backoff", "dead", "dns", REFUSED, "robots", "retry_after"})
+_BACKOFFS = frozenset({"backoff", TEMPLATE, "dead", "dns", REFUSED, "robots", "retry_after"})
 
 
 def patience(held_by: str | None, politeness: Politeness) -> float:
     """Return the seconds that an otherwise idle round waits for a host; `held_by` is the reason for the host's delay.
 
-    For an ordinary delay 5, or twice the configured delay if that is longer; for a backoff 1. A host that is not ready
-    by then is deferred, so that a round never lasts as long as a backoff or a long Crawl-delay (SPEC B4).
+    For an ordinary delay 5, or twice the configured delay if that is longer, and for the delay after the failure of a
+    single template; for any other backoff 1. A host that is not ready by then is deferred, so that a round never lasts
+    as long as a backoff or a long Crawl-delay (SPEC B4).
     """
-    if is_backoff(held_by):
+    if is_backoff(held_by) and held_by != TEMPLATE:
         return _BACKOFF_PATIENCE_S
     return max(_PATIENCE_S, 2 * politeness.delay, 2 * (politeness.shared_delay or 0.0))
 

@@ -3,6 +3,7 @@
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from ..blocks.rules import NO_BLOCKS, Blocks
@@ -15,6 +16,7 @@ from ..urls.canonical import domain, origin
 from ..urls.canonical import host as host_of
 from .backoff import HostState, usual_rest
 from .host_stats import Tally
+from .url_queue import UrlQueue
 
 
 class FetchRobots(NamedTuple):
@@ -55,7 +57,7 @@ class HostTurn:
     """A host, its ordered queue, and the time of its next allowed request."""
 
     host: str
-    queue: deque[Due]
+    queue: UrlQueue
     robots: dict[str, Robots] = dataclasses.field(default_factory=dict)  # by origin
     last_good: dict[str, Robots] = dataclasses.field(default_factory=dict)  # expired; used if a new one fails
     state: HostState = dataclasses.field(default_factory=HostState)
@@ -72,6 +74,14 @@ class HostTurn:
     def is_away(self) -> bool:
         """Whether it waits for another host, to which its robots.txt redirects."""
         return self.search is not None and host_of(self.search.url) != self.host
+
+    def current_robots(self, origin: str, now: datetime) -> Robots | None:
+        """Return the robots.txt of an origin; None if it is to be requested, the first time or again."""
+        robots = self.robots.get(origin)
+        if robots is None or robots.is_current(now):
+            return robots
+        self.last_good[origin] = self.robots.pop(origin)
+        return None
 
 
 class DelegatedRobotsFetch(NamedTuple):
@@ -120,19 +130,20 @@ def next_action(
     now: float,
     deadline: float,
     blocks: Blocks = NO_BLOCKS,
+    held_by: str | None = None,
 ) -> FetchRobots | Visit | Answer | Wait | Done:
     """Return the next action of a host's queue.
 
     `robots` is the known robots.txt of the first URL's origin. robots.txt comes before anything else on an origin
     (RFC 9309), every request waits for `ready_at`, and after the deadline no request starts. A URL that is blocked,
-    or whose robots.txt is needed and blocked, is deferred.
+    or whose robots.txt is needed and blocked, is deferred, and one whose template fails (`UrlQueue.held_by`).
     """
     if head is None:
         return Done()
     if block := blocks.match(head.url) or (blocks.match(f"{origin}/robots.txt") if robots is None else None):
         return Answer(head, Outcome.DEFERRED, error=block.error)
-    if now >= deadline:
-        return Answer(head, Outcome.DEFERRED)
+    if now >= deadline or held_by:
+        return Answer(head, Outcome.DEFERRED, error=held_by)
     if robots is not None:
         if robots.verdict is Verdict.UNREACHABLE:
             # Without an address, no URL of the host can be requested; other failures may concern robots.txt alone.

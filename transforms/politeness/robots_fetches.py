@@ -13,7 +13,7 @@ from ..http.reply import Reply, outcome
 from ..outcomes import NO_ADDRESS, Outcome
 from ..robots import lookup
 from ..robots.lookup import RobotsAnswers, RobotsSearch
-from ..robots.rules import Verdict
+from ..robots.rules import Verdict, expires_at
 from ..storage.schemas import HostRow
 from ..urls.canonical import domain
 from ..urls.canonical import host as host_of
@@ -22,6 +22,7 @@ from .clock import Clock, monotonic
 from .context import Event, VisitContext
 from .host_queue import DelegatedRobotsFetch, HostTurn, Wait, shared_queue_name
 from .turns import FOR_EVER, Turns
+from .url_queue import UrlQueue
 
 
 class Moved(NamedTuple):
@@ -96,7 +97,7 @@ class RobotsFetches:
         """Process a response for all hosts whose search has led to it; return its outcome."""
         search = request.search if isinstance(request, DelegatedRobotsFetch) else request
         end = outcome(search.url, reply, conditional=False)
-        self.answers.put(search.url, reply)
+        self.answers.put(search.url, reply, self._clock.utc())
         waiting = [other for other in turn.delegated if other.search.url == search.url]
         turn.delegated = deque(other for other in turn.delegated if other.search.url != search.url)
         own = lookup.start_search(origin_of(search.url), search.depth)
@@ -125,12 +126,13 @@ class RobotsFetches:
         turn.search = lookup.next_hop(search, reply)
         lasts = FOR_EVER
         if turn.search is None:
-            row, robots = lookup.robots_row(
-                search, turn.host, reply, context.round, self._clock.utc(), context.identity.token
-            )
+            now, delay = self._clock.utc(), context.politeness.delay
+            row, robots = lookup.robots_row(search, turn.host, reply, context.round, now, context.identity.token, delay)
+            last_good = turn.last_good.get(search.origin)
+            if robots.verdict is Verdict.UNREACHABLE and last_good and last_good.is_usable(now):
+                row["expires_at"] = expires_at(now, (), None, max(delay, last_good.crawl_delay))
+                robots = dataclasses.replace(last_good, expires_at=row["expires_at"])
             yield Event("robots", row)
-            if robots.verdict is Verdict.UNREACHABLE:
-                robots = turn.last_good.get(search.origin, robots)
             if robots.verdict is Verdict.UNREACHABLE:
                 if search.hops:  # the failure is another host's
                     robots = dataclasses.replace(robots, failure=None)
@@ -160,7 +162,7 @@ class RobotsFetches:
 
     def _send(self, sender: HostTurn, search: RobotsSearch) -> Iterator[Event]:
         """Fetch a robots.txt from another host, in that host's queue and with its delay; once for all requesters."""
-        if reply := self.answers.get(search.url):
+        if reply := self.answers.get(search.url, self._clock.utc()):
             yield from self._arrive(sender, search, reply, self._clock.monotonic())
             return
         host = host_of(search.url)
@@ -168,6 +170,6 @@ class RobotsFetches:
             scope = self._context.politeness.scope
             addresses = self._names.addresses_of(host) if scope == "address" else ()
             ready_at = monotonic(self._held[host], self._clock) if host in self._held else 0.0
-            self.add(shared_queue_name(host, scope, addresses), [HostTurn(host, deque(), ready_at=ready_at)])
+            self.add(shared_queue_name(host, scope, addresses), [HostTurn(host, UrlQueue(), ready_at=ready_at)])
         self._turns[host].delegated.append(DelegatedRobotsFetch(search, sender))
         self._turns.schedule(self._turns[host])

@@ -130,14 +130,14 @@ class HostScheduler:
         if fetch := (yield from self.robots.delegated(turn, ready_at, now)):
             return fetch
         while not turn.is_away:
-            head = turn.queue[0] if turn.queue else None
+            head = turn.queue.head()
             origin = origin_of(head.url) if head else ""
             deadline = min(self._turns.deadline, turn.ends_at)
             if turn.has_answered:
                 deadline -= turn.state.elapsed_s  # its response would arrive too late
-            robots = turn.robots.get(origin)
-            blocks = self._watch.blocks
-            action = host_queue.next_action(head, origin, robots, ready_at, now, deadline, blocks)
+            robots = turn.current_robots(origin, self._clock.utc())
+            blocks, held_by = self._watch.blocks, turn.queue.held_by(head) if head else None
+            action = host_queue.next_action(head, origin, robots, ready_at, now, deadline, blocks, held_by)
             if isinstance(action, host_queue.FetchRobots):
                 if turn.search and blocks.match(turn.search.url):
                     turn.search = None
@@ -145,7 +145,7 @@ class HostScheduler:
                 return turn.search
             if not isinstance(action, host_queue.Answer):
                 return action
-            turn.queue.popleft()
+            turn.queue.remove(action.due)
             error = action.error or (robots.error if robots else None)
             yield self._turns.visit(turn, action.due, action.outcome, Reply(error=error), action.rule)
         return host_queue.Done()
@@ -178,11 +178,12 @@ class HostScheduler:
             turn.ready_at = max(turn.ready_at, ended + backoff.usual_rest(turn.state, self._politeness).seconds)
             self._turns.schedule(turn, look=True)
         elif isinstance(request, host_queue.Visit):
-            due = turn.queue.popleft()
+            due = request.due
+            turn.queue.remove(due)
             end = outcome(due.url, reply, bool(due.etag or due.last_modified))
             if end is Outcome.REDIRECTED and due.redirects and redirect_target(due.url, reply) == due.referrer:
                 end = Outcome.REDIRECT_LOOP
-            self._turns.rest(turn, end, reply, ended)
+            self._turns.rest(turn, end, reply, ended, due=due)
             yield self._turns.visit(turn, due, end, reply, request.rule)
             self._turns.schedule(turn, look=turn.ready_at - ended > _LONG_REST)
         else:

@@ -20,6 +20,7 @@ from .host_stats import Tally, turn_row
 from .keeper import Keeper
 from .progress import Report
 from .shared_queues import NOW, SharedQueues
+from .url_queue import UrlQueue
 from .visit_rows import visit_row
 
 FOR_EVER = float("inf")
@@ -82,22 +83,44 @@ class Turns:
         deadline = self.deadline if turn.delegated else min(self.deadline, turn.ends_at)
         self.queues.schedule(turn, NOW if look or turn.ready_at >= deadline else turn.ready_at)
 
-    def rest(self, turn: HostTurn, end: Outcome, reply: Reply, ended: float, robots_last: float = FOR_EVER) -> None:
-        """Set a host's delay after its response.
+    def rest(
+        self,
+        turn: HostTurn,
+        end: Outcome,
+        reply: Reply,
+        ended: float,
+        robots_last: float = FOR_EVER,
+        due: Due | None = None,
+    ) -> None:
+        """Set a host's delay after its response, also about a URL of its queue (`due`).
 
-        A Crawl-delay longer than the lifetime of robots.txt (`robots_last`, seconds) is ignored after robots.txt
+        A Crawl-delay not shorter than the lifetime of robots.txt (`robots_last`, seconds) is ignored after robots.txt
         itself: otherwise no page would ever be requested.
         """
         wanted = retry_after(reply.headers, self._utc(ended)) if end in backoff.HOST_FAILURES else None
-        turn.state = backoff.after(turn.state, end, reply.elapsed_s)
+        is_of_template = due is not None and backoff.may_be_of_template(end, reply.status, wanted)
+        is_news = self._note(turn.queue, due, end) if due else True
+        turn.state = backoff.after(turn.state, end, reply.elapsed_s, is_news or not is_of_template)
         counted = turn.state
-        if counted.crawl_delay > robots_last:
+        if counted.crawl_delay >= robots_last:
             counted = dataclasses.replace(counted, crawl_delay=0.0)
         seconds, turn.held_by = backoff.rest(counted, end, wanted, self._politeness, self._random.random())
+        if is_of_template and turn.held_by == "backoff" and turn.state.failures == 1:
+            others = turn.queue.head()
+            turn.held_by = backoff.TEMPLATE if others and not turn.queue.is_failing(others) else turn.held_by
         turn.ready_at = ended + seconds
         if self._keeper and seconds > self._politeness.delay + _RESTART_S:
             row = self.row(turn, Tally(last_answer=self._utc(ended)))
             self._keeper.promise(cast(HostRow, {name: row[name] for name in backoff.STATE_COLUMNS}))  # type: ignore[literal-required]
+
+    @staticmethod
+    def _note(queue: UrlQueue, due: Due, end: Outcome) -> bool:
+        """Note in a host's queue how a request ended; return whether it tells more than the host's failures so far."""
+        if end in backoff.BLAMED_ON_TEMPLATES:
+            return queue.failed(due)
+        if end not in backoff.HOST_FAILURES:
+            queue.answered(due)
+        return True
 
     def _utc(self, moment: float) -> datetime:
         return self._clock.utc() - timedelta(seconds=self._clock.monotonic() - moment)
@@ -106,8 +129,7 @@ class Turns:
         """Drop the URLs that do not fit into the round; they stay in the frontier, without a visit."""
         left = self.deadline - self._clock.monotonic()
         count = backoff.budget(self._context.limits, turn.state, self._politeness, left)
-        while len(turn.queue) > count:
-            turn.queue.pop()
+        turn.queue.trim(count)
 
     def visit(self, turn: HostTurn, due: Due, end: Outcome, reply: Reply, rule: str) -> Event:
         """Return the row of a visit that has ended, and count it."""

@@ -107,7 +107,7 @@ class _VisitFn(beam.DoFn):
         held = held | self._adopted.held(context.politeness)
         scheduler = HostScheduler(context, held, keeper=self._keeper)
         for row in (row for rows in self._adopted.robots.values() for row in rows):
-            scheduler.robots.answers.put(f"{row['origin']}/robots.txt", reply_of(row))
+            scheduler.robots.answers.put(f"{row['origin']}/robots.txt", reply_of(row), row["fetched_at"])
         return scheduler
 
     def _moved(self, scheduler: HostScheduler) -> Iterator[tuple]:

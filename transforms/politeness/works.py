@@ -1,10 +1,10 @@
 """Work items of a round: the due URLs of each host, and its known state."""
 
-from collections import deque
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ..frontier.failed_templates import failed_last
 from ..frontier.selection import Due, choose
 from ..frontier.trap_budgets import Budgets
 from ..robots.lookup import RobotsSearch, known_robots
@@ -16,6 +16,7 @@ from . import backoff, host_queue
 from .clock import SYSTEM_CLOCK, Clock, monotonic
 from .context import VisitContext
 from .host_stats import newest_row
+from .url_queue import UrlQueue
 
 
 class Work(NamedTuple):
@@ -42,7 +43,11 @@ def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext
         visited = {key for keys in sides["visited"] for key in keys}
         count = backoff.budget(context.limits, backoff.host_state(row), politeness, left)
         count = min(count + len(visited), context.limits.max_pages_per_host)
-        admit = _budgets(sides["traps"], context.traps).admit if context.traps.detect else None
+        budgets = _budgets(sides["traps"], context.traps) if context.traps.detect else None
+
+        def admit(queue: list[Due]) -> list[Due]:
+            return failed_last(list(budgets.admit(queue)) if budgets else queue)
+
         chosen = choose((Due._make(row) for rows in sides["due"] for row in rows), count, admit, context.quota)
         due = [each for each in chosen if each.url_key not in visited]
     if not due and (row is None or politeness.scope == "host"):
@@ -60,7 +65,7 @@ def _budgets(known: Iterable[dict[str, Any]], traps: Traps) -> Budgets:
 def turn_of(work: Work, context: VisitContext, now: datetime, clock: Clock = SYSTEM_CLOCK) -> host_queue.HostTurn:
     """Return a host's turn, initialized from earlier rounds."""
     known = known_robots(work.robots, context.identity.token, now)
-    turn = host_queue.HostTurn(work.host, deque(map(Due._make, work.due)), known.current, known.expired)
+    turn = host_queue.HostTurn(work.host, UrlQueue(map(Due._make, work.due)), known.current, known.expired)
     turn.search = RobotsSearch(*work.search) if work.search else None
     turn.state = backoff.host_state(work.row)
     if work.row:

@@ -13,6 +13,7 @@ from .rules import Rules, Verdict, expires_at, judge, parse
 LAST_GOOD = timedelta(hours=24)
 """How long the last good copy applies while a new one cannot be fetched (RFC 9309, 2.4)."""
 
+_ANSWER_LASTS = timedelta(hours=1)
 _ANSWERS_BYTES = 16 << 20
 _ANSWER_BYTES = 2_000  # estimate for headers and overhead
 
@@ -28,10 +29,20 @@ class Robots:
     failure: Outcome | None = None  # the reason for no answer, if it is UNREACHABLE
     fetched_at: datetime | None = None
     error: str | None = None  # error message
+    expires_at: datetime | None = None  # when it is requested again, if a URL of the origin is due then
 
     def allows(self, url: str) -> tuple[bool, str]:
         """Whether a canonical URL may be fetched, and the deciding rule, as `Rules.allows`."""
         return self.rules.allows(url) if self.rules is not None else (self.verdict is Verdict.ALLOW_ALL, "")
+
+    def is_current(self, now: datetime) -> bool:
+        """Whether it need not be requested again yet."""
+        return self.expires_at is None or now < self.expires_at
+
+    def is_usable(self, now: datetime) -> bool:
+        """Whether it applies if a new one cannot be fetched: not for longer than `LAST_GOOD`."""
+        is_recent = self.fetched_at is None or now < self.fetched_at + LAST_GOOD
+        return is_recent and self.verdict is not Verdict.UNREACHABLE
 
     def usage(self, url: str) -> str:
         """The usage preference of a canonical URL that may be fetched, as `Rules.usage`."""
@@ -43,24 +54,28 @@ class Robots:
 
 
 class RobotsAnswers:
-    """Cache of answers to requests for robots.txt, by URL, at most 16 MB: several hosts may redirect to one URL."""
+    """Cache of answers to requests for robots.txt, by URL, at most 16 MB: several hosts may redirect to one URL.
+
+    An answer is used for an hour.
+    """
 
     def __init__(self) -> None:
-        self._replies: dict[str, Reply] = {}
+        self._replies: dict[str, tuple[Reply, datetime]] = {}
         self._bytes = 0
 
-    def get(self, url: str) -> Reply | None:
+    def get(self, url: str, now: datetime) -> Reply | None:
         """The cached answer, or None."""
-        return self._replies.get(url)
+        reply, at = self._replies.get(url, (None, now))
+        return reply if now < at + _ANSWER_LASTS else None
 
-    def put(self, url: str, reply: Reply) -> None:
-        """Add an answer; the oldest ones are evicted."""
+    def put(self, url: str, reply: Reply, at: datetime) -> None:
+        """Add an answer of a time; the oldest ones are evicted."""
         if (earlier := self._replies.pop(url, None)) is not None:
-            self._bytes -= len(earlier.body) + _ANSWER_BYTES
-        self._replies[url] = reply
+            self._bytes -= len(earlier[0].body) + _ANSWER_BYTES
+        self._replies[url] = reply, at
         self._bytes += len(reply.body) + _ANSWER_BYTES
         while self._bytes > _ANSWERS_BYTES:
-            oldest = self._replies.pop(next(iter(self._replies)))
+            oldest, _ = self._replies.pop(next(iter(self._replies)))
             self._bytes -= len(oldest.body) + _ANSWER_BYTES
 
 
@@ -88,9 +103,12 @@ def next_hop(search: RobotsSearch, reply: Reply) -> RobotsSearch | None:
 
 
 def robots_row(
-    search: RobotsSearch, host: str, reply: Reply, round_: int, now: datetime, token: str
+    search: RobotsSearch, host: str, reply: Reply, round_: int, now: datetime, token: str, delay: float = 0.0
 ) -> tuple[RobotsRow, Robots]:
-    """The row of table robots for the last answer of a search, and its effect during the turn."""
+    """The row of table robots for the last answer of a search, and its effect during the turn.
+
+    `delay` is the configured one between requests, in seconds.
+    """
     status = None if reply.failure else reply.status
     verdict = judge(status)
     rules = parse(reply.body, token, search.origin) if verdict is Verdict.RULES else None
@@ -99,7 +117,7 @@ def robots_row(
         "host": host,
         "round": round_,
         "fetched_at": now,
-        "expires_at": expires_at(now, reply.headers, status),
+        "expires_at": expires_at(now, reply.headers, status, max(delay, (rules.crawl_delay if rules else None) or 0.0)),
         "status": reply.status,
         "verdict": verdict.value,
         "crawl_delay": rules.crawl_delay if rules else None,
@@ -108,7 +126,7 @@ def robots_row(
         "error": reply.error,
         "depth": search.depth,
     }
-    return row, Robots(verdict, rules, reply.failure, now, reply.error)
+    return row, Robots(verdict, rules, reply.failure, now, reply.error, row["expires_at"])
 
 
 def reply_of(row: RobotsRow) -> Reply:
@@ -135,5 +153,6 @@ def known_robots(rows: Iterable[RobotsRow], token: str, now: datetime) -> KnownR
     for origin, row in newest.items():
         rules = parse(row["body"] or b"", token, origin) if row["verdict"] == Verdict.RULES else None
         side = known.current if row["expires_at"] > now else known.expired
-        side[origin] = Robots(Verdict(row["verdict"]), rules, fetched_at=row["fetched_at"])
+        known_one = Robots(Verdict(row["verdict"]), rules, fetched_at=row["fetched_at"], expires_at=row["expires_at"])
+        side[origin] = known_one
     return known

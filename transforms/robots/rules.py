@@ -78,20 +78,24 @@ def judge(status: int | None) -> Verdict:
     return Verdict.ALLOW_ALL if 300 <= status < 500 else Verdict.UNREACHABLE
 
 
-def expires_at(fetched_at: datetime, headers: Sequence[tuple[str, str]], status: int | None) -> datetime:
-    """The time when an answer expires; `fetched_at` is an aware datetime.
+def expires_at(
+    fetched_at: datetime, headers: Sequence[tuple[str, str]], status: int | None, delay: float = 0.0
+) -> datetime:
+    """The time when an answer expires; `fetched_at` is an aware datetime, `delay` the seconds between requests.
 
     The freshness lifetime of the headers (RFC 9111: no-store, no-cache, max-age, Expires, less Age), limited to
     between 1 and 24 hours: many servers mark every answer as stale, which would cause a request for robots.txt
-    in each round. 24 hours without such headers; 5 minutes if robots.txt is unreachable, since the host's
-    backoff applies then.
+    in each round. An hour without such headers, so that a webmaster's change soon counts; 5 minutes if robots.txt
+    is unreachable, since the host's backoff applies then. Both are at least twice the delay, so that a page
+    can be requested between two requests for robots.txt.
     """
+    longest, between_pages = _LONGEST.total_seconds(), 2 * delay
     if judge(status) is Verdict.UNREACHABLE:
-        return fetched_at + _UNREACHABLE
+        return fetched_at + timedelta(seconds=min(max(between_pages, _UNREACHABLE.total_seconds()), longest))
     seconds = fresh_seconds(headers, fetched_at)
     if seconds is None:
-        return fetched_at + _LONGEST
-    return fetched_at + timedelta(seconds=min(max(seconds, _SHORTEST.total_seconds()), _LONGEST.total_seconds()))
+        seconds = between_pages
+    return fetched_at + timedelta(seconds=min(max(seconds, _SHORTEST.total_seconds()), longest))
 
 
 @dataclasses.dataclass(frozen=True)

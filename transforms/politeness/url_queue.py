@@ -1,0 +1,205 @@
+"""The URLs of a host in a round, and which of them is requested next, also after failures."""
+
+import dataclasses
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from ..frontier.failed_templates import FAILED, TRUSTS, template_of, trust
+from ..frontier.selection import Due
+
+MOST_TRIES = 3
+"""Failures in a row of a template, after which its other URLs wait for the next round."""
+
+_STEP = (5**0.5 - 1) / 2  # of a sequence that is spread evenly over 0 to 1, whatever part of it is taken
+
+
+def probe(size: int, failures: int) -> int:
+    """Return which of `size` URLs of a template is requested next, after some failures.
+
+    URLs that fail are often neighbours, so the next one after each failure is far from the last ones.
+
+    >>> [probe(100, failures) for failures in range(5)]
+    [0, 61, 23, 85, 47]
+    """
+    return int(size * (failures * _STEP % 1.0))
+
+
+@dataclasses.dataclass
+class _Template:
+    """The URLs of a template, by `trust`, each in the order of selection."""
+
+    lanes: tuple[deque[Due], ...]
+    is_failing: bool = False  # has `failures`
+    failures: int = 0  # in this round, and of the URLs that failed when they were last requested
+    failures_in_row: int = 0  # in this round
+
+    def __len__(self) -> int:
+        return sum(map(len, self.lanes))
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Sort key after a failure: pages that worked before, then the most URLs that its own host links to."""
+        works = any(due.digest is not None for due in self.lanes[0])
+        return (-works, -len(self.lanes[0]) - len(self.lanes[1]))
+
+    def first(self) -> Due:
+        lane = next(filter(None, self.lanes))
+        return lane[probe(len(lane), self.failures)]
+
+    def remove(self, due: Due) -> None:
+        lane = self.lanes[trust(due)]
+        place = probe(len(lane), self.failures)
+        del lane[place if lane[place] == due else lane.index(due)]
+
+
+class UrlQueue:
+    """The URLs of a host in a round: in the order of selection, while the host answers.
+
+    After a failure, a template is next that has answered in this round; then one with pages that worked before; then
+    the one with the most URLs that the host itself links to. The templates that fail come after all others, each with
+    `MOST_TRIES` failures in a row at most. Every step costs a constant time on average; templates are computed
+    only in rounds with a failure.
+    """
+
+    def __init__(self, rows: Iterable[Due] = ()) -> None:
+        self._waiting = {due.url_key: due for due in rows}
+        self._ordinary = deque(self._waiting.values())  # may hold URLs that do not wait any more
+        self._templates: dict[str, _Template] | None = None  # None until they matter
+        self._answered: dict[str, None] = {}  # templates, the last one at the end
+        self._answers: list[Due] = []  # until templates matter
+        self._ranked: deque[str] = deque()  # templates that do not fail, by rank
+        self._levels: tuple[deque[str], ...] = tuple(deque() for _ in range(MOST_TRIES + 1))  # by failures in a row
+        self._is_after_failure = False
+        self._uncounted: set[str] = set()  # templates that failed before the last answer of the host
+        self._counted: set[str] = set()  # and since
+        if any(due.failures for due in self._waiting.values()):
+            self._group()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __iter__(self) -> Iterator[Due]:
+        return iter(self._waiting.values())
+
+    def head(self) -> Due | None:
+        """Return the URL to request next."""
+        if not self._is_after_failure:
+            while self._ordinary:
+                due = self._ordinary[0]
+                if due.url_key in self._waiting and not self.is_failing(due):
+                    return due
+                self._ordinary.popleft()
+        name = self._next_template()
+        return self._templates[name].first() if self._templates and name is not None else None
+
+    def remove(self, due: Due) -> None:
+        """Remove the URL that `head` has returned."""
+        del self._waiting[due.url_key]
+        if self._templates is not None:
+            self._templates[template_of(due)].remove(due)
+
+    def is_failing(self, due: Due) -> bool:
+        """Return whether a URL is of a template that fails."""
+        return self._templates is not None and self._templates[template_of(due)].is_failing
+
+    def held_by(self, due: Due) -> str | None:
+        """Return why a URL is not requested in this round: its template has failed too often; None if it may be."""
+        if self._templates is None or self._templates[name := template_of(due)].failures_in_row < MOST_TRIES:
+            return None
+        return f"{MOST_TRIES} requests of template {name} failed in this round"
+
+    def answered(self, due: Due) -> None:
+        """Note that the host answered a request."""
+        self._is_after_failure = False
+        if self._templates is None:
+            self._answers.append(due)
+            return
+        name = template_of(due)
+        self._answered.pop(name, None)
+        self._answered[name] = None
+        self._uncounted |= self._counted
+        self._counted.clear()
+        self._uncounted.discard(name)
+        template = self._templates[name]
+        if template.is_failing and template.failures_in_row:
+            template.failures_in_row = 0
+            self._levels[0].append(name)
+
+    def failed(self, due: Due) -> bool:
+        """Note that a request failed; return whether that tells more of the host than its failures so far.
+
+        It does not if the template fails again that has failed before on a host that then answered another request.
+        """
+        self._is_after_failure = True
+        templates = self._group() if self._templates is None else self._templates
+        name = template_of(due)
+        template = templates.setdefault(name, _new_template())
+        template.is_failing = True
+        template.failures += 1
+        template.failures_in_row += 1
+        self._levels[min(template.failures_in_row, MOST_TRIES)].append(name)
+        is_news = name not in self._counted or name not in self._uncounted
+        self._counted.add(name)
+        return is_news
+
+    def trim(self, count: int) -> None:
+        """Drop all URLs but the first `count`; those of failing templates come last."""
+        if len(self._waiting) > count:
+            kept = sorted(self._waiting.values(), key=self.is_failing)[:count]
+            self._waiting = {due.url_key: due for due in kept}
+            self._ordinary = deque(kept)
+            if self._templates is not None:
+                self._group()
+
+    def clear(self) -> None:
+        """Drop all URLs."""
+        self.trim(0)
+
+    def _next_template(self) -> str | None:
+        assert self._templates is not None or not self._waiting
+        templates = self._templates or {}
+        if self._is_after_failure:
+            while self._answered:
+                name = next(reversed(self._answered))
+                if templates[name] and not templates[name].failures_in_row:
+                    return name
+                del self._answered[name]
+            while self._ranked:
+                if templates[self._ranked[0]] and not templates[self._ranked[0]].is_failing:
+                    return self._ranked[0]
+                self._ranked.popleft()
+        for failures, level in enumerate(self._levels):
+            while level:
+                template = templates[level[0]]
+                if template and min(template.failures_in_row, MOST_TRIES) == failures:
+                    return level[0]
+                level.popleft()
+        return None
+
+    def _group(self) -> dict[str, _Template]:
+        """Sort the URLs that wait by template; what is known of the templates stays."""
+        known = self._templates or {}
+        templates = {name: dataclasses.replace(of, lanes=_new_template().lanes) for name, of in known.items()}
+        for due in self._waiting.values():
+            templates.setdefault(template_of(due), _new_template()).lanes[trust(due)].append(due)
+        for due in self._answers:
+            templates.setdefault(name := template_of(due), _new_template())
+            self._answered.pop(name, None)
+            self._answered[name] = None
+        self._answers.clear()
+        if not known:
+            for template in templates.values():
+                template.failures = len(template.lanes[FAILED])
+                template.is_failing = template.failures > 0
+        self._ranked = deque(sorted(templates, key=lambda name: templates[name].rank))
+        for level in self._levels:
+            level.clear()
+        for name, template in templates.items():
+            if template.is_failing:
+                self._levels[min(template.failures_in_row, MOST_TRIES)].append(name)
+        self._templates = templates
+        return templates
+
+
+def _new_template() -> _Template:
+    return _Template(tuple(deque() for _ in range(TRUSTS)))
