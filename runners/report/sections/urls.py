@@ -29,13 +29,15 @@ def section(known: Known) -> Section:
         columns = [Column("origin"), Column("rule"), Column("templates", "count"), Column("pages agree", "count")]
         columns += [Column("held back", "count"), Column("fetched to verify", "count"), Column("since round", "count")]
         columns += [Column("released by the pattern")]
-        numbers = ("support", "held", "sampled", "since")
         parts.append(
             Table(
                 f"Alias rules in use: {len(aliases):,}" + (f", the first {_RULES}" if len(aliases) > _RULES else ""),
                 columns,
                 [
-                    (r["origin"], r["rule"], len(r["templates"]), *(r[name] for name in numbers), r["pattern"])
+                    (
+                        *(r["origin"], r["rule"], len(r["templates"]), r["support"]),
+                        *(r["held"], r["sampled"], r["since"], r["pattern"]),
+                    )
                     for r in aliases[:_RULES]
                 ],
                 "`beamtrawl release DIR PATTERN` has what a rule holds back fetched, too.",
