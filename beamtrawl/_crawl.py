@@ -68,6 +68,7 @@ class Crawl:
     change_rates = _TableProperty("How many pages change how often.")
     host_changes = _TableProperty("What revisits of each host found.")
     aliases = _TableProperty("Rules by which URLs are one, as contents have shown.")
+    alias_counts = _TableProperty("How many URLs each of these rules holds back.")
     traps = _TableProperty("Templates of URLs that yield no new content.")
     trap_samples = _TableProperty("Pages that the state of a template rests on.")
     trap_queues = _TableProperty("How many URLs of a template wait, or are held.")

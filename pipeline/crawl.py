@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from ..transforms.aliases.learned_rules import known_rules
+from ..transforms.aliases.secret import crawl_secret
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Blocks
 from ..transforms.frontier.due_pages import DuePages
@@ -35,7 +36,7 @@ from .control import End, Observer, StopSignal
 from .damage import Damage
 from .excluded_urls import count_excluded, excluded_urls
 from .held_hosts import Held, held_hosts
-from .release_traps import held_urls, release_allowed_urls, release_reopened_urls, with_released
+from .release_held import held_urls, release_aliases, release_allowed_urls, release_reopened_urls, with_released
 
 LONGEST_WAIT = timedelta(seconds=60)
 """The longest wait of a crawl for URLs that become due; beyond it, the crawl ends and reports the due time."""
@@ -57,6 +58,7 @@ def run_crawl(
     """
     chosen, settings, damage = settings, with_released(crawl, settings), Damage(crawl, observer.warn)
     release_allowed_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
+    release_aliases(crawl, settings.aliases, settings_digest(settings), datetime.now(UTC))
     done, idle, has_waited, revisits_at = 0, False, False, datetime.min.replace(tzinfo=UTC)
     while True:
         settings = with_released(crawl, chosen)
@@ -255,6 +257,7 @@ def _update(
         settings=settings,
         robot=Identity.of(settings.robot).token,
         aliases=known_rules(crawl, manifests) if settings.aliases.learn else None,
+        secret=crawl_secret(crawl) if settings.aliases.learn else b"",
         trap_files=known["traps"],
         trap_samples=known["trap_samples"],
         trap_queues=paths_of(of_last_round, "trap_queues") if settings.traps.detect else [],

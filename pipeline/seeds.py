@@ -16,6 +16,7 @@ from ..transforms.storage.key_scan import Wanted, matching_rows
 from ..transforms.storage.schemas import KEY, URLS
 from ..transforms.storage.table_files import TableFile, TableWriter
 from ..transforms.urls.canonical import canonicalize, host, neatness, url_key
+from .release_held import HELD_STATES, waiting_keys
 
 
 class Seed(NamedTuple):
@@ -42,7 +43,7 @@ class Added(NamedTuple):
     """The result of adding seeds, in URLs."""
 
     new: int
-    again: int  # visited before without success: due again
+    again: int  # visited before without success, or held as a trap or an alias: due again
     known: int  # waiting, or visited with success
 
 
@@ -76,6 +77,7 @@ def parse_seeds(lines: Iterable[str], name: str, kind: str | None = None) -> tup
 def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now: datetime) -> Added:
     """Put seeds into the frontier, committed at once. URLs that wait, or were visited with success, stay as they are.
 
+    Seeds are never held, so one that is held as a trap or as an alias is visited too.
     It may run concurrently with a crawl: the next fetch step that starts reads the new frontier file too.
     """
     manifests = crawl.manifests()
@@ -83,7 +85,10 @@ def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now:
     for seed in sorted(seeds, key=lambda seed: neatness(seed.url)):
         unique.setdefault(url_key(seed.url), seed)
     states = _states(crawl, manifests, unique)
-    again = {key: unique[key] for key, state in sorted(states.items()) if state in FAILED_STATES}
+    again = {key: unique[key] for key, state in sorted(states.items()) if state in (*FAILED_STATES, *HELD_STATES)}
+    held = [{"url_key": key, "host": host(seed.url)} for key, seed in again.items() if states[key] in HELD_STATES]
+    for key in waiting_keys(crawl, manifests, held):  # released, and not visited yet
+        again.pop(key, None)
     new = {key: seed for key, seed in sorted(unique.items()) if key not in states}
     if new or again:
         step = next_step(manifests)

@@ -14,6 +14,7 @@ from ..transforms.aliases.learn import (
     HeldAliasesFn,
     JudgeRulesFn,
     MembersFn,
+    WriteCountsFn,
     joined_keys,
     keepers,
     now_seen,
@@ -80,6 +81,7 @@ class UpdateStep:
     settings: Settings
     robot: str  # the name that page directives may address
     aliases: KnownRules | None  # None: alias detection is off
+    secret: bytes  # of the crawl: it draws the sample of aliases that are fetched
     visits: Sequence[str]
     visit_rows: int
     visit_bytes: int  # of the files
@@ -203,7 +205,14 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         >> Receive(
             {
                 "urls": AdvanceFn(
-                    root, round_, step.settings.limits, step.settings.traps, step.frontier_shards, known, step.plan
+                    root,
+                    round_,
+                    step.settings.limits,
+                    step.settings.traps,
+                    step.frontier_shards,
+                    known,
+                    step.plan,
+                    step.secret,
                 ),
                 "tombstones": WriteTombstonesFn(root, round_),
                 "rejections": WriteRejectionsFn(root, round_),
@@ -212,6 +221,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
                 "written": [To("to_write", "frontier", "written")],
                 "left": [To("to_write", "left", "left")],
                 "queues": [To("to_write", "queues", "queues")],
+                "aliases": [To("to_write", "aliases", "aliases")],
                 **({} if step.plan is None else {name: [To("to_write", "plan", name)] for name in _PLANNED}),
                 "files": [_TO_REPORT],
             },
@@ -225,6 +235,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
             "frontier": WriteFrontierFn(root, round_ + 1),
             "left": WriteLeftFn(root, round_),
             "queues": WriteQueuesFn(root, round_),
+            "aliases": WriteCountsFn(root, round_, known),
             **({} if step.plan is None else {"plan": WritePlanFn(root, round_, step.plan)}),
         },
         {"files": [_TO_REPORT]},

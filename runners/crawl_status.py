@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypedDict
 
 from ..pipeline.excluded_urls import excluded_urls
-from ..pipeline.release_traps import with_released
+from ..pipeline.release_held import with_released
 from ..transforms.aliases.learned_rules import known_rules
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Block
@@ -37,19 +37,9 @@ from .alarms import (
     robots_alarms,
     too_long_alarms,
 )
+from .alias_rules import AliasRule, alias_rules
 from .copies import CopyCount, count_copies
 from .due import due_urls, planned_revisits
-
-
-class AliasRule(TypedDict):
-    """An active rule by which URLs of an origin are aliases."""
-
-    origin: str
-    host: str
-    rule: str
-    support: int  # contents shared by such URLs
-    contradictions: int  # pairs of such URLs with different contents
-    since: int  # round
 
 
 class Trap(TypedDict):
@@ -100,7 +90,7 @@ class Status:
     alerts: dict[str, int]  # by kind
     hosts: int
     held: dict[str, int]  # hosts that are not fetched now, by reason
-    aliases: list[AliasRule]  # most support first
+    aliases: list[AliasRule]  # those that hold back most URLs first
     copies: list[CopyCount]  # most copies first
     traps: list[Trap]
     alarms: list[str]  # one line each
@@ -200,7 +190,7 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
         alerts=alerts,
         hosts=len(hosts),
         held=held,
-        aliases=_aliases(crawl, manifests),
+        aliases=alias_rules(known_rules(crawl, manifests)),
         copies=count_copies(crawl, manifests),
         traps=traps,
         alarms=[alarm.text for alarm in found],
@@ -226,23 +216,6 @@ def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str
             if row["host"] not in newest or row["round"] >= newest[row["host"]]["round"]:
                 newest[row["host"]] = row
     return newest
-
-
-def _aliases(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[AliasRule]:
-    """Return the active alias rules, those with the most support first."""
-    known = known_rules(crawl, manifests)
-    used = [(rule, row) for rule, row in known.rows.items() if row["state"] == "used"]
-    return [
-        AliasRule(
-            origin=row["origin"],
-            host=row["host"],
-            support=row["support"],
-            contradictions=row["contradictions"],
-            since=row["since"],
-            rule=rule.name,
-        )
-        for rule, row in sorted(used, key=lambda item: (-item[1]["support"], item[0]))
-    ]
 
 
 def _traps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Trap]:

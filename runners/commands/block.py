@@ -3,10 +3,13 @@
 import argparse
 from datetime import UTC, datetime
 
+from ...pipeline.release_held import release_aliases
 from ...transforms.blocks.files import add_block
 from ...transforms.blocks.rules import Block, Blocks, check_pattern
+from ...transforms.settings import settings_digest
 from ...transforms.storage.crawl_dir import CrawlDir, iso
 from ..blocked import count_blocked
+from ..session import stored_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +28,11 @@ def run(arguments: argparse.Namespace) -> None:
     crawl.require_manifests()
     block = Block(check_pattern(arguments.pattern), iso(datetime.now(UTC)), arguments.forget, arguments.reason)
     add_block(crawl, block)
+    settings = stored_settings(crawl)
+    released = release_aliases(crawl, settings.aliases, settings_digest(settings), datetime.now(UTC))
     found = count_blocked(crawl, Blocks([block]))
-    then = f"; its pages are removed by: beamtrawl compact {crawl.root}" if block.forget else ""
+    then = f"; {released} URLs that its pages stood for are requested instead" if released else ""
+    then += f"; its pages are removed by: beamtrawl compact {crawl.root}" if block.forget else ""
     if not any(found):
         print(f"{block.pattern} is blocked from now on; so far no URL of the crawl matches it{then}")
         return

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...pipeline.release_traps import with_released
+from ...pipeline.release_held import with_released
 from ...transforms import urls
 from ...transforms.plugins import PluginError
 from ...transforms.settings import parse

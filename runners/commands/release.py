@@ -3,7 +3,7 @@
 import argparse
 from datetime import UTC, datetime
 
-from ...pipeline.release_traps import count_matches, release
+from ...pipeline.release_held import count_matches, release
 from ...transforms.settings import SettingsError, override, settings_digest
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Usage

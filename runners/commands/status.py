@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from ...transforms.outcomes import REQUESTED
 from ...transforms.settings import Settings, parse
 from ...transforms.storage.crawl_dir import CrawlDir
+from ..alias_rules import alias_line
 from ..copies import copy_line, total
 from ..crawl_status import Status, disk_of, summarize
 from ..errors import Failure
@@ -64,11 +65,7 @@ def render(found: Status) -> str:
         *([_line("hosts not to be asked now, by reason", found.held)] if found.held else []),
         *([_blocks(found)] if found.blocks else []),
         *([_excluded(found)] if found.excluded else []),
-        *(
-            f"alias rule: {row['origin']} {row['rule']} ({row['support']} pages agree"
-            + (f", {row['contradictions']} differ)" if row["contradictions"] else ")")
-            for row in found.aliases[:_RULES_NAMED]
-        ),
+        *(alias_line(row, found.directory) for row in found.aliases[:_RULES_NAMED]),
         *map(copy_line, many[:_RULES_NAMED]),
         *([f"{more} more pairs of hosts with copies"] if (more := len(many) - _RULES_NAMED) > 0 else []),
         *([f"{more} more alias rules in use"] if (more := len(found.aliases) - _RULES_NAMED) > 0 else []),

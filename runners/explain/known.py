@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...transforms import urls
-from ...transforms.aliases.learned_rules import known_rules
-from ...transforms.aliases.rules import Rules
+from ...transforms.aliases.learned_rules import KnownRules, known_rules
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.frontier.excluded import has_changed
@@ -38,7 +37,7 @@ class Known(NamedTuple):
     has_changed: bool  # whether earlier links were judged with other settings, so that it holds for waiting URLs too
     limit: int  # limits.max_pages if as many were requested, else 0
     blocks: Blocks
-    aliases: Rules
+    aliases: KnownRules
     states: Mapping[str, Row]
     origins: Mapping[str, Row]  # url, discovered_from, depth, of pages that lead or link to the URLs, by URL
     originals: Mapping[str, str]  # the URL of each key of which a URL is a copy
@@ -81,7 +80,7 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
         has_changed=has_changed(settings, sources.manifests),
         limit=_limit_reached(sources),
         blocks=read_blocks(sources.crawl),
-        aliases=known_rules(sources.crawl, sources.manifests).used if settings.aliases.learn else Rules(()),
+        aliases=known_rules(sources.crawl, sources.manifests) if settings.aliases.learn else KnownRules.of([]),
         states=states,
         origins=_origins(sources, states.values(), [links[key] for key in map(_hex, unknown) if key in links]),
         originals=_originals(sources, states.values(), documents.values()),

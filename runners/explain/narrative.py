@@ -48,7 +48,7 @@ def conclusion(record: UrlRecord, now: datetime) -> str:
     if record.state is None:
         return _unknown(record)
     state, reason = record.state["state"], record.state["reason"]
-    if state == "due":
+    if state == "due" or (state in ("alias", State.TRAPPED) and record.frontier):
         return _waiting(record, now)
     if state == State.TRAPPED:
         names = ", ".join(row["template"] for row in record.traps)
@@ -59,7 +59,7 @@ def conclusion(record: UrlRecord, now: datetime) -> str:
         target = record.copies.get("joined_to") or _last(record.aliases)
         if record.visits:
             return f"fetched in round {record.visits[-1]['round']}; represented by {target}, of which it is an alias"
-        return f"not fetched: an alias of {target}"
+        return f"not fetched: an alias of {target}; beamtrawl seeds add DIR URL has it fetched"
     if state == "redirected":
         target = next((visit["redirect_to"] for visit in reversed(record.visits) if visit["redirect_to"]), None)
         return f"redirects to {target}"
@@ -139,6 +139,7 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
         yield f"  {_although_known(record)}"
     for alias in record.aliases:
         yield f"alias by {alias['rule']}: {alias['url']}"
+        yield from _alias(alias)
     if record.seed:
         yield "seed"
     if len(record.path) > 1:
@@ -267,6 +268,15 @@ def _usage(row: Row, tdmrep: Row | None) -> str:
         training = concluded(training, tdmrep["reserved"])
     conclusion = {False: "reserved for training", True: "may train", None: "says nothing of training"}
     return f"{conclusion[training]} ({said})" if said else ""
+
+
+def _alias(alias: Row) -> Iterator[str]:
+    """The evidence for an alias rule, what it holds back, and how to release that."""
+    pages = counted(alias["support"], "page")
+    pair = f", such as {alias['evidence'][0]} and {alias['evidence'][1]}" if alias["evidence"] else ""
+    yield f"  in {alias['template']}: {pages} with the same content under two such URLs{pair}"
+    yield f"  {alias['held']} URLs are held back, and {alias['sampled']} others were fetched to verify the rule"
+    yield f"  to release them: beamtrawl release DIR '{alias['pattern']}'"
 
 
 def _last(aliases: list[Row]) -> str:

@@ -6,11 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ...transforms import urls
+from ...transforms.aliases.apply import ALIAS, stands_for
+from ...transforms.aliases.learned_rules import KnownRules
+from ...transforms.aliases.sample import Count
+from ...transforms.aliases.scopes import scope_of
 from ...transforms.robots import rules as robots_rules
 from ...transforms.robots.lookup import Robots
-from ...transforms.traps.templates import query_template, template
 from ...transforms.urls.explain import explain
 from ...transforms.urls.rejections import in_words
+from ...transforms.urls.templates import query_template, template
+from ..alias_rules import pattern_of
 from ..tdm_rules import effect
 from .known import LONGEST_PATH, MOST, Known, read_known, robots_of
 from .sources import Row, Sources
@@ -31,7 +36,7 @@ class UrlRecord:
     rejected_because: str | None  # the same in words
     excluded: bool  # whether it is not requested any more, because settings that were changed reject it
     followed: bool  # whether one of `links` is followed; true if there are none
-    aliases: list[Row]  # rule, url: alias rules that change it
+    aliases: list[Row]  # rule, url, template, pages that agree, …: alias rules that change it, or make it an alias
     path: list[str]  # from a seed to it, by the links through which each URL was found first
     referrers: int
     links: list[Row]  # the first of them
@@ -89,7 +94,7 @@ def url_record(known: Known, reference: str) -> UrlRecord:
         rejected_because=in_words(rejected, url, known.filter.scope) if rejected else None,
         excluded=bool(rejected and state and known.has_changed and key not in known.seeds),
         followed=not links or any(not link.get("not_followed") for link in links),
-        aliases=[{"rule": rule.name, "url": form} for rule, form in known.aliases.steps(url)],
+        aliases=list(_aliases(known.aliases, url, state)),
         path=_path(known, state),
         referrers=found["sources"],
         links=links,
@@ -109,6 +114,27 @@ def url_record(known: Known, reference: str) -> UrlRecord:
         tombstone=known.tombstones.get(key),
         block=dataclasses.asdict(block) if block else None,
     )
+
+
+def _aliases(known: KnownRules, url: str, state: Row | None) -> Iterator[Row]:
+    """The alias rules that change a URL, and further ones by which it is an alias, each with its evidence."""
+    found = {(rule, scope_of(form)): form for rule, form in known.used.steps(url)}
+    if state and state["state"] == ALIAS:
+        first = stands_for(state["reason"])
+        found = dict.fromkeys(sorted(known.used.between(url, first)), first) | found
+    for (rule, scope), form in found.items():
+        row, count = known.rows.get((rule, scope), {}), known.counts.get((rule, scope), Count())
+        pairs = [[pair["url"], pair["other_url"]] for pair in row.get("evidence") or ()]
+        yield {
+            "rule": rule.name,
+            "url": form,
+            "template": scope,
+            "support": row.get("support", 0),
+            "evidence": pairs[0] if pairs else None,
+            "held": count.held,
+            "sampled": count.sampled,
+            "pattern": pattern_of(rule.origin, [scope]),
+        }
 
 
 def _depth(known: Known, links: Iterable[Row]) -> int:

@@ -46,6 +46,7 @@ def hostile_crawl(path: Path) -> CrawlDir:
             "origin": "http://a.test",
             "kind": "parameter",
             "detail": evil,
+            "template": "/*",
             "support": 9,
             "contradictions": 0,
             "state": "used",

@@ -54,7 +54,11 @@ ONE_HOST: Mapping[str, Callable[[str], list[str]]] = {
 }
 """Host: the URLs of a page."""
 
-TWO_HOSTS = {"bare.test": "www.bare.test", "first.test": "second.test"}
+TWO_HOSTS = {"bare.test": "www.bare.test"}
+"""A host with all its pages, and the same with `www.`."""
+
+COPIES = {"first.test": "second.test"}
+"""Another host with the same pages, which may be anybody's."""
 
 OTHER_PAGES = "different.test"
 
@@ -83,7 +87,7 @@ def late(pages: int = 250) -> dict[str, Page]:
 def alias_web() -> dict[str, Mapping[str, Page]]:
     """All of them."""
     sites: dict[str, Mapping[str, Page]] = {host: site(host, spellings) for host, spellings in ONE_HOST.items()}
-    for own, other in TWO_HOSTS.items():
+    for own, other in (TWO_HOSTS | COPIES).items():
         sites |= two_hosts(own, other)
     return sites | {OTHER_PAGES: different()}
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from beamtrawl.pipeline.release_traps import frontier_row
+from beamtrawl.pipeline.release_held import frontier_row
 from beamtrawl.transforms import urls
 from beamtrawl.transforms.documents.page_yield import yield_row
 from beamtrawl.transforms.documents.parse_visits import fact_row, judged, link_rows, parse_batch

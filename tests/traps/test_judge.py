@@ -6,7 +6,6 @@ import pytest
 
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps import judge as judge_module
-from beamtrawl.transforms.traps import templates
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.holds import Holds, TrappedHost, count_held, count_waiting, hold
 from beamtrawl.transforms.traps.judge import (
@@ -23,6 +22,7 @@ from beamtrawl.transforms.traps.judge import (
     shape_of,
     wake,
 )
+from beamtrawl.transforms.urls import templates
 from tests.support.scheduled_rounds import due
 
 PLAIN = ("/a/*", Kind.PLAIN)

@@ -9,21 +9,14 @@ from typing import Any
 
 from ..urls.canonical import host, neatness, url_key
 from .rules import Rules
+from .sample import Found, Sample
 
 ALIAS = "alias"
-
-SAMPLED = 25
-"""One in this many new aliases is fetched nevertheless, to verify its rule."""
 
 _STAND_INS = 3
 _OF = " of "  # unambiguous, since URLs contain no blanks
 
 Row = dict[str, Any]
-
-
-def rule_names(reason: str) -> set[str]:
-    """The names of the rules that make a URL an alias, parsed from the reason in its row."""
-    return set(reason.rpartition(_OF)[0].split(", "))
 
 
 def stands_for(reason: str) -> str:
@@ -45,7 +38,7 @@ class Classes:
 
     `known` contains earlier rows of urls, `changed` those that the round's visits changed, `due` the next frontier;
     updates are written to `changed` and `due`. All rows of a class must be in one partition. The rows of the `forms` of
-    a URL that is found or visited are known.
+    a URL that is found or visited are known. `sample` draws the aliases that are fetched all the same.
     """
 
     def __init__(
@@ -56,8 +49,10 @@ class Classes:
         due: dict[bytes, Row],
         round_: int,
         forms: Callable[[str], set[str]],
+        sample: Sample,
     ) -> None:
-        self._rules, self._round, self._forms = rules, round_, forms
+        self._rules, self._round, self._forms, self._sample = rules, round_, forms, sample
+        self._held: list[tuple[Row, Row, bytes]] = []  # new aliases, their representatives, keys of normal forms
         self._known, self._changed, self._due = known, changed, due
         self._standing: dict[bytes, Row] = {}  # by key of the normal form
         rows = (row for row in (known | changed).values() if row["host"] in rules.hosts and not row["kind"])
@@ -68,23 +63,38 @@ class Classes:
     def hold(self, candidate: Row) -> bool:
         """Whether a discovered URL is an alias of another URL. If not, it is processed like any other URL.
 
-        Candidates must be passed in order of precedence: the first of a class is fetched.
+        Candidates must be passed in order of precedence: the first of a class is fetched. Afterwards, those that
+        `drawn` returns are fetched too.
         """
         key, row = candidate["url_key"], self._row(candidate["url_key"])
         if candidate["host"] not in self._rules.hosts or candidate["kind"] or (row and row["state"] != ALIAS):
             return False
+        if row and key in self._due:
+            return True  # it was released, and waits for its visit
         class_ = url_key(self._rules.normal(candidate["url"]))
         first = self._standing.get(class_)
         if first is None or first["url_key"] == key:
             self._standing[class_] = candidate
             self._point(class_, candidate)
             return False
-        is_known = row is not None and row["discovered_from"] is not None
-        if not is_known and int.from_bytes(key[-4:]) % SAMPLED == 0:
-            return False
+        if row is not None and row["discovered_from"] is not None:
+            return self._join(candidate, first)
+        self._held.append((candidate, first, class_))
+        return True
+
+    def drawn(self) -> list[Row]:
+        """Makes the URLs that are held for the first time aliases; returns those that are fetched nevertheless."""
+        strata = [self._rules.between(candidate["url"], first["url"]) for candidate, first, _ in self._held]
+        found = [Found(one["url_key"], class_, some) for (one, _, class_), some in zip(self._held, strata, strict=True)]
+        sample = self._sample.draw(found)
+        return [one for one, first, _ in self._held if one["url_key"] in sample or not self._join(one, first)]
+
+    def _join(self, candidate: Row, first: Row) -> bool:
+        """Makes a URL an alias of another one; False if that one is due and has no row here."""
+        key, row = candidate["url_key"], self._row(candidate["url_key"])
         if first["url_key"] in self._due and not self._add_way(first["url_key"], candidate):
             return False
-        if row is None or not is_known or row["joined_to"] != first["url_key"]:
+        if row is None or row["discovered_from"] is None or row["joined_to"] != first["url_key"]:
             self._changed[key] = (row or {}) | self._alias(candidate, first)
         return True
 
@@ -137,7 +147,7 @@ class Classes:
         return True
 
     def _alias(self, candidate: Row, first: Row) -> Row:
-        names = {rule.name for url in (candidate["url"], first["url"]) for rule, _ in self._rules.steps(url)}
+        names = {rule.name for rule, _ in self._rules.between(candidate["url"], first["url"])}
         kept = ("url_key", "url", "host", "depth", "score", "sitemap_lastmod")
         return {name: candidate.get(name) for name in kept} | {
             "state": ALIAS,

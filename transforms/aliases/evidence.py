@@ -3,21 +3,18 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ..urls.canonical import domain, host
-from .rules import BETWEEN_ORIGINS, Rule
+from ..urls.canonical import host
+from .rules import Rule, Stratum
 
 ENOUGH = 5
-"""Number of contents shared by URLs that a rule equates, before the rule is used."""
+"""Number of contents shared by URLs that a rule equates in a scope, before the rule is used there."""
 
-ENOUGH_ACROSS_DOMAINS = 20
-"""The same number for rules between hosts of different registered domains."""
-
-BORNE_BETWEEN_ORIGINS = 20
-"""Rules between origins tolerate one differing content per this many equal ones: a path rarely names different pages on
-both, but pages change between two visits. Any other rule is dropped at the first difference: it may hide a page."""
+ENOUGH_MORE = 3
+"""The same number for a rule that is used in another scope of the same owner, and was dropped in none."""
 
 MAX_TRACKED = 16
-"""Maximum number of tracked rules per origin: a site with one response for all URLs suggests unlimited rules."""
+"""Maximum number of tracked rules per origin, in any number of scopes: a site with one response for all URLs suggests
+unlimited rules."""
 
 _MAX_EVIDENCE, _MAX_AGAINST = 20, 3  # maximum number of stored pairs
 
@@ -31,6 +28,7 @@ class Member(NamedTuple):
     rest: bytes  # key of its form without the rule: members with the same rest are no evidence
     digest: bytes  # of its content
     round: int  # round of that content
+    scope: str | None = None  # in which the rule changes this URL; None: it does not change it
 
 
 class Pair(NamedTuple):
@@ -41,30 +39,31 @@ class Pair(NamedTuple):
     digest: bytes | None  # of the content of both; None: their contents differ
 
 
-def weigh(members: Iterable[Member], round_: int) -> Pair | None:
-    """A pair of URLs that is new evidence for or against a rule; None if there is none.
+def weigh(members: Iterable[Member], round_: int, scope: str) -> Pair | None:
+    """A pair of URLs that is new evidence for or against a rule in a scope; None if there is none.
 
     A page that was visited before and again in this round is no evidence: it may have changed since the others were
     visited.
     """
     newest: dict[str, Member] = {}
     old = set()
-    for member in sorted(members, key=lambda member: (-member.round, member)):
+    for member in sorted(members, key=lambda member: (-member.round, member[:4])):
         newest.setdefault(member.url, member)
         if member.round < round_:
             old.add(member.url)
-    everything = sorted(newest.values())
+    everything = sorted(newest.values(), key=lambda member: member[:4])
     digests = {member.digest for member in everything}
     for member in everything:
         for other in everything if member.url not in old else ():
-            if other.rest != member.rest and (other.digest != member.digest or len(digests) == 1):
+            is_of_scope = scope in (member.scope, other.scope) and other.rest != member.rest
+            if is_of_scope and (other.digest != member.digest or len(digests) == 1):
                 return Pair(member.url, other.url, member.digest if other.digest == member.digest else None)
     return None
 
 
-def judge(rule: Rule, before: Row | None, pairs: Iterable[Pair], round_: int) -> Row | None:
-    """The rule's new row of table aliases; None if there is no new evidence."""
-    known = before or {"support": 0, "contradictions": 0, "state": "proposed", "since": round_}
+def judge(stratum: Stratum, before: Row | None, pairs: Iterable[Pair], round_: int, enough: int = ENOUGH) -> Row | None:
+    """The new row of table aliases of a rule in a scope; None if there is no new evidence, or it was dropped."""
+    (rule, scope), known = stratum, before or {"support": 0, "contradictions": 0, "state": "proposed", "since": round_}
     evidence, against = list(known.get("evidence") or ()), list(known.get("against") or ())
     support, contradictions = known["support"], known["contradictions"]
     contents = {pair["digest"] for pair in evidence}
@@ -77,10 +76,11 @@ def judge(rule: Rule, before: Row | None, pairs: Iterable[Pair], round_: int) ->
             contents.add(pair.digest)
             support += 1
             evidence = [*evidence, row][:_MAX_EVIDENCE]
-    if (support, contradictions) == (known["support"], known["contradictions"]):
+    if known["state"] == "dropped" or (support, contradictions) == (known["support"], known["contradictions"]):
         return None
-    state = state_of(rule, support, contradictions, known["state"])
+    state = state_of(support, contradictions, known["state"], enough)
     return rule._asdict() | {
+        "template": scope,
         "host": host(rule.origin + "/"),
         "support": support,
         "contradictions": contradictions,
@@ -92,33 +92,30 @@ def judge(rule: Rule, before: Row | None, pairs: Iterable[Pair], round_: int) ->
     }
 
 
-def state_of(rule: Rule, support: int, contradictions: int, before: str) -> str:
-    """The state of a rule: proposed, used, or dropped, which is permanent."""
-    borne, enough = 0, ENOUGH
-    if rule.kind in BETWEEN_ORIGINS:
-        borne = 1 + support // BORNE_BETWEEN_ORIGINS
-        if domain(host(rule.origin + "/")) != domain(host(rule.detail + "/")):
-            enough = ENOUGH_ACROSS_DOMAINS
-    if before == "dropped" or contradictions > borne:
+def state_of(support: int, contradictions: int, before: str, enough: int = ENOUGH) -> str:
+    """The state of a rule in a scope: proposed, used, or dropped, which is permanent.
+
+    One difference is enough to drop it: it may hide a page, and losing a page is worse than fetching one twice.
+    """
+    if before == "dropped" or contradictions:
         return "dropped"
-    is_sure = support >= enough and contradictions * BORNE_BETWEEN_ORIGINS <= support
-    return "used" if before == "used" or is_sure else "proposed"
+    return "used" if before == "used" or support >= enough else "proposed"
 
 
-def choose(before: Mapping[Rule, Row], suggested: Iterable[tuple[Rule, bytes]]) -> list[Rule]:
-    """The rules to be tracked: those in use, and for each origin those with the most evidence.
+def choose(before: Mapping[Stratum, Row], suggested: Iterable[tuple[Rule, bytes]]) -> list[Rule]:
+    """The rules to be tracked: those used in any scope, and for each origin those with the most evidence.
 
     `suggested` are rules that explain why two URLs of this round have the same content, with its digest.
     """
-    contents: dict[Rule, set[bytes]] = {rule: set() for rule, row in before.items() if row["state"] == "proposed"}
-    for rule, digest in suggested:
-        if rule not in before or rule in contents:
-            contents.setdefault(rule, set()).add(digest)
-    support = {rule: before[rule]["support"] if rule in before else 0 for rule in contents}
-    strength = {rule: support[rule] + len(digests) for rule, digests in contents.items()}
-    chosen = [rule for rule, row in before.items() if row["state"] == "used"]
-    taken: dict[str, int] = {}
-    for rule in sorted(strength, key=lambda rule: (-strength[rule], rule)):
+    used = {rule for (rule, _), row in before.items() if row["state"] == "used"}
+    strength: dict[Rule, int] = {}
+    for (rule, _), row in before.items():
+        if row["state"] == "proposed":
+            strength[rule] = strength.get(rule, 0) + row["support"]
+    for rule, _ in set(suggested):
+        strength[rule] = strength.get(rule, 0) + 1
+    chosen, taken = sorted(used), dict[str, int]()
+    for rule in sorted(strength.keys() - used, key=lambda rule: (-strength[rule], rule)):
         taken[rule.origin] = taken.get(rule.origin, 0) + 1
         if taken[rule.origin] <= MAX_TRACKED:
             chosen.append(rule)

@@ -16,10 +16,12 @@ from ..storage.stages import Keyed
 from ..storage.table_files import conform, open_parquet, statistics
 from ..storage.writers import write_rows
 from ..urls.canonical import host, url_key
-from .apply import ALIAS, rule_names, stands_for
-from .evidence import Member, Pair, Row, choose, judge, weigh
-from .learned_rules import InForce, KnownRules, RulesInForce, rule_of
-from .rules import Rule, Rules, explain_pair
+from .apply import ALIAS, stands_for
+from .evidence import ENOUGH, ENOUGH_MORE, Member, Pair, Row, choose, judge, weigh
+from .learned_rules import InForce, KnownRules, RulesInForce
+from .rules import Rule, Rules, Stratum, explain_pair
+from .sample import Count
+from .scopes import scope_of
 
 CONTENTS_OF_URLS = pa.schema([("url", pa.string()), ("host", pa.string()), ("digest", KEY), ("round", pa.int32())])
 """The content of a URL in a round."""
@@ -28,7 +30,7 @@ _MEMBERS = pa.schema(
     [
         *((name, pa.string()) for name in Rule._fields),
         ("class_key", KEY),  # of the normal form under the rule
-        *(("url", pa.string()), ("rest", KEY), ("digest", KEY), ("round", pa.int32())),
+        *(("url", pa.string()), ("rest", KEY), ("digest", KEY), ("round", pa.int32()), ("scope", pa.string())),
     ]
 )
 
@@ -76,24 +78,36 @@ def members(contents: bytes, tracked: Tracked, count: int) -> Iterator[Batch]:
     for row in _concerned(contents, tracked.rules):
         url = row["url"]
         for rule in {*tracked.rules.of(url), *tracked.rules.of(tracked.used.normal(url))}:
-            class_key = url_key(tracked.used.normal(url, plus=rule))
             rest = url_key(tracked.used.normal(url, minus=rule))
-            rows.append(rule._asdict() | row | {"class_key": class_key, "rest": rest})
+            rows.append(rule._asdict() | row | _class_of(url, rule, tracked.used) | {"rest": rest})
     numbers = [shard(row["origin"], count) for row in rows]
     yield from ((n, to_ipc(part)) for n, part in split_by(pa.Table.from_pylist(rows, schema=_MEMBERS), numbers))
+
+
+def _class_of(url: str, rule: Rule, used: Rules) -> Row:
+    """The key of a URL's normal form with a rule, and the scope in which the rule changes the URL, if it does."""
+    form, scope = url, None
+    for applied, form in used.steps(url, plus=rule):
+        if applied == rule:
+            scope = scope_of(form)
+    return {"class_key": url_key(form), "scope": scope}
 
 
 def judge_members(rows: Iterable[Row], known: KnownRules, round_: int) -> Iterator[Row]:
     """The new rows of table aliases for the rules of these members."""
     classes: dict[tuple[Rule, bytes], list[Member]] = {}
     for row in rows:
-        classes.setdefault((rule_of(row), row["class_key"]), []).append(Member(*(row[name] for name in Member._fields)))
-    found: dict[Rule, list[Pair]] = {}
+        rule = Rule(*(row[name] for name in Rule._fields))
+        member = Member(*(row[name] for name in Member._fields))
+        classes.setdefault((rule, row["class_key"]), []).append(member)
+    found: dict[Stratum, list[Pair]] = {}
     for (rule, _), some in classes.items():
-        if pair := weigh(some, round_):
-            found.setdefault(rule, []).append(pair)
-    for rule, pairs in sorted(found.items()):
-        if changed := judge(rule, known.rows.get(rule), pairs, round_):
+        for scope in {member.scope for member in some if member.scope is not None}:
+            if pair := weigh(some, round_, scope):
+                found.setdefault((rule, scope), []).append(pair)
+    for stratum, pairs in sorted(found.items()):
+        enough = ENOUGH_MORE if known.used.is_trusted(*stratum) else ENOUGH
+        if changed := judge(stratum, known.rows.get(stratum), pairs, round_, enough):
             yield changed
 
 
@@ -140,18 +154,30 @@ def by_class(batch: Batch, in_force: InForce, count: int) -> Iterator[Batch]:
     yield from ((n, to_ipc(rows)) for n, rows in split_by(concerned, partitions(keys, count)))
 
 
-def held_rows(path: str, in_force: InForce, root: str) -> Iterator[pa.Table]:
-    """The rows of a urls file whose URL is an alias by a rule that was dropped."""
-    if not in_force.dropped:
+def is_free(row: Row, rules: Rules) -> bool:
+    """Whether no rule makes an alias of a row of urls any more."""
+    return rules.normal(row["url"]) != rules.normal(stands_for(row["reason"]))
+
+
+def freed_rows(path: str, in_force: InForce, root: str) -> Iterator[pa.Table]:
+    """The aliases of a urls file that no rule holds back any more, on the hosts where a rule was dropped."""
+    if not in_force.freed:
         return
+    hosts = pa.array(sorted(in_force.freed), pa.string())
+    for aliases in alias_rows(root, path):
+        rows = aliases.filter(pc.is_in(aliases["host"], hosts))
+        free = [is_free(row, in_force.rules) for row in rows.select(["url", "reason"]).to_pylist()]
+        yield rows.filter(pa.array(free, pa.bool_()))
+
+
+def alias_rows(root: str, path: str) -> Iterator[pa.Table]:
+    """The rows of a urls file in state `alias`; of the row groups, only those that may have any are read."""
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
             states = statistics(file, group, "state")
             if states is None or not states.has_min_max or states.min <= ALIAS <= states.max:
                 rows = conform(file.read_row_group(group), URLS)
-                rows = rows.filter(pc.equal(rows["state"], ALIAS))
-                is_free = [bool(rule_names(reason) & in_force.dropped) for reason in rows["reason"].to_pylist()]
-                yield rows.filter(pa.array(is_free, pa.bool_()))
+                yield rows.filter(pc.equal(rows["state"], ALIAS))
 
 
 def _concerned(batch: bytes, rules: Rules) -> list[Row]:
@@ -193,6 +219,28 @@ class JudgeRulesFn(beam.DoFn):
             yield beam.pvalue.TaggedOutput("files", (0, file))
 
 
+class WriteCountsFn(beam.DoFn):
+    """Takes {"aliases": lists of (`Stratum`, `Count`)} of a round, and writes their sums with those of earlier rounds.
+
+    The file of table alias_counts is tagged "files".
+    """
+
+    def __init__(self, root: str, round_: int, known: KnownRules) -> None:
+        self._root, self._round, self._counts = root, round_, known.counts
+
+    def process(self, partition: tuple[int, Mapping[str, Iterable[list[tuple[Stratum, Count]]]]]) -> Iterator[Any]:
+        sums: dict[Stratum, Count] = {}
+        for some in partition[1]["aliases"]:
+            for stratum, count in some:
+                sums[stratum] = sums.get(stratum, self._counts.get(stratum, Count())).plus(count)
+        rows = [
+            rule._asdict() | {"template": scope, "round": self._round} | count._asdict()
+            for (rule, scope), count in sorted(sums.items())
+        ]
+        if file := write_rows(self._root, "alias_counts", self._round, rows):
+            yield beam.pvalue.TaggedOutput("files", (0, file))
+
+
 class ByClassFn(beam.DoFn):
     """Takes elements of an exchange; moves those of a kind to the partition of their URLs' normal forms."""
 
@@ -210,7 +258,7 @@ class ByClassFn(beam.DoFn):
 
 
 class HeldAliasesFn(beam.DoFn):
-    """Takes the path of a file of urls; yields candidates for the aliases whose rules this round has dropped.
+    """Takes the path of a file of urls; yields candidates for the aliases that this round's drops of rules set free.
 
     Opens no file if no rule was dropped. Yields CANDIDATES and, tagged "held", the rows (URLS) of the aliases.
     """
@@ -220,7 +268,7 @@ class HeldAliasesFn(beam.DoFn):
         self._in_force = RulesInForce(known)
 
     def process(self, path: str, judged: list[Row]) -> Iterator[Any]:
-        for rows in held_rows(path, self._in_force.after(judged), self._root):
+        for rows in freed_rows(path, self._in_force.after(judged), self._root):
             yield from _as_candidates(rows, self._partitions)
             yield from (beam.pvalue.TaggedOutput("held", batch) for batch in split(rows, "url_key", self._partitions))
 

@@ -1,28 +1,44 @@
 """The alias rules that the committed steps of a crawl have learned."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from ..storage.crawl_dir import CrawlDir, Manifest, files_of
-from ..storage.schemas import ALIASES
+from ..storage.schemas import ALIAS_COUNTS, ALIASES
 from ..storage.table_files import read_table
+from ..urls.canonical import host
 from .evidence import Row
-from .rules import Rule, Rules
+from .exempt import EXEMPT_NOTHING, Exempt, exempt_urls
+from .rules import BETWEEN_ORIGINS, KINDS, Rule, Rules, Stratum
+from .sample import Count
+from .scopes import Where
 
 
 class KnownRules(NamedTuple):
     """The rules as of the end of the last round."""
 
-    rows: dict[Rule, Row]
-    used: Rules
+    rows: dict[Stratum, Row]
+    used: Rules  # where they hold
     live: Rules  # used or proposed
+    exempt: Exempt
+    counts: Mapping[Stratum, Count]
+    ignored: int  # rules of earlier versions, which were used for whole origins or between hosts
 
     @classmethod
-    def of(cls, rows: Iterable[Row]) -> "KnownRules":
-        newest = {rule_of(row): row for row in sorted(rows, key=lambda row: row["round"])}
-        return cls(newest, Rules(_in_state(newest, "used")), Rules(_in_state(newest, "used", "proposed")))
+    def of(
+        cls, rows: Iterable[Row], exempt: Exempt = EXEMPT_NOTHING, counts: Mapping[Stratum, Count] | None = None
+    ) -> "KnownRules":
+        """From rows of table aliases. Those that earlier versions learned for whole origins are ignored."""
+        ordered = sorted(rows, key=lambda row: row["round"])
+        old = {stratum_of(row): row["state"] for row in ordered if is_of_origin(row)}
+        newest = {stratum_of(row): row for row in ordered if not is_of_origin(row)}
+        states: dict[Rule, list[tuple[str, str]]] = {}
+        for (rule, scope), row in newest.items():
+            states.setdefault(rule, []).append((scope, row["state"]))
+        used, live = (_rules(states, exempt, *names) for names in (("used",), ("used", "proposed")))
+        return cls(newest, used, live, exempt, counts or {}, list(old.values()).count("used"))
 
     def forms(self, url: str) -> set[str]:
         """The URL and those that may be equivalent to it: a round that finds or visits it reads their rows too."""
@@ -30,18 +46,21 @@ class KnownRules(NamedTuple):
 
 
 class InForce(NamedTuple):
-    """The rules applied to this round's URLs, and the names of the rules that this round has dropped."""
+    """The rules applied to this round's URLs, and the hosts of rules that this round has dropped in some scope."""
 
     rules: Rules
     hosts: pa.Array
-    dropped: frozenset[str]
+    freed: frozenset[str]
 
     @classmethod
     def of(cls, known: KnownRules, judged: Iterable[Row]) -> "InForce":
-        now = KnownRules.of([*known.rows.values(), *judged])
-        dropped = _in_state(known.rows, "used") - _in_state(now.rows, "used")
+        judged = list(judged)
+        now = KnownRules.of([*known.rows.values(), *judged], known.exempt)
+        dropped = {stratum_of(row) for row in judged if row["state"] == "dropped"}
+        rules = [rule for rule, scope in dropped if rule in known.used and known.used.holds(rule, scope)]
+        origins = [name for rule in rules for name in _origins(rule)]
         hosts = pa.array(sorted(now.used.hosts), pa.string())
-        return cls(now.used, hosts, frozenset(rule.name for rule in dropped))
+        return cls(now.used, hosts, frozenset(host(f"{name}/") for name in origins))
 
 
 class RulesInForce:
@@ -59,14 +78,32 @@ class RulesInForce:
 
 
 def known_rules(crawl: CrawlDir, manifests: Iterable[Manifest]) -> KnownRules:
-    """The rules in the committed steps of a crawl."""
-    paths = [file.path for file in files_of(manifests, "aliases")]
-    return KnownRules.of(read_table(crawl.root, paths, ALIASES).to_pylist())
+    """The rules in the committed steps of a crawl, without effect on the URLs that are exempt now."""
+    manifests = list(manifests)
+    read = {
+        table: read_table(crawl.root, [file.path for file in files_of(manifests, table)], schema).to_pylist()
+        for table, schema in (("aliases", ALIASES), ("alias_counts", ALIAS_COUNTS))
+    }
+    newest = sorted(read["alias_counts"], key=lambda row: row["round"])
+    counts = {stratum_of(row): Count(row["held"], row["sampled"]) for row in newest}
+    return KnownRules.of(read["aliases"], exempt_urls(crawl), counts)
 
 
-def rule_of(row: Row) -> Rule:
-    return Rule(row["origin"], row["kind"], row["detail"])
+def stratum_of(row: Row) -> Stratum:
+    return Rule(row["origin"], row["kind"], row["detail"]), row["template"]
 
 
-def _in_state(rows: dict[Rule, Row], *states: str) -> set[Rule]:
-    return {rule for rule, row in rows.items() if row["state"] in states}
+def is_of_origin(row: Row) -> bool:
+    """Whether a row of table aliases is of an earlier version, whose rules held for whole origins or between hosts."""
+    return row["template"] is None or row["kind"] not in KINDS
+
+
+def _rules(states: Mapping[Rule, list[tuple[str, str]]], exempt: Exempt, *names: str) -> Rules:
+    """The rules that have one of some states in any scope."""
+    where = {rule: Where.of(found, *names) for rule, found in states.items()}
+    where = {rule: scopes for rule, scopes in where.items() if scopes.used}
+    return Rules(where, where, exempt)
+
+
+def _origins(rule: Rule) -> list[str]:
+    return [rule.origin, rule.detail] if rule.kind in BETWEEN_ORIGINS else [rule.origin]

@@ -1,15 +1,18 @@
 """Alias rules: equivalences of URLs that are learned from content, and how each rewrites a URL.
 
-Rules are proposed from pairs of URLs with the same content, and used once there is enough evidence
-(`alias_evidence`, docs/aliases.md). A rewritten URL is compared with other URLs; it is never fetched for verification.
+Rules are proposed from pairs of URLs with the same content, and used where there is enough evidence (`evidence`,
+`scopes`, docs/aliases.md). No rule leads from one host to another, except between a name with and without `www.` and
+between http and https. A rewritten URL is compared with other URLs; it is never fetched for verification.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 from ..urls.canonical import dedup_form, host, neatness, origin
+from .exempt import EXEMPT_NOTHING, Exempt
+from .scopes import Where, scope_of
 
 
 class Kind(StrEnum):
@@ -24,14 +27,13 @@ class Kind(StrEnum):
     PARAMETER = "parameter"
     """A query parameter without effect; the detail is its name."""
     WWW = "www"
-    """A host with and without `www.`; the detail is the origin that represents both, as for the next two."""
+    """A host with and without `www.`; the detail is the origin that represents both, as for the next kind."""
     SCHEME = "scheme"
-    """http and https."""
-    MIRROR = "mirror"
-    """Any two hosts."""
+    """http and https of one host name."""
 
 
-BETWEEN_ORIGINS = frozenset({Kind.WWW, Kind.SCHEME, Kind.MIRROR})
+KINDS = frozenset(kind.value for kind in Kind)
+BETWEEN_ORIGINS = frozenset({Kind.WWW, Kind.SCHEME})
 
 
 class Rule(NamedTuple):
@@ -46,6 +48,9 @@ class Rule(NamedTuple):
         """The rule without its origin, such as `parameter ref`."""
         return f"{self.kind} {self.detail}".rstrip()
 
+
+Stratum = tuple[Rule, str]
+"""A rule, and the scope of the URLs that it makes."""
 
 _ESCAPE_OR_CAPITALS = re.compile("%..|[A-Z]+")
 
@@ -110,9 +115,16 @@ def undo(rule: Rule, url: str) -> str | None:
 
 
 class Rules:
-    """A set of rules with lookup by origin. Immutable and picklable."""
+    """A set of rules with lookup by origin. Immutable and picklable.
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    A rule applies to the URLs of its origin if the scope of the result is one `where` the rule holds; without an entry
+    there, to all of them. No rule leads from or to a URL that is exempt.
+    """
+
+    def __init__(
+        self, rules: Iterable[Rule], where: Mapping[Rule, Where] | None = None, exempt: Exempt = EXEMPT_NOTHING
+    ) -> None:
+        self._where, self._exempt = where or {}, exempt
         self._changing: dict[str, list[Rule]] = {}
         self._leading_to: dict[str, list[Rule]] = {}
         for rule in sorted(rules):
@@ -125,25 +137,52 @@ class Rules:
     def __bool__(self) -> bool:
         return bool(self.hosts)
 
+    def __contains__(self, rule: Rule) -> bool:
+        return rule in self._changing.get(rule.origin, ())
+
     def of(self, url: str) -> list[Rule]:
         """The rules that rewrite from or to the origin of a URL."""
         name = origin(url)
         return sorted({*self._changing.get(name, ()), *self._leading_to.get(name, ())})
 
+    def holds(self, rule: Rule, scope: str) -> bool:
+        """Whether a rule of the set applies to URLs of a scope."""
+        return rule not in self._where or self._where[rule].holds(scope)
+
+    def is_trusted(self, rule: Rule, scope: str) -> bool:
+        """Whether other scopes of the same owner show that a rule is right."""
+        return rule in self._where and self._where[rule].is_trusted(scope)
+
     def steps(self, url: str, plus: Rule | None = None, minus: Rule | None = None) -> Iterator[tuple[Rule, str]]:
         """The rules that rewrite a URL to its normal form, each with its result.
 
-        `plus` is an additional rule, `minus` an excluded one.
+        `plus` is an additional rule, which applies in all scopes; `minus` an excluded one.
         """
         # Terminates: each rule removes characters or capitals, or leads to an origin that is earlier in a total order.
-        url, changed = dedup_form(url), True
+        changed = not self._exempt(url)
+        url = dedup_form(url)
         while changed:
             changed = False
             further = (plus,) if plus else ()
             for rule in (*self._changing.get(origin(url), ()), *further):
-                if rule != minus and (after := apply(rule, url)) != url:
-                    url, changed = dedup_form(after), True
+                if rule == minus or (after := apply(rule, url)) == url:
+                    continue
+                after = dedup_form(after)
+                if (rule == plus or self.holds(rule, scope_of(after))) and not self._exempt(after):
+                    url, changed = after, True
                     yield rule, url
+
+    def strata(self, url: str) -> set[Stratum]:
+        """The rules that rewrite a URL, each with the scope of the result."""
+        return {(rule, scope_of(form)) for rule, form in self.steps(url)}
+
+    def between(self, one: str, other: str) -> frozenset[Stratum]:
+        """The rules without which two URLs of one class would not be in one class."""
+        strata = self.strata(one) | self.strata(other)
+        if len(strata) < 2:
+            return frozenset(strata)
+        needed = {rule for rule, _ in strata if self.normal(one, minus=rule) != self.normal(other, minus=rule)}
+        return frozenset(stratum for stratum in strata if stratum[0] in needed or not needed)
 
     def normal(self, url: str, plus: Rule | None = None, minus: Rule | None = None) -> str:
         """The common form of all URLs that the rules equate. In dedup form; no rule changes it further."""
@@ -162,15 +201,18 @@ class Rules:
 NO_RULES = Rules(())
 
 
-def _between_origins(one: str, other: str) -> Rule:
-    """The rule between two origins. The neater origin represents both: a total order, so that rules have no cycles."""
+def _between_origins(one: str, other: str) -> Rule | None:
+    """The rule between two origins of one host name; None for other hosts, which may belong to others.
+
+    The neater origin represents both: a total order, so that rules have no cycles.
+    """
     into, from_ = sorted((one, other), key=neatness)
     names = [re.sub(r":[0-9]+$", "", name.partition("://")[2]) for name in (into, from_)]
     if names[0] == names[1]:
-        kind = Kind.MIRROR if into.partition(":")[0] == from_.partition(":")[0] else Kind.SCHEME
-    else:
-        kind = Kind.WWW if f"www.{names[0]}" == names[1] or f"www.{names[1]}" == names[0] else Kind.MIRROR
-    return Rule(from_, kind.value, into)
+        is_scheme = into.partition(":")[0] != from_.partition(":")[0]
+        return Rule(from_, Kind.SCHEME.value, into) if is_scheme else None
+    is_www = names[0].removeprefix("www.") == names[1].removeprefix("www.")
+    return Rule(from_, Kind.WWW.value, into) if is_www else None
 
 
 def _differing_parameter(one: str, other: str) -> str | None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aliases.learned_rules import KnownRules, RulesInForce
+from ..aliases.sample import Sample
 from ..duplicates.clusters import VERDICTS
 from ..settings import Limits, Traps
 from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
@@ -48,7 +49,8 @@ class AdvanceFn(beam.DoFn):
     "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS}; the rows of table aliases of this round;
     and the hosts with throttled or trapped templates (`TrappedHost`), which determine the rows that are held.
     Yields, tagged: "files"; "written" (FRONTIER) by shard; "left" (FRONTIER_LEFT) and "queues", lists of
-    (`QueueName`, (waiting, held)), in one partition; with a plan of revisits, "due" (REVISITS), "pages" and "observed",
+    (`QueueName`, (waiting, held)), in one partition; "aliases", lists of (`Stratum`, `Count`), in one partition; with a
+    plan of revisits, "due" (REVISITS), "pages" and "observed",
     lists for `WritePlanFn`, in one partition.
     """
 
@@ -61,10 +63,11 @@ class AdvanceFn(beam.DoFn):
         shards: int,
         known: KnownRules,
         plan: Plan | None = None,
+        secret: bytes = b"",
     ) -> None:
         self._root, self._round, self._limits, self._traps = root, round_, limits, traps
         self._shards, self._in_force, self._plan = shards, RulesInForce(known), plan
-        self._forms = known.forms
+        self._known, self._secret = known, secret
 
     def process(
         self, partition: tuple[int, Mapping[str, Iterable[bytes]]], judged: list[Row], trapped: list[tuple]
@@ -73,7 +76,12 @@ class AdvanceFn(beam.DoFn):
         schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS}
         rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
         rules = self._in_force.after(judged).rules
-        urls, following = advance(**rows, round_=self._round, limits=self._limits, rules=rules, forms=self._forms)
+        sample = Sample(self._secret, self._known.counts)
+        urls, following = advance(
+            **rows, round_=self._round, limits=self._limits, rules=rules, forms=self._known.forms, sample=sample
+        )
+        if sample.taken:
+            yield beam.pvalue.TaggedOutput("aliases", (0, list(sample.taken.items())))
         holds = Holds(trapped, compile_allow_list(self._traps.allow))
         urls, kept = hold(urls, following, rows["earlier"], holds, self._round)
         if self._plan is not None:

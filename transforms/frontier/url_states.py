@@ -7,6 +7,7 @@ from typing import Any
 
 from ..aliases.apply import ALIAS, Classes, stand_ins
 from ..aliases.rules import NO_RULES, Rules
+from ..aliases.sample import Sample
 from ..outcomes import REQUESTED, RETRIED, Outcome
 from ..settings import Limits
 from ..storage.sitemap_terms import unite, with_news
@@ -204,15 +205,15 @@ def found_again(candidate: Row, url: Row, due: Row | None) -> tuple[Row, Row] | 
 def advance(
     candidates: Iterable[Row], facts: Iterable[Row], earlier: Iterable[Row], frontier: Iterable[Row], *,
     near: Iterable[Row] = (), round_: int, limits: Limits,
-    rules: Rules = NO_RULES, forms: Callable[[str], set[str]] = NO_RULES.forms,
+    rules: Rules = NO_RULES, forms: Callable[[str], set[str]] = NO_RULES.forms, sample: Sample | None = None,
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
 
     `earlier` contains the rows of urls of the candidates and of the visited URLs (others are ignored; the newest row of
     a key counts), `frontier` their rows of the frontier, `near` the verdicts on visited URLs. A row of the frontier
     that does not change is in the result as the same object: a URL without a visit stays in the frontier (SPEC B5).
-    URLs that are aliases by `rules` get state `alias`; all rows of such URLs must be in one partition. `earlier` and
-    `frontier` have the rows of the `forms` of these URLs too.
+    URLs that are aliases by `rules` get state `alias`, except for a `sample`, which counts them; all rows of such URLs
+    must be in one partition. `earlier` and `frontier` have the rows of the `forms` of these URLs too.
     """
     known: dict[bytes, Row] = {}
     for row in earlier:
@@ -235,7 +236,7 @@ def advance(
         if key not in visited and (key not in due or _precedence(row) < _precedence(due[key])):
             due[key] = row
     found = merge_candidates([*candidates, *stand_ins(changed.values())])
-    classes = Classes(rules, known, changed, due, round_, forms)
+    classes = Classes(rules, known, changed, due, round_, forms, sample or Sample(b"", {}))
     for key, candidate in found.items():
         if classes.hold(candidate):
             continue
@@ -250,5 +251,7 @@ def advance(
                 due[key] = due.get(key, discovered(candidate, round_)[1]) | {"sitemap": news["sitemap"]}
         if again_found := found_again(candidate, changed.get(key, known[key]), due.get(key)):
             changed[key], due[key] = again_found
+    for candidate in classes.drawn():
+        changed[candidate["url_key"]], due[candidate["url_key"]] = discovered(candidate, round_)
     rows = [changed[key] | {"round": round_} for key in sorted(changed)]
     return rows, [due[key] for key in sorted(due)]

@@ -28,6 +28,8 @@ class Layout(NamedTuple):
     """Further columns with statistics."""
 
 
+_ALIAS_RULE = ("origin", "kind", "detail", "template")
+
 LAYOUTS: Mapping[str, Layout] = {
     "urls": Layout(("host", "url_key"), ("url_key",), 1024, ("state", "last_fetched_at", "sitemap_lastmod")),
     "revisits": Layout(("due_at",), (), 4096, ("round",)),
@@ -39,7 +41,8 @@ LAYOUTS: Mapping[str, Layout] = {
     "near": Layout(("host", "url_key"), ("url_key",), 256),
     "traps": Layout(("host", "template", "kind"), ("host", "template", "kind"), 1024, ("state",)),
     "trap_samples": Layout(("host", "round"), (), 256),
-    "aliases": Layout(("origin", "kind", "detail"), ("origin", "kind", "detail"), 1024),
+    "aliases": Layout(_ALIAS_RULE, _ALIAS_RULE, 1024),
+    "alias_counts": Layout(_ALIAS_RULE, _ALIAS_RULE, 1024),
 }
 """The tables of which every step reads rows of all earlier rounds."""
 

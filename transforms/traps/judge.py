@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from ..urls.templates import extension, family, form, query_template, template
 from .novelty import form_hash
-from .templates import extension, family, form, query_template, template
 
 Row = dict[str, Any]
 Name = tuple[str, str]  # template and kind

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from .templates import family
+from ..urls.templates import family
 
 _MOST = 3  # names of a trap; a general one replaces more
 

@@ -18,12 +18,12 @@ from ..storage.exchange import STALE, YIELDS, YieldRow
 from ..storage.key_scan import Wanted, matching_rows
 from ..storage.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS
 from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
+from ..urls.templates import family
 from . import judge
 from .allow_list import AllowList, compile_allow_list
 from .holds import TrappedHost
 from .judge import Counts, Kind, Name, Queue, Row, State, names_of, shape_of
 from .novelty import Family, PageWords, pack, unpack
-from .templates import family
 
 _VARIED, _LARGE = 5, 1_000
 """Minimum pages of a host with many new words, or minimum pages, before pages count as without news: on a host where

@@ -26,12 +26,21 @@ def section(known: Known) -> Section:
         note = "A link is counted each time that it is found."
         parts.append(Table("Links that a rule excluded", [*columns, Column("such as")], rows, note))
     if aliases := known.status.aliases:
-        columns = [Column("origin"), Column("rule"), Column("pages agree", "count"), Column("differ", "count")]
+        columns = [Column("origin"), Column("rule"), Column("templates", "count"), Column("pages agree", "count")]
+        columns += [Column("held back", "count"), Column("fetched to verify", "count"), Column("since round", "count")]
+        columns += [Column("released by the pattern")]
         parts.append(
             Table(
                 f"Alias rules in use: {len(aliases):,}" + (f", the first {_RULES}" if len(aliases) > _RULES else ""),
-                [*columns, Column("since round", "count")],
-                [(r["origin"], r["rule"], r["support"], r["contradictions"], r["since"]) for r in aliases[:_RULES]],
+                columns,
+                [
+                    (
+                        *(r["origin"], r["rule"], len(r["templates"]), r["support"]),
+                        *(r["held"], r["sampled"], r["since"], r["pattern"]),
+                    )
+                    for r in aliases[:_RULES]
+                ],
+                "`beamtrawl release DIR PATTERN` has what a rule holds back fetched, too.",
             )
         )
     return Section("urls", "URLs", parts)

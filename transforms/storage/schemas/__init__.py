@@ -13,11 +13,23 @@ from .documents import ALERTS, DOCUMENTS, LINKS, AlertRow, DocumentRow
 from .duplicates import DIGESTS, NEAR
 from .fetching import FRONTIER, FRONTIER_LEFT, HOSTS, ROBOTS, SEEDS, VISITS, HostRow, RobotsRow, VisitRow
 from .index import HOST_RANKS, RANKS, TOMBSTONES, TombstoneRow
-from .urls import ALIASES, CHANGE_RATES, HOST_CHANGES, REJECTIONS, REVISITS, TRAP_QUEUES, TRAP_SAMPLES, TRAPS, URLS
+from .urls import (
+    ALIAS_COUNTS,
+    ALIASES,
+    CHANGE_RATES,
+    HOST_CHANGES,
+    REJECTIONS,
+    REVISITS,
+    TRAP_QUEUES,
+    TRAP_SAMPLES,
+    TRAPS,
+    URLS,
+)
 
 __all__ = [
     "ALERTS",
     "ALIASES",
+    "ALIAS_COUNTS",
     "CHANGE_RATES",
     "DIGESTS",
     "DOCUMENTS",
@@ -63,6 +75,7 @@ TABLES: Mapping[str, pa.Schema] = {
     "change_rates": CHANGE_RATES,
     "host_changes": HOST_CHANGES,
     "aliases": ALIASES,
+    "alias_counts": ALIAS_COUNTS,
     "digests": DIGESTS,
     "near": NEAR,
     "tombstones": TOMBSTONES,

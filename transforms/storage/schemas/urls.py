@@ -76,7 +76,7 @@ ALIASES = pa.schema(
     [
         ("origin", pa.string()),  # scheme://host[:port] of the URLs that the rule changes
         ("host", pa.string()),
-        ("kind", pa.string()),  # index_page, case, trailing_slash, parameter, www, scheme, mirror
+        ("kind", pa.string()),  # index_page, case, trailing_slash, parameter, www, scheme
         ("detail", pa.string()),  # name of the index page or parameter, or the origin that represents this one; or ""
         ("support", pa.int64()),  # number of contents shared by URLs that the rule equates
         ("contradictions", pa.int64()),  # number of such URLs with different contents
@@ -85,6 +85,19 @@ ALIASES = pa.schema(
         ("round", pa.int32()),  # of this row: the newest row of a rule counts
         ("evidence", pa.list_(_PAIR)),  # pairs with the same content, the first few
         ("against", pa.list_(_PAIR)),  # pairs with different contents
+        ("template", pa.string()),  # of the URLs that the rule makes; null: a rule of an earlier version, not used
+    ]
+)
+
+ALIAS_COUNTS = pa.schema(
+    [
+        ("origin", pa.string()),  # the rule and its template, as in aliases
+        ("kind", pa.string()),
+        ("detail", pa.string()),
+        ("template", pa.string()),
+        ("round", pa.int32()),  # of this row: the newest row of a rule and template counts
+        ("held", pa.int64()),  # URLs that the rule has held back
+        ("sampled", pa.int64()),  # URLs that were fetched all the same, to verify it
     ]
 )
 

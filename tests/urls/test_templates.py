@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.traps.novelty import Family, page_words
-from beamtrawl.transforms.traps.templates import family, form, is_opaque, template
+from beamtrawl.transforms.urls.templates import family, form, is_opaque, template
 
 # path and query: template
 TEMPLATES = {

@@ -1,4 +1,4 @@
-"""Releases URLs held by traps: those that the settings or a command allow, and those whose templates are open again."""
+"""Releases URLs held as traps or as aliases: those that settings or a command allow, and those that nothing holds."""
 
 import dataclasses
 import uuid
@@ -9,8 +9,14 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..transforms.aliases.apply import ALIAS
+from ..transforms.aliases.exempt import RELEASED, Exempt, released_patterns
+from ..transforms.aliases.learn import is_free
+from ..transforms.aliases.learned_rules import KnownRules, known_rules
+from ..transforms.aliases.rules import NO_RULES, Rules
+from ..transforms.blocks.files import read_blocks
 from ..transforms.frontier.files import write_frontier
-from ..transforms.settings import Settings, Traps
+from ..transforms.settings import Aliases, Settings, Traps
 from ..transforms.storage.beside import registered
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
 from ..transforms.storage.key_scan import Wanted, groups_with, matching_rows
@@ -22,14 +28,13 @@ from ..transforms.traps.holds import Holds, TrappedHost, newest_by_key
 from ..transforms.traps.judge import Row, State
 from ..transforms.traps.novelty import unpack
 
-RELEASED = "released.txt"
-"""A file of the crawl directory: the patterns that `release` was given, one a line."""
+HELD_STATES = (State.TRAPPED.value, ALIAS)
 
 
 class Released(NamedTuple):
     """The number of URLs that match a pattern."""
 
-    held: int  # that a trap held: they are put into the frontier
+    held: int  # that a trap or an alias rule held: they are put into the frontier
     waiting: int  # in the frontier: their number per round is not limited any more
 
 
@@ -42,19 +47,15 @@ def with_released(crawl: CrawlDir, settings: Settings) -> Settings:
     return dataclasses.replace(settings, traps=traps)
 
 
-def released_patterns(crawl: CrawlDir) -> list[str]:
-    return crawl.read_text(RELEASED).splitlines() if crawl.exists(RELEASED) else []
-
-
 def count_matches(crawl: CrawlDir, pattern: str) -> Released:
     """Return the number of held and of waiting URLs that a pattern matches."""
     manifests = crawl.manifests()
-    matches = compile_allow_list([pattern])
+    matches, is_released = compile_allow_list([pattern]), _released_by(crawl, manifests, [pattern])
     waiting = set[bytes]()
     for table in read_waiting(crawl.root, Waiting.of(manifests), ["url_key", "url"]):
         pairs = zip(table["url_key"].to_pylist(), table["url"].to_pylist(), strict=True)
         waiting.update(key for key, url in pairs if matches(url))
-    held = _held(crawl, manifests, lambda row: matches(row["url"]) and row["url_key"] not in waiting)
+    held = _held(crawl, manifests, HELD_STATES, lambda row: row["url_key"] not in waiting and is_released(row))
     return Released(len(held), len(waiting))
 
 
@@ -66,36 +67,68 @@ def release(crawl: CrawlDir, patterns: Sequence[str], settings_digest: str, now:
     crawl.change_text(
         RELEASED, lambda text: "".join(f"{line}\n" for line in dict.fromkeys([*text.splitlines(), *patterns]))
     )
-    is_allowed = compile_allow_list(patterns)
-    return _release(crawl, settings_digest, now, lambda row: is_allowed(row["url"]), False)
+    is_released = _released_by(crawl, crawl.manifests(), patterns)
+    return _release(crawl, settings_digest, now, HELD_STATES, is_released, False)
 
 
 def release_allowed_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
-    """Put the held URLs that the settings allow into the frontier, and return their number."""
+    """Put the URLs held as traps that the settings allow into the frontier, and return their number."""
     if settings.detect and not settings.allow:
         return 0
     is_allowed = compile_allow_list(settings.allow) if settings.detect else lambda url: True
-    return _release(crawl, settings_digest, now, lambda row: is_allowed(row["url"]), False)
+    return _release(crawl, settings_digest, now, [State.TRAPPED], lambda row: is_allowed(row["url"]), False)
 
 
 def release_reopened_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
     """Put the held URLs that match no trapped template any more into the frontier, and return their number."""
     holds = _current_holds(crawl, settings)
-    return _release(crawl, settings_digest, now, lambda row: not holds(frontier_row(row, True)), True)
+    return _release(crawl, settings_digest, now, [State.TRAPPED], lambda row: not holds(frontier_row(row, True)), True)
+
+
+def release_aliases(crawl: CrawlDir, settings: Aliases, settings_digest: str, now: datetime) -> int:
+    """Put the aliases that no rule holds back any more into the frontier, and return their number.
+
+    So it is after `learn = false`, after `release` and `block`, which exempt URLs from rules, and in crawls of versions
+    whose rules are not used any more. Rules that a round drops release their URLs within its update step.
+    """
+    known = known_rules(crawl, crawl.manifests())
+    if settings.learn and not known.exempt and not known.ignored:
+        return 0
+    is_released = _freed_by(crawl, known.used if settings.learn else NO_RULES)
+    return _release(crawl, settings_digest, now, [ALIAS], is_released, False)
 
 
 def held_urls(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]:
     """Return the rows of table urls of all URLs held by traps. Memory is bounded by their number."""
-    return _held(crawl, manifests, lambda row: True)
+    return _held(crawl, manifests, [State.TRAPPED], lambda row: True)
+
+
+def _released_by(crawl: CrawlDir, manifests: Sequence[Manifest], patterns: Sequence[str]) -> Callable[[Row], bool]:
+    """Whether patterns release a row of urls: its URL matches, or it is an alias by a rule for URLs that match."""
+    known, is_allowed = known_rules(crawl, manifests), compile_allow_list(patterns)
+    exempt = Exempt((*known.exempt.patterns, *patterns))
+    is_free_alias = _freed_by(crawl, KnownRules.of(known.rows.values(), exempt).used)
+    return lambda row: is_allowed(row["url"]) or (row["state"] == ALIAS and is_free_alias(row))
+
+
+def _freed_by(crawl: CrawlDir, rules: Rules) -> Callable[[Row], bool]:
+    """Whether a row of an alias is none by some rules, and is not blocked."""
+    blocks = read_blocks(crawl)
+    return lambda row: is_free(row, rules) and not blocks.match(row["url"])
 
 
 def _release(
-    crawl: CrawlDir, settings_digest: str, now: datetime, is_free: Callable[[Row], bool], is_without_news: bool
+    crawl: CrawlDir,
+    settings_digest: str,
+    now: datetime,
+    states: Sequence[str],
+    is_wanted: Callable[[Row], bool],
+    is_without_news: bool,
 ) -> int:
-    """Commit a frontier of the released URLs. They stay in state `trapped` until they have been visited."""
+    """Commit a frontier of URLs in some states. They stay in their state until they have been visited."""
     manifests = crawl.manifests()
-    free = _held(crawl, manifests, is_free)
-    in_frontier = _waiting_keys(crawl, manifests, free)
+    free = _held(crawl, manifests, states, is_wanted)
+    in_frontier = waiting_keys(crawl, manifests, free)
     rows = [frontier_row(row, is_without_news) for row in free if row["url_key"] not in in_frontier]
     if not rows:
         return 0
@@ -109,7 +142,7 @@ def _release(
     return len(rows)
 
 
-def _waiting_keys(crawl: CrawlDir, manifests: Sequence[Manifest], rows: Sequence[Row]) -> set[bytes]:
+def waiting_keys(crawl: CrawlDir, manifests: Sequence[Manifest], rows: Sequence[Row]) -> set[bytes]:
     """Return the keys of waiting URLs among some rows of urls; further ones are possible."""
     if not rows:
         return set()
@@ -124,10 +157,16 @@ def _waiting_keys(crawl: CrawlDir, manifests: Sequence[Manifest], rows: Sequence
     return found
 
 
-def _held(crawl: CrawlDir, manifests: Sequence[Manifest], is_wanted: Callable[[Row], bool]) -> list[Row]:
-    files = [file for file in files_of(manifests, "urls") if file.counts.get(State.TRAPPED)]
+def _held(
+    crawl: CrawlDir, manifests: Sequence[Manifest], states: Sequence[str], is_wanted: Callable[[Row], bool]
+) -> list[Row]:
+    """Return the newest rows of urls that are in some states, and wanted; not of aliases that no page links to."""
+    files = [file for file in files_of(manifests, "urls") if any(map(file.counts.get, states))]
     hosts = {
-        row["url_key"]: row["host"] for file in files for row in _trapped_rows(crawl.root, file.path) if is_wanted(row)
+        row["url_key"]: row["host"]
+        for file in files
+        for row in _rows_in(crawl.root, file.path, states)
+        if (row["state"] != ALIAS or row["discovered_from"]) and is_wanted(row)
     }
     if not hosts:
         return []
@@ -140,14 +179,14 @@ def _held(crawl: CrawlDir, manifests: Sequence[Manifest], is_wanted: Callable[[R
         for row in batch.to_pylist()
         if row["url_key"] in hosts
     ]
-    return [row for row in newest_by_key(rows).values() if row["state"] == State.TRAPPED]
+    return [row for row in newest_by_key(rows).values() if row["state"] in states and is_wanted(row)]
 
 
-def _trapped_rows(root: str, path: str) -> Iterator[Row]:
+def _rows_in(root: str, path: str, states: Sequence[str]) -> Iterator[Row]:
     with open_parquet(root, path) as file:
-        for group in groups_with(file, "state", [State.TRAPPED.value]):
-            rows = file.read_row_group(group, [*_KEPT, "score", "discovered_from", "state"])
-            yield from rows.filter(pc.equal(rows["state"], State.TRAPPED.value)).to_pylist()
+        for group in groups_with(file, "state", sorted(states)):
+            rows = file.read_row_group(group, [*_KEPT, "score", "discovered_from", "state", "reason"])
+            yield from rows.filter(pc.is_in(rows["state"], pa.array(states, pa.string()))).to_pylist()
 
 
 def _current_holds(crawl: CrawlDir, settings: Traps) -> Holds:
