@@ -203,7 +203,14 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         >> Receive(
             {
                 "urls": AdvanceFn(
-                    root, round_, step.settings.limits, step.settings.traps, step.frontier_shards, known, step.plan
+                    root,
+                    round_,
+                    step.settings.limits,
+                    step.settings.traps,
+                    step.frontier_shards,
+                    known,
+                    step.plan,
+                    step.settings.scope.depth,
                 ),
                 "tombstones": WriteTombstonesFn(root, round_),
                 "rejections": WriteRejectionsFn(root, round_),

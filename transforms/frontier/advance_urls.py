@@ -61,10 +61,11 @@ class AdvanceFn(beam.DoFn):
         shards: int,
         known: KnownRules,
         plan: Plan | None = None,
+        max_depth: int | None = None,
     ) -> None:
         self._root, self._round, self._limits, self._traps = root, round_, limits, traps
         self._shards, self._in_force, self._plan = shards, RulesInForce(known), plan
-        self._forms = known.forms
+        self._forms, self._max_depth = known.forms, max_depth
 
     def process(
         self, partition: tuple[int, Mapping[str, Iterable[bytes]]], judged: list[Row], trapped: list[tuple]
@@ -73,7 +74,14 @@ class AdvanceFn(beam.DoFn):
         schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS}
         rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
         rules = self._in_force.after(judged).rules
-        urls, following = advance(**rows, round_=self._round, limits=self._limits, rules=rules, forms=self._forms)
+        urls, following = advance(
+            **rows,
+            round_=self._round,
+            limits=self._limits,
+            rules=rules,
+            forms=self._forms,
+            max_depth=self._max_depth,
+        )
         holds = Holds(trapped, compile_allow_list(self._traps.allow))
         urls, kept = hold(urls, following, rows["earlier"], holds, self._round)
         if self._plan is not None:

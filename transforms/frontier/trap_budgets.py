@@ -38,7 +38,7 @@ class Budgets:
             if is_exempt(due.depth, due.kind, due.digest) or self._is_allowed(due.url):
                 in_turn.append((due.depth, 0, due, None))
                 continue
-            shape = shape_of(due.url, due.referrer)
+            shape = shape_of(due.url, due.referrer, due.foreign)
             name = (shape.template, kind_of(shape, bool(due.links_without_news), (), self._known))
             in_turn.append((due.depth, turns[name], due, shape))
             turns[name] += not has_proved(self._known.rows.get(name))
@@ -53,7 +53,7 @@ class Budgets:
             return False
         for name in names:
             self._left[name] -= 1
-        if shape.form is not None:
+        if shape.form is not None and not shape.is_foreign:
             self._forms.add(shape.form)
         return True
 
