@@ -31,6 +31,7 @@ _SURE = 2  # factor of the growth of a template that is surely no trap
 _MOSTLY, _OFTEN, _SELDOM = 2 / 3, 1 / 2, 1 / 4  # share of recent pages with news
 _WINDOW = 32  # number of recent pages
 _SAMPLED, _REOPENED, _DRAINED = 8, 16, 16  # pages per round: newly throttled, reopened, and first round of draining
+_MOST_FOREIGN = 48  # pages per round of a throttled template of kind foreign, while it drains
 _LIKE_BEFORE = 2  # while a template drains, its budget is at least its pages so far by this
 _SAMPLES = 3
 _ANY = "*"
@@ -147,6 +148,8 @@ def judge(row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str],
         state, budget = State(row["state"]), max(1, row["budget"] // 2)
     if is_draining:  # what has given hundreds of pages need not begin with sixteen again
         budget = max(budget, after["different"] // _LIKE_BEFORE)
+    if row["kind"] == Kind.FOREIGN and state != State.OPEN:
+        budget = min(budget, _MOST_FOREIGN)
     since = row["since"] if state == row["state"] and row["since"] else round_
     return after | {"state": state, "budget": budget, "since": since}
 
