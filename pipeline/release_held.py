@@ -203,11 +203,11 @@ def _current_holds(crawl: CrawlDir, settings: Traps) -> Holds:
     return Holds(trapped, compile_allow_list(settings.allow))
 
 
-_KEPT = ("url_key", "url", "host", "depth", "discovered_round", "failures", "kind", "sitemap")
+_KEPT = ("url_key", "url", "host", "depth", "discovered_round", "failures", "kind", "sitemap", "foreign")
 
 
 def frontier_row(row: Row, is_without_news: bool) -> Row:
-    return {name: row[name] for name in _KEPT} | {
+    return {name: row.get(name) for name in _KEPT} | {
         "priority": row["score"],
         "reason": "new",
         "referrer": row["discovered_from"],

@@ -213,6 +213,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
                     known,
                     step.plan,
                     step.secret,
+                    step.settings.scope.depth,
                 ),
                 "tombstones": WriteTombstonesFn(root, round_),
                 "rejections": WriteRejectionsFn(root, round_),

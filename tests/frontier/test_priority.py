@@ -12,7 +12,7 @@ from beamtrawl.transforms.frontier.priority import Quota, UrlClass, allocate, cl
 from beamtrawl.transforms.settings import Priority, Settings, SettingsError, override
 from beamtrawl.transforms.storage.schemas import FRONTIER
 
-HIGH, NORMAL, REVISIT, LOW = UrlClass
+HIGH, NORMAL, REVISIT, LOW, FOREIGN = UrlClass
 SCORED = Priority(high_depth=1, high_score=0.5, low_depth=6)
 
 # changes to a new URL of depth 2: its class by default, and with limits of depth and score
@@ -28,13 +28,18 @@ CLASSES = {
     "to be tried again": ({"reason": "retry", "depth": 0}, LOW, LOW),
     "of a failing host": ({"host": "b.test", "depth": 0}, LOW, LOW),
     "to be visited again": ({"reason": "recrawl", "depth": 0}, REVISIT, REVISIT),
+    "of other sites": ({"foreign": True}, FOREIGN, FOREIGN),
+    "a sitemap that other sites name": ({"foreign": True, "kind": "sitemap"}, FOREIGN, FOREIGN),
+    "of other sites, tried again": ({"foreign": True, "reason": "retry"}, FOREIGN, FOREIGN),
+    "of other sites, visited again": ({"foreign": True, "reason": "recrawl"}, REVISIT, REVISIT),
+    "also of its own site": ({"foreign": False}, NORMAL, NORMAL),
     "a sitemap to be read again": ({"reason": "recrawl", "kind": "sitemap"}, REVISIT, REVISIT),
 }
 
 
 @pytest.mark.parametrize(("changes", "default", "scored"), CLASSES.values(), ids=CLASSES)
 def test_the_class_of_a_url(changes, default, scored):
-    row = {"host": "a.test", "depth": 2, "priority": 0.1, "reason": "new", "kind": None} | changes
+    row = {"host": "a.test", "depth": 2, "priority": 0.1, "reason": "new", "kind": None, "foreign": None} | changes
     rows = pa.Table.from_pylist([row], schema=pa.schema([FRONTIER.field(name) for name in row]))
     found = [classes(rows, settings, frozenset({"b.test"}))[0] for settings in (Priority(), SCORED)]
     assert found == [default, scored]
@@ -42,7 +47,7 @@ def test_the_class_of_a_url(changes, default, scored):
 
 
 def test_shares_are_weights():
-    assert shares_of(Priority()) == (0.4, 0.4, 0.1, 0.1)
+    assert shares_of(Priority()) == pytest.approx([4 / 11, 4 / 11, 1 / 11, 1 / 11, 1 / 11])
     assert sum(shares_of(Priority(high=3.0, normal=2.5, revisit=0.1, low=0.7))) == pytest.approx(1.0)
 
 
@@ -51,27 +56,27 @@ def test_no_class_may_be_left_out():
         override(Settings(), {"priority.low": 0.0})
 
 
-SHARES = st.lists(st.floats(0.02, 1.0), min_size=4, max_size=4).map(lambda some: tuple(one / sum(some) for one in some))
+SHARES = st.lists(st.floats(0.02, 1.0), min_size=5, max_size=5).map(lambda some: tuple(one / sum(some) for one in some))
 
 
 @given(SHARES, st.integers(1, 10_000), st.integers(0, 1_000))
 def test_shares_are_within_two_percent_of_what_is_set(shares, round_, extra):
     count = 300 + extra
-    taken = allocate([count] * 4, count, Quota(shares, round_))
+    taken = allocate([count] * 5, count, Quota(shares, round_))
     assert sum(taken) == count
     assert all(abs(n / count - share) <= 0.02 for n, share in zip(taken, shares, strict=True))
 
 
 @given(SHARES, st.integers(1, 60), st.integers(0, 10_000))
 def test_over_fifty_rounds_each_class_has_its_share_however_small_the_rounds_are(shares, count, first):
-    rounds = [allocate([count] * 4, count, Quota(shares, first + n)) for n in range(50)]
+    rounds = [allocate([count] * 5, count, Quota(shares, first + n)) for n in range(50)]
     totals = [sum(taken) for taken in zip(*rounds, strict=True)]
     slack = max(0.02 * 50 * count, 3)
     assert all(abs(n - share * 50 * count) <= slack for n, share in zip(totals, shares, strict=True))
     assert all(n for n, share in zip(totals, shares, strict=True) if share * 50 * count > 3)
 
 
-@given(SHARES, st.lists(st.integers(0, 50), min_size=4, max_size=4), st.integers(0, 250), st.integers(0, 99))
+@given(SHARES, st.lists(st.integers(0, 50), min_size=5, max_size=5), st.integers(0, 250), st.integers(0, 99))
 def test_no_room_stays_empty_while_a_url_waits(shares, waiting, count, round_):
     taken = allocate(waiting, count, Quota(shares, round_))
     assert sum(taken) == min(count, sum(waiting))

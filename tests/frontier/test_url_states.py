@@ -28,28 +28,28 @@ def known(name, *, state="due", round_=1, **fields):
     """A row of urls."""
     row = dict.fromkeys(URLS.names) | {"url_key": url_key(name), "url": name, "host": "a.test", "depth": 1}
     row |= {"state": state, "score": 1.0, "fetches": 0, "failures": 0, "changes": 0, "discovered_round": 0}
-    return row | {"round": round_} | fields
+    return row | {"round": round_, "redirects": 0, "foreign": False} | fields
 
 
 def due(name, **fields):
     """A row of the frontier."""
     row = dict.fromkeys(FRONTIER.names) | {"url_key": url_key(name), "url": name, "host": "a.test", "depth": 1}
     row |= {"priority": 1.0, "reason": "new", "discovered_round": 0, "redirects": 0, "failures": 0}
-    return row | fields
+    return row | {"foreign": False} | fields
 
 
 def visited(name, outcome=Outcome.FETCHED, **fields):
     """What a visit found, a row of FACTS."""
     row = dict.fromkeys(FACTS.names) | {"url_key": url_key(name), "url": name, "host": "a.test", "depth": 1}
     row |= {"outcome": outcome.value, "status": 200, "fetched_at": NOW, "priority": 1.0, "redirects": 0}
-    return row | {"discovered_round": 0, "attempt": 1} | fields
+    return row | {"discovered_round": 0, "attempt": 1, "foreign": False} | fields
 
 
-def found(name, depth=1, *, redirects=0, score=1.0, referrer="http://a.test/"):
+def found(name, depth=1, *, redirects=0, score=1.0, referrer="http://a.test/", **fields):
     """A candidate: where a link leads."""
     row = dict.fromkeys(CANDIDATES.names) | {"url_key": url_key(name), "url": name, "host": "a.test"}
     row |= {"depth": depth, "redirects": redirects}
-    return row | {"score": score, "referrer": referrer}
+    return row | {"score": score, "referrer": referrer, "foreign": False} | fields
 
 
 def advanced(candidates=(), facts=(), earlier=(), frontier=(), round_=2, limits=LIMITS):
@@ -176,6 +176,7 @@ def test_a_page_that_wants_no_index_says_so_as_its_reason():
     assert (url["state"], url["reason"]) == ("fetched", "denied_meta")
 
 
+WAY = ("depth", "redirects")
 CANDIDATE = st.builds(
     found,
     st.sampled_from(["/a", "/b"]),
@@ -183,6 +184,7 @@ CANDIDATE = st.builds(
     redirects=st.integers(0, 1),
     score=st.sampled_from([0.25, 0.5, 1.0]),  # sums of these are exact
     referrer=st.sampled_from(["http://a.test/", "http://b.test/"]),
+    foreign=st.booleans(),
 )
 
 
@@ -193,8 +195,9 @@ def test_candidates_become_one_with_the_shortest_way_and_all_scores(rows, data):
     for key, one in merged.items():
         same = [row for row in rows if row["url_key"] == key]
         assert one["score"] == sum(row["score"] for row in same)
-        way = min((row["depth"], row["redirects"], row["referrer"]) for row in same)
-        assert (one["depth"], one["redirects"], one["referrer"]) == way
+        assert (one["depth"], one["redirects"]) == tuple(min(row[name] for row in same) for name in WAY)
+        first = min((row["foreign"], row["depth"], row["redirects"], row["referrer"]) for row in same)
+        assert (one["foreign"], one["referrer"]) == (first[0], first[3])
 
 
 def test_merging_leaves_the_candidates_as_they_were():

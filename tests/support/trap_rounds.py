@@ -30,9 +30,9 @@ from beamtrawl.transforms.storage.exchange import LINK
 from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.holds import Holds, count_held, count_waiting, hold
-from beamtrawl.transforms.traps.judge import Queue, State, newest_by_template
+from beamtrawl.transforms.traps.judge import State, newest_by_template
 from beamtrawl.transforms.traps.novelty import unpack
-from beamtrawl.transforms.traps.watch_yields import Watched, watch
+from beamtrawl.transforms.traps.watch_yields import Watched, watch_host
 from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.support.web import OTHERWISE, Page, answer_of, status
 
@@ -76,8 +76,11 @@ class _Contents:
         return False
 
 
-def crawl_rounds(site: Mapping[str, Page], rounds: int) -> Crawled:
-    """Rounds of a crawl from the home page of a site, until its frontier is empty or `rounds` is reached."""
+def crawl_rounds(site: Mapping[str, Page], rounds: int, linked: Sequence[str] = ()) -> Crawled:
+    """Rounds of a crawl from the home page of a site, until its frontier is empty or `rounds` is reached.
+
+    In the first round another site is found to link the paths `linked`.
+    """
     url_filter = UrlFilter(_SETTINGS.scope, frozenset([HOST]), _KINDS.extensions)
     home = {"url_key": urls.url_key(f"http://{HOST}/"), "url": f"http://{HOST}/", "host": HOST, "depth": 0}
     counts = {"fetches": 0, "failures": 0, "changes": 0}
@@ -85,7 +88,7 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int) -> Crawled:
     seed = {"priority": 1.0, "reason": "seed", "redirects": 0, "failures": 0, "discovered_round": 1}
     frontier = [dict.fromkeys(FRONTIER.names) | home | seed]
     traps, samples, contents = list[Row](), list[Row](), _Contents()
-    queue: Queue | None = None
+    queues = list[Row]()
     visited: list[list[str]] = []
     for round_ in range(1, rounds + 1):
         forms = {form for row in samples for form in unpack(row["forms"])}
@@ -95,7 +98,8 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int) -> Crawled:
             break
         visits = [_visit(one, site, round_) for one in chosen]
         visited.append([_path(one.url) for one in chosen])
-        watched, facts, candidates = _judge(visits, url_filter, contents, traps, samples, queue, round_)
+        watched, facts, candidates = _judge(visits, url_filter, contents, traps, samples, queues, round_)
+        candidates += [_linked_elsewhere(path) for path in linked] if round_ == 1 else []
         traps += watched.traps
         samples += watched.trap_samples
         earlier = list(known.values())
@@ -105,8 +109,11 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int) -> Crawled:
         kept = {row["url_key"] for row in frontier}
         counts = count_waiting(frontier, holds)
         held_now = count_held([row for row in waiting if row["url_key"] not in kept], holds)
-        whole = next((name for name in (*counts, *held_now) if not name[1]), None)  # all URLs of the host
-        queue = Queue(counts[whole], held_now[whole]) if whole else None
+        queues = [
+            {"template": template, "kind": kind, "waiting": counts[name], "held": held_now[name]}
+            for name in {*counts, *held_now}
+            for _, template, kind in [name]
+        ]
         known |= {row["url_key"]: dict.fromkeys(URLS.names) | row for row in changed}
         if watched.reopened:
             keys = {row["url_key"] for row in frontier}
@@ -119,7 +126,7 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int) -> Crawled:
 
 def _judge(
     visits: list[Row], url_filter: UrlFilter, contents: _Contents, traps: Sequence[Row], samples: Sequence[Row],
-    queue: Queue | None, round_: int,
+    queues: Sequence[Row], round_: int,
 ) -> tuple[Watched, list[Row], list[Row]]:  # fmt: skip
     """(what `watch` finds, facts, candidates) of a round's visits."""
     copies, near = set[bytes](), set[bytes]()
@@ -134,18 +141,26 @@ def _judge(
             copies.add(visit["url_key"])
         elif page is not None and contents.is_near(judged(visit["url"], page, True).get("signature")):
             near.add(visit["url_key"])
-    watched = watch(HOST, yields, copies, near, traps, samples, queue, _ALLOWED, round_)
+    watched = watch_host(HOST, yields, copies, near, traps, samples, queues, _ALLOWED, round_)
     stale = set(watched.stale)
     candidates = [
         {"url_key": link["target_key"], "url": link["target_url"], "host": urls.host(link["target_url"])}
         | {name: link[name] for name in ("depth", "redirects")}
         | {"score": 0.001, "referrer": visit["url"], "kind": None, "sitemap": None, "sitemap_lastmod": None}
         | {"links_without_news": visit["url_key"] in stale if page else bool(visit["links_without_news"])}
+        | {"foreign": bool(visit["foreign"]) and link["kind"] == "redirect"}
         for visit, page, links in found
         for link in links
         if link["rejected"] is None
     ]
     return watched, facts, candidates
+
+
+def _linked_elsewhere(path: str) -> Row:
+    url = f"http://{HOST}{path}"
+    row = {"url_key": urls.url_key(url), "url": url, "host": HOST, "depth": 1, "redirects": 0, "score": 0.001}
+    row |= {"referrer": "http://b.test/", "kind": None, "sitemap": None, "sitemap_lastmod": None}
+    return row | {"links_without_news": False, "foreign": True}
 
 
 def _visit(due: Due, site: Mapping[str, Page], round_: int) -> Row:
@@ -159,7 +174,7 @@ def _visit(due: Due, site: Mapping[str, Page], round_: int) -> Row:
     elif outcome == Outcome.FETCHED and media_type not in _KINDS.media_types:
         outcome = Outcome.UNWANTED_TYPE
     kept = ("url_key", "url", "host", "depth", "referrer", "priority", "redirects", "discovered_round", "kind")
-    return {name: getattr(due, name) for name in (*kept, "links_without_news")} | {
+    return {name: getattr(due, name) for name in (*kept, "links_without_news", "foreign")} | {
         "round": round_,
         "fetched_at": _NOW,
         "outcome": outcome,

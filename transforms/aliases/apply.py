@@ -30,7 +30,8 @@ def stand_ins(changed: Iterable[Row]) -> Iterator[Row]:
         for url in (row["stand_ins"] or ()) if row["state"] not in ("due", "fetched") else ():
             shared = {name: row[name] for name in ("depth", "score", "kind", "sitemap", "sitemap_lastmod")}
             names = {"url_key": url_key(url), "url": url, "host": host(url)}
-            yield shared | names | {"redirects": 0, "links_without_news": None, "referrer": row["discovered_from"]}
+            names |= {"redirects": 0, "links_without_news": None, "foreign": row.get("foreign")}
+            yield shared | names | {"referrer": row["discovered_from"]}
 
 
 class Classes:

@@ -89,45 +89,61 @@ def flatten_links(pages: pa.Table) -> pa.Table:
     flat = links.flatten()
     columns = {field.name: flat.field(i) for i, field in enumerate(flat.type)}
     origins = {"source_key": "url_key", "source_url": "url", "source_score": "score", "round": "round"}
-    origins |= {"links_without_news": "links_without_news"}
+    origins |= {"links_without_news": "links_without_news", "source_foreign": "foreign"}
     columns |= {name: pages[source].take(parents) for name, source in origins.items()}
     columns["from_duplicate"] = pc.is_valid(pages["duplicate_of"]).take(parents)
     return pa.table(columns | {"parent": parents})
 
 
 def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
-    """CANDIDATES of flattened links: each target once, by its shortest path, with the sum of the scores passed to it.
+    """CANDIDATES of flattened links: each target once, with its least depth, its fewest redirects and its scores' sum.
 
-    Of several spellings of a target (one key), the neatest of those with the shortest path is fetched. A redirect
-    passes its whole score, a page divides `DAMPING` of its score among its targets, a duplicate passes none. Scorers
-    multiply what a page passes by each link.
+    The target's own site decides by its links whether these are without news. Of several spellings of a target (one
+    key), the neatest of those that its site links with the shortest path is fetched. A redirect passes its whole score,
+    a page divides `DAMPING` of its score among its targets, a duplicate passes none. Scorers multiply what a page
+    passes by each link.
     """
     needed = ("target_key", "target_url", "kind", "depth", "redirects", "source_url", "source_score", "parent")
-    needed += ("links_without_news", "from_duplicate", *(("anchor",) if scorers else ()))
+    needed += ("links_without_news", "source_foreign", "from_duplicate", *(("anchor",) if scorers else ()))
     links = links.select(needed).filter(pc.is_null(links["rejected"]))
     passed = _passed(links)
     if scorers:
         passed *= np.array(_factors(links, scorers))
-    precedence = ("depth", "length", "target_url", "redirects", "source_url")  # as url_states.merge_candidates
+    foreign = _are_foreign(links)
+    precedence = ("foreign", "depth", "length", "target_url", "redirects", "source_url")  # as merge_candidates
     grouped = (
-        links.drop_columns(["kind", "source_score", "from_duplicate", *(("anchor",) if scorers else ())])
+        links.select(["target_key", "target_url", "depth", "redirects", "source_url", "links_without_news"])
+        .append_column("foreign", foreign)
+        .append_column("own_without_news", pc.or_(links["links_without_news"], foreign))
         .append_column("passed", pa.array(passed, pa.float64()))
         .append_column("length", pc.utf8_length(links["target_url"]))
         .sort_by([(name, "ascending") for name in precedence])
         .group_by("target_key", use_threads=False)
         .aggregate(
             [
-                *((name, "first") for name in ("target_url", "depth", "redirects", "source_url")),
+                *((name, "first") for name in ("target_url", "source_url")),
+                *((name, "min") for name in ("depth", "redirects")),
                 ("passed", "sum"),
-                ("links_without_news", "all"),
+                *((name, "all") for name in ("links_without_news", "own_without_news", "foreign")),
             ]
         )
     )
     hosts = [urls.host(url) for url in grouped["target_url_first"].to_pylist()]
     columns = [grouped["target_key"], grouped["target_url_first"], pa.array(hosts, pa.string())]
-    columns += [grouped[name] for name in ("depth_first", "redirects_first", "passed_sum", "source_url_first")]
+    columns += [grouped[name] for name in ("depth_min", "redirects_min", "passed_sum", "source_url_first")]
     table = pa.Table.from_arrays(columns, names=CANDIDATES.names[: len(columns)])
-    return conform(table.append_column("links_without_news", grouped["links_without_news_all"]), CANDIDATES)
+    is_foreign = grouped["foreign_all"]
+    without_news = pc.if_else(is_foreign, grouped["links_without_news_all"], grouped["own_without_news_all"])
+    table = table.append_column("links_without_news", without_news).append_column("foreign", is_foreign)
+    return conform(table, CANDIDATES)
+
+
+def _are_foreign(links: pa.Table) -> pa.Array:
+    """Whether each link is of another site than its target; what redirects is linked like that to which it leads."""
+    pairs = zip(links["target_url"].to_pylist(), links["source_url"].to_pylist(), strict=True)
+    is_elsewhere = pa.array([urls.is_foreign(url, source) for url, source in pairs], pa.bool_())
+    redirects = pc.and_(pc.equal(links["kind"], "redirect"), pc.fill_null(links["source_foreign"], False))
+    return pc.or_(is_elsewhere, redirects.combine_chunks())
 
 
 def _passed(links: pa.Table) -> npt.NDArray[np.float64]:

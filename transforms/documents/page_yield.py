@@ -32,6 +32,7 @@ def yield_row(visit: VisitRow, page: Page | None) -> YieldRow | None:
         depth=visit["depth"],
         priority=visit["priority"],
         links_without_news=visit["links_without_news"],
+        foreign=visit["foreign"],
         referrer=visit["referrer"],
         redirects=visit["redirects"],
         outcome=visit["outcome"],

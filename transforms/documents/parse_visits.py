@@ -110,7 +110,7 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     """A row of PAGES without the links."""
     row = {
         name: visit.get(name)
-        for name in ("url_key", "url", "host", "round", "fetched_at", "depth", "links_without_news")
+        for name in ("url_key", "url", "host", "round", "fetched_at", "depth", "links_without_news", "foreign")
     }
     is_new = page is not None and page.digest != visit.get("digest_before")
     row |= {"is_document": is_new, "score": visit["priority"], "domain": urls.domain(visit["host"])}

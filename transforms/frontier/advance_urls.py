@@ -64,10 +64,11 @@ class AdvanceFn(beam.DoFn):
         known: KnownRules,
         plan: Plan | None = None,
         secret: bytes = b"",
+        max_depth: int | None = None,
     ) -> None:
         self._root, self._round, self._limits, self._traps = root, round_, limits, traps
         self._shards, self._in_force, self._plan = shards, RulesInForce(known), plan
-        self._known, self._secret = known, secret
+        self._known, self._secret, self._max_depth = known, secret, max_depth
 
     def process(
         self, partition: tuple[int, Mapping[str, Iterable[bytes]]], judged: list[Row], trapped: list[tuple]
@@ -78,7 +79,13 @@ class AdvanceFn(beam.DoFn):
         rules = self._in_force.after(judged).rules
         sample = Sample(self._secret, self._known.counts)
         urls, following = advance(
-            **rows, round_=self._round, limits=self._limits, rules=rules, forms=self._known.forms, sample=sample
+            **rows,
+            round_=self._round,
+            limits=self._limits,
+            rules=rules,
+            forms=self._known.forms,
+            sample=sample,
+            max_depth=self._max_depth,
         )
         if sample.taken:
             yield beam.pvalue.TaggedOutput("aliases", (0, list(sample.taken.items())))

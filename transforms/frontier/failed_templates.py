@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from ..traps.templates import template
 from ..urls.canonical import host, origin
+from ..urls.templates import template
 from .selection import Due
 
 FAILED, TRUSTS = 3, 4

@@ -25,6 +25,7 @@ class UrlClass(enum.IntEnum):
     NORMAL = 1
     REVISIT = 2
     LOW = 3
+    FOREIGN = 4
 
 
 class Quota(NamedTuple):
@@ -45,11 +46,11 @@ def shares_of(settings: Priority) -> tuple[float, ...]:
 
 
 def classes(rows: pa.Table, settings: Priority, failing: AbstractSet[str] = frozenset()) -> NDArray[np.int8]:
-    """The class of each row of the frontier (columns host, depth, priority, reason, kind).
+    """The class of each row of the frontier (columns host, depth, priority, reason, kind, foreign).
 
-    Pages to be revisited are a class of their own. Seeds, sitemaps, and URLs of little depth or with a high score are
-    of the highest class; URLs that failed, those of great depth, and those of hosts in backoff (`failing`) of the
-    lowest.
+    Pages to be revisited are a class of their own, and so are URLs that only other sites link. Seeds, sitemaps, and
+    URLs of little depth or with a high score are of the highest class; URLs that failed, those of great depth, and
+    those of hosts in backoff (`failing`) of the lowest.
     """
     is_high = pc.or_(pc.less_equal(rows["depth"], settings.high_depth), pc.is_valid(rows["kind"]))
     if settings.high_score is not None:
@@ -60,8 +61,9 @@ def classes(rows: pa.Table, settings: Priority, failing: AbstractSet[str] = froz
     if failing:
         is_low = pc.or_(is_low, pc.is_in(rows["host"], pa.array(sorted(failing), pa.string())))
     is_revisit = pc.equal(rows["reason"], "recrawl")
-    masks = [np.asarray(pc.fill_null(mask, False)) for mask in (is_revisit, is_low, is_high)]
-    return np.select(masks, [UrlClass.REVISIT, UrlClass.LOW, UrlClass.HIGH], UrlClass.NORMAL).astype(np.int8)
+    masks = [np.asarray(pc.fill_null(mask, False)) for mask in (is_revisit, rows["foreign"], is_low, is_high)]
+    found = [UrlClass.REVISIT, UrlClass.FOREIGN, UrlClass.LOW, UrlClass.HIGH]
+    return np.select(masks, found, UrlClass.NORMAL).astype(np.int8)
 
 
 def _slots(weights: Sequence[float], first: int, count: int) -> list[int]:

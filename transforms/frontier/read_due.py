@@ -30,7 +30,7 @@ from .selection import Due, group_by_host
 _STORED = [name for name in Due._fields if name != "class_"]
 _CLASS = ("class_", pa.int8())
 _DUE = pa.schema([*(FRONTIER.field(name) for name in _STORED), _CLASS])
-_DECIDING = ["host", "due_at", "depth", "priority", "reason", "kind"]
+_DECIDING = ["host", "due_at", "depth", "priority", "reason", "kind", "foreign"]
 _RANKED = pa.schema(
     [
         *(FRONTIER.field(name) for name in ("depth", "priority", "host")),

@@ -31,12 +31,13 @@ class Due(NamedTuple):
     kind: str | None = None
     sitemap: dict[str, Any] | None = None
     links_without_news: bool | None = None
+    foreign: bool | None = None
     class_: int = UrlClass.NORMAL
 
 
-def order(due: Due) -> tuple[int, float, str]:
-    """Sort key: depth, then highest priority, then URL, so that runs are reproducible."""
-    return (due.depth, -due.priority, due.url)
+def order(due: Due) -> tuple[bool, int, float, str]:
+    """Sort key: URLs that the site itself links first; depth, then highest priority, then URL, for equal runs."""
+    return (bool(due.foreign), due.depth, -due.priority, due.url)
 
 
 def choose(
@@ -61,9 +62,9 @@ def choose(
     return sorted(admitted, key=order)
 
 
-def _precedence(due: Due) -> tuple[int, tuple[int, str], float]:
+def _precedence(due: Due) -> tuple[bool, int, tuple[int, str], float]:
     """Sort key of the rows of one URL; the smallest is used."""
-    return (due.depth, neatness(due.url), -due.priority)
+    return (bool(due.foreign), due.depth, neatness(due.url), -due.priority)
 
 
 def group_by_host(rows: Iterable[Due]) -> dict[str, list[tuple]]:

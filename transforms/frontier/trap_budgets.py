@@ -31,18 +31,21 @@ class Budgets:
         self._left: dict[Name, int] = {}
 
     def admit(self, queue: Iterable[Due]) -> Iterator[Due]:
-        """The URLs of a queue that may be visited, in order within each depth, with new templates in round-robin."""
+        """The URLs of a queue that may be visited, in order within each depth, with new templates in round-robin.
+
+        URLs that only other sites link are taken in the order of their keys, so that a budget is a sample of them.
+        """
         turns = Counter[Name]()
-        in_turn: list[tuple[int, int, Due, UrlShape | None]] = []
+        in_turn: list[tuple[int, int, bytes, Due, UrlShape | None]] = []
         for due in queue:
             if is_exempt(due.depth, due.kind, due.digest) or self._is_allowed(due.url):
-                in_turn.append((due.depth, 0, due, None))
+                in_turn.append((due.depth, 0, b"", due, None))
                 continue
-            shape = shape_of(due.url, due.referrer)
+            shape = shape_of(due.url, due.referrer, due.foreign)
             name = (shape.template, kind_of(shape, bool(due.links_without_news), (), self._known))
-            in_turn.append((due.depth, turns[name], due, shape))
+            in_turn.append((due.depth, turns[name], due.url_key if shape.is_foreign else b"", due, shape))
             turns[name] += not has_proved(self._known.rows.get(name))
-        for _, _, due, limited in sorted(in_turn, key=lambda item: item[:2]):
+        for *_, due, limited in sorted(in_turn, key=lambda item: item[:3]):
             if limited is None or self._take(limited, bool(due.links_without_news)):
                 yield due
 
@@ -53,7 +56,7 @@ class Budgets:
             return False
         for name in names:
             self._left[name] -= 1
-        if shape.form is not None:
+        if shape.form is not None and not shape.is_foreign:
             self._forms.add(shape.form)
         return True
 

@@ -11,8 +11,9 @@ from ..aliases.sample import Sample
 from ..outcomes import REQUESTED, RETRIED, Outcome
 from ..settings import Limits
 from ..storage.sitemap_terms import unite, with_news
-from ..traps.judge import State
+from ..traps.judge import State, from_elsewhere
 from ..urls.canonical import neatness, url_key
+from ..urls.filters import MAX_REDIRECTS
 
 Row = dict[str, Any]
 
@@ -67,6 +68,7 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
         changed["reason"] = DEAD_HOST
     if fact["denied_meta"]:
         changed["reason"] = Outcome.DENIED_META.value
+    changed |= {name: fact[name] for name in ("redirects", "foreign")}
     changed |= compared(url, fact)
     if outcome in REQUESTED:
         changed |= {"fetches": url["fetches"] + 1, "last_fetched_at": fact["fetched_at"], "last_status": fact["status"]}
@@ -80,7 +82,7 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     reason = "deferred" if outcome is Outcome.DEFERRED else "retry"
     row = {name: fact[name] for name in ("url_key", "url", "host", "depth", "priority", "referrer", "redirects")}
     row |= remembered(changed) | {name: changed.get(name) for name in ("kind", "sitemap")}
-    row["links_without_news"] = fact["links_without_news"]
+    row |= {name: fact[name] for name in ("links_without_news", "foreign")}
     row |= {"reason": reason, "due_at": due_at, "failures": failures, "discovered_round": fact["discovered_round"]}
     if fact["respelled"] is not None:
         row |= {"url": fact["respelled"], "reason": "new", "redirects": fact["redirects"] + 1}
@@ -124,8 +126,8 @@ def remembered(url: Row) -> Row:
 
 def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
     """(row of urls, row of the frontier) of a newly discovered URL."""
-    shared = {name: candidate[name] for name in ("url_key", "url", "host", "depth", "kind", "sitemap")}
-    shared |= {"discovered_round": round_}
+    kept = ("url_key", "url", "host", "depth", "kind", "sitemap", "redirects", "foreign")
+    shared = {name: candidate[name] for name in kept} | {"discovered_round": round_}
     url = shared | {
         "state": "due",
         "score": candidate["score"],
@@ -139,7 +141,6 @@ def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
         "priority": candidate["score"],
         "reason": "new",
         "referrer": candidate["referrer"],
-        "redirects": candidate["redirects"],
         "failures": 0,
         "links_without_news": candidate["links_without_news"],
     }
@@ -147,9 +148,10 @@ def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
 
 
 def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
-    """Each candidate once: scores are summed, other columns are from the least depth (then spelling, redirects, …).
+    """Each candidate once, with the least depth, the fewest redirects and the sum of the scores.
 
-    Columns from sitemaps are merged.
+    Other columns are from the first of: links of its own site, least depth, neatest spelling, fewest redirects.
+    Columns from sitemaps are merged. If its own site links it, what other sites say of its kind does not count.
     """
     merged: dict[bytes, Row] = {}
     for row in sorted(candidates, key=lambda r: (*_precedence(r), r["redirects"], r["referrer"])):
@@ -159,9 +161,11 @@ def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
 
 
 def _merged(first: Row, row: Row) -> Row:
+    merged = first | nearest(first, row) | {"score": first["score"] + row["score"]}
+    if from_elsewhere(row) and not from_elsewhere(first):
+        return merged
     lastmods = [time for time in (first["sitemap_lastmod"], row["sitemap_lastmod"]) if time]
-    return first | {
-        "score": first["score"] + row["score"],
+    return merged | {
         "kind": first["kind"] or row["kind"],
         "sitemap": unite(first["sitemap"], row["sitemap"]),
         "sitemap_lastmod": max(lastmods, default=None),
@@ -169,43 +173,100 @@ def _merged(first: Row, row: Row) -> Row:
     }
 
 
-def _precedence(row: Row) -> tuple[int, tuple[int, str]]:
-    """Sort key of the candidates of one URL, smallest first: least depth, then neatest spelling."""
-    return (row["depth"], neatness(row["url"]))
+def nearest(one: Row, other: Row) -> Row:
+    """The least depth and the fewest redirects of two ways to a URL; each counts by itself."""
+    return {name: min(one[name], other[name]) for name in ("depth", "redirects")}
 
 
-def found_again(candidate: Row, url: Row, due: Row | None) -> tuple[Row, Row] | None:
+def _precedence(row: Row) -> tuple[bool, int, tuple[int, str]]:
+    """Sort key of the candidates of one URL, smallest first: its own site, least depth, then neatest spelling."""
+    return (from_elsewhere(row), row["depth"], neatness(row["url"]))
+
+
+def found_again(
+    candidate: Row, url: Row, due: Row | None, max_depth: int | None = None
+) -> tuple[Row, Row | None] | None:
     """(the URL's new row, its new row in the next frontier) if a link to a known URL changes either; else None.
 
-    `due` is its row in the next frontier so far. A requested URL keeps its spelling while it is due, because
-    a redirect may have led there; after failed visits it is tried again in a neater spelling, because
-    robots.txt may forbid, or the site may have forgotten, a spelling with a session or a counter. A link from a
-    page with news releases a URL in state `trapped`.
+    `due` is its row in the next frontier so far. The least depth and the fewest redirects count, whoever links. The
+    first link of a URL's own site replaces what other sites said of it, which does not count from then on. A requested
+    URL keeps its spelling while it is due, because a redirect may have led there.
     """
-    way: Row = {}
+    is_own, was_own = not from_elsewhere(candidate), not from_elsewhere(due or url)
     if due is None:
-        is_freed = url["state"] == State.TRAPPED and not candidate["links_without_news"]
-        is_neater = url["state"] in FAILED_STATES and neatness(candidate["url"]) < neatness(url["url"])
-        if not is_freed and not is_neater:
-            return None
-        changed, row = discovered(candidate, url["discovered_round"])
-        kept = {name: changed[name] for name in ("url", "depth", "state", "failures")}
-        return url | kept | {"next_fetch_at": None}, row
+        return _found_after_visit(candidate, url, is_own, was_own, max_depth)
+    way = nearest(candidate, due)
     if not url["fetches"] and _precedence(candidate) < _precedence(due):
-        way = {name: candidate[name] for name in ("url", "depth", "redirects")}
-    elif candidate["depth"] < due["depth"]:  # its own links may then be within the depth limit
-        way = {name: candidate[name] for name in ("depth", "redirects")}
-    if due["links_without_news"] and not candidate["links_without_news"]:
+        way["url"] = candidate["url"]
+    if is_own and not was_own:
+        url = url | {"discovered_from": candidate["referrer"]}
+        way |= {name: candidate[name] for name in ("foreign", "referrer", "links_without_news", "kind", "sitemap")}
+    elif is_own == was_own and due["links_without_news"] and not candidate["links_without_news"]:
         way["links_without_news"] = False
+    way = {name: value for name, value in way.items() if value != due[name]}
     if not way:
         return None
-    return url | {name: way[name] for name in ("url", "depth") if name in way}, due | way
+    return url | {name: value for name, value in way.items() if name in _OF_BOTH}, due | way
+
+
+_OF_BOTH = ("url", "depth", "redirects", "foreign", "kind", "sitemap")  # columns of urls and of the frontier
+
+
+def _found_after_visit(
+    candidate: Row, url: Row, is_own: bool, was_own: bool, max_depth: int | None
+) -> tuple[Row, Row | None] | None:
+    """`found_again` for a URL that is not due.
+
+    A link from a page with news, or the first one of its own site, releases a URL in state `trapped`. After failed
+    visits a URL is tried again in a neater spelling, because robots.txt may forbid, or the site may have forgotten, a
+    spelling with a session or a counter. What was taken for a sitemap because other sites named it is visited as a
+    page. A page or a redirect whose links may have been rejected for their depth or their redirects, or counted as
+    links of other sites, is visited again.
+    """
+    if was_own and not is_own:
+        is_new_try = False
+    elif url["state"] == State.TRAPPED:
+        is_new_try = not candidate["links_without_news"] or is_own != was_own
+    else:
+        is_neater = url["state"] in FAILED_STATES and neatness(candidate["url"]) < neatness(url["url"])
+        is_new_try = is_neater or (is_own != was_own and url["kind"] is not None and candidate["kind"] is None)
+    changed = url | {"foreign": False, "discovered_from": candidate["referrer"]} if is_own and not was_own else url
+    way = nearest(candidate, {name: candidate[name] if url[name] is None else url[name] for name in _WAY})
+    if is_new_try:
+        _, row = discovered(candidate | way, url["discovered_round"])
+        kept = {"url": candidate["url"], "state": "due", "failures": 0, "next_fetch_at": None}
+        kept |= {"kind": candidate["kind"], "sitemap": candidate["sitemap"]}
+        return changed | way | kept, row
+    if is_reopened(candidate, url, is_own and not was_own, max_depth):
+        _, row = discovered(candidate | way | {"url": url["url"]}, url["discovered_round"])
+        kept = {"digest": url["digest"], "priority": url["score"], "foreign": not (is_own or was_own)}
+        return changed | way, row | kept | {"reason": "recrawl"}
+    return None if changed is url else (changed, None)
+
+
+_WAY = ("depth", "redirects")
+
+
+def is_reopened(candidate: Row, url: Row, is_first_of_own: bool, max_depth: int | None) -> bool:
+    """Whether a link to a visited URL gives its own links another chance.
+
+    With a limit of depth, a page that is nearer than known is visited again, so at most as often as its depth shrinks.
+    A way with fewer redirects counts if the known one used more than half of those allowed. A redirect that only other
+    sites linked is followed again for its own site.
+    """
+    if url["state"] not in ("fetched", "redirected") or url["kind"] is not None:
+        return False
+    is_nearer = max_depth is not None and candidate["depth"] < url["depth"]
+    redirects = url["redirects"] or 0
+    has_fewer = redirects > MAX_REDIRECTS // 2 and candidate["redirects"] < redirects
+    return is_nearer or has_fewer or (is_first_of_own and url["state"] == "redirected")
 
 
 def advance(
     candidates: Iterable[Row], facts: Iterable[Row], earlier: Iterable[Row], frontier: Iterable[Row], *,
     near: Iterable[Row] = (), round_: int, limits: Limits,
     rules: Rules = NO_RULES, forms: Callable[[str], set[str]] = NO_RULES.forms, sample: Sample | None = None,
+    max_depth: int | None = None,
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
 
@@ -213,7 +274,8 @@ def advance(
     a key counts), `frontier` their rows of the frontier, `near` the verdicts on visited URLs. A row of the frontier
     that does not change is in the result as the same object: a URL without a visit stays in the frontier (SPEC B5).
     URLs that are aliases by `rules` get state `alias`, except for a `sample`, which counts them; all rows of such URLs
-    must be in one partition. `earlier` and `frontier` have the rows of the `forms` of these URLs too.
+    must be in one partition. `earlier` and `frontier` have the rows of the `forms` of these URLs too. `max_depth` is
+    the limit of the crawl, if it has one.
     """
     known: dict[bytes, Row] = {}
     for row in earlier:
@@ -249,8 +311,9 @@ def advance(
             if news["sitemap"] != url["sitemap"]:
                 changed[key] = news | {"state": "due"}
                 due[key] = due.get(key, discovered(candidate, round_)[1]) | {"sitemap": news["sitemap"]}
-        if again_found := found_again(candidate, changed.get(key, known[key]), due.get(key)):
-            changed[key], due[key] = again_found
+        if again_found := found_again(candidate, changed.get(key, known[key]), due.get(key), max_depth):
+            changed[key], row = again_found
+            due |= {key: row} if row else {}
     for candidate in classes.drawn():
         changed[candidate["url_key"]], due[candidate["url_key"]] = discovered(candidate, round_)
     rows = [changed[key] | {"round": round_} for key in sorted(changed)]

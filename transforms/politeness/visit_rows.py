@@ -54,5 +54,6 @@ def visit_row(
         "kind": due.kind,
         "sitemap": due.sitemap,
         "links_without_news": due.links_without_news,
+        "foreign": due.foreign,
         "robots_usage": usage or None,
     }

@@ -37,6 +37,7 @@ _POSITIVE = {
     "limits.max_tries",
     "limits.max_host_tries",
     "politeness.dead_after",
+    "priority.foreign",
     "priority.high",
     "priority.low",
     "priority.normal",

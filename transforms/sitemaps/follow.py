@@ -24,7 +24,7 @@ from ..storage.other_visits import visits_without_page
 from ..storage.schemas import ROBOTS, SEEDS, RobotsRow, VisitRow
 from ..storage.sitemap_terms import MAX_LEVEL, SITEMAP, SITEMAP_VISITS, TDMREP, share, terms
 from ..storage.table_files import TableFile, read_hosts, read_table
-from ..urls.canonical import canonicalize, host, url_key
+from ..urls.canonical import canonicalize, host, is_foreign, url_key
 from ..urls.filters import UrlFilter
 from .parse import INDEX, Entry, parse_sitemap
 
@@ -82,7 +82,10 @@ def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> Si
         # A host that redirects its sitemap elsewhere authorises the target.
         moved = known | {"hosts": hosts}
         redirects, kind = visit["redirects"] + 1, visit["kind"] or SITEMAP  # a seed
-        _add_sitemap(links, visit["redirect_to"], url, visit["depth"], redirects, moved, url_filter, kind)
+        is_named_elsewhere = bool(visit.get("foreign"))
+        _add_sitemap(
+            links, visit["redirect_to"], url, visit["depth"], redirects, moved, url_filter, kind, is_named_elsewhere
+        )
     if visit["outcome"] != Outcome.FETCHED or visit["kind"] == TDMREP:
         return links
     links.rejected[TRUNCATED, url] += bool(visit["truncated"])
@@ -133,12 +136,14 @@ def _add_sitemap(
     known: dict[str, Any],
     url_filter: UrlFilter,
     kind: str = SITEMAP,
+    is_foreign_source: bool = False,
 ) -> None:
     if reason := url_filter.reject_sitemap(url, depth, redirects):
         links.rejected[reason, url] += 1
     else:
         row = _candidate(url, referrer, depth, _SCORE)
         row.update({"redirects": redirects, "kind": kind, "sitemap": known})
+        row["foreign"] = is_foreign_source or is_foreign(url, referrer)
         links.candidates.append(row)
 
 
@@ -162,6 +167,7 @@ def _candidate(url: str, referrer: str, depth: int, score: float) -> CandidateRo
         "redirects": 0,
         "score": score,
         "referrer": referrer,
+        "foreign": False,  # the host of a page allows its sitemaps
     }
 
 

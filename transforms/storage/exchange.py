@@ -29,6 +29,7 @@ PAGES = pa.schema(
         *DOCUMENTS,
         ("is_document", pa.bool_()),  # false for a redirect and an unchanged page: links without content
         ("links_without_news", pa.bool_()),  # as in the frontier
+        ("foreign", pa.bool_()),  # as in the frontier
         ("score", pa.float64()),
         ("signature", NEAR.field("signature").type),
         ("stays", pa.bool_()),  # visited before, and not a near duplicate
@@ -53,6 +54,7 @@ FACTS = pa.schema(
         ("kind", pa.string()),
         ("sitemap", SITEMAP),
         ("links_without_news", pa.bool_()),
+        ("foreign", pa.bool_()),
     ]
 )
 
@@ -80,6 +82,7 @@ CANDIDATES = pa.schema(
         ("sitemap", SITEMAP),
         ("sitemap_lastmod", TIME),
         ("links_without_news", pa.bool_()),  # only pages without news link to it
+        ("foreign", pa.bool_()),  # only other sites link to it
     ]
 )
 
@@ -98,6 +101,7 @@ class CandidateRow(TypedDict, total=False):
     sitemap: dict[str, Any] | None
     sitemap_lastmod: datetime | None
     links_without_news: bool | None
+    foreign: bool | None
 
 
 YIELDS = pa.schema(
@@ -108,6 +112,7 @@ YIELDS = pa.schema(
         ("depth", pa.int32()),
         ("priority", pa.float64()),
         ("links_without_news", pa.bool_()),
+        ("foreign", pa.bool_()),
         ("referrer", pa.string()),
         ("redirects", pa.int32()),  # in a row that led to the URL
         ("outcome", pa.string()),
@@ -127,6 +132,7 @@ class YieldRow(TypedDict):
     depth: int
     priority: float
     links_without_news: bool | None
+    foreign: bool | None
     referrer: str | None
     redirects: int
     outcome: str

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .allow_list import AllowList
-from .judge import SPARED, Known, Row, State, is_exempt, is_shared, kind_of, names_of, shape_of
+from .judge import SPARED, Kind, Known, Row, State, from_elsewhere, is_exempt, is_shared, kind_of, names_of, shape_of
 
 TRAP = "trap"
 """The reason of a URL in state `trapped`."""
@@ -48,7 +48,7 @@ class Holds:
 
     def _find(self, row: Row) -> list[Row]:
         known, forms = self._hosts[row["host"]]
-        shape = shape_of(row["url"], row["referrer"])
+        shape = shape_of(row["url"], row["referrer"], row.get("foreign"))
         names = names_of(shape, kind_of(shape, bool(row["links_without_news"]), forms, known), known.rows)
         found = [known.rows[name] for name in names if name in known.rows and known.rows[name]["state"] != State.OPEN]
         return [] if found and self._is_allowed(row["url"]) else found
@@ -77,7 +77,7 @@ def hold(
 
 
 QueueName = tuple[str, str, str]
-"""(host, template, kind); without template and kind: all URLs of the host."""
+"""(host, template, kind); without template: all URLs of the host that its own site links (without kind), or others."""
 
 
 def count_waiting(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
@@ -85,7 +85,7 @@ def count_waiting(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
     counts = Counter[QueueName]()
     for row in rows:
         if row["host"] in holds:
-            counts[row["host"], "", ""] += 1
+            counts[_whole(row)] += 1
             counts.update((row["host"], one["template"], str(one["kind"])) for one in holds.throttled(row))
     return counts
 
@@ -97,8 +97,12 @@ def count_held(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
         if found := holds.throttled(row):
             own = min(found, key=lambda one: is_shared(one["template"]))
             counts[row["host"], own["template"], str(own["kind"])] += 1
-            counts[row["host"], "", ""] += 1
+            counts[_whole(row)] += 1
     return counts
+
+
+def _whole(row: Row) -> QueueName:
+    return row["host"], "", str(Kind.FOREIGN) if from_elsewhere(row) else ""
 
 
 def newest_by_key(rows: Iterable[Row]) -> dict[bytes, Row]:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from ..urls.canonical import is_foreign
 from ..urls.templates import extension, family, form, query_template, template
 from .novelty import form_hash
 
@@ -30,6 +31,7 @@ _SURE = 2  # factor of the growth of a template that is surely no trap
 _MOSTLY, _OFTEN, _SELDOM = 2 / 3, 1 / 2, 1 / 4  # share of recent pages with news
 _WINDOW = 32  # number of recent pages
 _SAMPLED, _REOPENED, _DRAINED = 8, 16, 16  # pages per round: newly throttled, reopened, and first round of draining
+_MOST_FOREIGN = 48  # pages per round of a throttled template of kind foreign, while it drains
 _LIKE_BEFORE = 2  # while a template drains, its budget is at least its pages so far by this
 _SAMPLES = 3
 _ANY = "*"
@@ -43,9 +45,10 @@ class Kind(StrEnum):
     WITHOUT_NEWS = "links_without_news"  # linked only by other pages
     VARIANT = "variant"  # a visited URL differs only in opaque tokens, such as sessions
     TYPE = "type"  # a file extension with refused media types
+    FOREIGN = "foreign"  # linked only by other sites; judged apart, so that these do not limit a site's own pages
 
 
-_FIRST = {Kind.PLAIN: 64, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.VARIANT: 8, Kind.TYPE: 64}
+_FIRST = {Kind.PLAIN: 64, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.VARIANT: 8, Kind.TYPE: 64, Kind.FOREIGN: 64}
 """Pages per round until a template is judged."""
 
 
@@ -122,7 +125,8 @@ def results_of(row: Mapping[str, object]) -> str:
 
 def judge(row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str], round_: int) -> Row:
     """The row after a round; `queue` is the host's queue before the round, if known."""
-    kept = min(1.0, max(0, _WINDOW - counts.pages) / max(1, row["recent_pages"]))
+    recent = counts.pages + (counts.failed if row["kind"] == Kind.FOREIGN else 0)  # a dead link of others says as much
+    kept = min(1.0, max(0, _WINDOW - recent) / max(1, row["recent_pages"]))
     after = row | {name: row[name] + count for name, count in counts._asdict().items()}
     after |= {
         "round": round_,
@@ -130,20 +134,22 @@ def judge(row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str],
         "waiting": queue.waiting if queue else None,
         "samples": list(samples)[:_SAMPLES] or row["samples"],
     }
-    after["recent_pages"] = row["recent_pages"] * kept + counts.pages
+    after["recent_pages"] = row["recent_pages"] * kept + recent
     after["recent_fresh"] = row["recent_fresh"] * kept + counts.fresh
     is_draining = drains(row, after, queue)
     if row["state"] == State.OPEN:
         state, budget = _of_open(after)
     elif counts.fresh:  # a single page with news reopens it and restarts the judgement
         state, budget = State.OPEN, max(_REOPENED, _GROWTH * counts.fresh)
-        after |= {"recent_pages": float(counts.pages), "recent_fresh": float(counts.fresh)}
+        after |= {"recent_pages": float(recent), "recent_fresh": float(counts.fresh)}
     elif is_draining:
         state, budget = State.THROTTLED, max(_DRAINED, _CAUTIOUS * row["budget"])
     else:
         state, budget = State(row["state"]), max(1, row["budget"] // 2)
     if is_draining:  # what has given hundreds of pages need not begin with sixteen again
         budget = max(budget, after["different"] // _LIKE_BEFORE)
+    if row["kind"] == Kind.FOREIGN and state != State.OPEN:
+        budget = min(budget, _MOST_FOREIGN)
     since = row["since"] if state == row["state"] and row["since"] else round_
     return after | {"state": state, "budget": budget, "since": since}
 
@@ -155,7 +161,9 @@ def _of_open(row: Row) -> tuple[State, int]:
             return State.OPEN, max(_FIRST[Kind.TYPE], _GROWTH * requests_of(row))
         return (State.THROTTLED, 1) if row["failed"] >= ALL_REFUSED else (State.OPEN, ALL_REFUSED)
     share = row["recent_fresh"] / row["recent_pages"] if row["recent_pages"] >= ENOUGH else 1.0
-    is_dead = not row["pages"] and not row["reached"] and (row["failed"] >= ALL_FAIL or row["chained"] >= ALL_CHAINED)
+    is_dead = row["failed"] >= ALL_FAIL or row["chained"] >= ALL_CHAINED
+    is_dead = is_dead or (row["kind"] == Kind.FOREIGN and row["redirected"] >= 2 * ALL_FAIL)  # in two rounds
+    is_dead = is_dead and not row["pages"] and not row["reached"]
     if share <= _SELDOM or is_dead:
         return State.THROTTLED, _SAMPLED
     fast = _SLOWER if row["kind"] == Kind.SERIES else _GROWTH
@@ -168,7 +176,8 @@ def _of_open(row: Row) -> tuple[State, int]:
 def drains(row: Row, after: Row, queue: Queue | None) -> bool:
     """Whether a template is finite (its host's queue shrinks) and most of its pages are not copies."""
     is_finite = queue is not None and row["waiting"] is not None and sum(queue) < row["waiting"]
-    return is_finite and after["different"] * 2 >= after["pages"] > 0
+    visited = requests_of(after) if row["kind"] == Kind.FOREIGN else after["pages"]
+    return is_finite and after["different"] * 2 >= visited > 0
 
 
 def end(row: Row, is_idle: bool, round_: int) -> Row:
@@ -211,9 +220,17 @@ class UrlShape(NamedTuple):
     referrer: str | None  # the template of the linking page; None: on another host
     is_same_path: bool  # same path as the referrer
     is_nested: bool  # the path of the referrer below another folder
+    is_foreign: bool = False  # only other sites link to it
 
 
-def shape_of(url: str, referrer: str | None = None) -> UrlShape:
+def from_elsewhere(row: Mapping[str, Any]) -> bool:
+    """Whether only other sites link a URL; in rows of earlier versions, whether the first link was of another site."""
+    known, source = row.get("foreign"), row.get("referrer") or row.get("discovered_from")
+    return is_foreign(row["url"], source) if known is None else bool(known)
+
+
+def shape_of(url: str, referrer: str | None = None, foreign: bool | None = False) -> UrlShape:
+    """The shape of a URL; `foreign` as in the frontier."""
     scheme, _, host, rest = url.split("/", 3)
     target, from_template, is_same_path, is_nested = "/" + rest, None, False, False
     if referrer and referrer.startswith(f"{scheme}//{host}/"):
@@ -223,20 +240,21 @@ def shape_of(url: str, referrer: str | None = None) -> UrlShape:
         is_nested = not is_same_path and from_path != "/" and path.endswith(from_path)
     bare = form(target)
     code = form_hash(bare) if bare else None
-    return UrlShape(template(target), code, extension(target), from_template, is_same_path, is_nested)
+    is_of_others = is_foreign(url, referrer) if foreign is None else foreign
+    return UrlShape(template(target), code, extension(target), from_template, is_same_path, is_nested, is_of_others)
 
 
 _template = functools.lru_cache(1 << 12)(template)
 
 
 class Known:
-    """The rows of a host by template and kind, with totals per template."""
+    """The rows of a host by template and kind, with totals per template of what the site itself links."""
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self.rows = newest_by_template(rows)
         self._first: dict[str, int] = {}
         self._pages: dict[str, list[int]] = {}
-        for row in self.rows.values():
+        for row in filter(is_own, self.rows.values()):
             name = row["template"]
             self._first[name] = min(self._first.get(name, row["round"]), row["first"] or row["round"])
             pages = self._pages.setdefault(name, [0, 0])
@@ -256,11 +274,18 @@ class Known:
 
     @property
     def pages(self) -> int:
-        """Number of visited pages of the host."""
-        return sum(int(row["pages"]) for row in self.rows.values() if not is_shared(row["template"]))
+        """Number of visited pages of the host that it links itself."""
+        return sum(int(row["pages"]) for row in filter(is_own, self.rows.values()) if not is_shared(row["template"]))
+
+
+def is_own(row: Mapping[str, object]) -> bool:
+    """Whether a row is for URLs that their own site links."""
+    return row["kind"] != Kind.FOREIGN
 
 
 def kind_of(shape: UrlShape, is_without_news: bool, forms: Collection[int], known: Known) -> Kind:
+    if shape.is_foreign:
+        return Kind.FOREIGN
     if shape.form is not None and shape.form in forms:
         return Kind.VARIANT
     if is_without_news:
@@ -302,7 +327,7 @@ def names_of(shape: UrlShape, kind: Kind, known: Mapping[Name, Row]) -> list[Nam
     file extension has an additional row.
     """
     own, refused = (shape.template, kind), (_ANY + shape.extension, Kind.TYPE)
-    by_type = [refused] if shape.extension and refused in known else []
+    by_type = [refused] if shape.extension and refused in known and kind != Kind.FOREIGN else []
     if has_proved(known.get(own)) or vouched_pages(own, known):
         return [own, *by_type]
     queries = query_template(shape.template)

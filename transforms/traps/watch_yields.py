@@ -22,7 +22,7 @@ from ..urls.templates import family
 from . import judge
 from .allow_list import AllowList, compile_allow_list
 from .holds import TrappedHost
-from .judge import Counts, Kind, Name, Queue, Row, State, names_of, shape_of
+from .judge import Counts, Kind, Name, Queue, Row, State, from_elsewhere, is_own, names_of, shape_of
 from .novelty import Family, PageWords, pack, unpack
 
 _VARIED, _LARGE = 5, 1_000
@@ -30,6 +30,20 @@ _VARIED, _LARGE = 5, 1_000
 all pages are similar or have few words, that is no evidence of a trap."""
 
 _CHAIN = 2  # redirects in a row within a template; a renamed page takes one, its old address without a slash another
+
+
+_FOREIGN = "foreign "  # precedes the families of URLs that only other sites link, in table trap_samples
+
+
+class Seen(NamedTuple):
+    """What the pages of a host have shown so far."""
+
+    words: frozenset[int] = frozenset()
+    telling: int = 0  # pages with many new words
+    pages: int = 0
+
+
+NOTHING_SEEN = Seen()
 
 
 class Watched(NamedTuple):
@@ -40,16 +54,50 @@ class Watched(NamedTuple):
     trap_samples: list[Row]  # rows of table trap_samples
     trapped: TrappedHost | None  # None if no template is throttled or trapped
     reopened: int  # number of trapped templates that are open again
+    seen: Seen
+
+
+def watch_host(
+    host: str, requests: Iterable[YieldRow], copies: Container[bytes], near: Container[bytes], traps: Iterable[Row],
+    trap_samples: Iterable[Row], queues: Iterable[Row], is_allowed: AllowList, round_: int,
+) -> Watched:  # fmt: skip
+    """`watch` for the URLs that the host's own site links, and apart for those that only other sites link.
+
+    The latter know what the former have shown, but not the reverse. `queues` are rows of trap_queues of the last round.
+    """
+    requests, traps, trap_samples = list(requests), list(traps), list(trap_samples)
+    whole = {row["kind"]: Queue(row["waiting"], row["held"]) for row in queues if not row["template"]}
+    own = watch(
+        host, [row for row in requests if not from_elsewhere(row)], copies, near, [row for row in traps if is_own(row)],
+        [row for row in trap_samples if not row["template"].startswith(_FOREIGN)], whole.get(""), is_allowed, round_,
+    )  # fmt: skip
+    samples = [row for row in trap_samples if row["template"].startswith(_FOREIGN)]
+    foreign = watch(
+        host, [row for row in requests if from_elsewhere(row)], copies, near, [row for row in traps if not is_own(row)],
+        [row | {"template": row["template"].removeprefix(_FOREIGN)} for row in samples], whole.get(Kind.FOREIGN),
+        is_allowed, round_, own.seen,
+    )  # fmt: skip
+    apart = [row | {"template": _FOREIGN + row["template"], "forms": pack(())} for row in foreign.trap_samples]
+    both = [one.trapped for one in (own, foreign) if one.trapped]
+    rows = [row for one in both for row in one.rows]
+    return Watched(
+        own.stale + foreign.stale,
+        own.traps + foreign.traps,
+        own.trap_samples + [row for row in apart if row["words"]],
+        TrappedHost(host, rows, own.trapped.forms if own.trapped else []) if both else None,
+        own.reopened + foreign.reopened,
+        own.seen,
+    )
 
 
 def watch(
     host: str, requests: Iterable[YieldRow], copies: Container[bytes], near: Container[bytes], traps: Iterable[Row],
-    trap_samples: Collection[Row], queue: Queue | None, is_allowed: AllowList, round_: int,
+    trap_samples: Collection[Row], queue: Queue | None, is_allowed: AllowList, round_: int, site: Seen = NOTHING_SEEN,
 ) -> Watched:  # fmt: skip
     """Judges the templates of a host by its URLs that were requested for the first time, in the order of their visits.
 
     `copies` are keys of exact duplicates, `near` of near duplicates; `traps` and `trap_samples` are the host's rows
-    before this round, and `queue` its queue at that time, if known.
+    before this round, and `queue` its queue at that time, if known. What the `site` has shown besides is no news.
     """
     earlier = judge.Known(traps)
     known = dict(earlier.rows)
@@ -58,16 +106,16 @@ def watch(
         words.setdefault(row["template"], []).extend(row["words"])
     families = {group: Family(seen) for group, seen in words.items()}
     forms = {form for row in trap_samples for form in unpack(row["forms"])}
-    all_words = set[int]().union(*(family_.seen for family_ in families.values()))
-    telling = sum(row["telling"] or 0 for row in trap_samples)
-    seen = earlier.pages
+    all_words = set(site.words).union(*(family_.seen for family_ in families.values()))
+    telling = site.telling + sum(row["telling"] or 0 for row in trap_samples)
+    seen = site.pages + sum(int(row["pages"]) for row in known.values() if not judge.is_shared(row["template"]))
     stale: list[bytes] = []
     counts: dict[Name, Counter[str]] = {}
     redirects: dict[str, Counter[str]] = {}  # by template
     samples, new_forms, new_telling = dict[Name, list[str]](), dict[str, list[int]](), Counter[str]()
     is_idle = True
     for request in sorted(requests, key=_order):
-        shape = shape_of(request["url"], request["referrer"])
+        shape = shape_of(request["url"], request["referrer"], request["foreign"])
         kind = judge.kind_of(shape, bool(request["links_without_news"]), forms, earlier)
         names = names_of(shape, kind, known)
         group = family(shape.template)
@@ -137,7 +185,8 @@ def watch(
     ]
     has_traps = any(row["state"] != State.OPEN for row in known.values())
     trapped = TrappedHost(host, list(known.values()), sorted(forms)) if has_traps else None
-    return Watched(stale, list(changed.values()), rows, trapped, reopened)
+    shown = Seen(frozenset(all_words), telling, seen)
+    return Watched(stale, list(changed.values()), rows, trapped, reopened, shown)
 
 
 def _order(request: YieldRow) -> tuple[int, float, str]:
@@ -167,10 +216,9 @@ class WatchFn(beam.DoFn):
         traps, trap_samples, queues = earlier
         stale, rows, reopened = list[bytes](), dict[str, list[Row]](traps=[], trap_samples=[]), 0
         for host in sorted(requests.keys() | traps.keys()):
-            last = [row for row in queues.get(host, ()) if row["round"] == self._round - 1 and not row["kind"]]
-            queue = Queue(sum(row["waiting"] for row in last), sum(row["held"] for row in last)) if last else None
-            sides_ = (traps.get(host, ()), trap_samples.get(host, ()), queue)
-            watched = watch(host, requests.get(host, ()), copies, near, *sides_, is_allowed, self._round)
+            last = [row for row in queues.get(host, ()) if row["round"] == self._round - 1]
+            sides_ = (traps.get(host, ()), trap_samples.get(host, ()), last)
+            watched = watch_host(host, requests.get(host, ()), copies, near, *sides_, is_allowed, self._round)
             stale += watched.stale
             rows["traps"] += watched.traps
             rows["trap_samples"] += watched.trap_samples

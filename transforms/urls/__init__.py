@@ -1,6 +1,18 @@
 """URLs: canonical form, deduplication form, filters."""
 
-from .canonical import CANONICAL_RULES, canonicalize, dedup_form, domain, host, neatness, origin, resolve, site, url_key
+from .canonical import (
+    CANONICAL_RULES,
+    canonicalize,
+    dedup_form,
+    domain,
+    host,
+    is_foreign,
+    neatness,
+    origin,
+    resolve,
+    site,
+    url_key,
+)
 
 __all__ = [
     "CANONICAL_RULES",
@@ -8,6 +20,7 @@ __all__ = [
     "dedup_form",
     "domain",
     "host",
+    "is_foreign",
     "neatness",
     "origin",
     "resolve",

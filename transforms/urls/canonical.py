@@ -154,6 +154,22 @@ def site(host: str) -> str:
     return host.removeprefix("www.")
 
 
+def is_foreign(url: str, source: str | None) -> bool:
+    """Whether a link on the page `source` leads to a page of another site (`site`); False if the page is unknown.
+
+    The front page of a host counts as linked by its own site: it is one page, whoever links to it.
+
+    >>> is_foreign("http://a.org/b", "http://www.a.org/"), is_foreign("http://a.org/b", "http://c.org/")
+    (False, True)
+    >>> is_foreign("http://a.org/", "http://c.org/"), is_foreign("http://a.org/b", None)
+    (False, False)
+    """
+    if source is None or url.startswith(source[: source.find("/", 8) + 1]):
+        return False
+    *_, name, path = url.split("/", 3)
+    return path != "" and site(name) != site(host(source))
+
+
 @functools.cache
 def _public_suffixes() -> PublicSuffixList:
     return PublicSuffixList()

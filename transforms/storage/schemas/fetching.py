@@ -26,6 +26,7 @@ FRONTIER = pa.schema(
         ("kind", pa.string()),  # sitemap, tdmrep; null: a page
         ("sitemap", SITEMAP),
         ("links_without_news", pa.bool_()),  # only pages without news link to it
+        ("foreign", pa.bool_()),  # only other sites link to it; null: unknown
     ]
 )
 
@@ -72,6 +73,7 @@ VISITS = pa.schema(
         ("links_without_news", pa.bool_()),  # only pages without news link to it
         ("robots_usage", pa.string()),  # statement of robots.txt about the use of the content
         ("body_removed", pa.bool_()),  # by storage.body_rounds; `body_bytes` is what it was
+        ("foreign", pa.bool_()),  # only other sites link to it; null: unknown
     ]
 )
 
@@ -160,6 +162,7 @@ class VisitRow(TypedDict, total=False):
     links_without_news: bool | None
     robots_usage: str | None
     body_removed: bool | None
+    foreign: bool | None
 
 
 class RobotsRow(TypedDict, total=False):

@@ -38,6 +38,8 @@ URLS = pa.schema(
         ("changes_per_day", pa.float64()),  # estimate of the last visit; null: revisits are not planned
         ("revisit_weight", pa.float64()),  # with which the next visit was planned
         ("fade_s", pa.float64()),  # seconds from the last visit to the next of a page that is gone; null: not gone
+        ("redirects", pa.int32()),  # consecutive redirects that led here, the fewest
+        ("foreign", pa.bool_()),  # only other sites link to it; null: unknown
     ]
 )
 
@@ -115,7 +117,7 @@ TRAPS = pa.schema(
     [
         ("host", pa.string()),
         ("template", pa.string()),  # of paths and queries; * is shared by all new templates of the host
-        ("kind", pa.string()),  # of discovery: plain, series, links_without_news, variant, type
+        ("kind", pa.string()),  # of discovery: `judge.Kind`
         ("round", pa.int32()),  # of this row: the newest of a template and kind counts
         ("state", pa.string()),  # open, throttled, trapped
         ("since", pa.int32()),  # the round in which the state was set
