@@ -44,9 +44,9 @@ class Patterns(Generic[T]):
             same = self._exact if parsed.end == "" else heads
             same.setdefault(head, []).append(parsed)
             self._values.append(value)
-        roots = {head: _Node(sorted(found, key=lambda one: one.literals)) for head, found in heads.items()}
-        self._heads = _Prefixes(roots)
-        _prepare(roots.values())
+        self._heads = _Prefixes(heads)
+        self._roots = {head: _root(found) for head, found in heads.items() if len(found) > _FEW}
+        _prepare(self._roots.values())
 
     def longest(self, url: str) -> list[T]:
         """The values of the longest patterns that match a normalized path with query, in the order of the patterns.
@@ -55,8 +55,10 @@ class Patterns(Generic[T]):
         """
         search = _Search(url)
         search.found(self._exact.get(url, ()))
-        for head, node in self._heads.of(url, search.pay):
-            search.visit(node, len(head))
+        for head, found in self._heads.of(url, search.pay):
+            if head not in self._roots:
+                self._roots[head] = _root(found)
+            search.visit(self._roots[head], len(head))
         return [self._values[number] for number in sorted(pattern.number for pattern in search.longest)]
 
 
@@ -161,6 +163,11 @@ class _Node:
     @functools.cached_property
     def _here(self) -> Sequence[_Pattern]:
         return list(itertools.takewhile(lambda pattern: len(pattern.literals) == self._depth, self.patterns))
+
+
+def _root(patterns: Iterable[_Pattern]) -> _Node:
+    """The node of patterns with the same head."""
+    return _Node(sorted(patterns, key=lambda pattern: pattern.literals))
 
 
 def _prepare(nodes: Iterable[_Node]) -> None:
