@@ -16,7 +16,7 @@ from ...transforms.plugins import PluginError
 from ...transforms.settings import Scope, Settings, SettingsError, parse
 from ...transforms.storage.crawl_dir import CrawlDir, files_of
 from ...transforms.storage.schemas import SEEDS
-from ...transforms.storage.table_files import read_table
+from ...transforms.storage.table_files import mending, read_table
 from ...transforms.storage.verify import file_faults, promised_files, row_faults
 from ...transforms.urls.explain import explain
 from ...transforms.urls.filters import UrlFilter
@@ -111,7 +111,8 @@ def check_crawl(arguments: argparse.Namespace) -> int:
     if not faults:
         faults = [*map(str, row_faults(crawl, manifests)), *index_faults(crawl.root, live_index(manifests))]
     if faults:
-        print(f"{faults[0].partition('; ')[0]}; restore the file from a copy")
+        path = faults[0].partition(": ")[0].partition(" ")[0]
+        print(f"{faults[0].partition('; ')[0]}; {mending(crawl.root, path)}")
         if len(faults) > 1:
             print(f"{len(faults) - 1} more faults")
         return 1

@@ -12,7 +12,7 @@ import pytest
 
 from beamtrawl.transforms.settings import render
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.storage.table_files import TableFile
+from beamtrawl.transforms.storage.table_files import TableFile, mending
 from beamtrawl.transforms.storage.verify import promised_files
 from tests.support.command_line import beamtrawl, contents, failure
 from tests.support.crawls import crawl, settings
@@ -79,7 +79,7 @@ def test_each_damaged_file_is_named(crawled: Path, tmp_path: Path, damage: Calla
         code, out, _ = beamtrawl("check", "crawl", broken)
         assert (code, len(out.splitlines())) == (1, 1)
         assert out.startswith(f"{file.path}: {told}")
-        assert out.endswith("; restore the file from a copy\n")
+        assert out.endswith(f"; {mending(str(broken), file.path)}\n")
         shutil.rmtree(broken)
 
 

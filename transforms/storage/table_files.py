@@ -181,21 +181,30 @@ def naming_damage(root: str, path: str) -> Iterator[None]:
 
 
 def way_out(root: str, path: str) -> str:
-    """How to see what else is damaged, and how to mend a file of a table or of the index.
+    """How to see what else is damaged, and how to mend a file of a table or of the index."""
+    return f"see what else is damaged with: beamtrawl check crawl {root}, and {mending(root, path)}"
 
-    >>> way_out("c", "ranks/round=000002/part-1.parquet")
-    'see what else is damaged with: beamtrawl check crawl c, and make it anew with: beamtrawl rank c'
+
+def mending(root: str, path: str) -> str:
+    """How to mend a damaged file.
+
+    >>> mending("c", "links/round=000002/part-1.parquet")
+    'restore the file from a copy'
+    >>> mending("c", "index/round=000002/shard-0/docs.parquet")
+    'make the index anew with: beamtrawl compact c --rebuild-index (with --drop-history, the damaged file goes)'
     """
-    table = path.partition("/")[0]
-    mended = "restore it from a copy"
-    if path.startswith("index/links-") or table in ("ranks", "host_ranks"):
-        mended = f"make it anew with: beamtrawl rank {root}"
-    elif table == "index":
-        mended = f"make it anew with: beamtrawl compact {root} --rebuild-index"
-    elif table == "visits":
+    table, copied = path.partition("/")[0], "restore the file from a copy"
+    if table == "index":
+        return (
+            f"make the index anew with: beamtrawl compact {root} --rebuild-index (with --drop-history, the damaged file"
+            " goes)"
+        )
+    if table == "visits" and "/round=" in path:
         manifest = f"manifests/{round_of(path):06d}-fetch.json"
-        mended += f" (if there is none, and this round was not updated yet, remove {manifest}: it is fetched again)"
-    return f"see what else is damaged with: beamtrawl check crawl {root}, and {mended}"
+        return (
+            f"{copied} (if there is none, and this round was not updated yet, remove {manifest}: it is fetched again)"
+        )
+    return copied
 
 
 def read_groups(root: str, file: TableFile) -> Iterator[pa.Table]:
