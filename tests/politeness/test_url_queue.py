@@ -64,7 +64,7 @@ ORDERS = {
         [BAD[1], BAD[0]._replace(failures=1), *GOOD],
         [*GOOD_PATHS, "/bad/1!", "/bad/0!"],
     ),
-    "all fail": (BAD, ["/bad/0!", "/bad/4!", "/bad/1!"]),
+    "all fail": (BAD, ["/bad/0!", "/bad/4!", "/bad/1!", "/bad/5!", "/bad/2!", "/bad/3!"]),
 }
 
 
@@ -73,25 +73,27 @@ def test_the_order_of_requests(queue: list[Due], expected: list[str]) -> None:
     assert run(UrlQueue(queue), is_good) == expected
 
 
-def rounds(bad: int, good: int) -> tuple[int, int]:
-    """In how many rounds all good ones of a template are found, behind so many that fail; and the failures."""
+def found_early(bad: int, good: int) -> int:
+    """How many good pages of a template, behind so many failing ones, are found before five failures in a row."""
     rows = [url(f"/p/bad{n}") for n in range(bad)] + [url(f"/p/ok{n}") for n in range(good)]
-    number, failures = 0, 0
-    while any(is_good(row.url) for row in rows):
-        asked = run(UrlQueue(rows), is_good)
-        number, failures = number + 1, failures + sum("!" in path for path in asked)
-        failed = {path.strip("!") for path in asked if "!" in path}
-        left = (row for row in rows if row.url[len(HOST) - 1 :] not in asked)
-        rows = [row._replace(failures=row.failures + (row.url[len(HOST) - 1 :] in failed)) for row in left]
-    return number, failures
+    queue, found, in_row = UrlQueue(rows), 0, 0
+    while (head := queue.head()) and in_row < 5:
+        queue.remove(head)
+        if is_good(head.url):
+            queue.answered(head)
+            found, in_row = found + 1, 0
+        else:
+            queue.failed(head)
+            in_row += 1
+    return found
 
 
-# failing URLs, good ones of the same template after them: rounds, failed requests
-BLOCKS = {(8, 8): (1, 6), (20, 48): (2, 11), (40, 48): (6, 24), (48, 20): (7, 24)}
+# failing URLs, good ones of the same template after them: how many of these are found
+BLOCKS = {(8, 8): 8, (20, 48): 46, (40, 48): 42, (48, 20): 13, (200, 20): 0}
 
 
-def test_good_pages_behind_failing_ones_of_their_template_are_found_in_a_few_rounds() -> None:
-    assert {block: rounds(*block) for block in BLOCKS} == BLOCKS
+def test_good_pages_behind_failing_ones_of_their_template_are_found_after_a_few_failures() -> None:
+    assert {block: found_early(*block) for block in BLOCKS} == BLOCKS
 
 
 def test_what_is_left_of_a_failing_template_says_why() -> None:
@@ -171,7 +173,7 @@ def test_each_url_comes_once_whatever_fails(rows: list[Due], data: st.DataObject
         asked.append(head.url)
         name = head.url[:15]
         if queue.held_by(head):
-            assert in_row[name] == MOST_TRIES
+            assert in_row[name] >= MOST_TRIES
         elif data.draw(st.booleans()):
             queue.answered(head)
             in_row[name] = 0

@@ -57,8 +57,8 @@ class UrlQueue:
 
     After a failure, a template is next that has answered in this round; then one with pages that worked before; then
     the one with the most URLs that the host itself links to. The templates that fail come after all others, each with
-    `MOST_TRIES` failures in a row at most. Every step costs a constant time on average; templates are computed
-    only in rounds with a failure.
+    `MOST_TRIES` failures in a row at most if the host has answered. Every step costs a constant time on average;
+    templates are computed only in rounds with a failure.
     """
 
     def __init__(self, rows: Iterable[Due] = ()) -> None:
@@ -67,6 +67,7 @@ class UrlQueue:
         self._templates: dict[str, _Template] | None = None  # None until they matter
         self._answered: dict[str, None] = {}  # templates, the last one at the end
         self._answers: list[Due] = []  # until templates matter
+        self._has_answered = False  # in this round
         self._ranked: deque[str] = deque()  # templates that do not fail, by rank
         self._levels: tuple[deque[str], ...] = tuple(deque() for _ in range(MOST_TRIES + 1))  # by failures in a row
         self._is_after_failure = False
@@ -103,20 +104,25 @@ class UrlQueue:
         return self._templates is not None and self._templates[template_of(due)].is_failing
 
     def held_by(self, due: Due) -> str | None:
-        """Return why a URL is not requested in this round: its template has failed too often; None if it may be."""
-        if self._templates is None or self._templates[name := template_of(due)].failures_in_row < MOST_TRIES:
+        """Return why a URL is not requested in this round; None if it may be.
+
+        Its template has failed too often, on a host that has answered other requests of the round. (Of a host that is
+        down, all templates fail, and only its delays limit the requests.)
+        """
+        if self._templates is None or not self._has_answered:
+            return None
+        if self._templates[name := template_of(due)].failures_in_row < MOST_TRIES:
             return None
         return f"{MOST_TRIES} requests of template {name} failed in this round"
 
     def answered(self, due: Due) -> None:
         """Note that the host answered a request."""
-        self._is_after_failure = False
+        self._is_after_failure, self._has_answered = False, True
         if self._templates is None:
             self._answers.append(due)
             return
         name = template_of(due)
-        self._answered.pop(name, None)
-        self._answered[name] = None
+        self._note_answer(name)
         self._uncounted |= self._counted
         self._counted.clear()
         self._uncounted.discard(name)
@@ -155,6 +161,10 @@ class UrlQueue:
         """Drop all URLs."""
         self.trim(0)
 
+    def _note_answer(self, name: str) -> None:
+        self._answered.pop(name, None)
+        self._answered[name] = None
+
     def _next_template(self) -> str | None:
         assert self._templates is not None or not self._waiting
         templates = self._templates or {}
@@ -184,8 +194,7 @@ class UrlQueue:
             templates.setdefault(template_of(due), _new_template()).lanes[trust(due)].append(due)
         for due in self._answers:
             templates.setdefault(name := template_of(due), _new_template())
-            self._answered.pop(name, None)
-            self._answered[name] = None
+            self._note_answer(name)
         self._answers.clear()
         if not known:
             for template in templates.values():
