@@ -30,7 +30,7 @@ COMMANDS = (
     Command("seeds", "Add URLs to a crawl.", "seeds"),
     Command("status", "Show the state of a crawl.", "status"),
     Command("report", "Write a report of a crawl as one HTML file.", "report"),
-    Command("release", "Release URLs that are held as traps.", "release"),
+    Command("release", "Release URLs that are held as traps or aliases.", "release"),
     Command("block", "Request nothing of a host or URLs any more.", "block"),
     Command("unblock", "Undo a block.", "unblock"),
     Command("blocks", "List the blocks of a crawl.", "blocks"),

@@ -1,4 +1,4 @@
-"""`beamtrawl release`: visit URLs that are held as traps, and never hold them again."""
+"""`beamtrawl release`: visit URLs that are held as traps or aliases, and never hold them again."""
 
 import argparse
 from datetime import UTC, datetime
@@ -30,8 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     for pattern, matches in found.items():
         if not any(matches):
             raise Usage(
-                f"no URL that is held or waits matches {pattern}; beamtrawl status {arguments.dir} names the traps,"
-                " each with its pattern"
+                f"no URL that is held or waits matches {pattern}; beamtrawl status {arguments.dir} names traps and"
+                " alias rules, each with its pattern"
             )
     released = release(directory, list(found), settings_digest(settings), datetime.now(UTC))
     waiting = sum(matches.waiting for matches in found.values())

@@ -12,7 +12,10 @@ import pytest
 from beamtrawl.runners.commands.status import render
 from beamtrawl.runners.crawl_status import summarize
 from beamtrawl.transforms.settings import render as render_settings
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.settings import settings_digest
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
+from beamtrawl.transforms.storage.table_files import TableWriter
+from beamtrawl.transforms.urls.canonical import host, url_key
 from tests.support.alias_sites import COPIES, LEVELS, ONE_HOST, OTHER_PAGES, PAGES, TWO_HOSTS, alias_web, contents, late
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import crawl, frontier, rows, settings, states
@@ -79,8 +82,8 @@ def test_nothing_is_lost(crawled: Crawled) -> None:
     sites = alias_web()
     for name in [*ONE_HOST, OTHER_PAGES]:
         assert len({d["digest"] for d in crawled.documents if crawled.name(d) == name}) == len(contents(sites, name))
-    for host in [host for pair in COPIES.items() for host in pair]:
-        assert len({d["digest"] for d in crawled.documents if crawled.name(d) == host}) == len(contents(sites, host))
+    for name in [name for pair in COPIES.items() for name in pair]:
+        assert len({d["digest"] for d in crawled.documents if crawled.name(d) == name}) == len(contents(sites, name))
     for pair in TWO_HOSTS.items():
         digests = {d["digest"] for d in crawled.documents if crawled.name(d) in pair}
         assert len(digests) == len(contents(sites, pair[0]))
@@ -170,3 +173,30 @@ def test_a_rule_does_not_change_urls_that_its_first_round_does_not_find(tmp_path
         assert (found[x]["state"], found[z]["state"]) == ("fetched", "due")
         crawl(tmp_path)
     assert {states(tmp_path)[url]["state"] for url in (x, z)} == {"fetched"}
+
+
+def test_what_an_earlier_version_held_back_for_another_host_is_fetched(tmp_path: Path) -> None:
+    pages = {"/": html("Front", "Some words."), "/a": html("A", "Other words.")}
+    with Web({"first.test": pages, "second.test": pages}) as web:
+        crawl(tmp_path, [web.url("first.test", "/a")])
+        first, alias = web.url("first.test", "/a"), web.url("second.test", "/a")
+        origins = {"origin": alias.removesuffix("/a"), "detail": first.removesuffix("/a")}
+        rule = origins | {"kind": "mirror", "state": "used", "support": 20, "contradictions": 0, "since": 1, "round": 1}
+        reason = f"mirror {rule['detail']} of {first}"
+        row = states(tmp_path)[first] | {"url_key": url_key(alias), "url": alias, "host": host(alias), "fetches": 0}
+        row |= {"state": "alias", "reason": reason, "joined_to": url_key(first), "discovered_from": first}
+        add_rows(tmp_path, {"aliases": [rule], "urls": [row]})
+        assert beamtrawl("status", tmp_path).code == 0
+        crawl(tmp_path, rounds=1)
+        assert alias in {visit["url"] for visit in rows(tmp_path, "visits")}
+        assert states(tmp_path)[alias]["state"] == "fetched"
+
+
+def add_rows(path: Path, tables: dict[str, list[dict[str, Any]]]) -> None:
+    """Commit rows beside those of the crawl, with counts of their states."""
+    directory, files = CrawlDir(str(path)), []
+    for table, found in tables.items():
+        writer = TableWriter(directory.root, table, 1, "old")
+        writer.write_rows(found, Counter(row["state"] for row in found))
+        files += filter(None, [writer.close()])
+    directory.commit(Manifest("seeds", 0, settings_digest(settings()), tuple(files), {}, (), "", ""), "-old")

@@ -208,7 +208,9 @@ class UsagePreferences:
 class Aliases:
     """Rules learned from page contents about different URLs of the same page."""
 
-    learn: bool = _setting(True, "Whether to learn and apply such rules: index pages, letter case, mirrors, …")
+    learn: bool = _setting(
+        True, "Whether to learn and apply such rules: index pages, letter case, www, … false releases what they hold."
+    )
 
 
 @dataclasses.dataclass(frozen=True)
