@@ -309,7 +309,7 @@ def advance(
                 changed[key] = news | {"state": "due"}
                 due[key] = due.get(key, discovered(candidate, round_)[1]) | {"sitemap": news["sitemap"]}
         if again_found := found_again(candidate, changed.get(key, known[key]), due.get(key), max_depth):
-            changed[key], row = again_found
-            due |= {key: row} if row else {}
+            changed[key], waits = again_found
+            due |= {key: waits} if waits else {}
     rows = [changed[key] | {"round": round_} for key in sorted(changed)]
     return rows, [due[key] for key in sorted(due)]
