@@ -113,7 +113,27 @@ def test_the_number_of_shards_does_not_change_the_way_to_a_candidate():
     for shards in ([pages], [[one] for one in pages]):
         (way,) = merge_candidates(row for shard in shards for row in candidates(*shard)).values()
         ways.append((way["depth"], way["redirects"], way["referrer"]))
-    assert ways == [(1, 1, "http://b.test/")] * 2
+    assert ways == [(1, 0, "http://b.test/")] * 2
+
+
+def test_a_targets_own_site_decides_what_its_links_are():
+    pages = [
+        page("http://a.test/", [link("http://c.test/x", 1), link("http://c.test/y", 1)]) | {"links_without_news": True},
+        page("http://b.test/", [link("http://c.test/x", 2)]),
+        page("http://www.c.test/", [link("http://c.test/x", 3)]) | {"links_without_news": True},
+    ]
+    found = {row["url"]: row for row in candidates(*pages)}
+    shown = ("depth", "referrer", "foreign", "links_without_news")
+    assert {url: tuple(row[name] for name in shown) for url, row in found.items()} == {
+        "http://c.test/x": (1, "http://www.c.test/", False, True),
+        "http://c.test/y": (1, "http://a.test/", True, True),
+    }
+
+
+def test_a_redirect_that_only_other_sites_link_passes_that_on():
+    moved = [link("http://c.test/new", 1, kind="redirect", redirects=1)]
+    known = [page("http://c.test/old", moved) | {"is_document": False, "foreign": foreign} for foreign in (True, False)]
+    assert [row["foreign"] for one in known for row in candidates(one)] == [True, False]
 
 
 def rejections(*links):

@@ -172,21 +172,21 @@ def test_a_sample_is_drawn_from_all_depths_and_differs_by_round(tmp_path):
 
 
 def test_row_groups_of_a_host_that_has_enough_are_not_read(tmp_path):
-    kinds = [{}, {}, {"reason": "recrawl"}, {"reason": "retry"}]  # by depth
+    kinds = [{}, {}, {"reason": "recrawl"}, {"reason": "retry"}, {"foreign": True}]  # by depth
     rows = [
-        row(f"/{n:06}", depth=n // 3 % 4, host=host, **kinds[n // 3 % 4])
+        row(f"/{n:06}", depth=n // 3 % 5, host=host, **kinds[n // 3 % 5])
         for host in ("a.test", "b.test")
-        for n in range(12)
+        for n in range(15)
     ]
-    rows += [row(f"/{n:06}", depth=4, host=host) for host in ("a.test", "b.test") for n in range(18)]
+    rows += [row(f"/{n:06}", depth=5, host=host) for host in ("a.test", "b.test") for n in range(18)]
     path = sorted_file(str(tmp_path), rows)
-    own = [0, 1, 2, 3, 4, 6, 7, 9]  # 3, 2, 2 and 1 of the classes
+    own = [0, 1, 2, 3, 4, 6, 7, 9, 10, 12, 13]  # 3, 2, 2, 2 and 2 of the classes
     with open_parquet(str(tmp_path), path) as file:
         for hosts, expected, reads in (
-            (frozenset(), [*own, *(30 + n for n in own)], 8),
-            ({"a.test"}, [30 + n for n in own], 4),
+            (frozenset(), [*own, *(33 + n for n in own)], 10),
+            ({"a.test"}, [33 + n for n in own], 5),
         ):
-            parts = list(candidates(file, NONE, Bounds(NOW, 8, hosts_not_due=frozenset(hosts)), rows_at_a_time=1))
+            parts = list(candidates(file, NONE, Bounds(NOW, 11, hosts_not_due=frozenset(hosts)), rows_at_a_time=1))
             assert [n for part in parts for n in part["number"].to_pylist()] == expected
             assert len(parts) == reads + 1  # row groups, and the rows of the last host
 

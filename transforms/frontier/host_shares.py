@@ -12,7 +12,7 @@ from .priority import Quota, UrlClass, allocate, pick
 def full_classes(held: Sequence[int], count: int, quota: Quota) -> frozenset[int]:
     """The classes of which no further row is among the first `count`, if so many of each are held.
 
-    >>> sorted(full_classes([90, 10, 0, 0], 100, Quota()))
+    >>> sorted(full_classes([90, 10, 0, 0, 0], 100, Quota()))
     [0]
     """
     if sum(held) < count:

@@ -43,7 +43,8 @@ class Budgets:
                 continue
             shape = shape_of(due.url, due.referrer, due.foreign)
             name = (shape.template, kind_of(shape, bool(due.links_without_news), (), self._known))
-            in_turn.append((due.depth, turns[name], due.url_key if shape.is_foreign else b"", due, shape))
+            turn, key = (0, due.url_key) if shape.is_foreign else (turns[name], b"")
+            in_turn.append((due.depth, turn, key, due, shape))
             turns[name] += not has_proved(self._known.rows.get(name))
         for *_, due, limited in sorted(in_turn, key=lambda item: item[:3]):
             if limited is None or self._take(limited, bool(due.links_without_news)):

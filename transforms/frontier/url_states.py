@@ -312,8 +312,8 @@ def advance(
                 changed[key] = news | {"state": "due"}
                 due[key] = due.get(key, discovered(candidate, round_)[1]) | {"sitemap": news["sitemap"]}
         if again_found := found_again(candidate, changed.get(key, known[key]), due.get(key), max_depth):
-            changed[key], row = again_found
-            due |= {key: row} if row else {}
+            changed[key], waits = again_found
+            due |= {key: waits} if waits else {}
     for candidate in classes.drawn():
         changed[candidate["url_key"]], due[candidate["url_key"]] = discovered(candidate, round_)
     rows = [changed[key] | {"round": round_} for key in sorted(changed)]

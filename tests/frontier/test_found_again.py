@@ -1,0 +1,89 @@
+"""What a further link to a known URL changes: its own site decides, and the shortest way of all counts."""
+
+import pytest
+
+from beamtrawl.transforms.frontier.url_states import found_again, merge_candidates
+from tests.frontier.test_url_states import due, found, known
+
+MAX_DEPTH = 5
+PAGE = {"state": "fetched", "fetches": 1, "depth": 4, "digest": b"d"}
+REDIRECT = {"state": "redirected", "fetches": 1, "depth": 1}
+NEW = {"referrer": "http://a.test/"}
+STALE, TOLD = {"links_without_news": True}, {"links_without_news": False}
+OWN, FOREIGN = {"foreign": False}, {"foreign": True}
+
+# a waiting row, a candidate, what changes in the waiting row
+WAITING = {
+    "nearer, more redirects": ({"depth": 4}, {"depth": 2, "redirects": 3}, {"depth": 2}),
+    "farther, fewer redirects": ({"redirects": 9}, {"depth": 3}, {"redirects": 0}),
+    "farther": ({"depth": 2}, {"depth": 3}, None),
+    "news of its own site": (STALE, TOLD, TOLD),
+    "news of another site": (STALE, FOREIGN | TOLD, None),
+    "news of another site, of its own kind": (FOREIGN | STALE, FOREIGN | TOLD, TOLD),
+    "first own link": (FOREIGN | TOLD, OWN | STALE | NEW, OWN | STALE | NEW),
+    "first own link to a sitemap": (FOREIGN | TOLD | {"kind": "sitemap"}, TOLD | NEW, OWN | NEW | {"kind": None}),
+    "nearer by another site": ({"depth": 4}, FOREIGN | {"depth": 2}, {"depth": 2}),
+}
+
+
+@pytest.mark.parametrize(("row", "link", "expected"), WAITING.values(), ids=WAITING)
+def test_a_link_to_a_waiting_url(row, link, expected):
+    before, candidate = due("http://a.test/p", **row), found("http://a.test/p") | link
+    changed = found_again(candidate, known("http://a.test/p", **{n: row[n] for n in row if n == "foreign"}), before)
+    if expected is None:
+        assert changed is None
+    else:
+        url, after = changed
+        assert after == before | expected
+        assert all(url[name] == value for name, value in expected.items() if name in ("depth", "redirects", "foreign"))
+
+
+# a row of urls, a candidate, whether the URL is visited again
+VISITED = {
+    "a page, nearer": (PAGE, {"depth": 2}, True),
+    "a page, as near": (PAGE, {"depth": 4}, False),
+    "a page, nearer by another site": (PAGE, FOREIGN | {"depth": 2}, True),
+    "a redirect, nearer": (REDIRECT | {"depth": 3}, {"depth": 2}, True),
+    "no page": (PAGE | {"state": "gone"}, {"depth": 2}, False),
+    "a redirect after ten": (REDIRECT | {"redirects": 10}, {}, True),
+    "a redirect after two": (REDIRECT | {"redirects": 2}, {}, False),
+    "a redirect after ten, found after ten": (REDIRECT | {"redirects": 10}, {"redirects": 10}, False),
+    "a redirect of others, by its own site": (REDIRECT | FOREIGN, {}, True),
+    "a page of others, by its own site": (PAGE | FOREIGN, {"depth": 4}, False),
+    "a sitemap of others, by its own site": (PAGE | FOREIGN | {"kind": "sitemap"}, {"depth": 4}, True),
+    "trapped, by a page with news": ({"state": "trapped"}, TOLD, True),
+    "trapped, by a page without": ({"state": "trapped"}, STALE, False),
+    "trapped, by another site": ({"state": "trapped"}, FOREIGN | TOLD, False),
+    "trapped of others, by its own site": (FOREIGN | {"state": "trapped"}, STALE, True),
+}
+
+
+@pytest.mark.parametrize(("row", "link", "again"), VISITED.values(), ids=VISITED)
+def test_a_link_to_a_url_that_does_not_wait(row, link, again):
+    url, candidate = known("http://a.test/p", **row), found("http://a.test/p") | link
+    changed = found_again(candidate, url, None, MAX_DEPTH)
+    assert bool(changed and changed[1]) is again
+    if changed:
+        assert changed[0]["foreign"] is False
+        assert changed[1] is None or (changed[1]["foreign"], changed[1]["kind"]) == (False, None)
+        assert changed[0]["depth"] == min(url["depth"], candidate["depth"])
+    if again and row["state"] in ("fetched", "redirected") and "kind" not in row:
+        kept = (changed[0]["state"], changed[1]["digest"], changed[1].get("etag"))
+        assert kept == (row["state"], row.get("digest"), None), "the page must come whole, and is not new"
+
+
+def test_without_a_limit_of_depth_a_nearer_page_is_not_visited_again():
+    assert found_again(found("http://a.test/p", 2), known("http://a.test/p", **PAGE), None) is None
+
+
+def test_rows_of_earlier_versions_are_of_the_site_that_linked_them_first():
+    old = known("http://a.test/p", **REDIRECT, foreign=None, discovered_from="http://b.test/")
+    assert found_again(found("http://a.test/p"), old, None)[1] is not None
+    assert found_again(found("http://a.test/p"), old | {"discovered_from": "http://www.a.test/"}, None) is None
+
+
+def test_what_other_sites_say_of_a_url_does_not_count_beside_its_own_links():
+    own = found("http://a.test/p", 4, referrer="http://a.test/x", links_without_news=True)
+    other = found("http://a.test/p", 2, referrer="http://b.test/", kind="sitemap", **FOREIGN, **TOLD)
+    (merged,) = merge_candidates([other, own]).values()
+    assert merged == own | {"depth": 2, "score": 2.0}

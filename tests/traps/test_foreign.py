@@ -1,0 +1,90 @@
+"""URLs that only other sites link are judged apart: rounds of one site, to which another has many links."""
+
+import pytest
+
+from beamtrawl.transforms.frontier.trap_budgets import Budgets
+from beamtrawl.transforms.traps.allow_list import compile_allow_list
+from beamtrawl.transforms.traps.judge import Counts, Kind, Known, Queue, drains, judge, kind_of, new_row, shape_of
+from tests.frontier.test_own_links import ESSAYS, ITEMS, listed, text
+from tests.frontier.test_selection import due
+from tests.support.trap_rounds import crawl_rounds
+from tests.support.trap_sites import Site
+from tests.support.web import Page, html
+
+NOWHERE = [f"/item?id={number}" for number in range(5000, 6000)]
+OWN = listed(ITEMS, 20)
+
+# what the site answers to the links of another one that lead nowhere
+ANSWERS = {
+    "not found": lambda path: None,
+    "always the same": lambda path: html("Sorry", "There is nothing here."),
+    "in words of the URL": lambda path: html("Sorry", f"We have no {path} for you.", ["/"]),
+    "a redirect home": lambda path: html(
+        "Sorry", "See elsewhere.", head='<meta http-equiv="refresh" content="0; url=/">'
+    ),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_links_of_another_site_that_lead_nowhere_cost_little_and_no_page(answer) -> None:
+    site = Site(lambda path: OWN.get(path) or answer(path), lambda path: None, 0)
+    crawled = crawl_rounds(site, 7, NOWHERE)
+    assert OWN.keys() <= {path for paths in crawled.visited for path in paths}
+    useless = [sum(path not in OWN for path in paths) for paths in crawled.visited]
+    assert sum(useless) <= 300
+    worst = useless.index(max(useless))
+    assert all(later <= max(earlier, 48) for earlier, later in zip(useless[worst:], useless[worst + 1 :], strict=False))
+
+
+ALIKE = {f"/p/{n}": html(f"P {n}", f"Timetable of stop {n}: 9:00, 10:00, {n % 24}:00") for n in range(200)}
+TOLD = {f"/p{n}": html(f"P {n}", text(f"p{n}")) for n in range(500)}
+
+
+@pytest.mark.parametrize(("pages", "rounds"), [(TOLD, 4), (ALIKE, 9)], ids=["with news", "all alike"])
+def test_pages_that_only_another_site_links_are_visited(pages: dict[str, Page], rounds: int) -> None:
+    site = {"/": html("Home", text("home"), ESSAYS), **ESSAYS, **pages}
+    crawled = crawl_rounds(site, rounds, list(pages))
+    assert {path for paths in crawled.visited for path in paths} == site.keys()
+
+
+def test_their_kind_is_foreign_whatever_else_is_known() -> None:
+    shape = shape_of("http://a.test/in/4f9a02c711/x", "http://a.test/in", True)
+    assert kind_of(shape, True, {shape.form}, Known()) == Kind.FOREIGN
+    derived = shape_of("http://a.test/in/x", "http://b.test/", None)
+    assert (derived.is_foreign, shape_of("http://a.test/in/x", "http://a.test/", None).is_foreign) == (True, False)
+
+
+def test_their_templates_do_not_count_for_links_that_lead_back() -> None:
+    foreign = new_row("a.test", ("/a/*", Kind.FOREIGN)) | {"pages": 40, "first": 1, "round": 1}
+    series = new_row("a.test", ("/b/*", Kind.PLAIN)) | {"pages": 40, "first": 2, "round": 2}
+    assert not Known([foreign, series]).leads_back("/b/*", "/a/*")
+    assert Known([foreign | {"kind": Kind.PLAIN}, series]).leads_back("/b/*", "/a/*")
+    assert Known([foreign, series]).pages == 40
+
+
+def test_they_have_budgets_of_their_own_and_a_sample_of_them_is_taken() -> None:
+    rows = [due(f"http://a.test/{letter * 3}/x{n}", 1) for letter in "abc" for n in range(60)]
+    others = [row._replace(url_key=row.url_key[::-1], foreign=True, url=f"{row.url}y") for row in rows]
+    chosen = list(Budgets([], [], compile_allow_list(())).admit([*rows, *others]))
+    assert [sum(bool(row.foreign) is foreign for row in chosen) for foreign in (False, True)] == [64, 64]
+    taken = [row.url for row in chosen if row.foreign]
+    assert taken != sorted(taken)
+    assert not {row.url for row in others[:22]} <= {*taken}
+
+
+# counts of a round, the state after it
+JUDGED = {
+    "one of ten has news": (Counts(pages=7, fresh=7, news=7, different=7, failed=57), "throttled"),
+    "half have": (Counts(pages=32, fresh=32, news=32, different=32, failed=32), "open"),
+    "redirects only": (Counts(redirected=128), "throttled"),
+    "redirects that lead on": (Counts(redirected=128, reached=9), "open"),
+}
+
+
+@pytest.mark.parametrize(("counts", "state"), JUDGED.values(), ids=JUDGED)
+def test_a_dead_link_of_another_site_counts_as_a_page_without_news(counts: Counts, state: str) -> None:
+    row = judge(new_row("a.test", ("/a", Kind.FOREIGN)), counts, None, (), 2)
+    assert row["state"] == state
+    assert judge(new_row("a.test", ("/a", Kind.PLAIN)), counts, None, (), 2)["state"] == "open"
+    before = new_row("a.test", ("/a", Kind.FOREIGN)) | {"waiting": 900}
+    assert drains(before, row, Queue(800, 0)) is (state == "open" and counts.pages > 0)
