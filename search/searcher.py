@@ -100,7 +100,9 @@ class Index:
         checksums = {file.path: file.checksum for manifest in manifests for file in manifest.index_files}
         with ThreadPoolExecutor(16) as pool:  # the latency of a store is that of one request
             places = [(crawl.root, part.folder, part.links) for part in live.segments]
-            segments = list(pool.map(lambda place: known.get(place) or Segment(*place, checksums=checksums), places))
+            segments = list(
+                pool.map(lambda place: known.get(place) or Segment(place[0], place[1], place[2], checksums), places)
+            )
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
         if blocks := read_blocks(crawl):
             masks = [m & ~np.asarray(blocks.mask(s.facts["url"])) for m, s in zip(masks, segments, strict=True)]
