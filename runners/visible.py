@@ -35,8 +35,8 @@ class VisibleStream(io.TextIOWrapper):
 
 def make_visible() -> None:
     """Replace stdout and stderr by streams of visible text; what they cannot encode becomes an escape, too."""
-    sys.stdout = sys.__stdout__ = _visible_stream(sys.stdout)  # type: ignore[misc]  # the old objects have no buffer any more
-    sys.stderr = sys.__stderr__ = _visible_stream(sys.stderr)  # type: ignore[misc]
+    sys.stdout = sys.__stdout__ = _visible_stream(sys.stdout)  # type: ignore[misc, assignment]  # the old ones have no buffer
+    sys.stderr = sys.__stderr__ = _visible_stream(sys.stderr)  # type: ignore[misc, assignment]
 
 
 def _visible_stream(stream: TextIO) -> TextIO:
