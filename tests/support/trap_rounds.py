@@ -30,7 +30,7 @@ from beamtrawl.transforms.storage.exchange import LINK
 from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.holds import Holds, count_held, count_waiting, hold
-from beamtrawl.transforms.traps.judge import Queue, State, newest_by_template
+from beamtrawl.transforms.traps.judge import Name, Queue, State, newest_by_template
 from beamtrawl.transforms.traps.novelty import unpack
 from beamtrawl.transforms.traps.watch_yields import Watched, watch
 from beamtrawl.transforms.urls.filters import UrlFilter
@@ -58,7 +58,8 @@ class _Contents:
     """The contents of all pages so far, as exact and near duplicates know them."""
 
     digests: set[bytes] = dataclasses.field(default_factory=set)
-    signatures: list[np.ndarray] = dataclasses.field(default_factory=list)
+    signatures: np.ndarray = dataclasses.field(default_factory=lambda: np.empty((0, 0), np.uint8))
+    count: int = 0  # of signatures; their array has room for more
 
     def is_copy(self, digest: bytes) -> bool:
         is_known = digest in self.digests
@@ -69,10 +70,13 @@ class _Contents:
         if signature is None:
             return False
         mine = np.frombuffer(signature, np.uint8)
-        known = self.signatures
-        if known and (minhash.similarities(mine, np.array(known)) >= _SETTINGS.documents.similarity).any():
+        known = self.signatures[: self.count]
+        if self.count and (minhash.similarities(mine, known) >= _SETTINGS.documents.similarity).any():
             return True
-        known.append(mine)
+        if self.count == len(self.signatures):
+            self.signatures = np.resize(self.signatures if self.count else mine, (2 * self.count + 1, len(mine)))
+        self.signatures[self.count] = mine
+        self.count += 1
         return False
 
 
@@ -85,7 +89,7 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int) -> Crawled:
     seed = {"priority": 1.0, "reason": "seed", "redirects": 0, "failures": 0, "discovered_round": 1}
     frontier = [dict.fromkeys(FRONTIER.names) | home | seed]
     traps, samples, contents = list[Row](), list[Row](), _Contents()
-    queue: Queue | None = None
+    queues: dict[Name, Queue] = {}
     visited: list[list[str]] = []
     for round_ in range(1, rounds + 1):
         forms = {form for row in samples for form in unpack(row["forms"])}
@@ -95,7 +99,7 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int) -> Crawled:
             break
         visits = [_visit(one, site, round_) for one in chosen]
         visited.append([_path(one.url) for one in chosen])
-        watched, facts, candidates = _judge(visits, url_filter, contents, traps, samples, queue, round_)
+        watched, facts, candidates = _judge(visits, url_filter, contents, traps, samples, queues, round_)
         traps += watched.traps
         samples += watched.trap_samples
         earlier = list(known.values())
@@ -105,8 +109,7 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int) -> Crawled:
         kept = {row["url_key"] for row in frontier}
         counts = count_waiting(frontier, holds)
         held_now = count_held([row for row in waiting if row["url_key"] not in kept], holds)
-        whole = next((name for name in (*counts, *held_now) if not name[1]), None)  # all URLs of the host
-        queue = Queue(counts[whole], held_now[whole]) if whole else None
+        queues = {name[1:]: Queue(counts[name], held_now[name]) for name in {*counts, *held_now}}
         known |= {row["url_key"]: dict.fromkeys(URLS.names) | row for row in changed}
         if watched.reopened:
             keys = {row["url_key"] for row in frontier}
@@ -119,7 +122,7 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int) -> Crawled:
 
 def _judge(
     visits: list[Row], url_filter: UrlFilter, contents: _Contents, traps: Sequence[Row], samples: Sequence[Row],
-    queue: Queue | None, round_: int,
+    queues: Mapping[Name, Queue], round_: int,
 ) -> tuple[Watched, list[Row], list[Row]]:  # fmt: skip
     """(what `watch` finds, facts, candidates) of a round's visits."""
     copies, near = set[bytes](), set[bytes]()
@@ -134,7 +137,7 @@ def _judge(
             copies.add(visit["url_key"])
         elif page is not None and contents.is_near(judged(visit["url"], page, True).get("signature")):
             near.add(visit["url_key"])
-    watched = watch(HOST, yields, copies, near, traps, samples, queue, _ALLOWED, round_)
+    watched = watch(HOST, yields, copies, near, traps, samples, queues, _ALLOWED, round_)
     stale = set(watched.stale)
     candidates = [
         {"url_key": link["target_key"], "url": link["target_url"], "host": urls.host(link["target_url"])}

@@ -7,11 +7,14 @@ from ..traps.allow_list import AllowList
 from ..traps.judge import (
     Known,
     Name,
+    Queue,
     Row,
     State,
     UrlShape,
+    drain_budget,
     has_proved,
     is_exempt,
+    is_shared,
     kind_of,
     names_of,
     new_row,
@@ -29,10 +32,15 @@ class Budgets:
         self._forms = set(forms)
         self._is_allowed = is_allowed
         self._left: dict[Name, int] = {}
+        self._waiting, self._own_waiting = 0, Counter[Name]()
+        states = {row["state"] for row in self._known.rows.values()}
+        self._may_drain = State.THROTTLED in states and State.TRAPPED not in states  # a queue with held URLs shrinks
 
     def admit(self, queue: Iterable[Due]) -> Iterator[Due]:
         """The URLs of a queue that may be visited, in order within each depth, with new templates in round-robin."""
         turns = Counter[Name]()
+        queue = list(queue)
+        self._waiting = len(queue)
         in_turn: list[tuple[int, int, Due, UrlShape | None]] = []
         for due in queue:
             if is_exempt(due.depth, due.kind, due.digest) or self._is_allowed(due.url):
@@ -42,6 +50,9 @@ class Budgets:
             name = (shape.template, kind_of(shape, bool(due.links_without_news), (), self._known))
             in_turn.append((due.depth, turns[name], due, shape))
             turns[name] += not has_proved(self._known.rows.get(name))
+            if self._may_drain:
+                kind = kind_of(shape, bool(due.links_without_news), self._forms, self._known)
+                self._own_waiting[shape.template, kind] += 1
         for _, _, due, limited in sorted(in_turn, key=lambda item: item[:2]):
             if limited is None or self._take(limited, bool(due.links_without_news)):
                 yield due
@@ -60,5 +71,8 @@ class Budgets:
     def _budget(self, name: Name) -> int:
         row = self._known.rows.get(name)
         budget = int((new_row("", name) if row is None or row["budget"] is None else row)["budget"])
-        is_open = row is None or row["state"] == State.OPEN
-        return max(budget, vouched_pages(name, self._known.rows)) if is_open else budget
+        if row is None or row["state"] == State.OPEN:
+            return max(budget, vouched_pages(name, self._known.rows))
+        if not self._may_drain or is_shared(name[0]):
+            return budget
+        return max(budget, drain_budget(row, Queue(self._waiting, 0), Queue(self._own_waiting[name], 0)))

@@ -32,6 +32,10 @@ all pages are similar or have few words, that is no evidence of a trap."""
 _CHAIN = 2  # redirects in a row within a template; a renamed page takes one, its old address without a slash another
 
 
+WHOLE: Name = ("", "")
+"""The name of the queue of all URLs of a host."""
+
+
 class Watched(NamedTuple):
     """The result for a host in a round."""
 
@@ -43,13 +47,13 @@ class Watched(NamedTuple):
 
 
 def watch(
-    host: str, requests: Iterable[YieldRow], copies: Container[bytes], near: Container[bytes], traps: Iterable[Row],
-    trap_samples: Collection[Row], queue: Queue | None, is_allowed: AllowList, round_: int,
+    host: str, requests: Collection[YieldRow], copies: Container[bytes], near: Container[bytes], traps: Iterable[Row],
+    trap_samples: Collection[Row], queues: Mapping[Name, Queue], is_allowed: AllowList, round_: int,
 ) -> Watched:  # fmt: skip
     """Judges the templates of a host by its URLs that were requested for the first time, in the order of their visits.
 
     `copies` are keys of exact duplicates, `near` of near duplicates; `traps` and `trap_samples` are the host's rows
-    before this round, and `queue` its queue at that time, if known.
+    before this round, and `queues` the known queues of its throttled templates at that time, `WHOLE` of the host.
     """
     earlier = judge.Known(traps)
     known = dict(earlier.rows)
@@ -107,13 +111,16 @@ def watch(
     for name in {*known, *counts}:
         if name[0] in redirects:
             counts.setdefault(name, Counter()).update(redirects[name[0]])
+    requested = len(requests)
     changed = {
         name: judge.judge(
             known.get(name) or judge.new_row(host, name),
             Counts(**came),
-            queue,
+            queues.get(WHOLE),
             samples.get(name, ()),
             round_,
+            queues.get(name),
+            requested,
         )
         for name, came in sorted(counts.items())
     }
@@ -138,6 +145,16 @@ def watch(
     has_traps = any(row["state"] != State.OPEN for row in known.values())
     trapped = TrappedHost(host, list(known.values()), sorted(forms)) if has_traps else None
     return Watched(stale, list(changed.values()), rows, trapped, reopened)
+
+
+def queues_of(rows: Iterable[Row], round_: int) -> dict[Name, Queue]:
+    """The queues of a host after a round, of its rows of table trap_queues: by template and kind, and `WHOLE`."""
+    found: dict[Name, Queue] = {}
+    for row in rows:
+        if row["round"] == round_:
+            known = found.get(name := (row["template"], row["kind"]), Queue(0, 0))
+            found[name] = Queue(known.waiting + row["waiting"], known.held + row["held"])
+    return found
 
 
 def _order(request: YieldRow) -> tuple[int, float, str]:
@@ -167,9 +184,7 @@ class WatchFn(beam.DoFn):
         traps, trap_samples, queues = earlier
         stale, rows, reopened = list[bytes](), dict[str, list[Row]](traps=[], trap_samples=[]), 0
         for host in sorted(requests.keys() | traps.keys()):
-            last = [row for row in queues.get(host, ()) if row["round"] == self._round - 1 and not row["kind"]]
-            queue = Queue(sum(row["waiting"] for row in last), sum(row["held"] for row in last)) if last else None
-            sides_ = (traps.get(host, ()), trap_samples.get(host, ()), queue)
+            sides_ = (traps.get(host, ()), trap_samples.get(host, ()), queues_of(queues.get(host, ()), self._round - 1))
             watched = watch(host, requests.get(host, ()), copies, near, *sides_, is_allowed, self._round)
             stale += watched.stale
             rows["traps"] += watched.traps
