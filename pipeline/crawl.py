@@ -1,6 +1,7 @@
 """The driver: find the next step from the manifests, build its pipeline, run it, commit."""
 
 import dataclasses
+import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -286,6 +287,7 @@ def _update(
         workers=engine.workers,
         waiting=Waiting.of(manifests),
         report=attempt.report,
+        probe_key=secrets.token_bytes(32),
         progress=attempt.progress,
         plan=plan_of(crawl, settings, manifests, [file.path for file in visits]),
         **paths,

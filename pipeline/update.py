@@ -97,6 +97,7 @@ class UpdateStep:
     trap_queues: Sequence[str]
     seeds: Sequence[str]
     report: str
+    probe_key: bytes = b""  # makes the URLs that cannot exist; random, so that no site can foresee them
     progress: str = ""  # prefix of the workers' reports; empty: they report nothing
     plan: Plan | None = None  # of revisits
 
@@ -162,7 +163,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         progress=stage("FindNearDuplicates"),
     )
     finished = together("by_shard", parsed, read, judged, decided) | "FinishPages" >> Receive(
-        {"": WatchAndFinishFn(root, round_, step.settings, partitions)},
+        {"": WatchAndFinishFn(root, round_, step.settings, partitions, step.seeds, step.probe_key)},
         {
             "": [To("to_class", "urls", "candidates"), ToSummary("found", "keys", forms)],
             "removals": [To("to_class", "tombstones", "documents")],

@@ -14,13 +14,23 @@ _USEFUL = 5  # one of as many differences has news
 
 def _differences(count: int, empty: Callable[[int], str]) -> dict[str, Page]:
     """Changes of a program in a log of 50 a page; one of five shows something new, the others what `empty` returns."""
-    changes = [(f"/diff?id={chance('diff', n).getrandbits(64):016x}", f"{word(chance('subject', n), 3)} in {COMMON_WORDS[n % 90]}") for n in range(count)]
+    changes = [
+        (
+            f"/diff?id={chance('diff', n).getrandbits(64):016x}",
+            f"{word(chance('subject', n), 3)} in {COMMON_WORDS[n % 90]}",
+        )
+        for n in range(count)
+    ]
     site = listings("Log", changes, "All changes.", lambda at: f"/log?page={at}")
     for number, (href, _) in enumerate(changes):
         is_useful = chance("useful", number).randrange(_USEFUL) == 0
         site[href] = page("Difference", story(href) if is_useful else empty(number), [("/log?page=1", "log")])
     texts = {f"/doc/{n}": page(f"Part {n}", story("doc", n)) for n in range(8)}
-    return {"/": page("Code", story("code"), [("/log?page=1", "log"), *((href, href) for href in texts)]), **site, **texts}
+    return {
+        "/": page("Code", story("code"), [("/log?page=1", "log"), *((href, href) for href in texts)]),
+        **site,
+        **texts,
+    }
 
 
 _BINARY = "The two files are in a binary format and cannot be compared line by line by this program."
@@ -119,7 +129,9 @@ def versioned_wiki(count: int) -> dict[str, Page]:
         site[f"/wiki/{name}"] = page(name, story(name), [(f"/history/{name}", "history"), *other])
         site[f"/history/{name}"] = page(f"History of {name}", "Versions.", versions)
         for n, (href, _) in enumerate(versions):
-            site[href] = page(f"{name}, version {n}", story(name) + f" {word(chance(name, n), 5)}" * 2, [versions[n - 1]])
+            site[href] = page(
+                f"{name}, version {n}", story(name) + f" {word(chance(name, n), 5)}" * 2, [versions[n - 1]]
+            )
     return {"/": page("Wiki", story("versioned"), [(f"/wiki/{name}", name) for name in names[:9]]), **site}
 
 

@@ -6,9 +6,8 @@ Each is a site as those of `trap_sites`.
 import itertools
 import re
 from collections.abc import Callable, Mapping
-from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from tests.support.trap_sites import COMMON_WORDS, NAMES, SECTIONS, Press, Site, article_path, chance, section_of, word
+from tests.support.trap_sites import NAMES, SECTIONS, Press, Site, article_path, chance, section_of, word
 from tests.support.trap_variants import with_links
 from tests.support.web import Answer, Page, html, redirect
 
@@ -67,7 +66,7 @@ def base_levels() -> Site:
 def base_copies() -> Site:
     """The same on each page of a site, whose server ignores the levels: all pages below are copies."""
     press = Press("base copies")
-    clean = lambda url: re.sub("^(/part)+/", "/", url)  # noqa: E731
+    clean = lambda url: re.sub(r"^(/\w+)*?(?=/(news|guides|people|places)/[^/]*$|/$)", "", url)  # noqa: E731
 
     def answer(url: str) -> Page | None:
         path = clean(url)
@@ -76,7 +75,7 @@ def base_copies() -> Site:
             return None
         levels = url[: len(url) - len(path) + 1]
         links = "".join(f'<a href="{name}/">{name}</a>' for name in SECTIONS)
-        return Answer(body=f'<base href="{levels}part/">'.encode() + page.body + links.encode())
+        return Answer(body=f'<base href="{levels}{word(chance(url))}/">'.encode() + page.body + links.encode())
 
     return Site(answer, lambda url: clean(url) if press.wrote(clean(url)) else None, press.count)
 
@@ -106,7 +105,8 @@ def stacked_languages() -> Site:
             return None
         before = url[: len(url) - len(path)]
         body = re.sub(r'href="/', f'href="{before}/', page.body.decode())
-        return with_links(Answer(body=body.encode()), [f"/{name}{url}" for name in _LANGUAGES if f"/{name}" != before])
+        menu = "".join(f'<a href="/{name}{url}">{name}</a>' for name in _LANGUAGES if f"/{name}" != before)
+        return Answer(body=body.encode() + menu.encode())
 
     return Site(answer, lambda url: clean(url) if press.wrote(clean(url)) else None, press.count)
 
@@ -126,9 +126,9 @@ def path_info() -> Site:
             return None
         body = page.body.decode().replace(".html", ".php")
         if path in paths:
-            near = [name.rpartition("/")[2] for name in re.findall(r'href="(/[^"]+\.php)"', body)[:3]]
-            body += "".join(f'<a href="{name}/more/">more</a>' for name in near[:2])
-            body += "".join(f'<a href="{name}">near</a>' for name in near)
+            folder = path[: path.rfind("/") + 1]
+            near = [name.removeprefix(folder) for name in re.findall(r'href="(/[^"]+\.php)"', body) if folder in name]
+            body += "".join(f'<a href="{name}">near</a><a href="{name}/more/">more</a>' for name in near[:2])
         return Answer(body=body.encode())
 
     def useful(url: str) -> str | None:
@@ -167,10 +167,9 @@ def history_paths() -> Site:
     return Site(answer, lambda url: url if press.wrote(url) else None, press.count)
 
 
-def fresh_redirects(is_query: bool) -> Site:
-    """Each address without a session redirects to one with a session of its own."""
-    press, views = Press(f"fresh redirects {is_query}"), itertools.count()
-    link = (lambda path, token: f"{path}?walk={token}") if is_query else (lambda path, token: f"/in/{token}{path}")
+def fresh_redirects(link: Callable[[str, str], str]) -> Site:
+    """Each page leads to addresses that redirect to it, with a session of its own each time."""
+    press, views = Press(f"fresh redirects {link('/', '')}"), itertools.count()
 
     def clean(url: str) -> str:
         return re.sub(r"^/in/\w+", "", url.partition("?")[0]).removeprefix("/open")
@@ -180,9 +179,8 @@ def fresh_redirects(is_query: bool) -> Site:
         page = press.home() if path == "/" else press.article(path)
         if page is None:
             return None
-        token = f"{chance('session', next(views)).getrandbits(64):016x}"
-        if path != "/" and "?" not in url and not url.startswith("/in/"):
-            return redirect(link(path, token))
+        if url.startswith("/open/"):
+            return redirect(link(path, f"{chance('session', next(views)).getrandbits(64):016x}"))
         return with_links(page, [f"/open{name}" for name in re.findall(r'href="(/[^"]+)"', page.body.decode())])
 
     return Site(answer, lambda url: clean(url) if press.wrote(clean(url)) else None, press.count)
@@ -191,18 +189,18 @@ def fresh_redirects(is_query: bool) -> Site:
 def session_in_session() -> Site:
     """Each page puts the sessions in which it was shown, and a link that asks for another one, into its links."""
     press, views = Press("session in session"), itertools.count()
-    clean = lambda url: re.sub(r"^/(new|s/\w+)", "", url)  # noqa: E731
+    clean = lambda url: re.sub(r"^/(new|s/\w+)(?=/)", "", url)  # noqa: E731
 
     def answer(url: str) -> Page | None:
         path = clean(url)
         page = press.home() if path == "/" else press.article(path)
         if page is None:
             return None
-        if url.startswith("/new"):
+        if url.startswith("/new/"):
             return redirect(f"/s/{chance('session', next(views)).getrandbits(64):016x}{path}")
         before = url[: len(url) - len(path)]
         body = re.sub(r'href="/', f'href="{before}/', page.body.decode())
-        return with_links(Answer(body=body.encode()), [f"/new{path}?{len(before)}" if False else f"/new{path}"])
+        return with_links(Answer(body=body.encode()), [f"/new{path}"])
 
     return Site(answer, lambda url: clean(url) if press.wrote(clean(url)) else None, press.count)
 
@@ -216,7 +214,7 @@ ANSWERS: Mapping[str, Callable[[], Site]] = {
     "stacked-languages.test": stacked_languages,
     "path-info.test": path_info,
     "history-paths.test": history_paths,
-    "fresh-redirects.test": lambda: fresh_redirects(True),
-    "fresh-redirects-paths.test": lambda: fresh_redirects(False),
+    "fresh-redirects.test": lambda: fresh_redirects(lambda path, token: f"{path}?walk={token}"),
+    "fresh-redirects-paths.test": lambda: fresh_redirects(lambda path, token: f"/in/{token}{path}"),
     "session-in-session.test": session_in_session,
 }

@@ -32,6 +32,7 @@ _WINDOW = 32  # number of recent pages
 _SAMPLED, _REOPENED, _DRAINED = 8, 16, 64  # pages per round: newly throttled, reopened, and first round of draining
 _LIKE_BEFORE = 2  # while a template drains, its budget is at least its different pages so far by this
 _USEFUL = 1 / 16  # share of recent pages that count, with which a template is never trapped, and drains if it is finite
+_LED_ON = 1 / 8  # share of redirects without which a template of redirects is throttled
 _SAMPLES = 3
 _ANY = "*"
 
@@ -142,13 +143,14 @@ def judge(
     after["recent_pages"] = row["recent_pages"] * kept + counts.pages
     after["recent_fresh"] = row["recent_fresh"] * kept + counts.fresh
     is_draining = drains(row, after, queue, own)
+    good = counts.fresh + counts.reached * (row["redirected"] == requests_of(row))
     if row["state"] == State.OPEN:
-        state, budget = _of_open(after)
-    elif counts.fresh and (row["state"] == State.TRAPPED or counts.fresh >= _OFTEN * counts.pages):
-        state, budget = State.OPEN, max(_REOPENED, _GROWTH * counts.fresh)
+        state, budget = _of_open(after, counts)
+    elif good and (row["state"] == State.TRAPPED or good >= _OFTEN * (counts.pages + counts.redirected)):
+        state, budget = State.OPEN, max(_REOPENED, _GROWTH * good)
         after |= {"recent_pages": float(counts.pages), "recent_fresh": float(counts.fresh)}  # it is judged anew
-    elif counts.fresh:  # a throttled template remains so, because only the queues of such templates are counted
-        state, budget = State.THROTTLED, max(_REOPENED, _GROWTH * counts.fresh)
+    elif good:  # a throttled template remains so, because only the queues of such templates are counted
+        state, budget = State.THROTTLED, max(_REOPENED, _GROWTH * good)
     elif is_draining:
         state, budget = State.THROTTLED, row["budget"]
     else:
@@ -159,15 +161,17 @@ def judge(
     return after | {"state": state, "budget": budget, "since": since}
 
 
-def _of_open(row: Row) -> tuple[State, int]:
-    """(state, budget) of a template that was open."""
+def _of_open(row: Row, counts: Counts) -> tuple[State, int]:
+    """(state, budget) of a template that was open, from its row after a round with these results."""
     if row["kind"] == Kind.TYPE:
         if row["pages"]:
             return State.OPEN, max(_FIRST[Kind.TYPE], _GROWTH * requests_of(row))
         return (State.THROTTLED, 1) if row["failed"] >= ALL_REFUSED else (State.OPEN, ALL_REFUSED)
     share = row["recent_fresh"] / row["recent_pages"] if row["recent_pages"] >= ENOUGH else 1.0
     is_dead = not row["pages"] and not row["reached"] and (row["failed"] >= ALL_FAIL or row["chained"] >= ALL_CHAINED)
-    if share <= _SELDOM or is_dead:
+    resolved = row["redirected"] - counts.redirected  # the round after a redirect shows where it leads
+    leads_on = row["redirected"] < requests_of(row) or row["reached"] > _LED_ON * resolved
+    if share <= _SELDOM or is_dead or (resolved >= ALL_CHAINED and not leads_on):
         return State.THROTTLED, _SAMPLED
     fast = _SLOWER if row["kind"] == Kind.SERIES else _GROWTH
     growth = _CAUTIOUS if share < _OFTEN else fast * _SURE if is_sure(row) else fast
