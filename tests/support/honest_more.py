@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from tests.support.honest_sites import listings, page, story
 from tests.support.trap_sites import COMMON_WORDS, chance, word
-from tests.support.web import Page
+from tests.support.web import Page, redirect
 
 _USEFUL = 5  # one of as many differences has news
 
@@ -135,14 +135,66 @@ def versioned_wiki(count: int) -> dict[str, Page]:
     return {"/": page("Wiki", story("versioned"), [(f"/wiki/{name}", name) for name in names[:9]]), **site}
 
 
-MORE: Mapping[str, tuple[Callable[[int], dict[str, Page]], int]] = {
-    "differences": (differences, 10_000),
-    "similar-differences": (similar_differences, 3_000),
-    "glossary": (glossary, 2_000),
-    "cities": (cities, 2_000),
-    "product-variants": (product_variants, 1_500),
-    "interface": (interface, 2_000),
-    "stubs": (stubs, 1_500),
-    "versioned-wiki": (versioned_wiki, 1_500),
+def go_links(count: int) -> dict[str, Page]:
+    """Texts, which lists and other texts lead to through `/go?id=`, also many times."""
+    names = [word(chance("go", n), 3) for n in range(count)]
+    site: dict[str, Page] = {}
+    for number, name in enumerate(names):
+        other = [(f"/go?id={(number + step) % count}", "see") for step in (1, 7, 50)]
+        site[f"/go?id={number}"] = redirect(f"/text/{name}.html")
+        site[f"/text/{name}.html"] = page(f"About {name}", story("go", name), other)
+    links = [(f"/go?id={n}", f"{name} by {word(chance('writer', n % 50), 3)}") for n, name in enumerate(names)]
+    site |= listings("Texts", links, "All texts.", lambda at: f"/list/{at}")
+    return {"/": page("Texts", story("go"), [("/list/1", "all")]), **site}
+
+
+def parts(count: int) -> dict[str, Page]:
+    """A catalogue of parts by group and size, with a page of four numbers each and the sizes beside it."""
+    groups = [word(chance("group", n), 3) for n in range(max(2, count // 50))]
+    site: dict[str, Page] = {}
+    for name in groups:
+        sizes = [f"/parts/{name}/m{size}x{length}" for size in range(3, 8) for length in range(10, 60, 5)]
+        links = [(href, href.rpartition("/")[2]) for href in sizes]
+        site[f"/parts/{name}/"] = page(f"{name} by size", f"Sizes of {name}.", links)
+        for number, (href, size) in enumerate(links):
+            rng = chance("part", href)
+            text = f"Order number {rng.randrange(10**6)}. Weight {rng.randrange(900)} g. Price {rng.randrange(9_000)}."
+            near = [links[(number + step) % len(links)] for step in (-1, 1)]
+            site[href] = page(f"{name} {size}", text, [*near, (f"/parts/{name}/", name)])
+    return {"/": page("Parts", story("parts more"), [(f"/parts/{name}/", name) for name in groups]), **site}
+
+
+def old_register(count: int) -> dict[str, Page]:
+    """A register by year, whose entries are a name, a number and a place that others have too."""
+    entries = [
+        (f"/entry?id={n}", f"{word(chance('first', n % 90), 2)} {word(chance('last', n), 3)}") for n in range(count)
+    ]
+    site: dict[str, Page] = {}
+    for year in range(20):
+        mine = entries[year::20]
+        site[f"/year/{1900 + year}"] = page(f"Entries of {1900 + year}", "All entries of the year.", mine)
+        site |= {
+            href: page(name.title(), f"Born in {COMMON_WORDS[at % 80]}. Number {1900 + year}/{at}.", [("/", "home")])
+            for at, (href, name) in enumerate(mine)
+        }
+    links = [(f"/year/{1900 + year}", str(1900 + year)) for year in range(20)]
+    return {"/": page("Register", story("register more"), links), **site}
+
+
+_LATER = 3  # rounds, at most, that a crawl needs more than a walk
+_DRAINED = 8  # the same, if most pages have no news and all are visited
+
+MORE: Mapping[str, tuple[Callable[[int], dict[str, Page]], int, int]] = {
+    "differences": (differences, 3_000, _DRAINED),
+    "similar-differences": (similar_differences, 3_000, _DRAINED),
+    "glossary": (glossary, 2_000, _LATER),
+    "cities": (cities, 2_000, _LATER),
+    "product-variants": (product_variants, 1_500, _LATER),
+    "interface": (interface, 2_000, _LATER),
+    "stubs": (stubs, 1_500, _LATER),
+    "versioned-wiki": (versioned_wiki, 1_500, _LATER),
+    "go-links": (go_links, 1_500, _LATER),
+    "parts": (parts, 2_000, _LATER),
+    "old-register": (old_register, 1_500, _LATER),
 }
-"""The sites, and their full sizes."""
+"""The sites, their full sizes, and the rounds that a crawl may need more than a walk."""
