@@ -138,35 +138,6 @@ def path_info() -> Site:
     return Site(answer, useful, press.count)
 
 
-def history_paths() -> Site:
-    """Each page has a history in folders below it: versions, and differences between any two."""
-    press = Press("history paths")
-
-    def answer(url: str) -> Answer | None:
-        found = re.fullmatch(r"(.*\.html)(/history|/version/(\d+)|/diff/(\d+)/(\d+))", url)
-        path = found[1] if found else url
-        page = press.home() if path == "/" else press.article(path)
-        if page is None:
-            return None
-        if not found:
-            return with_links(page, [f"{path}/history"] if path.endswith(".html") else [])
-        words = press.story(path).split()
-        numbers = [chance("version", path).randrange(900) * 40 + n for n in range(20)]
-        if found[2] == "/history":
-            shown = [f"{path}/version/{n}" for n in numbers] + [f"{path}/diff/{n}/{n - 1}" for n in numbers]
-            return html(f"History of {words[0]}", " ".join(f"Version {n} of user {n % 97}." for n in numbers), shown)
-        if found[3]:
-            at = int(found[3])
-            near = [f"{path}/version/{at - 1}", f"{path}/version/{at + 1}", f"{path}/diff/{at}/{at - 1}"]
-            return html(f"Version {at} of {words[0]}", " ".join(words[: 20 + at % 40]), [*near, path])
-        low, high = int(found[5]), int(found[4])
-        near = [f"{path}/diff/{low}/{low - 1}", f"{path}/diff/{high + 1}/{high}", f"{path}/version/{low}"]
-        text = " ".join([*words[low % 50 : low % 50 + 6], "was replaced by", *words[high % 50 : high % 50 + 6]])
-        return html(f"Difference of {low} and {high}", text, [*near, path])
-
-    return Site(answer, lambda url: url if press.wrote(url) else None, press.count)
-
-
 def fresh_redirects(link: Callable[[str, str], str]) -> Site:
     """Each page leads to addresses that redirect to it, with a session of its own each time."""
     press, views = Press(f"fresh redirects {link('/', '')}"), itertools.count()
@@ -213,7 +184,6 @@ ANSWERS: Mapping[str, Callable[[], Site]] = {
     "random-texts.test": random_texts,
     "stacked-languages.test": stacked_languages,
     "path-info.test": path_info,
-    "history-paths.test": history_paths,
     "fresh-redirects.test": lambda: fresh_redirects(lambda path, token: f"{path}?walk={token}"),
     "fresh-redirects-paths.test": lambda: fresh_redirects(lambda path, token: f"/in/{token}{path}"),
     "session-in-session.test": session_in_session,

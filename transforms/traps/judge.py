@@ -177,6 +177,8 @@ def _of_open(row: Row, counts: Counts) -> tuple[State, int]:
     growth = _CAUTIOUS if share < _OFTEN else fast * _SURE if is_sure(row) else fast
     first, requests = _FIRST[Kind(row["kind"])], requests_of(row)
     leads_nowhere = row["redirected"] == requests and not row["reached"]
+    if leads_nowhere and resolved >= ENOUGH:
+        return State.OPEN, _REOPENED
     return State.OPEN, first if requests < ENOUGH or leads_nowhere else max(first, growth * requests)
 
 
