@@ -257,7 +257,7 @@ def _update(
         settings=settings,
         robot=Identity.of(settings.robot).token,
         aliases=known_rules(crawl, manifests) if settings.aliases.learn else None,
-        secret=crawl_secret(crawl) if settings.aliases.learn else b"",
+        secret=crawl_secret(crawl),
         trap_files=known["traps"],
         trap_samples=known["trap_samples"],
         trap_queues=paths_of(of_last_round, "trap_queues") if settings.traps.detect else [],

@@ -81,7 +81,7 @@ class UpdateStep:
     settings: Settings
     robot: str  # the name that page directives may address
     aliases: KnownRules | None  # None: alias detection is off
-    secret: bytes  # of the crawl: it draws the sample of aliases that are fetched
+    secret: bytes  # of the crawl: no site can foresee which aliases are fetched, nor the URLs that cannot exist
     visits: Sequence[str]
     visit_rows: int
     visit_bytes: int  # of the files
@@ -164,7 +164,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         progress=stage("FindNearDuplicates"),
     )
     finished = together("by_shard", parsed, read, judged, decided) | "FinishPages" >> Receive(
-        {"": WatchAndFinishFn(root, round_, step.settings, partitions)},
+        {"": WatchAndFinishFn(root, round_, step.settings, partitions, step.seeds, step.secret)},
         {
             "": [To("to_class", "urls", "candidates"), ToSummary("found", "keys", forms)],
             "removals": [To("to_class", "tombstones", "documents")],

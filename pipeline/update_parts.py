@@ -1,15 +1,21 @@
 """Smaller parts of an update step."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import apache_beam as beam
+import pyarrow as pa
 
 from ..transforms.documents.finish_pages import FinishFn, add_rejections
+from ..transforms.parsing.registry import kinds_of
 from ..transforms.settings import Settings
-from ..transforms.storage.table_files import open_parquet
+from ..transforms.storage.batches import Batch, split
+from ..transforms.storage.exchange import CANDIDATES, CandidateRow
+from ..transforms.storage.schemas import SEEDS
+from ..transforms.storage.table_files import open_parquet, read_hosts
 from ..transforms.storage.writers import write_rows
 from ..transforms.traps.watch_yields import WatchFn
+from ..transforms.urls.filters import UrlFilter
 
 if TYPE_CHECKING:
     from .update import UpdateStep
@@ -46,10 +52,16 @@ class MarkFn(beam.DoFn):
 
 
 class WatchAndFinishFn(beam.DoFn):
-    """Takes a shard of hosts: what `WatchFn` and then `FinishFn` take; yields what they yield."""
+    """Takes a shard of hosts: what `WatchFn` and then `FinishFn` take; yields what they yield.
 
-    def __init__(self, root: str, round_: int, settings: Settings, partitions: int) -> None:
-        self._watch = WatchFn(root, round_, settings.traps)
+    URLs that cannot exist become candidates as links do, if the scope of the crawl permits them.
+    """
+
+    def __init__(
+        self, root: str, round_: int, settings: Settings, partitions: int, seeds: Sequence[str], probe_key: bytes
+    ) -> None:
+        self._root, self._settings, self._partitions, self._seeds = root, settings, partitions, seeds
+        self._watch = WatchFn(root, round_, settings.traps, probe_key)
         morphemes, scorers = settings.documents.korean_morphemes, settings.priority.scorers
         self._finish = FinishFn(root, round_, morphemes, partitions, scorers)
 
@@ -57,11 +69,19 @@ class WatchAndFinishFn(beam.DoFn):
         number, sides = shard
         stale = []
         for output in self._watch.process(shard):
-            if isinstance(output, beam.pvalue.TaggedOutput):
+            if isinstance(output, beam.pvalue.TaggedOutput) and output.tag == "probes":
+                yield from self._candidates(output.value[1])
+            elif isinstance(output, beam.pvalue.TaggedOutput):
                 yield output
             else:
                 stale.append(output[1])
         yield from self._finish.process((number, sides | {"stale": stale}), summary.get("dead", ()))
+
+    def _candidates(self, probes: Iterable[CandidateRow]) -> Iterator[Batch]:
+        extensions = kinds_of(tuple(self._settings.documents.kinds)).extensions
+        url_filter = UrlFilter(self._settings.scope, read_hosts(self._root, self._seeds, SEEDS), extensions)
+        rows = [row for row in probes if url_filter.reject(row["url"], row["depth"], 0) is None]
+        yield from split(pa.Table.from_pylist(rows, schema=CANDIDATES), "url_key", self._partitions)
 
 
 class WriteRejectionsFn(beam.DoFn):

@@ -50,7 +50,7 @@ _TEMPLATE = " ".join(COMMON_WORDS[100:160])
 _PER_PAGE = 50
 
 
-def _listings(folder: str, paths: list[Link], text: str, link: Callable[[int], str]) -> dict[str, Page]:
+def listings(folder: str, paths: list[Link], text: str, link: Callable[[int], str]) -> dict[str, Page]:
     """Pages of a listing, 50 entries each; the first leads to all others."""
     count = -(-len(paths) // _PER_PAGE)
     numbers = [(link(number), str(number)) for number in range(1, count + 1)]
@@ -78,7 +78,7 @@ def _shop(count: int, path: Callable[[int, str], str], root: str = "/") -> dict[
         folder = f"{root}category/{COMMON_WORDS[200 + number]}"
         mine = products[number::categories]
         link = lambda at, folder=folder: folder if at == 1 else f"{folder}?page={at}"  # noqa: E731
-        site |= _listings(f"Category {COMMON_WORDS[200 + number]}", mine, "All that we have in this category.", link)
+        site |= listings(f"Category {COMMON_WORDS[200 + number]}", mine, "All that we have in this category.", link)
     for number, (href, name) in enumerate(products):
         near = [products[(number + step) % count] for step in (1, 7)]
         price = f"{rng.randrange(100, 99999) / 100:.2f}"
@@ -107,7 +107,7 @@ def forum(count: int) -> dict[str, Page]:
     for board in range(boards):
         threads = [(f"/thread/{n}", f"{word(chance('t', n))} {n}") for n in range(board, count, boards)]
         link = lambda at, board=board: f"/board/{board}" if at == 1 else f"/board/{board}?page={at}"  # noqa: E731
-        site |= _listings(f"Board {board}", threads, "The threads of this board.", link)
+        site |= listings(f"Board {board}", threads, "The threads of this board.", link)
         site |= {href: page(name, story(href), [(f"/board/{board}", "board")]) for href, name in threads}
     return {"/": page("Forum", story("forum"), [(f"/board/{n}", f"Board {n}") for n in range(boards)]), **site}
 
@@ -145,7 +145,7 @@ def register(count: int) -> dict[str, Page]:
     """Parcels that differ in numbers alone, under ?id=."""
     rng = chance("parcels")
     parcels = [(f"/parcel?id={number}", f"Parcel {number}") for number in range(1, count + 1)]
-    site = _listings("Parcels", parcels, "All parcels.", lambda at: f"/list?page={at}")
+    site = listings("Parcels", parcels, "All parcels.", lambda at: f"/list?page={at}")
     for href, name in parcels:
         site[href] = page(name, f"Area: {rng.randrange(100, 999)} m2. Section {rng.randrange(20)}. {_TEMPLATE}")
     return {"/": page("Land register", story("land"), [("/list?page=1", "All parcels")]), **site}
@@ -155,7 +155,7 @@ def catalogue(count: int) -> dict[str, Page]:
     """Parts that all read the same but for three words, which other parts have too."""
     rng = chance("parts")
     parts = [(f"/parts/{rng.choice('abcdef')}{n}.html", f"Part {n}") for n in range(count)]
-    site = _listings("Parts", parts, "Our parts.", lambda at: f"/catalogue/{at}.html")
+    site = listings("Parts", parts, "Our parts.", lambda at: f"/catalogue/{at}.html")
     for href, name in parts:
         made = f"{rng.choice(COMMON_WORDS[:40])} {rng.choice(COMMON_WORDS[40:80])} {rng.randrange(100)}"
         site[href] = page(name, f"Made of {made} kg. {_TEMPLATE}", [("/catalogue/1.html", "all")])
@@ -182,7 +182,7 @@ def reference(count: int) -> dict[str, Page]:
 def gallery(count: int) -> dict[str, Page]:
     """Pictures, which have numbers and no words; beside them a few essays."""
     photos = [(f"/photo/{number}", f"{number}") for number in range(count)]
-    site = _listings("Album", photos, "Pictures.", lambda at: f"/album/{at}")
+    site = listings("Album", photos, "Pictures.", lambda at: f"/album/{at}")
     site |= {href: page(f"Photo {name}", "", [("/album/1", "album")]) for href, name in photos}
     essays = [(f"/essay/{n}", f"essay {n}") for n in range(8)]
     site |= {href: page(name, story(href)) for href, name in essays}

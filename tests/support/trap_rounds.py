@@ -17,7 +17,7 @@ import numpy as np
 from beamtrawl.pipeline.release_held import frontier_row
 from beamtrawl.transforms import urls
 from beamtrawl.transforms.documents.page_yield import yield_row
-from beamtrawl.transforms.documents.parse_visits import fact_row, judged, link_rows, parse_batch
+from beamtrawl.transforms.documents.parse_visits import fact_row, judged, link_rows, parse_batch, probe_page
 from beamtrawl.transforms.duplicates import minhash
 from beamtrawl.transforms.frontier.selection import Due, choose
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
@@ -28,9 +28,10 @@ from beamtrawl.transforms.parsing.registry import kinds_of
 from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.storage.exchange import LINK
 from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
+from beamtrawl.transforms.storage.sitemap_terms import PROBE
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.holds import Holds, count_held, count_waiting, hold
-from beamtrawl.transforms.traps.judge import State, newest_by_template
+from beamtrawl.transforms.traps.judge import Name, Queue, State, newest_by_template
 from beamtrawl.transforms.traps.novelty import unpack
 from beamtrawl.transforms.traps.watch_yields import Watched, watch_host
 from beamtrawl.transforms.urls.filters import UrlFilter
@@ -57,23 +58,29 @@ class Crawled(NamedTuple):
 class _Contents:
     """The contents of all pages so far, as exact and near duplicates know them."""
 
-    digests: set[bytes] = dataclasses.field(default_factory=set)
-    signatures: list[np.ndarray] = dataclasses.field(default_factory=list)
+    owners: dict[bytes, bytes] = dataclasses.field(default_factory=dict)  # keys of URLs by digest
+    keys: list[bytes] = dataclasses.field(default_factory=list)  # of URLs, by position of their signature
+    signatures: np.ndarray = dataclasses.field(default_factory=lambda: np.empty((0, 0), np.uint8))
 
-    def is_copy(self, digest: bytes) -> bool:
-        is_known = digest in self.digests
-        self.digests.add(digest)
-        return is_known
+    def copied(self, key: bytes, digest: bytes) -> bytes | None:
+        """The URL of the page that a page is a copy of."""
+        owner = self.owners.setdefault(digest, key)
+        return owner if owner != key else None
 
-    def is_near(self, signature: bytes | None) -> bool:
+    def resembled(self, key: bytes, signature: bytes | None) -> bytes | None:
+        """The URL of the page that a page is a near duplicate of."""
         if signature is None:
-            return False
-        mine = np.frombuffer(signature, np.uint8)
-        known = self.signatures
-        if known and (minhash.similarities(mine, np.array(known)) >= _SETTINGS.documents.similarity).any():
-            return True
-        known.append(mine)
-        return False
+            return None
+        mine, count = np.frombuffer(signature, np.uint8), len(self.keys)
+        if count:
+            is_like = minhash.similarities(mine, self.signatures[:count]) >= _SETTINGS.documents.similarity
+            if is_like.any():
+                return self.keys[int(is_like.argmax())]
+        if count == len(self.signatures):
+            self.signatures = np.resize(self.signatures if count else mine, (2 * count + 1, len(mine)))
+        self.signatures[count] = mine
+        self.keys.append(key)
+        return None
 
 
 def crawl_rounds(site: Mapping[str, Page], rounds: int, linked: Sequence[str] = ()) -> Crawled:
@@ -88,7 +95,7 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int, linked: Sequence[str] = 
     seed = {"priority": 1.0, "reason": "seed", "redirects": 0, "failures": 0, "discovered_round": 1}
     frontier = [dict.fromkeys(FRONTIER.names) | home | seed]
     traps, samples, contents = list[Row](), list[Row](), _Contents()
-    queues = list[Row]()
+    queues: dict[Name, Queue] = {}
     visited: list[list[str]] = []
     for round_ in range(1, rounds + 1):
         forms = {form for row in samples for form in unpack(row["forms"])}
@@ -109,11 +116,7 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int, linked: Sequence[str] = 
         kept = {row["url_key"] for row in frontier}
         counts = count_waiting(frontier, holds)
         held_now = count_held([row for row in waiting if row["url_key"] not in kept], holds)
-        queues = [
-            {"template": template, "kind": kind, "waiting": counts[name], "held": held_now[name]}
-            for name in {*counts, *held_now}
-            for _, template, kind in [name]
-        ]
+        queues = {name[1:]: Queue(counts[name], held_now[name]) for name in {*counts, *held_now}}
         known |= {row["url_key"]: dict.fromkeys(URLS.names) | row for row in changed}
         if watched.reopened:
             keys = {row["url_key"] for row in frontier}
@@ -126,22 +129,26 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int, linked: Sequence[str] = 
 
 def _judge(
     visits: list[Row], url_filter: UrlFilter, contents: _Contents, traps: Sequence[Row], samples: Sequence[Row],
-    queues: Sequence[Row], round_: int,
+    queues: Mapping[Name, Queue], round_: int,
 ) -> tuple[Watched, list[Row], list[Row]]:  # fmt: skip
     """(what `watch` finds, facts, candidates) of a round's visits."""
-    copies, near = set[bytes](), set[bytes]()
+    copies, near = dict[bytes, bytes](), dict[bytes, bytes]()
     yields, facts, found = [], [], []
     for visit, page, links in parse_batch(visits, "robot", _KIND_NAMES):
         rows = link_rows(links, page, visit, url_filter, FOLLOWED_KINDS | _KINDS.link_kinds)
         found.append((visit, page, [dict(zip(LINK.names, row, strict=True)) for row in rows]))
         facts.append(fact_row(visit, page) | {"respelled": None})
-        if row := yield_row(visit, page):
+        seen = probe_page(visit, "robot", _KIND_NAMES) if visit["kind"] == PROBE else page
+        if row := yield_row(visit, seen):
             yields.append(row)
-        if page is not None and contents.is_copy(page.digest):
-            copies.add(visit["url_key"])
-        elif page is not None and contents.is_near(judged(visit["url"], page, True).get("signature")):
-            near.add(visit["url_key"])
-    watched = watch_host(HOST, yields, copies, near, traps, samples, queues, _ALLOWED, round_)
+        if page is None:
+            continue
+        key = visit["url_key"]
+        if owner := contents.copied(key, page.digest):
+            copies[key] = owner
+        elif like := contents.resembled(key, judged(visit["url"], page, True).get("signature")):
+            near[key] = like
+    watched = watch_host(HOST, yields, copies, near, traps, samples, queues, _ALLOWED, round_, b"key")
     stale = set(watched.stale)
     candidates = [
         {"url_key": link["target_key"], "url": link["target_url"], "host": urls.host(link["target_url"])}
@@ -153,7 +160,8 @@ def _judge(
         for link in links
         if link["rejected"] is None
     ]
-    return watched, facts, candidates
+    probes = [dict.fromkeys(("sitemap", "sitemap_lastmod", "links_without_news")) | row for row in watched.probes]
+    return watched, facts, candidates + probes
 
 
 def _linked_elsewhere(path: str) -> Row:

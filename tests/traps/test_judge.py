@@ -42,7 +42,8 @@ JUDGED = {
     "nothing new, bit by bit": ([(2, 0, 0)] * 3, Kind.SERIES, "throttled", 8),
     "sampled less and less": ([(6, 0, 6)] + [(2, 0, 2)] * 3, Kind.WITHOUT_NEWS, "throttled", 1),
     "never to zero": ([(6, 0, 6)] + [(2, 0, 2)] * 9, Kind.WITHOUT_NEWS, "throttled", 1),
-    "one page contradicts": ([(60, 0, 0), (8, 1, 0)], Kind.WITHOUT_NEWS, "open", 16),
+    "one page contradicts": ([(60, 0, 0), (8, 1, 0)], Kind.WITHOUT_NEWS, "throttled", 16),
+    "a few contradict": ([(60, 0, 0), (8, 3, 0)], Kind.WITHOUT_NEWS, "throttled", 24),
     "several contradict": ([(60, 0, 0), (8, 4, 0)], Kind.WITHOUT_NEWS, "open", 32),
     "new no more": ([(100, 100, 0), (200, 10, 0)], Kind.WITHOUT_NEWS, "throttled", 8),
 }  # fmt: skip
@@ -80,19 +81,61 @@ def test_what_only_fails_is_sampled(failed: int, kind: Kind, state: str) -> None
     assert judge(row | {"pages": 1}, Counts(failed=failed), None, [], 1)["state"] == "open"
 
 
-# URLs of the host after the round before and the last one, copies: budget after another sample
+# URLs of the host and of the template after the last round, of 100 and 60 that waited before; copies, with news among
+# its six pages so far: budget after another sample
 DRAINS = {
-    "less wait": (Queue(90, 0), 0, 16),
-    "as many wait": (Queue(100, 0), 0, 4),
-    "less wait because they were held": (Queue(90, 20), 0, 4),
-    "copies": (Queue(90, 0), 8, 4),
+    "less wait": (Queue(90, 0), Queue(50, 0), 0, 0, 64),
+    "less wait of the host": (Queue(90, 0), None, 0, 0, 64),
+    "as many wait": (Queue(100, 0), Queue(50, 0), 0, 0, 4),
+    "less wait than before, but each page leads to two thirds of another": (Queue(96, 0), Queue(50, 0), 0, 0, 4),
+    "as many wait of the template": (Queue(90, 0), Queue(60, 0), 0, 0, 4),
+    "less wait because they were held": (Queue(90, 20), Queue(50, 0), 0, 0, 4),
+    "copies": (Queue(90, 0), Queue(50, 0), 8, 0, 4),
+    "copies beside a page with news": (Queue(90, 0), Queue(50, 0), 8, 1, 64),
 }
 
 
-@pytest.mark.parametrize(("queue", "copies", "budget"), DRAINS.values(), ids=DRAINS)
-def test_what_is_finite_and_no_copy_is_drained(queue: Queue, copies: int, budget: int) -> None:
-    row = after([(6, 0, copies)], Kind.SERIES) | {"waiting": 100}
-    assert judge(row, Counts(pages=2, different=0 if copies else 2), queue, [], 2)["budget"] == budget
+@pytest.mark.parametrize(("queue", "own", "copies", "fresh", "budget"), DRAINS.values(), ids=DRAINS)
+def test_what_is_finite_and_has_other_pages_or_news_is_drained(
+    queue: Queue, own: Queue | None, copies: int, fresh: int, budget: int
+) -> None:
+    row = after([(6, fresh, copies)], Kind.SERIES) | {"waiting": 100, "template_waiting": 60, "requested": 12}
+    after_ = judge(row, Counts(pages=2, different=0 if copies else 2), queue, [], 2, own)
+    assert after_["budget"] == budget
+
+
+@pytest.mark.parametrize("is_copy", [True, False])
+@pytest.mark.parametrize("useful", range(5))
+def test_ten_thousand_pages_with_one_useful_in_five_are_visited_in_nine_rounds(useful: int, is_copy: bool) -> None:
+    left, rounds = 10_000, 0
+    row, queue = new_row("a.test", ("/diff?id", Kind.VARIANT)), None
+    while left:
+        rounds += 1
+        pages = min(left, row["budget"])
+        fresh = sum(number % 5 == useful for number in range(left, left - pages, -1))
+        counts = Counts(pages=pages, fresh=fresh, news=fresh, different=fresh if is_copy else pages)
+        row = end(judge(row, counts, queue, [], rounds, queue, pages), not fresh, rounds)
+        left -= pages
+        queue = Queue(left, 0) if row["state"] != State.OPEN else None
+    assert rounds <= 9  # a walk needs one
+
+
+def test_the_queue_at_the_start_of_a_round_drains_a_template() -> None:
+    row = after([(6, 0, 0), (2, 0, 0)], Kind.WITHOUT_NEWS) | {"waiting": 100, "template_waiting": 100, "requested": 2}
+    rows = queue(*(f"/a/{letter}{other}" for letter in "bcdefghij" for other in "bcdefghijk"), links_without_news=True)
+    assert len(admitted(rows, [row])) == 64
+    assert len(admitted(rows, [row | {"waiting": 90}])) == 4
+    assert len(admitted(rows, [row | {"template_waiting": 90}])) == 4
+    trapped = end(after([(6, 0, 6), (2, 0, 2), (2, 0, 2)]), True, 3) | {"template": "/b/*"}
+    assert len(admitted(rows, [row, trapped])) == 4, "held URLs are no longer in the queue"
+
+
+def test_what_has_some_news_is_never_trapped() -> None:
+    row = after([(20, 0, 19)], Kind.SERIES) | {"recent_fresh": 2.0}
+    row = judge(row, Counts(pages=8), None, [], 2)
+    assert (row["state"], row["budget"]) == ("throttled", 8)
+    assert end(row, True, 9) == row
+    assert end(row | {"recent_fresh": 1.0}, True, 9)["state"] == "trapped"
 
 
 # state and URLs waiting before, pages with news among its next ten: budget

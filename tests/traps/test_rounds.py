@@ -4,7 +4,9 @@ import pytest
 
 from beamtrawl.transforms.traps.names import group_templates
 from tests.support import honest_variants
+from tests.support.honest_more import MORE
 from tests.support.honest_sites import HONEST, reach
+from tests.support.trap_answers import ANSWERS
 from tests.support.trap_growth import GROWTH
 from tests.support.trap_rounds import crawl_rounds
 from tests.support.trap_sites import TRAPS
@@ -19,7 +21,7 @@ LAST = 12  # rounds after which a crawl of a trap has ended
 SHARE = 3  # of the size of each honest site
 LATER = 3  # rounds, at most, that a crawl of an honest site needs more than a walk
 
-SITES = {**TRAPS, **VARIANTS, **GROWTH}
+SITES = {**TRAPS, **VARIANTS, **GROWTH, **ANSWERS}
 HONEST_SITES = {**HONEST, **honest_variants.VARIANTS}
 
 
@@ -51,4 +53,15 @@ def test_an_honest_site_loses_no_page(name: str) -> None:
     first = {path: number for number, paths in reversed([*enumerate(crawled.visited, 1)]) for path in paths}
     late = {path: first.get(path, 999) - number for path, number in reach(site).items()}
     assert max(late.values()) <= LATER
+    assert crawled.held == set()
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_an_honest_site_of_another_kind_is_whole_and_needs_few_rounds_more_than_a_walk(name: str) -> None:
+    make, count, later = MORE[name]
+    site = make(max(50, count // SHARE))
+    crawled = crawl_rounds(site, rounds=40)
+    walked = reach(site)
+    assert walked.keys() - {path for paths in crawled.visited for path in paths} == set()
+    assert len(crawled.visited) <= max(walked.values()) + later
     assert crawled.held == set()

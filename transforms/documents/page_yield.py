@@ -38,10 +38,12 @@ def yield_row(visit: VisitRow, page: Page | None) -> YieldRow | None:
         outcome=visit["outcome"],
         title_words=None,
         words=None,
+        own_words=None,
+        kind=visit["kind"],
     )
     if page is not None:
         links = [link for link in page.links[:_LINKS] if followed(link, page.nofollow)]
         text = " ".join([page.text[:_TEXT], *(link.anchor[:_ANCHOR] for link in links)])
         words = page_words(page.title, text, visit["url"], (link.url for link in links))
-        row["title_words"], row["words"] = words.title, words.text
+        row["title_words"], row["words"], row["own_words"] = words
     return row

@@ -31,6 +31,7 @@ from ..storage.bloom import shard
 from ..storage.crawl_dir import CrawlDir
 from ..storage.exchange import CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS
 from ..storage.schemas import DOCUMENTS, KEY, SEEDS, VISITS
+from ..storage.sitemap_terms import PROBE
 from ..storage.stage_progress import StageProgress
 from ..storage.table_files import conform, open_parquet, read_hosts
 from ..urls.filters import UrlFilter
@@ -65,6 +66,14 @@ def link_rows(
             rejected = NOT_FOLLOWED
         rows.append((_key(link.url), link.url, link.anchor, link.rel, link.kind, depth, redirects, rejected))
     return rows
+
+
+def probe_page(visit: dict[str, Any], robot: str, kinds: tuple[str, ...]) -> Page | None:
+    """The page that a host has answered to a path that cannot exist; None if it has answered none.
+
+    It is no document: only trap detection reads it.
+    """
+    return parse_visit(visit | {"kind": None}, robot, kinds)[0]
 
 
 def parse_visit(
@@ -237,7 +246,8 @@ class ParseFn(beam.DoFn):
             if page is not None or found:
                 pages.append(page_row(visit, page, rows))
                 links.append(rows)
-            if self._settings.traps.detect and (observed := yield_row(visit, page)):
+            seen = probe_page(visit, self._robot, self._kinds) if visit["kind"] == PROBE else page
+            if self._settings.traps.detect and (observed := yield_row(visit, seen)):
                 yields.append(observed)
             if page is not None and pages[-1]["is_document"]:
                 pages[-1] |= judged(visit["url"], page, self._near)

@@ -5,13 +5,17 @@ from collections.abc import Iterable, Iterator
 
 from ..traps.allow_list import AllowList
 from ..traps.judge import (
+    Kind,
     Known,
     Name,
+    Queue,
     Row,
     State,
     UrlShape,
+    drain_budget,
     has_proved,
     is_exempt,
+    is_shared,
     kind_of,
     names_of,
     new_row,
@@ -29,6 +33,9 @@ class Budgets:
         self._forms = set(forms)
         self._is_allowed = is_allowed
         self._left: dict[Name, int] = {}
+        self._waiting, self._own_waiting = Counter[bool](), Counter[Name]()  # by whether only other sites link them
+        states = {row["state"] for row in self._known.rows.values()}
+        self._may_drain = State.THROTTLED in states and State.TRAPPED not in states  # a queue with held URLs shrinks
 
     def admit(self, queue: Iterable[Due]) -> Iterator[Due]:
         """The URLs of a queue that may be visited, in order within each depth, with new templates in round-robin.
@@ -38,6 +45,7 @@ class Budgets:
         turns = Counter[Name]()
         in_turn: list[tuple[int, int, bytes, Due, UrlShape | None]] = []
         for due in queue:
+            self._waiting[bool(due.foreign)] += 1
             if is_exempt(due.depth, due.kind, due.digest) or self._is_allowed(due.url):
                 in_turn.append((due.depth, 0, b"", due, None))
                 continue
@@ -46,6 +54,9 @@ class Budgets:
             turn, key = (0, due.url_key) if shape.is_foreign else (turns[name], b"")
             in_turn.append((due.depth, turn, key, due, shape))
             turns[name] += not has_proved(self._known.rows.get(name))
+            if self._may_drain:
+                kind = kind_of(shape, bool(due.links_without_news), self._forms, self._known)
+                self._own_waiting[shape.template, kind] += 1
         for *_, due, limited in sorted(in_turn, key=lambda item: item[:3]):
             if limited is None or self._take(limited, bool(due.links_without_news)):
                 yield due
@@ -64,5 +75,9 @@ class Budgets:
     def _budget(self, name: Name) -> int:
         row = self._known.rows.get(name)
         budget = int((new_row("", name) if row is None or row["budget"] is None else row)["budget"])
-        is_open = row is None or row["state"] == State.OPEN
-        return max(budget, vouched_pages(name, self._known.rows)) if is_open else budget
+        if row is None or row["state"] == State.OPEN:
+            return max(budget, vouched_pages(name, self._known.rows))
+        if not self._may_drain or is_shared(name[0]):
+            return budget
+        of_host = Queue(self._waiting[name[1] == Kind.FOREIGN], 0)
+        return max(budget, drain_budget(row, of_host, Queue(self._own_waiting[name], 0)))

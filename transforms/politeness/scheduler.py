@@ -10,6 +10,7 @@ from ..http.reply import Reply, outcome, redirect_target
 from ..outcomes import Outcome
 from ..robots import lookup
 from ..storage.schemas import HostRow
+from ..storage.sitemap_terms import PROBE
 from ..urls.canonical import origin as origin_of
 from . import backoff, host_queue
 from .census import Census
@@ -165,7 +166,7 @@ class HostScheduler:
         if isinstance(request, host_queue.Visit):
             due = request.due
             headers = identity.headers(url, due.referrer, due.etag, due.last_modified)
-            return client.get(url, headers, any_type=due.kind is not None)
+            return client.get(url, headers, any_type=due.kind not in (None, PROBE))
         return client.get(url, identity.headers(url), any_type=True)
 
     def _take(self, answered: Answered) -> Iterator[Event]:

@@ -22,7 +22,7 @@ from ..storage.bloom import shard
 from ..storage.exchange import CANDIDATES, CandidateRow
 from ..storage.other_visits import visits_without_page
 from ..storage.schemas import ROBOTS, SEEDS, RobotsRow, VisitRow
-from ..storage.sitemap_terms import MAX_LEVEL, SITEMAP, SITEMAP_VISITS, TDMREP, share, terms
+from ..storage.sitemap_terms import MAX_LEVEL, PROBE, SITEMAP, SITEMAP_VISITS, TDMREP, share, terms
 from ..storage.table_files import TableFile, read_hosts, read_table
 from ..urls.canonical import canonicalize, host, is_foreign, url_key
 from ..urls.filters import UrlFilter
@@ -75,6 +75,8 @@ def from_robots(row: RobotsRow, url_filter: UrlFilter, settings: Sitemaps, tdmre
 def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> SitemapLinks:
     """The pages in a visited sitemap; the sitemaps in an index; or the target of a redirect, also of other kinds."""
     links = SitemapLinks([], Counter())
+    if visit["kind"] == PROBE:
+        return links
     known = visit["sitemap"] or terms(0, settings.max_per_host, ())  # a seed
     hosts = sorted({visit["host"], *known["hosts"]})
     url = visit["url"]

@@ -118,6 +118,8 @@ YIELDS = pa.schema(
         ("outcome", pa.string()),
         ("title_words", pa.binary()),  # hashes of words that may be news; null: no page
         ("words", pa.binary()),  # the same for title and text
+        ("own_words", pa.binary()),  # those of them that are in the page's URL, or in its links below its folder
+        ("kind", pa.string()),  # probe: a path that cannot exist; null: a page
     ]
 )
 """The input of trap detection for a URL that was requested for the first time."""
@@ -138,6 +140,8 @@ class YieldRow(TypedDict):
     outcome: str
     title_words: bytes | None
     words: bytes | None
+    own_words: bytes | None
+    kind: str | None
 
 
 STALE = pa.schema([("url_key", KEY)])

@@ -16,6 +16,9 @@ TDMREP = "tdmrep"
 Of column `sitemap`, only the hosts apply: besides its own one, those that redirect their files to it.
 """
 
+PROBE = "probe"
+"""The kind of a URL that cannot exist, and is requested to learn what its host answers to such URLs."""
+
 MAY_CHANGE = ("gone", "redirected")
 """States in which a file of the kind TDMREP is requested again, as if it had been fetched: a host may add one."""
 

@@ -30,9 +30,11 @@ _GROWTH, _SLOWER, _CAUTIOUS = 8, 4, 2  # growth of the budget: with frequent new
 _SURE = 2  # factor of the growth of a template that is surely no trap
 _MOSTLY, _OFTEN, _SELDOM = 2 / 3, 1 / 2, 1 / 4  # share of recent pages with news
 _WINDOW = 32  # number of recent pages
-_SAMPLED, _REOPENED, _DRAINED = 8, 16, 16  # pages per round: newly throttled, reopened, and first round of draining
-_MOST_FOREIGN = 48  # pages per round of a throttled template of kind foreign, while it drains
-_LIKE_BEFORE = 2  # while a template drains, its budget is at least its pages so far by this
+_SAMPLED, _REOPENED, _DRAINED = 8, 16, 64  # pages per round: newly throttled, reopened, and first round of draining
+_MOST_FOREIGN = 48  # pages per round of a throttled template of kind foreign
+_LIKE_BEFORE = 2  # while a template drains, its budget is at least its different pages so far by this
+_USEFUL = 1 / 16  # share of recent pages that count, with which a template is never trapped, and drains if it is finite
+_LED_ON = 1 / 8  # share of redirects without which a template of redirects is throttled
 _SAMPLES = 3
 _ANY = "*"
 
@@ -74,7 +76,7 @@ class Counts(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """The URLs of a host after a round."""
+    """The URLs of a host, or of a template, after a round."""
 
     waiting: int  # in the frontier
     held: int  # moved to state trapped by the round
@@ -103,7 +105,7 @@ def new_row(host: str, name: Name) -> Row:
         "round": 0,
         "samples": [],
     }
-    return row | counts | {"budget": _FIRST[Kind(name[1])], "waiting": None}
+    return row | counts | {"budget": _FIRST[Kind(name[1])], "waiting": None, "template_waiting": None, "requested": 0}
 
 
 def requests_of(row: Row) -> int:
@@ -123,8 +125,14 @@ def results_of(row: Mapping[str, object]) -> str:
     return ", ".join(parts) or "none of it was requested"
 
 
-def judge(row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str], round_: int) -> Row:
-    """The row after a round; `queue` is the host's queue before the round, if known."""
+def judge(
+    row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str], round_: int, own: Queue | None = None,
+    requested: int = 0,
+) -> Row:  # fmt: skip
+    """The row after a round, of which `requested` URLs of the host were new.
+
+    `queue` is the host's queue before the round, `own` that of the template, if known.
+    """
     recent = counts.pages + (counts.failed if row["kind"] == Kind.FOREIGN else 0)  # a dead link of others says as much
     kept = min(1.0, max(0, _WINDOW - recent) / max(1, row["recent_pages"]))
     after = row | {name: row[name] + count for name, count in counts._asdict().items()}
@@ -132,52 +140,84 @@ def judge(row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str],
         "round": round_,
         "first": row["first"] or round_,
         "waiting": queue.waiting if queue else None,
+        "template_waiting": own.waiting if own else None,
+        "requested": requested,
         "samples": list(samples)[:_SAMPLES] or row["samples"],
     }
     after["recent_pages"] = row["recent_pages"] * kept + recent
     after["recent_fresh"] = row["recent_fresh"] * kept + counts.fresh
-    is_draining = drains(row, after, queue)
+    is_draining = drains(row, after, queue, own)
+    good = counts.fresh + counts.reached * (row["redirected"] == requests_of(row))
     if row["state"] == State.OPEN:
-        state, budget = _of_open(after)
-    elif counts.fresh:  # a single page with news reopens it and restarts the judgement
-        state, budget = State.OPEN, max(_REOPENED, _GROWTH * counts.fresh)
-        after |= {"recent_pages": float(recent), "recent_fresh": float(counts.fresh)}
+        state, budget = _of_open(after, counts)
+    elif good and (row["state"] == State.TRAPPED or good >= _OFTEN * (recent + counts.redirected)):
+        state, budget = State.OPEN, max(_REOPENED, _GROWTH * good)
+        after |= {"recent_pages": float(recent), "recent_fresh": float(counts.fresh)}  # it is judged anew
+    elif good:  # a throttled template remains so, because only the queues of such templates are counted
+        state, budget = State.THROTTLED, max(_REOPENED, _GROWTH * good)
     elif is_draining:
-        state, budget = State.THROTTLED, max(_DRAINED, _CAUTIOUS * row["budget"])
+        state, budget = State.THROTTLED, row["budget"]
     else:
-        state, budget = State(row["state"]), max(1, row["budget"] // 2)
-    if is_draining:  # what has given hundreds of pages need not begin with sixteen again
-        budget = max(budget, after["different"] // _LIKE_BEFORE)
+        state, budget = State(row["state"]), max(_SAMPLED if is_useful(after) else 1, row["budget"] // 2)
+    if is_draining:
+        budget = max(budget, _DRAINED, _GROWTH * counts.pages, after["different"] // _LIKE_BEFORE)
     if row["kind"] == Kind.FOREIGN and state != State.OPEN:
         budget = min(budget, _MOST_FOREIGN)
     since = row["since"] if state == row["state"] and row["since"] else round_
     return after | {"state": state, "budget": budget, "since": since}
 
 
-def _of_open(row: Row) -> tuple[State, int]:
-    """(state, budget) of a template that was open."""
+def _of_open(row: Row, counts: Counts) -> tuple[State, int]:
+    """(state, budget) of a template that was open, from its row after a round with these results."""
     if row["kind"] == Kind.TYPE:
         if row["pages"]:
             return State.OPEN, max(_FIRST[Kind.TYPE], _GROWTH * requests_of(row))
         return (State.THROTTLED, 1) if row["failed"] >= ALL_REFUSED else (State.OPEN, ALL_REFUSED)
     share = row["recent_fresh"] / row["recent_pages"] if row["recent_pages"] >= ENOUGH else 1.0
-    is_dead = row["failed"] >= ALL_FAIL or row["chained"] >= ALL_CHAINED
-    is_dead = is_dead or (row["kind"] == Kind.FOREIGN and row["redirected"] >= 2 * ALL_FAIL)  # in two rounds
-    is_dead = is_dead and not row["pages"] and not row["reached"]
-    if share <= _SELDOM or is_dead:
+    is_dead = not row["pages"] and not row["reached"] and (row["failed"] >= ALL_FAIL or row["chained"] >= ALL_CHAINED)
+    resolved = row["redirected"] - counts.redirected  # the round after a redirect shows where it leads
+    leads_on = row["redirected"] < requests_of(row) or row["reached"] > _LED_ON * resolved
+    if share <= _SELDOM or is_dead or (resolved >= ALL_CHAINED and not leads_on):
         return State.THROTTLED, _SAMPLED
     fast = _SLOWER if row["kind"] == Kind.SERIES else _GROWTH
     growth = _CAUTIOUS if share < _OFTEN else fast * _SURE if is_sure(row) else fast
     first, requests = _FIRST[Kind(row["kind"])], requests_of(row)
     leads_nowhere = row["redirected"] == requests and not row["reached"]
+    if leads_nowhere and resolved >= ENOUGH:
+        return State.OPEN, _REOPENED
     return State.OPEN, first if requests < ENOUGH or leads_nowhere else max(first, growth * requests)
 
 
-def drains(row: Row, after: Row, queue: Queue | None) -> bool:
-    """Whether a template is finite (its host's queue shrinks) and most of its pages are not copies."""
-    is_finite = queue is not None and row["waiting"] is not None and sum(queue) < row["waiting"]
+def drains(row: Row, after: Row, queue: Queue | None, own: Queue | None) -> bool:
+    """Whether a template is finite and worth its pages: most of them are not copies, or some recent ones count.
+
+    It is finite if its own queue shrinks, and that of its host by half of the requests or more: where a page leads to
+    less than half a new one on average, at most as many as wait are still to be found.
+    """
+    is_finite = shrinks(row["waiting"], queue, row["requested"] / 2)
+    is_finite = is_finite and (own is None or shrinks(row["template_waiting"], own))
     visited = requests_of(after) if row["kind"] == Kind.FOREIGN else after["pages"]
-    return is_finite and after["different"] * 2 >= visited > 0
+    return is_finite and (is_useful(after) or after["different"] * 2 >= visited > 0)
+
+
+def is_useful(row: Row) -> bool:
+    """Whether some of the recent pages of a template count."""
+    return bool(row["recent_fresh"] >= _USEFUL * row["recent_pages"] > 0)
+
+
+def shrinks(before: int | None, queue: Queue | None, least: float = 1) -> bool:
+    """Whether a queue is known to have become shorter by at least so many URLs."""
+    return before is not None and queue is not None and sum(queue) <= before - max(1, least)
+
+
+def drain_budget(row: Row, queue: Queue, own: Queue) -> int:
+    """The least budget of a throttled template for the queues before a round, which its row does not know yet.
+
+    Its row has the queues before the round before.
+    """
+    is_known = row["state"] == State.THROTTLED and row["template_waiting"] is not None
+    most = _MOST_FOREIGN if row["kind"] == Kind.FOREIGN else _DRAINED
+    return most if is_known and drains(row, row, queue, own) else 0
 
 
 def end(row: Row, is_idle: bool, round_: int) -> Row:
@@ -187,7 +227,7 @@ def end(row: Row, is_idle: bool, round_: int) -> Row:
     """
     if row["state"] == State.TRAPPED:
         return row | {"budget": 0, "round": round_} if is_idle and row["budget"] else row
-    is_sampled = row["since"] + 1 < round_ and row["budget"] < _DRAINED
+    is_sampled = row["since"] + 1 < round_ and row["budget"] < _DRAINED and not is_useful(row)
     if not is_idle or not is_sampled:
         return row
     return row | {"state": State.TRAPPED, "since": round_, "round": round_, "budget": 0}

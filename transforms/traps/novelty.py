@@ -20,6 +20,7 @@ class PageWords(NamedTuple):
 
     title: bytes
     text: bytes  # including the title
+    own: bytes = b""  # those of the text that are in the page's URL, or in its links to URLs below its folder
 
 
 def page_words(title: str, text: str, url: str, links: Iterable[str]) -> PageWords:
@@ -30,8 +31,10 @@ def page_words(title: str, text: str, url: str, links: Iterable[str]) -> PageWor
     Neighbours are links into the same folder, and to URLs that differ only in numbers.
     """
     folder, shape = url[: url.rfind("/") + 1], _DIGITS.sub("#", url)
-    near = [url]
+    near, below = [url], [url]
     for link in links:
+        if link.startswith(folder):
+            below.append(link[len(folder) :])
         if link.startswith(folder) and "/" not in link[len(folder) :]:
             near.append(link[len(folder) :])
         elif link[:_SHARED] == url[:_SHARED] and _DIGITS.sub("#", link) == shape:
@@ -41,7 +44,9 @@ def page_words(title: str, text: str, url: str, links: Iterable[str]) -> PageWor
     titled = {word for word in _WORD.findall(title.lower()) if not numbers.issuperset(_PART.findall(word))}
     said = {word for word in _WORD.findall(text.lower()) if word not in own}
     told = {word for word in said.difference(titled) if word.isalnum() or not own.issuperset(_PART.findall(word))}
-    return PageWords(_hashes(titled), _hashes(titled | told))
+    named = set(_PART.findall(" ".join(below).lower()))
+    own_words = {word for word in titled | told if named.issuperset(_PART.findall(word))}
+    return PageWords(_hashes(titled), _hashes(titled | told), _hashes(own_words))
 
 
 _SHARED = 12  # characters; a fast test that precedes a slow one
@@ -65,7 +70,10 @@ class Family:
             self.seen |= text
             self.added += sorted(text)
         title, text = title - elsewhere, text - elsewhere
-        return Novelty(bool(title), bool(title) or len(text) >= _ENOUGH, len(text) >= _TELLING)
+        own = unpack(words.own)
+        is_news = bool(title) or len(text) >= _ENOUGH
+        is_named = is_news and title <= own and len(text - own) < _ENOUGH
+        return Novelty(bool(title), is_news, is_named, len(text) >= _TELLING)
 
 
 class Novelty(NamedTuple):
@@ -73,6 +81,7 @@ class Novelty(NamedTuple):
 
     has_new_title: bool  # at least one new word in the title
     is_news: bool
+    is_named: bool  # and all of it is in the page's own URL and its links below its folder
     is_telling: bool
 
 

@@ -1,7 +1,7 @@
 """Finds the pages of a round without news, and updates the templates of their URLs."""
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -14,16 +14,20 @@ from ..outcomes import Outcome
 from ..settings import Traps
 from ..storage.batches import Batch, from_ipc, split_by, to_ipc
 from ..storage.bloom import shard
-from ..storage.exchange import STALE, YIELDS, YieldRow
+from ..storage.exchange import STALE, YIELDS, CandidateRow, YieldRow
 from ..storage.key_scan import Wanted, matching_rows
 from ..storage.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS
+from ..storage.sitemap_terms import PROBE
 from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
+from ..urls.canonical import url_key
 from ..urls.templates import family
-from . import judge
+from . import judge, soft_404
 from .allow_list import AllowList, compile_allow_list
 from .holds import TrappedHost
 from .judge import Counts, Kind, Name, Queue, Row, State, from_elsewhere, is_own, names_of, shape_of
 from .novelty import Family, PageWords, pack, unpack
+from .soft_404 import Suspicion, is_soft_404
+from .stacks import is_stacked
 
 _VARIED, _LARGE = 5, 1_000
 """Minimum pages of a host with many new words, or minimum pages, before pages count as without news: on a host where
@@ -31,6 +35,10 @@ all pages are similar or have few words, that is no evidence of a trap."""
 
 _CHAIN = 2  # redirects in a row within a template; a renamed page takes one, its old address without a slash another
 
+
+WHOLE: Name = ("", "")
+ALL_FOREIGN: Name = ("", Kind.FOREIGN.value)
+"""The names of the queues of all URLs of a host: of those that its own site links, and of the others."""
 
 _FOREIGN = "foreign "  # precedes the families of URLs that only other sites link, in table trap_samples
 
@@ -50,6 +58,7 @@ class Watched(NamedTuple):
     """The result for a host in a round."""
 
     stale: list[bytes]  # keys of pages without news
+    probes: list[CandidateRow]  # URLs that cannot exist, to be requested
     traps: list[Row]  # rows of table traps changed by the round
     trap_samples: list[Row]  # rows of table trap_samples
     trapped: TrappedHost | None  # None if no template is throttled or trapped
@@ -58,32 +67,34 @@ class Watched(NamedTuple):
 
 
 def watch_host(
-    host: str, requests: Iterable[YieldRow], copies: Container[bytes], near: Container[bytes], traps: Iterable[Row],
-    trap_samples: Iterable[Row], queues: Iterable[Row], is_allowed: AllowList, round_: int,
+    host: str, requests: Iterable[YieldRow], copies: Mapping[bytes, bytes], near: Mapping[bytes, bytes],
+    traps: Iterable[Row], trap_samples: Iterable[Row], queues: Mapping[Name, Queue], is_allowed: AllowList,
+    round_: int, key: bytes,
 ) -> Watched:  # fmt: skip
     """`watch` for the URLs that the host's own site links, and apart for those that only other sites link.
 
-    The latter know what the former have shown, but not the reverse. `queues` are rows of trap_queues of the last round.
+    The latter know what the former have shown, but not the reverse. `queues` has one for all URLs of each.
     """
     requests, traps, trap_samples = list(requests), list(traps), list(trap_samples)
-    whole = {row["kind"]: Queue(row["waiting"], row["held"]) for row in queues if not row["template"]}
     own = watch(
         host, [row for row in requests if not from_elsewhere(row)], copies, near, [row for row in traps if is_own(row)],
-        [row for row in trap_samples if not row["template"].startswith(_FOREIGN)], whole.get(""), is_allowed, round_,
+        [row for row in trap_samples if not row["template"].startswith(_FOREIGN)], queues, is_allowed, round_, key,
     )  # fmt: skip
     samples = [row for row in trap_samples if row["template"].startswith(_FOREIGN)]
+    others = {WHOLE if name == ALL_FOREIGN else name: queue for name, queue in queues.items() if name != WHOLE}
     foreign = watch(
         host, [row for row in requests if from_elsewhere(row)], copies, near, [row for row in traps if not is_own(row)],
-        [row | {"template": row["template"].removeprefix(_FOREIGN)} for row in samples], whole.get(Kind.FOREIGN),
-        is_allowed, round_, own.seen,
+        [row | {"template": row["template"].removeprefix(_FOREIGN)} for row in samples], others, is_allowed, round_,
+        key, own.seen,
     )  # fmt: skip
     apart = [row | {"template": _FOREIGN + row["template"], "forms": pack(())} for row in foreign.trap_samples]
     both = [one.trapped for one in (own, foreign) if one.trapped]
     rows = [row for one in both for row in one.rows]
     return Watched(
         own.stale + foreign.stale,
+        own.probes + foreign.probes,
         own.traps + foreign.traps,
-        own.trap_samples + [row for row in apart if row["words"]],
+        own.trap_samples + [row for row in apart if row["words"] or row.get("answer")],
         TrappedHost(host, rows, own.trapped.forms if own.trapped else []) if both else None,
         own.reopened + foreign.reopened,
         own.seen,
@@ -91,13 +102,15 @@ def watch_host(
 
 
 def watch(
-    host: str, requests: Iterable[YieldRow], copies: Container[bytes], near: Container[bytes], traps: Iterable[Row],
-    trap_samples: Collection[Row], queue: Queue | None, is_allowed: AllowList, round_: int, site: Seen = NOTHING_SEEN,
+    host: str, requests: Collection[YieldRow], copies: Mapping[bytes, bytes], near: Mapping[bytes, bytes],
+    traps: Iterable[Row], trap_samples: Collection[Row], queues: Mapping[Name, Queue], is_allowed: AllowList,
+    round_: int, key: bytes, site: Seen = NOTHING_SEEN,
 ) -> Watched:  # fmt: skip
     """Judges the templates of a host by its URLs that were requested for the first time, in the order of their visits.
 
-    `copies` are keys of exact duplicates, `near` of near duplicates; `traps` and `trap_samples` are the host's rows
-    before this round, and `queue` its queue at that time, if known. What the `site` has shown besides is no news.
+    `copies` and `near` map keys of exact and near duplicates to those of the pages that they duplicate; `traps` and
+    `trap_samples` are the host's rows before this round, and `queues` the known queues of its throttled templates at
+    that time, `WHOLE` of the host. `key` makes URLs that cannot exist. What the `site` has shown besides is no news.
     """
     earlier = judge.Known(traps)
     known = dict(earlier.rows)
@@ -114,7 +127,13 @@ def watch(
     redirects: dict[str, Counter[str]] = {}  # by template
     samples, new_forms, new_telling = dict[Name, list[str]](), dict[str, list[int]](), Counter[str]()
     is_idle = True
+    asked = soft_404.answers_of(trap_samples)
+    answers = _answers(requests)
+    asked |= answers
+    suspicions: dict[str, Suspicion] = {}
     for request in sorted(requests, key=_order):
+        if request["kind"] is not None:
+            continue
         shape = shape_of(request["url"], request["referrer"], request["foreign"])
         kind = judge.kind_of(shape, bool(request["links_without_news"]), forms, earlier)
         names = names_of(shape, kind, known)
@@ -126,16 +145,22 @@ def watch(
         came = Counter({"redirected" if is_redirect else "failed": 1})
         if request["words"] is not None:
             seen += 1
-            found = PageWords(request["title_words"] or b"", request["words"])
+            found = PageWords(request["title_words"] or b"", request["words"], request["own_words"] or b"")
             added = families.setdefault(group, Family()).take(found, frozenset() if kind is Kind.PLAIN else all_words)
             all_words |= unpack(request["words"])
             new_telling[group] += added.is_telling
             telling += added.is_telling
-            is_copy = request["url_key"] in copies
+            like = copies.get(request["url_key"]) or near.get(request["url_key"])
+            is_copy = request["url_key"] in copies or (like is not None and is_stacked(request["url"], like))
+            is_series = kind is not Kind.PLAIN
+            is_copy = is_copy or is_soft_404(asked.get(group), request, is_series=is_series)
             is_uniform = telling < _VARIED and seen < _LARGE
             is_told = added.has_new_title or (added.is_news and request["url_key"] not in near)
             is_news = not is_copy and (is_told or is_uniform)
             is_fresh = is_news or (kind is Kind.PLAIN and not is_copy)
+            if is_fresh and not is_uniform and group not in asked:
+                is_named = added.is_named or not is_news
+                suspicions.setdefault(group, Suspicion()).add(request, is_named=is_named, is_series=is_series)
             came = Counter({"pages": 1, "fresh": int(is_fresh), "news": int(is_news), "different": int(not is_copy)})
             if not is_fresh and not is_allowed(request["url"]):
                 stale.append(request["url_key"])
@@ -155,13 +180,16 @@ def watch(
     for name in {*known, *counts}:
         if name[0] in redirects:
             counts.setdefault(name, Counter()).update(redirects[name[0]])
+    requested = len(requests)
     changed = {
         name: judge.judge(
             known.get(name) or judge.new_row(host, name),
             Counts(**came),
-            queue,
+            queues.get(WHOLE),
             samples.get(name, ()),
             round_,
+            queues.get(name),
+            requested,
         )
         for name, came in sorted(counts.items())
     }
@@ -176,17 +204,52 @@ def watch(
         if row["state"] != State.OPEN and after != row:
             changed[name] = after
     known |= changed
-    groups = sorted({*new_forms, *(group for group, family_ in families.items() if family_.added)})
+    suspected = [group for group, suspicion in suspicions.items() if suspicion][: soft_404.ASKED_AT_ONCE]
+    answers |= {group: soft_404.Known(soft_404.Answer.ASKED) for group in suspected}
+    probes = [row for group in suspected for row in _probes(suspicions[group].sample, key)]
+    groups = sorted({*new_forms, *answers, *(group for group, family_ in families.items() if family_.added)})
     rows = [
         {"host": host, "template": group, "round": round_, "telling": new_telling[group]}
         | {"words": [pack(families[group].added)] if group in families else []}
         | {"forms": pack(new_forms.get(group, ()))}
+        | ({"answer": answers[group].answer, "answer_words": pack(answers[group].words)} if group in answers else {})
         for group in groups
     ]
     has_traps = any(row["state"] != State.OPEN for row in known.values())
     trapped = TrappedHost(host, list(known.values()), sorted(forms)) if has_traps else None
     shown = Seen(frozenset(all_words), telling, seen)
-    return Watched(stale, list(changed.values()), rows, trapped, reopened, shown)
+    return Watched(stale, probes, list(changed.values()), rows, trapped, reopened, shown)
+
+
+def _answers(requests: Iterable[YieldRow]) -> dict[str, soft_404.Known]:
+    """What the answers of a round to URLs that cannot exist tell, by the family that they were asked for."""
+    found: dict[str, list[YieldRow]] = {}
+    for request in requests:
+        if request["kind"] == PROBE and request["referrer"]:
+            found.setdefault(family(shape_of(request["referrer"]).template), []).append(request)
+    return {group: soft_404.learn(answers) for group, answers in found.items()}
+
+
+def _probes(sample: YieldRow | None, key: bytes) -> Iterator[CandidateRow]:
+    """The candidates of the URLs that cannot exist beside a page."""
+    if sample is None:
+        return
+    for url in soft_404.impossible_urls(sample["url"], key):
+        yield CandidateRow(
+            url_key=url_key(url), url=url, host=sample["host"], depth=sample["depth"], redirects=0,
+            score=sample["priority"], referrer=sample["url"], kind=PROBE,
+            foreign=sample["foreign"],
+        )  # fmt: skip
+
+
+def queues_of(rows: Iterable[Row], round_: int) -> dict[Name, Queue]:
+    """The queues of a host after a round, of its rows of table trap_queues: by template and kind, and `WHOLE`."""
+    found: dict[Name, Queue] = {}
+    for row in rows:
+        if row["round"] == round_:
+            known = found.get(name := (row["template"], row["kind"]), Queue(0, 0))
+            found[name] = Queue(known.waiting + row["waiting"], known.held + row["held"])
+    return found
 
 
 def _order(request: YieldRow) -> tuple[int, float, str]:
@@ -199,27 +262,29 @@ class WatchFn(beam.DoFn):
 
     Takes a shard with {"yields": YIELDS, "duplicates": DUPLICATES, "near": VERDICTS, "traps": TRAPS, "trap_samples":
     TRAP_SAMPLES, "trap_queues": TRAP_QUEUES} of some hosts. Yields STALE and, tagged, "trapped": `TrappedHost` as
-    tuples, of the hosts with throttled or trapped templates; "files".
+    tuples, of the hosts with throttled or trapped templates; "probes": lists of candidates; "files".
     """
 
-    def __init__(self, root: str, round_: int, settings: Traps) -> None:
-        self._root, self._round, self._allow = root, round_, settings.allow
+    def __init__(self, root: str, round_: int, settings: Traps, key: bytes) -> None:
+        self._root, self._round, self._allow, self._key = root, round_, settings.allow, key
 
     def process(self, shard_: tuple[int, dict[str, Iterable[Any]]]) -> Iterator[Any]:
         number, sides = shard_
         is_allowed = compile_allow_list(self._allow)
-        copies = frozenset(from_ipc(sides["duplicates"], DUPLICATES)["url_key"].to_pylist())
-        near = frozenset(from_ipc(sides["near"], VERDICTS)["url_key"].to_pylist())
+        copies = _originals(from_ipc(sides["duplicates"], DUPLICATES), "duplicate_of")
+        near = _originals(from_ipc(sides["near"], VERDICTS), "near_duplicate_of")
         requests = _by_host(from_ipc(sides["yields"], YIELDS).to_pylist())
         tables = {"traps": TRAPS, "trap_samples": TRAP_SAMPLES, "trap_queues": TRAP_QUEUES}
         earlier = (_by_host(from_ipc(sides[name], schema).to_pylist()) for name, schema in tables.items())
         traps, trap_samples, queues = earlier
         stale, rows, reopened = list[bytes](), dict[str, list[Row]](traps=[], trap_samples=[]), 0
         for host in sorted(requests.keys() | traps.keys()):
-            last = [row for row in queues.get(host, ()) if row["round"] == self._round - 1]
-            sides_ = (traps.get(host, ()), trap_samples.get(host, ()), last)
-            watched = watch_host(host, requests.get(host, ()), copies, near, *sides_, is_allowed, self._round)
+            sides_ = (traps.get(host, ()), trap_samples.get(host, ()), queues_of(queues.get(host, ()), self._round - 1))
+            last = (is_allowed, self._round, self._key)
+            watched = watch_host(host, requests.get(host, ()), copies, near, *sides_, *last)
             stale += watched.stale
+            if watched.probes:
+                yield beam.pvalue.TaggedOutput("probes", (number, watched.probes))
             rows["traps"] += watched.traps
             rows["trap_samples"] += watched.trap_samples
             reopened += watched.reopened
@@ -238,6 +303,11 @@ class WatchFn(beam.DoFn):
 
 REOPENED = "reopened"
 """The counter of templates that were trapped and are open again."""
+
+
+def _originals(rows: pa.Table, column: str) -> dict[bytes, bytes]:
+    """The keys in a column by `url_key`."""
+    return dict(zip(rows["url_key"].to_pylist(), rows[column].to_pylist(), strict=True))
 
 
 def _by_host(rows: Iterable[Any]) -> dict[str, list[Any]]:

@@ -135,6 +135,8 @@ TRAPS = pa.schema(
         ("reached", pa.int64()),  # pages with news, and other templates, to which its redirects led
         ("budget", pa.int64()),  # pages that the next round may visit
         ("waiting", pa.int64()),  # URLs of the host in the frontier before the round
+        ("template_waiting", pa.int64()),  # URLs of the template in the frontier before the round, if it was throttled
+        ("requested", pa.int64()),  # URLs of the host that the round requested for the first time
     ]
 )
 
@@ -157,5 +159,7 @@ TRAP_SAMPLES = pa.schema(
         ("words", pa.list_(pa.binary())),  # hashes of words that are new in this round
         ("forms", pa.binary()),  # hashes of URLs without opaque tokens, new in this round
         ("telling", pa.int32()),  # pages of this round with ten or more new words
+        ("answer", pa.string()),  # to paths that cannot exist: asked, none, same, random; the newest counts
+        ("answer_words", pa.binary()),  # hashes of the words of the answer, if it is the same
     ]
 )

@@ -1,0 +1,123 @@
+"""What a host answers to paths that cannot exist, and which pages that makes soft 404s: tables, and a crawl."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from beamtrawl.transforms.storage.exchange import YieldRow
+from beamtrawl.transforms.traps.novelty import page_words
+from beamtrawl.transforms.traps.soft_404 import Answer, Known, Suspicion, impossible_urls, is_soft_404, learn
+from tests.support.crawls import crawl, rows, states
+from tests.support.trap_answers import own_words
+from tests.support.web import Web
+
+# URL: the pattern of those that cannot exist
+IMPOSSIBLE = {
+    "http://a.test/b/c.html": r"http://a\.test/b/[a-z]{12}\.html",
+    "http://a.test/b/c/": r"http://a\.test/b/[a-z]{12}/",
+    "http://a.test/c": r"http://a\.test/[a-z]{12}",
+    "http://a.test/b/2026/11": r"http://a\.test/b/2026/[a-z]{12}",
+}
+
+
+@pytest.mark.parametrize(("url", "pattern"), IMPOSSIBLE.items(), ids=IMPOSSIBLE)
+def test_what_cannot_exist_is_beside_a_page(url: str, pattern: str) -> None:
+    urls = impossible_urls(url, b"key")
+    assert len(set(urls)) == 2
+    assert all(re.fullmatch(pattern, each) for each in urls)
+    assert impossible_urls(url, b"key") == urls
+    assert not set(impossible_urls(url, b"other")) & set(urls)
+
+
+def row(url: str, title: str, text: str | None, links: tuple[str, ...] = ()) -> YieldRow:
+    words = page_words(title, text or "", url, links)
+    found = dict.fromkeys(YieldRow.__annotations__) | {"url": url, "title_words": words.title}
+    return found | {"words": None if text is None else words.text, "own_words": words.own}  # type: ignore[return-value]
+
+
+FIRST, SECOND = "http://a.test/b/qwertyuiopas.html", "http://a.test/b/asdfghjklqwe.html"
+SORRY = "Sorry, there is nothing here by the name of"
+
+# texts of the two answers, None for no page: what they tell
+ANSWERS = {
+    "errors": (None, None, Answer.NONE),
+    "an error and a page": (None, "Welcome to a page", Answer.NONE),
+    "the same page": ("Please look elsewhere", "Please look elsewhere", Answer.SAME),
+    "the same words and the name": (f"{SORRY} qwertyuiopas", f"{SORRY} asdfghjklqwe", Answer.SAME),
+    "other words each time": ("bado kafu rilo mesa", "tiki lemo sadu nofe", Answer.RANDOM),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "answer"), ANSWERS.values(), ids=ANSWERS)
+def test_answers_tell_whether_a_host_answers_anything(first: str | None, second: str | None, answer: Answer) -> None:
+    assert learn([row(FIRST, "Oh", first), row(SECOND, "Oh", second)]).answer == answer
+
+
+SAME = learn([row(url, "Nothing found", f"{SORRY} {url}") for url in (FIRST, SECOND)])
+GONE = "http://a.test/b/rado-12/lemo/"
+
+# what is known of the family, page, whether it is one of a series: whether it is a soft 404
+PAGES = {
+    "the answer, with the words of its URL": (SAME, row(GONE, "Nothing found", f"{SORRY} rado-12 lemo"), False, True),
+    "the answer with its URL in the title": (SAME, row(GONE, "Nothing found: lemo", f"{SORRY} rado-12"), False, True),
+    "the answer with the words of its links": (
+        SAME,
+        row(GONE, "Nothing found", f"{SORRY} kita masu", (f"{GONE}kita/x/", f"{GONE}masu/")),
+        False,
+        True,
+    ),
+    "a page of its own": (SAME, row(GONE, "Lemo", "A town in the north"), False, False),
+    "a page in the answer's words and two of its own": (
+        SAME, row(GONE, "Nothing found", f"{SORRY} bado kafu"), False, False,
+    ),
+    "a host that answers errors": (Known(Answer.NONE), row(GONE, "Lemo", "Lemo"), True, False),
+    "a host that has not answered": (Known(Answer.ASKED), row(GONE, "Lemo", "Lemo"), True, False),
+    "nobody asked": (None, row(GONE, "Lemo", "Lemo"), True, False),
+    "random answers, a series": (Known(Answer.RANDOM), row(GONE, "Bado", "kafu rilo mesa"), True, True),
+    "random answers, linked from news": (Known(Answer.RANDOM), row(GONE, "Bado", "kafu rilo mesa"), False, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("known", "page", "is_series", "is_soft"), PAGES.values(), ids=PAGES)
+def test_pages_like_the_answer_are_soft_404s(
+    known: Known | None, page: YieldRow, is_series: bool, is_soft: bool
+) -> None:
+    assert is_soft_404(known, page, is_series=is_series) == is_soft
+
+
+# URL, whether each page is named and of a series, number of pages: whether the host is asked
+SUSPICIONS = {
+    "one page in words of its URL": (GONE, True, False, 1, False),
+    "two of them": (GONE, True, False, 2, True),
+    "queries": (f"{GONE}?x=1", True, False, 9, False),
+    "few of a series": (GONE, False, True, 7, False),
+    "more of a series": (GONE, False, True, 8, True),
+    "others": (GONE, False, False, 99, False),
+}
+
+
+@pytest.mark.parametrize(("url", "is_named", "is_series", "count", "asks"), SUSPICIONS.values(), ids=SUSPICIONS)
+def test_a_host_is_asked_only_for_what_is_suspicious(
+    url: str, is_named: bool, is_series: bool, count: int, asks: bool
+) -> None:
+    suspicion = Suspicion()
+    for _ in range(count):
+        suspicion.add(row(url, "", ""), is_named=is_named, is_series=is_series)
+    assert bool(suspicion) == asks
+
+
+def test_a_crawl_asks_twice_a_family_and_learns_from_the_answers(tmp_path: Path) -> None:
+    site = own_words()
+    with Web({"a.test": site}) as web:
+        crawl(tmp_path, [web.url("a.test")], rounds=5)
+        asked = [request.path for request in web.requests if request.host == "a.test"]
+    found = states(tmp_path)
+    probed = [url for url, state in found.items() if state["state"] == "probed"]
+    assert 0 < len(probed) <= 2 * 8, "two for each of two endings in four sections"
+    assert {found[url]["kind"] for url in probed} == {"probe"}
+    assert not {visit["url"] for visit in rows(tmp_path, "documents")} & set(probed)
+    assert "same" in {sample["answer"] for sample in rows(tmp_path, "trap_samples")}
+    useful = {site.useful(path) for path in asked} - {None}
+    assert len(useful) == site.count
+    assert len(asked) - len(useful) <= 300

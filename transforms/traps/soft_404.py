@@ -1,0 +1,107 @@
+"""Soft 404s: what a host answers to paths that cannot exist, and the pages that are like that answer.
+
+A family whose pages look like answers to any address is asked for two such paths, once. docs/traps.md states the rules.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from ..storage.exchange import YieldRow
+from ..urls.templates import extension
+from .novelty import unpack
+
+ASKED_AT_ONCE = 8
+"""Families of a host that are asked in a round, with `_PATHS` requests each."""
+
+_PATHS = 2  # per family; one does not tell a fixed answer from a random one
+_NAMED, _SERIES = 2, 8  # pages of a round that make a family suspicious: with news of their URL alone, and in a series
+_ENOUGH = 2  # words of a page that the answer does not have and that make it a page of its own
+_IN_COMMON = 1 / 2  # share of the words of the shorter answer that both have, if the answer is always the same
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LENGTH = 12  # letters of a name that cannot exist
+
+
+class Answer(StrEnum):
+    """What a host answers to paths of a family that cannot exist."""
+
+    ASKED = "asked"  # not known yet, or not to be had
+    NONE = "none"  # no page: an error or a redirect
+    SAME = "same"  # a page with the same words for each path
+    RANDOM = "random"  # a page with other words for each path
+
+
+class Known(NamedTuple):
+    """What is known of a family."""
+
+    answer: Answer
+    words: frozenset[int] = frozenset()  # of the answer, if it is the same
+
+
+class Suspicion:
+    """Counts the pages of a family in a round that may be answers to any address."""
+
+    def __init__(self) -> None:
+        self.named = self.series = 0
+        self.sample: YieldRow | None = None
+
+    def add(self, request: YieldRow, *, is_named: bool, is_series: bool) -> None:
+        """Counts a page that counts for its template.
+
+        `is_named`: all that is new on it is in its own URL; `is_series`: only pages of its own template, or without
+        news, link to it.
+        """
+        self.named += is_named
+        self.series += is_series
+        if (is_named or is_series) and self.sample is None and "?" not in request["url"]:
+            self.sample = request
+
+    def __bool__(self) -> bool:
+        return self.sample is not None and (self.named >= _NAMED or self.series >= _SERIES)
+
+
+def impossible_urls(url: str, key: bytes) -> list[str]:
+    """URLs beside a URL whose last name cannot exist, and that no site can foresee without the key.
+
+    >>> impossible_urls("http://a.test/b/c.html", b"key")[0]
+    'http://a.test/b/rjlmfsqvvwcy.html'
+    """
+    path = url.partition("?")[0].rstrip("/")
+    folder, end = path[: path.rfind("/") + 1], extension(path) or "/" * url.endswith("/")
+    digests = (hashlib.blake2b(f"{number} {url}".encode(), key=key).digest() for number in range(_PATHS))
+    names = ("".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:_LENGTH]) for digest in digests)
+    return [folder + name + end for name in names]
+
+
+def learn(answers: Sequence[YieldRow]) -> Known:
+    """What the answers to the impossible URLs of a family tell."""
+    pages = [unpack(row["words"]) - unpack(row["own_words"]) for row in answers if row["words"] is not None]
+    if not pages or len(pages) < len(answers):
+        return Known(Answer.NONE)
+    common = set.intersection(*pages)
+    if len(pages) > 1 and len(common) < _IN_COMMON * min(map(len, pages)):
+        return Known(Answer.RANDOM)
+    return Known(Answer.SAME, frozenset().union(*pages))
+
+
+def is_soft_404(known: Known | None, request: YieldRow, *, is_series: bool) -> bool:
+    """Whether a page is an answer that its host gives to any path of the family.
+
+    If the answers have other words each time, that are the pages to which only pages of their own template, or without
+    news, link.
+    """
+    if known is None or known.answer in (Answer.ASKED, Answer.NONE):
+        return False
+    if known.answer is Answer.RANDOM:
+        return is_series
+    return len(unpack(request["words"]) - unpack(request["own_words"]) - known.words) < _ENOUGH
+
+
+def answers_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Known]:
+    """What is known of the families of a host, of its rows of table trap_samples; the newest answer counts."""
+    known: dict[str, Known] = {}
+    for row in sorted(rows, key=lambda row: row["round"]):
+        if row.get("answer"):
+            known[row["template"]] = Known(Answer(row["answer"]), frozenset(unpack(row["answer_words"])))
+    return known
