@@ -215,3 +215,13 @@ def test_a_round_is_sized_by_its_sitemaps_without_reading_them(tmp_path: Any) ->
     file = writer.close()
     without = TableFile("visits", "visits/no_such_file.parquet", 9, 9, {"fetched": 9})
     assert file and count_entries(str(tmp_path), [file, without], 50_000) == 50_000 + 99
+
+
+def test_what_a_host_names_on_another_is_foreign_and_leads_to_no_page_that_is_its_own():
+    rows = from_robots(robots("/own.xml", f"{B}/map.xml", "http://www.a.test/x.xml"), ANYWHERE, SETTINGS).candidates
+    assert [row["foreign"] for row in rows] == [False, True, False]
+    for named_elsewhere in (True, False):
+        moved = visit(outcome=Outcome.REDIRECTED, redirect_to=f"{A}/page", foreign=named_elsewhere)
+        assert [row["foreign"] for row in from_visit(moved, ANYWHERE, SETTINGS).candidates] == [named_elsewhere]
+    listed = visit(f"<urlset><url><loc>{A}/page</loc></url></urlset>", foreign=True)
+    assert [row["foreign"] for row in from_visit(listed, ANYWHERE, SETTINGS).candidates] == [False]
