@@ -55,10 +55,10 @@ class Files:
         with naming_damage(root, f"{folder}/{DOCS}"):
             with self._open(DOCS) as source:
                 data = _bytes(source, 0, source.seek(0, os.SEEK_END))
-            if checksum and (found := filesystem.render_checksum(zlib.crc32(data))) != checksum:
-                raise OSError(f"its checksum is {found}, {checksum} was written")
             with pq.ParquetFile(pa.BufferReader(data), read_dictionary=repeated) as file:
                 require_version(root, f"{folder}/{DOCS}", file.metadata)
+                if checksum and (found := filesystem.render_checksum(zlib.crc32(data))) != checksum:
+                    raise OSError(f"its checksum is {found}, {checksum} was written")
                 docs = file.read().replace_schema_metadata()  # without the footers
                 self._packed_footers = packed_footers(file.metadata)
         self._docs: pa.Table | None = docs.unify_dictionaries()
