@@ -154,8 +154,8 @@ def on_a_terminal(*words: object, code: int = 0) -> str:
     return found.decode().replace("\r\n", "\n")
 
 
-OWN = re.compile(r"\x1b\[(?:\?25[lh]|0m|1m|33m|38;[0-9;]+m|1A|2K)|\r")
-"""What the progress draws with. No page of the site has a sequence of these."""
+OWN = re.compile(r"\x1b\[(?:\?25[lh]|(?!31m)[0-9;]*m|1A|2K)|\r")
+"""What the progress draws with. The pages of the site have other sequences, and the colour 31."""
 
 
 def assert_safe(text: str) -> None:
