@@ -66,7 +66,11 @@ def watch_host(
     The latter know what the former have shown, but not the reverse. `queues` are rows of trap_queues of the last round.
     """
     requests, traps, trap_samples = list(requests), list(traps), list(trap_samples)
-    whole = {row["kind"]: Queue(row["waiting"], row["held"]) for row in queues if not row["template"]}
+    whole: dict[str, Queue] = {}
+    for row in queues:  # rows add up
+        if not row["template"]:
+            before = whole.get(row["kind"], Queue(0, 0))
+            whole[row["kind"]] = Queue(before.waiting + row["waiting"], before.held + row["held"])
     own = watch(
         host, [row for row in requests if not from_elsewhere(row)], copies, near, [row for row in traps if is_own(row)],
         [row for row in trap_samples if not row["template"].startswith(_FOREIGN)], whole.get(""), is_allowed, round_,
