@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..traps.allow_list import AllowList
+from ..traps.draining import Queue, drain_budget
 from ..traps.judge import (
     Known,
     Name,
-    Queue,
     Row,
     State,
     UrlShape,
-    drain_budget,
     has_proved,
     is_exempt,
     is_shared,

@@ -22,8 +22,9 @@ from ..storage.table_files import TableFile, TableWriter, open_parquet, read_tab
 from ..urls.canonical import url_key
 from . import judge, soft_404
 from .allow_list import AllowList, compile_allow_list
+from .draining import Queue
 from .holds import TrappedHost
-from .judge import Counts, Kind, Name, Queue, Row, State, names_of, shape_of
+from .judge import Counts, Kind, Name, Row, State, names_of, shape_of
 from .novelty import Family, PageWords, pack, unpack
 from .soft_404 import Suspicion, is_soft_404
 from .stacks import is_stacked
