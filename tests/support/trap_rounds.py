@@ -30,8 +30,9 @@ from beamtrawl.transforms.storage.exchange import LINK
 from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
 from beamtrawl.transforms.storage.sitemap_terms import PROBE
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
+from beamtrawl.transforms.traps.draining import Queue
 from beamtrawl.transforms.traps.holds import Holds, count_held, count_waiting, hold
-from beamtrawl.transforms.traps.judge import Name, Queue, State, newest_by_template
+from beamtrawl.transforms.traps.judge import Name, State, newest_by_template
 from beamtrawl.transforms.traps.novelty import unpack
 from beamtrawl.transforms.traps.watch_yields import Watched, watch_host
 from beamtrawl.transforms.urls.filters import UrlFilter

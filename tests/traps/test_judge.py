@@ -7,12 +7,12 @@ import pytest
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps import judge as judge_module
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
+from beamtrawl.transforms.traps.draining import Queue
 from beamtrawl.transforms.traps.holds import Holds, TrappedHost, count_held, count_waiting, hold
 from beamtrawl.transforms.traps.judge import (
     Counts,
     Kind,
     Known,
-    Queue,
     State,
     end,
     judge,

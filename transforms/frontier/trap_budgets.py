@@ -4,21 +4,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..traps.allow_list import AllowList
+from ..traps.draining import Queue, drain_budget
 from ..traps.judge import (
     Kind,
     Known,
     Name,
-    Queue,
     Row,
     State,
     UrlShape,
-    drain_budget,
+    capped,
     has_proved,
     is_exempt,
     is_shared,
     kind_of,
     names_of,
     new_row,
+    results,
     shape_of,
     vouched_pages,
 )
@@ -80,4 +81,5 @@ class Budgets:
         if not self._may_drain or is_shared(name[0]):
             return budget
         of_host = Queue(self._waiting[name[1] == Kind.FOREIGN], 0)
-        return max(budget, drain_budget(row, of_host, Queue(self._own_waiting[name], 0)))
+        drained = drain_budget(row, of_host, Queue(self._own_waiting[name], 0), results(row))
+        return max(budget, capped(row, drained))

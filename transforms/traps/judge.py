@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..urls.canonical import is_foreign
 from ..urls.templates import extension, family, form, query_template, template
+from .draining import DRAINED, Queue, drains, is_useful
 from .novelty import form_hash
 
 Row = dict[str, Any]
@@ -30,10 +31,9 @@ _GROWTH, _SLOWER, _CAUTIOUS = 8, 4, 2  # growth of the budget: with frequent new
 _SURE = 2  # factor of the growth of a template that is surely no trap
 _MOSTLY, _OFTEN, _SELDOM = 2 / 3, 1 / 2, 1 / 4  # share of recent pages with news
 _WINDOW = 32  # number of recent pages
-_SAMPLED, _REOPENED, _DRAINED = 8, 16, 64  # pages per round: newly throttled, reopened, and first round of draining
+_SAMPLED, _REOPENED = 8, 16  # pages per round: newly throttled, and reopened
 _MOST_FOREIGN = 48  # pages per round of a throttled template of kind foreign
 _LIKE_BEFORE = 2  # while a template drains, its budget is at least its different pages so far by this
-_USEFUL = 1 / 16  # share of recent pages that count, with which a template is never trapped, and drains if it is finite
 _LED_ON = 1 / 8  # share of redirects without which a template of redirects is throttled
 _SAMPLES = 3
 _ANY = "*"
@@ -75,13 +75,6 @@ class Counts(NamedTuple):
     reached: int = 0  # pages that count, and other templates, to which its redirects led
 
 
-class Queue(NamedTuple):
-    """The URLs of a host, or of a template, after a round."""
-
-    waiting: int  # in the frontier
-    held: int  # moved to state trapped by the round
-
-
 def new_row(host: str, name: Name) -> Row:
     counts = {
         "pages": 0,
@@ -113,6 +106,16 @@ def requests_of(row: Row) -> int:
     return int(row["pages"] + row["failed"] + row["redirected"])
 
 
+def results(row: Row) -> int:
+    """Number of requests that tell what a template is worth: pages, and dead links if other sites have made them."""
+    return int(row["pages"] + (row["failed"] + row["redirected"] if row["kind"] == Kind.FOREIGN else 0))
+
+
+def capped(row: Row, budget: int) -> int:
+    """The budget of a template that is not open: other sites' links never get many pages of such a template."""
+    return min(budget, _MOST_FOREIGN) if row["kind"] == Kind.FOREIGN else budget
+
+
 def results_of(row: Mapping[str, object]) -> str:
     """What the requests for a template gave, in words.
 
@@ -133,7 +136,7 @@ def judge(
 
     `queue` is the host's queue before the round, `own` that of the template, if known.
     """
-    recent = counts.pages + (counts.failed if row["kind"] == Kind.FOREIGN else 0)  # a dead link of others says as much
+    recent = counts.pages + (counts.failed if row["kind"] == Kind.FOREIGN else 0)
     kept = min(1.0, max(0, _WINDOW - recent) / max(1, row["recent_pages"]))
     after = row | {name: row[name] + count for name, count in counts._asdict().items()}
     after |= {
@@ -146,7 +149,7 @@ def judge(
     }
     after["recent_pages"] = row["recent_pages"] * kept + recent
     after["recent_fresh"] = row["recent_fresh"] * kept + counts.fresh
-    is_draining = drains(row, after, queue, own)
+    is_draining = drains(row, after, queue, own, results(after))
     good = counts.fresh + counts.reached * (row["redirected"] == requests_of(row))
     if row["state"] == State.OPEN:
         state, budget = _of_open(after, counts)
@@ -160,9 +163,9 @@ def judge(
     else:
         state, budget = State(row["state"]), max(_SAMPLED if is_useful(after) else 1, row["budget"] // 2)
     if is_draining:
-        budget = max(budget, _DRAINED, _GROWTH * counts.pages, after["different"] // _LIKE_BEFORE)
-    if row["kind"] == Kind.FOREIGN and state != State.OPEN:
-        budget = min(budget, _MOST_FOREIGN)
+        budget = max(budget, DRAINED, _GROWTH * counts.pages, after["different"] // _LIKE_BEFORE)
+    if state != State.OPEN:
+        budget = capped(row, budget)
     since = row["since"] if state == row["state"] and row["since"] else round_
     return after | {"state": state, "budget": budget, "since": since}
 
@@ -188,38 +191,6 @@ def _of_open(row: Row, counts: Counts) -> tuple[State, int]:
     return State.OPEN, first if requests < ENOUGH or leads_nowhere else max(first, growth * requests)
 
 
-def drains(row: Row, after: Row, queue: Queue | None, own: Queue | None) -> bool:
-    """Whether a template is finite and worth its pages: most of them are not copies, or some recent ones count.
-
-    It is finite if its own queue shrinks, and that of its host by half of the requests or more: where a page leads to
-    less than half a new one on average, at most as many as wait are still to be found.
-    """
-    is_finite = shrinks(row["waiting"], queue, row["requested"] / 2)
-    is_finite = is_finite and (own is None or shrinks(row["template_waiting"], own))
-    visited = requests_of(after) if row["kind"] == Kind.FOREIGN else after["pages"]
-    return is_finite and (is_useful(after) or after["different"] * 2 >= visited > 0)
-
-
-def is_useful(row: Row) -> bool:
-    """Whether some of the recent pages of a template count."""
-    return bool(row["recent_fresh"] >= _USEFUL * row["recent_pages"] > 0)
-
-
-def shrinks(before: int | None, queue: Queue | None, least: float = 1) -> bool:
-    """Whether a queue is known to have become shorter by at least so many URLs."""
-    return before is not None and queue is not None and sum(queue) <= before - max(1, least)
-
-
-def drain_budget(row: Row, queue: Queue, own: Queue) -> int:
-    """The least budget of a throttled template for the queues before a round, which its row does not know yet.
-
-    Its row has the queues before the round before.
-    """
-    is_known = row["state"] == State.THROTTLED and row["template_waiting"] is not None
-    most = _MOST_FOREIGN if row["kind"] == Kind.FOREIGN else _DRAINED
-    return most if is_known and drains(row, row, queue, own) else 0
-
-
 def end(row: Row, is_idle: bool, round_: int) -> Row:
     """The row of a template that is not open, given whether its host has nothing else to visit (`is_idle`).
 
@@ -227,7 +198,7 @@ def end(row: Row, is_idle: bool, round_: int) -> Row:
     """
     if row["state"] == State.TRAPPED:
         return row | {"budget": 0, "round": round_} if is_idle and row["budget"] else row
-    is_sampled = row["since"] + 1 < round_ and row["budget"] < _DRAINED and not is_useful(row)
+    is_sampled = row["since"] + 1 < round_ and row["budget"] < DRAINED and not is_useful(row)
     if not is_idle or not is_sampled:
         return row
     return row | {"state": State.TRAPPED, "since": round_, "round": round_, "budget": 0}

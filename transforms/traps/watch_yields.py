@@ -23,8 +23,9 @@ from ..urls.canonical import url_key
 from ..urls.templates import family
 from . import judge, soft_404
 from .allow_list import AllowList, compile_allow_list
+from .draining import Queue
 from .holds import TrappedHost
-from .judge import Counts, Kind, Name, Queue, Row, State, from_elsewhere, is_own, names_of, shape_of
+from .judge import Counts, Kind, Name, Row, State, from_elsewhere, is_own, names_of, shape_of
 from .novelty import Family, PageWords, pack, unpack
 from .soft_404 import Suspicion, is_soft_404
 from .stacks import is_stacked
