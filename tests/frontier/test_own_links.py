@@ -74,7 +74,9 @@ def test_pages_that_only_another_site_links_are_found(tmp_path: Path) -> None:
     site = {"/": html("Home", text("home"), ESSAYS), **ESSAYS, **leaves}
     with Web({"a.test": site, "b.test": linking("a.test", leaves)}) as web:
         crawl(tmp_path, [web.url("a.test"), web.url("b.test")], rounds=5)
-        assert sorted(asked(web, "a.test")) == sorted(site)
+        found = asked(web, "a.test")
+    assert {*site} <= {*found}
+    assert len(found) <= len(site) + 2  # two paths that cannot exist
 
 
 def test_another_site_does_not_fill_the_rounds_of_a_host(tmp_path: Path) -> None:

