@@ -135,7 +135,7 @@ class Classes:
             self._changed[class_] = (row or {}) | alias | {"digest": digest, "discovered_from": found}
 
     def _add_way(self, key: bytes, candidate: Row) -> bool:
-        """Adds an alias, possibly nearer or linked by its own site, to a URL that is due; False if it has no row here."""
+        """Adds an alias, possibly nearer or linked by its own site, to a URL that is due; False if that has no row."""
         row, due = self._row(key), self._due[key]
         if row is None:
             return False
