@@ -56,6 +56,19 @@ CASES = {
     "the alphabet": ([content("/b"), content("/a")], [], {"/b": "/a"}, {"/a"}),
     "the earlier round": ([content("/a", depth=0)], [earlier("/long/and/deep")], {"/a": "/long/and/deep"}, set()),
     "three": ([content("/c"), content("/b"), content("/a")], [], {"/b": "/a", "/c": "/a"}, {"/a"}),
+    "one that its own site links": (
+        [content("/a", depth=0) | {"foreign": True}, content("/b/long", depth=3)],
+        [],
+        {"/a": "/b/long"},
+        {"/b/long"},
+    ),
+    "one that its own site links, later": (
+        [content("/b"), content("/c")],
+        [earlier("/a") | {"foreign": True}],
+        {"/c": "/b"},
+        {"/b"},
+    ),
+    "one that only others link, later": ([content("/b") | {"foreign": True}], [earlier("/a")], {"/b": "/a"}, set()),
     "one that names another as canonical": (
         [content("/a", depth=0, yields=True), content("/b")],
         [],
@@ -218,4 +231,5 @@ def test_a_round_writes_its_new_digests_and_tells_each_shard_its_duplicates(tmp_
     }
     assert read_table(root, [file.path for _, file in found["files"]], DIGESTS).to_pylist() == [
         {"digest": TEXT, "url_key": url_key("/a"), "url": "/a", "depth": 1, "round": 5, "site": "one.test"}
+        | {"foreign": None}
     ]

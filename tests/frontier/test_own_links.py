@@ -69,6 +69,18 @@ def test_dead_links_of_another_site_do_not_make_a_trap_of_the_pages(
     assert by_round == sorted(by_round, reverse=True)
 
 
+def test_copies_that_another_site_links_first_are_no_evidence_against_the_pages(tmp_path: Path) -> None:
+    """Any parameter more makes a copy; those of the pages that come first would be the first pages to be judged."""
+    items = pages("/item?id={}", range(300))
+    copies = {f"{path}&x=1": page for path, page in items.items()}
+    deep = {"/": html("Home", text("home"), ["/a", *ESSAYS]), "/a": html("A", text("a"), ["/b"])}
+    site = deep | {"/b": html("B", text("b"), items), **ESSAYS, **items}
+    linked = linking("a.test", sorted(copies)[:100])
+    with Web({"a.test": site | copies, "b.test": linked}) as web:
+        crawl(tmp_path, [web.url("a.test"), web.url("b.test")])
+        assert {*site} <= {*asked(web, "a.test")}
+
+
 def test_pages_that_only_another_site_links_are_found(tmp_path: Path) -> None:
     leaves = pages("/leaf{}", range(300))
     site = {"/": html("Home", text("home"), ESSAYS), **ESSAYS, **leaves}

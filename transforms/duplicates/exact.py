@@ -18,7 +18,7 @@ from ..storage.table_files import TableWriter
 
 DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY), ("shard", pa.int32())])
 COPIES = pa.schema([("url_key", KEY), ("same_content_as", KEY), ("shard", pa.int32())])
-"""Documents with the same content as a document of another site; neither excludes the other."""
+"""Documents with the same content as a document of another site, or that only other sites link; both are indexed."""
 
 PAIRS = pa.schema([("url", pa.string()), ("other_url", pa.string()), ("digest", KEY)])
 """Pairs of URLs with the same content: a duplicate or a copy, and the document that it duplicates or copies."""
@@ -43,12 +43,14 @@ def released_contents(facts: pa.Table) -> pa.Table:
     return found.filter(pc.and_(is_left, pc.is_valid(facts["digest_before"])))
 
 
-def precedence(content: dict[str, Any]) -> tuple[bool, int, int, str]:
+def precedence(content: dict[str, Any]) -> tuple[bool, bool, int, int, str]:
     """Sort key of the documents of a site and a round with one content; the smallest owns it.
 
-    Documents that name another page as canonical come last; then depth, length of the URL, URL.
+    Documents that name another page as canonical come last, before them those that only other sites link; then depth,
+    length of the URL, URL.
     """
-    return (content["yields"], content["depth"], len(content["url"]), content["url"])
+    is_foreign = bool(content.get("foreign"))
+    return (content["yields"], is_foreign, content["depth"], len(content["url"]), content["url"])
 
 
 class Contents(NamedTuple):
@@ -66,7 +68,8 @@ def judge_contents(
 
     Each content has one owner per site (`urls.site`). A document is a duplicate of the owner of its content in its own
     site, or of a document of another site that it names as its canonical page. No other evidence makes it a duplicate
-    of another site's page, because a site that copies pages could forge it.
+    of another site's page, because a site that copies pages could forge it. A page that its site links takes a content
+    over from one that only other sites link, which could be any spelling of its URL; both are indexed, as copies.
 
     `earlier` may contain other digests and several rows of a digest, of which the newest counts; `left` are RELEASED.
     A document is never a duplicate of itself, although its own digest may be known from an earlier visit.
@@ -81,15 +84,23 @@ def judge_contents(
         if named and _key(named) != _key(content) and not named.get("canonical_key"):
             found.duplicates.append(content | {"duplicate_of": named["url_key"], "other_url": named["url"]})
             continue
-        first = owners.setdefault(_key(content), content)
-        if first["url_key"] != content["url_key"]:
+        key = _key(content)
+        first = owners.setdefault(key, content)
+        if first.get("foreign") and not content.get("foreign") and first["url_key"] != content["url_key"]:
+            owners[key] = content
+            found.copies.append(content | {"same_content_as": first["url_key"], "other_url": first["url"]})
+            found.changed.append(content | {"site": key[1]})
+        elif first["url_key"] != content["url_key"]:
             found.duplicates.append(content | {"duplicate_of": first["url_key"], "other_url": first["url"]})
-        elif _key(content) not in known:
-            found.changed.append(content | {"site": _key(content)[1]})
-    found.copies.extend(_copies(contents, owners))
+        elif key not in known:
+            found.changed.append(content | {"site": key[1]})
+    taken_over = {row["url_key"] for row in found.copies}
+    found.copies.extend(row for row in _copies(contents, owners) if row["url_key"] not in taken_over)
     nobody = {"url_key": None, "url": None, "depth": None}
     found.changed.extend(
-        row | nobody | {"site": key[1]} for key, row in newest.items() if row["url_key"] and key not in owners
+        row | nobody | {"site": key[1], "foreign": None}
+        for key, row in newest.items()
+        if row["url_key"] and key not in owners
     )
     return found
 
@@ -118,8 +129,9 @@ class JudgeFn(beam.DoFn):
     """Joins the digests of a round with those of all earlier rounds; writes the new ones.
 
     Takes a partition of the digests with {"new": CONTENTS, "earlier": DIGESTS, "released": RELEASED}. The first
-    document of a site with a content owns it as long as it has that content. Order: earlier round, documents without
-    another page as canonical, smaller depth, shorter URL, alphabetical order, so that runs are reproducible.
+    document of a site with a content owns it as long as it has that content. Order: documents that their own site
+    links, earlier round, documents without another page as canonical, smaller depth, shorter URL, alphabetical order,
+    so that runs are reproducible.
     Yields DUPLICATES and, tagged, "copies" (COPIES) by shard; "pairs" (PAIRS) and "files".
     """
 
@@ -133,7 +145,7 @@ class JudgeFn(beam.DoFn):
         judged = judge_contents(contents, earlier.to_pylist(), left.to_pylist())
         rows = sorted(({**row, "round": self._round} for row in judged.changed), key=_key)
         writer = TableWriter(self._root, "digests", self._round)
-        writer.write_rows([{name: row[name] for name in DIGESTS.names} for row in rows])
+        writer.write_rows([{name: row.get(name) for name in DIGESTS.names} for row in rows])
         if file := writer.close():
             yield beam.pvalue.TaggedOutput("files", (0, file))
         if pairs := judged.duplicates + judged.copies:

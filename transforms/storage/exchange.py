@@ -65,6 +65,7 @@ CONTENTS = pa.schema(
         *(("host", pa.string()), ("depth", pa.int32()), ("shard", pa.int32())),
         ("yields", pa.bool_()),  # names another page as canonical
         ("canonical_key", KEY),  # url_key of the page named as canonical, on any host
+        ("foreign", pa.bool_()),  # only other sites link it
     ]
 )
 
