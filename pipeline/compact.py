@@ -17,7 +17,7 @@ from ..transforms.indexing.merge_policy import Policy, measure, merge_group
 from ..transforms.indexing.retention import unread_folders
 from ..transforms.storage import filesystem
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
-from ..transforms.storage.damage import FindDamaged
+from ..transforms.storage.find_damaged import FindDamaged
 from ..transforms.storage.table_files import TableFile
 from ..transforms.storage.writers import ReportFiles
 from .attempt import Attempt, Engine

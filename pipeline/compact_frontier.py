@@ -9,7 +9,7 @@ import apache_beam as beam
 
 from ..transforms.frontier.merge import WIDTH, Sized, choose_files, merge_frontier, merge_left
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, frontier_files, next_step
-from ..transforms.storage.damage import FindDamaged
+from ..transforms.storage.find_damaged import FindDamaged
 from ..transforms.storage.table_files import TableFile
 from ..transforms.storage.waiting import Waiting, count_left, left_files, settle
 from ..transforms.storage.writers import ReportFiles

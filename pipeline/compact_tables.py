@@ -8,7 +8,7 @@ from functools import partial
 import apache_beam as beam
 
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, next_step
-from ..transforms.storage.damage import FindDamaged
+from ..transforms.storage.find_damaged import FindDamaged
 from ..transforms.storage.layouts import LAYOUTS
 from ..transforms.storage.merge_tables import Part, merge, parts_of
 from ..transforms.storage.table_files import TableFile

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..transforms.aliases.apply import ALIAS
+from ..transforms.aliases.apply import ALIAS, is_free
 from ..transforms.aliases.exempt import RELEASED, Exempt, released_patterns
-from ..transforms.aliases.learn import is_free
 from ..transforms.aliases.learned_rules import KnownRules, known_rules
 from ..transforms.aliases.rules import NO_RULES, Rules
 from ..transforms.blocks.files import read_blocks

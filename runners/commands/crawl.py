@@ -51,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CIDR",
         help="allow special addresses, such as 127.0.0.0/8 (may be repeated)",
     )
-    parser.add_argument(
-        "--restore-settings", action="store_true", help="first write a lost crawl.toml anew, as of the last round"
-    )
+    parser.add_argument("--restore-settings", action="store_true", help="first write a lost crawl.toml anew")
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
     parser.add_argument("--workers", type=_count, metavar="N", help="parallel workers; else one a core")
     parser.add_argument("--json", action="store_true", help="print events, one JSON object a line")

@@ -75,7 +75,6 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     (directory / "crawl.toml").write_text(render(settings(**CHANGES)))
     with Web({"host.test": HOST, **OTHERS}) as web:
         links = [*LINKS, *map(web.url, OTHERS)]
-        links.append(web.url("host.test").replace("http:", "https:"))
         HOST["/"] = html("Harbour", "All about the harbour.", links)
         crawl(directory, [web.url("host.test")], rounds=3, **CHANGES)
         tables = {name: rows(directory, name) for name in ("urls", "frontier", "links", "rejections")}

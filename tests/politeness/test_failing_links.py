@@ -26,13 +26,13 @@ def test_no_good_page_waits_for_failing_ones(tmp_path: Path, bad: list[str], tri
     victim: dict[str, Page] = {"/": html("Home", links=GOOD)} | {path: html(f"Item {path}", path) for path in GOOD}
     victim |= dict.fromkeys(bad, status(500))
     neighbour = {"/": html("Neighbour", links=[f"http://a.test{path}" for path in bad])}
+
     with Web({"a.test": victim, "n.test": neighbour}) as web:
         settings = {"politeness__delay": DELAY, "politeness__backoff": BACKOFF, "traps__detect": False}
         crawl(tmp_path, [web.url("n.test"), web.url("a.test")], rounds=2, **settings)
         log = [request for request in web.requests if request.host == "a.test"]
         found, good = states(tmp_path), [web.url("a.test", path) for path in GOOD]
     failed = [request for request in log if request.status == 500]
-    assert failed[0] is log[2]  # after robots.txt and the front page
     assert [found[url]["state"] for url in good] == ["fetched"] * len(GOOD)
     assert len(failed) <= tries
     assert violations(log, Manners(lambda host: DELAY, rest_after=lambda troubles: BACKOFF, required=())) == []

@@ -250,6 +250,8 @@ def test_a_crawl_of_an_earlier_version_lacks_columns(tmp_path) -> None:
     for file in tmp_path.glob("[vdu]*/round=*/*.parquet"):
         rows = pq.ParquetFile(file).read()
         pq.write_table(rows.select([name for name in rows.column_names if name in kept]), file)
+    for manifest in (tmp_path / "manifests").iterdir():  # that version wrote no checksums
+        manifest.write_text(re.sub(r'"checksum": "[^"]*"', '"checksum": ""', manifest.read_text()))
     found = tables(report_of(tmp_path))
     assert found["Media types"] == [["text/html", "1", "100.0 %"]]
     assert [row[2] for row in found["Visits by outcome"]] == ["1"]

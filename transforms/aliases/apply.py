@@ -24,6 +24,11 @@ def stands_for(reason: str) -> str:
     return reason.rpartition(_OF)[2]
 
 
+def is_free(row: Row, rules: Rules) -> bool:
+    """Whether no rule makes an alias of a row of urls any more."""
+    return rules.normal(row["url"]) != rules.normal(stands_for(row["reason"]))
+
+
 def stand_ins(changed: Iterable[Row]) -> Iterator[Row]:
     """Candidates for the aliases of representatives whose visit gave no page."""
     for row in changed:

@@ -16,7 +16,7 @@ from ..storage.stages import Keyed
 from ..storage.table_files import conform, open_parquet, statistics
 from ..storage.writers import write_rows
 from ..urls.canonical import host, url_key
-from .apply import ALIAS, stands_for
+from .apply import ALIAS, is_free, stands_for
 from .evidence import ENOUGH, ENOUGH_MORE, Member, Pair, Row, choose, judge, weigh
 from .learned_rules import InForce, KnownRules, RulesInForce
 from .rules import Rule, Rules, Stratum, explain_pair
@@ -152,11 +152,6 @@ def by_class(batch: Batch, in_force: InForce, count: int) -> Iterator[Batch]:
         yield number, to_ipc(table.filter(pc.invert(is_concerned)))
     keys = pa.array([url_key(in_force.rules.normal(url)) for url in concerned["url"].to_pylist()], KEY)
     yield from ((n, to_ipc(rows)) for n, rows in split_by(concerned, partitions(keys, count)))
-
-
-def is_free(row: Row, rules: Rules) -> bool:
-    """Whether no rule makes an alias of a row of urls any more."""
-    return rules.normal(row["url"]) != rules.normal(stands_for(row["reason"]))
 
 
 def freed_rows(path: str, in_force: InForce, root: str) -> Iterator[pa.Table]:

@@ -5,8 +5,6 @@ import functools
 import os
 from collections.abc import Collection, Iterable, Iterator
 
-import apache_beam as beam
-
 from ..errors import CrawlDirError
 from . import filesystem
 from .table_files import TableFile, naming_damage, way_out
@@ -65,19 +63,3 @@ def require_whole_once(root: str, files: Collection[TableFile]) -> None:
 @functools.lru_cache(1 << 16)
 def _require_whole(root: str, path: str, size: int, checksum: str, _changed_at: int) -> None:
     require_whole(root, [TableFile("", path, 0, size, {}, checksum)])
-
-
-class FindDamaged(beam.PTransform):
-    """The damaged ones of some files, as files of table `DAMAGED`; each is read once, by any worker."""
-
-    def __init__(self, root: str, files: Collection[TableFile]) -> None:
-        super().__init__()
-        self._root, self._files = root, list(files)
-
-    def expand(self, pipeline: beam.Pipeline) -> beam.PCollection[TableFile]:
-        return (
-            pipeline
-            | "Files" >> beam.Create(self._files)
-            | "SpreadFiles" >> beam.Reshuffle()
-            | "Compare" >> beam.FlatMap(damaged, self._root)
-        )
