@@ -80,17 +80,20 @@ def test_the_reading_side_of_the_index_needs_no_beam(module: str) -> None:
     assert ("flask" in imported) is ("gateway" in module)
 
 
-def test_a_search_costs_no_more_than_six_tenths_of_a_second_of_computing(crawled: Path) -> None:
-    assert min(cpu_seconds("search", str(crawled), "fish") for _ in range(3)) < 0.6
+def test_a_search_costs_no_more_than_twice_the_start_of_its_libraries(crawled: Path) -> None:
+    """Machines differ in speed; to load Beam costs more than the difference."""
+    libraries = [PROGRAM[0], "-c", "import numpy, pyarrow.parquet, pyarrow.compute"]
+    start = min(cpu_seconds(libraries) for _ in range(3))
+    assert min(cpu_seconds([*PROGRAM, "search", str(crawled), "fish"]) for _ in range(3)) < 2 * start
 
 
 def test_help_costs_no_more_than_a_quarter_of_a_second_of_computing() -> None:
-    assert min(cpu_seconds("--help") for _ in range(3)) < 0.25
+    assert min(cpu_seconds([*PROGRAM, "--help"]) for _ in range(3)) < 0.25
 
 
-def cpu_seconds(*words: str) -> float:
-    """What the program spends in user and system mode."""
-    process = subprocess.Popen([*PROGRAM, *words], stdout=subprocess.DEVNULL)
+def cpu_seconds(words: list[str]) -> float:
+    """What a program spends in user and system mode."""
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0

