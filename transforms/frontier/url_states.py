@@ -59,7 +59,7 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     fails = outcome in RETRIED and not unasked and failures < limits.max_tries
     again = waits or fails or fact["respelled"] is not None
     due_at = retry_at(failures, fact["fetched_at"]) if fails else None
-    state = "due" if again else "probed" if url["kind"] == PROBE else _STATES.get(outcome, "failed")
+    state = "due" if again else "probed" if url.get("kind") == PROBE else _STATES.get(outcome, "failed")
     changed = url | {"state": state, "failures": failures, "next_fetch_at": due_at, "reason": outcome.value}
     changed["url"] = fact["respelled"] or fact["url"]
     is_moved = outcome is Outcome.REDIRECTED and fact["status"] in _PERMANENT and fact["respelled"] is None
