@@ -58,10 +58,10 @@ class WatchAndFinishFn(beam.DoFn):
     """
 
     def __init__(
-        self, root: str, round_: int, settings: Settings, partitions: int, seeds: Sequence[str], probe_key: bytes
+        self, root: str, round_: int, settings: Settings, partitions: int, seeds: Sequence[str], secret: bytes
     ) -> None:
         self._root, self._settings, self._partitions, self._seeds = root, settings, partitions, seeds
-        self._watch = WatchFn(root, round_, settings.traps, probe_key)
+        self._watch = WatchFn(root, round_, settings.traps, secret)
         morphemes, scorers = settings.documents.korean_morphemes, settings.priority.scorers
         self._finish = FinishFn(root, round_, morphemes, partitions, scorers)
 
