@@ -6,14 +6,15 @@ import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from ...transforms.outcomes import REQUESTED
+from ...transforms.outcomes import count_requests
 from ...transforms.settings import Settings, parse
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..alias_rules import alias_line
 from ..copies import copy_line, total
 from ..crawl_status import Status, disk_of, summarize
 from ..errors import Failure
-from ..units import duration, size
+from ..progress.elsewhere import RunningStep
+from ..units import counted, duration, size
 
 ALARMED = 3
 """The exit code of `status --check` if there are alarms."""
@@ -52,8 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
 def render(found: Status) -> str:
     """The state of a crawl in lines for people."""
     step, many = found.next_step, [row for row in found.copies if total(row) >= _MANY]
+    when = "now" if found.running and found.running.step else "next"
     lines = [
-        f"{found.directory}: {found.rounds} rounds; next: {step.step} of round {step.round}",
+        f"{found.directory}: {found.rounds} rounds; {when}: {step.step} of round {step.round}",
+        *([running_line(found.running)] if found.running else []),
         *_times(found),
         _line("tables", found.tables),
         _line("outcomes", found.outcomes),
@@ -73,14 +76,37 @@ def render(found: Status) -> str:
     return "\n".join([*lines, *(f"alarm: {alarm}" for alarm in found.alarms), f"to go on: {_go_on(found)}"])
 
 
+def running_line(running: RunningStep) -> str:
+    """What another process does in the crawl."""
+    since = f" since {_time(running.since)}" if running.since else ""
+    owner = f"running: {_process(running)}{since}"
+    if running.step is None or running.step_since is None:
+        return f"{owner}, between two steps, or waiting for URLs to be due"
+    began = f"{owner}; {running.step} since {_time(running.step_since)}"
+    if running.step == "update":
+        done = f"{running.done} of {counted(running.total, 'visit')} parsed"
+        return f"{began}: {done}{f', {running.stage}' if running.stage else ''}"
+    hosts = (
+        f"hosts {running.hosts_active} active, {running.hosts_waiting} waiting, {running.hosts_backing_off} backing off"
+    )
+    done = f"{running.done} of {counted(running.total, 'URL')}, {counted(running.requests, 'request')}"
+    return f"{began}: {done}, {running.rate:.1f}/s, {hosts}"
+
+
+def _process(running: RunningStep) -> str:
+    return f"process {running.pid}" + ("" if running.is_here else f" on {running.machine}")
+
+
 def _times(found: Status) -> Iterator[str]:
     """When the crawl ran, how fast, how much it stores, and the limits of pages that are set."""
     if found.last_step_at:
         first, last = _time(found.first_step_at), _time(found.last_step_at)
         yield f"first step {first}, last {last}; {size(found.bytes)} in tables"
     if found.fetch_seconds:
-        visits = sum(found.outcomes.values())
-        yield f"fetching: {visits} visits in {duration(found.fetch_seconds)}, {visits / found.fetch_seconds:.1f}/s"
+        requests, visits = count_requests(found.outcomes), sum(found.outcomes.values())
+        rate = f"{requests / found.fetch_seconds:.1f}/s"
+        without = f"; {counted(visits - requests, 'visit')} without a request" if visits > requests else ""
+        yield f"fetching: {counted(requests, 'request')} in {duration(found.fetch_seconds)}, {rate}{without}"
     if found.limits:
         yield _line("limits of pages", found.limits)
 
@@ -101,8 +127,10 @@ def _time(moment: float) -> str:
 def _go_on(found: Status) -> str:
     """What to do next, in one line."""
     directory = shlex.quote(found.directory)
+    if found.running:
+        return f"wait, or stop {_process(found.running)}; another crawl is refused until it ends"
     crawl = f"beamtrawl crawl {directory}"
-    most, visits = found.limits.get("max_pages"), sum(found.outcomes.get(outcome, 0) for outcome in REQUESTED)
+    most, visits = found.limits.get("max_pages"), count_requests(found.outcomes)
     if found.next_step.step == "update":
         return crawl
     if found.due + found.later and most and visits >= most:

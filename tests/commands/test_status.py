@@ -84,6 +84,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "directory": crawl.root,
         "rounds": 2,
         "next_step": {"step": "update", "round": 2},
+        "running": None,
         "tables": dict.fromkeys(TABLES, 0)
         | {"frontier": 5, "visits": 5, "documents": 1, "urls": 7, "seeds": 2, "rejections": 2, "hosts": 3},
         "index_segments": 2,
