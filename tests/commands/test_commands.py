@@ -59,9 +59,9 @@ def test_a_crawl_tells_of_each_step_and_of_its_end(first_run: tuple[Path, Ran]) 
     assert (code, out) == (0, "")
     steps = [
         "2 seeds added",
-        r"round 1 fetch: 2 visits in .*\(fetched 2\)",
+        r"round 1 fetch: 2 requests in .*\(fetched 2\)",
         "round 1 update: 2 documents ",
-        r"round 2 fetch: 3 visits in .*\(fetched 2, redirected 1\)",
+        r"round 2 fetch: 3 requests in .*\(fetched 2, redirected 1\)",
         "round 2 update: 2 documents ",
         "round 2 rank: 6 links between 5 pages of 2 hosts, in ",
         "the frontier is",

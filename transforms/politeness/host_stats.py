@@ -29,6 +29,12 @@ class Tally:
     latency: list[int] = dataclasses.field(default_factory=lambda: [0] * _BUCKETS)
     addresses: dict[str, None] = dataclasses.field(default_factory=dict)
     last_answer: datetime | None = None
+    has_waited: bool = False  # URLs without a visit
+
+    @property
+    def is_any(self) -> bool:
+        """Whether the turn took place."""
+        return bool(self.visits or self.requests or self.has_waited)
 
     def visit(self, outcome: Outcome) -> None:
         """Count a completed visit."""
