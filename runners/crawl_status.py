@@ -31,13 +31,17 @@ from .alarms import (
     outcome_alarms,
     parse_alarms,
     rate_alarms,
+    refusing_hosts,
     robots_alarms,
+    seed_alarms,
+    sitemap_alarms,
     too_long_alarms,
 )
 from .alias_rules import AliasRule, alias_rules
 from .copies import CopyCount, count_copies
 from .crawl_traps import Trap, closed_traps, trap_line
 from .due import due_urls, planned_revisits
+from .failures import failed_seeds, failed_sitemaps, newest_robots
 from .progress.elsewhere import RunningStep, running_step
 
 
@@ -140,15 +144,19 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
     for row in hosts.values():
         if row["not_before"] and row["not_before"] > now:
             _add(held, {row["held_by"]: 1})
+    unanswered = [row["host"] for row in hosts.values() if row["requests"] and row["answers"] == 0]
     excluded = excluded_urls(crawl, with_released(crawl, chosen), manifests) if chosen else None
     closed = NotRequested(blocks, excluded)
     due, planned = due_urls(crawl, manifests, settings.politeness, closed, now), planned_revisits(crawl, manifests)
     long_urls = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
     found = [
         *outcome_alarms(outcomes, limits),
+        *seed_alarms(failed_seeds(crawl, manifests)),
+        *sitemap_alarms(failed_sitemaps(crawl, manifests)),
         *rate_alarms(manifests, limits),
         *failing_hosts(hosts.values(), limits),
         *erring_hosts(hosts.values(), limits),
+        *refusing_hosts(hosts.values(), newest_robots(crawl, manifests, unanswered), limits),
         *robots_alarms(list(hosts.values()), limits),
         *parse_alarms(failed),
         *(Alarm("traps", trap_line(trap, crawl.root)) for trap in traps),
@@ -205,6 +213,7 @@ def _rows_of(
 def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
     """Return the backoff state of each host, from its newest row."""
     columns = ["host", "round", "requests", "failures", "failures_in_row", "not_before", "held_by"]
+    columns += ["fetched", "answers", "refusals"]
     newest: dict[str, dict[str, Any]] = {}
     for file in files_of(manifests, "hosts"):
         for row in read_table(crawl.root, [file.path], TABLES["hosts"], columns).to_pylist():

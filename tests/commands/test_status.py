@@ -56,7 +56,7 @@ def crawl(tmp_path):
     """Two rounds, the second fetched and not yet updated."""
     crawl = CrawlDir(str(tmp_path))
     seeds = waiting(crawl, 1, ("a.test", "seed", None), ("b.test", "seed", None))
-    commit(crawl, "seeds", 0, [seeds, listed("urls", "a", 2), listed("seeds", "a", 2)])
+    commit(crawl, "seeds", 0, [seeds, listed("urls", "a", 2)])
     commit(crawl, "fetch", 1, [listed("visits", "a", 2)], {"fetched": 1, "gone": 1, "visits_rows": 2})
     commit(
         crawl,
@@ -86,7 +86,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "next_step": {"step": "update", "round": 2},
         "running": None,
         "tables": dict.fromkeys(TABLES, 0)
-        | {"frontier": 5, "visits": 5, "documents": 1, "urls": 7, "seeds": 2, "rejections": 2, "hosts": 3},
+        | {"frontier": 5, "visits": 5, "documents": 1, "urls": 7, "rejections": 2, "hosts": 3},
         "index_segments": 2,
         "outcomes": {"fetched": 3, "gone": 1, "timeout": 1},
         "frontier": {"new": 2, "retry": 1},
@@ -120,7 +120,7 @@ def test_the_same_for_people(crawl):
     assert render(summarize(crawl, NOW)).splitlines() == [
         f"{crawl.root}: 2 rounds; next: update of round 2",
         "limits of pages: max_pages_per_host 10000",
-        "tables: frontier 5, visits 5, documents 1, urls 7, hosts 3, rejections 2, seeds 2",
+        "tables: frontier 5, visits 5, documents 1, urls 7, hosts 3, rejections 2",
         "outcomes: fetched 3, gone 1, timeout 1",
         "frontier: new 2, retry 1",
         "of the frontier: 2 due now, 1 later, the first at 2026-11-20 13:00:00 UTC",

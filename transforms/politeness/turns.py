@@ -145,7 +145,7 @@ class Turns:
     def visit(self, turn: HostTurn, due: Due, end: Outcome, reply: Reply, rule: str) -> Event:
         """Return the row of a visit that has ended, and count it."""
         self.report.count(end, reply)
-        turn.tally.visit(end)
+        turn.tally.visit(end, reply.status)
         robots = turn.robots.get(origin_of(due.url))
         row = visit_row(
             due,
