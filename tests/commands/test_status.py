@@ -1,6 +1,8 @@
 """How a crawl stands, read from its manifests."""
 
 import json
+import os
+import socket
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -8,6 +10,8 @@ import pytest
 
 from beamtrawl.runners.commands.status import render
 from beamtrawl.runners.crawl_status import NextStep, summarize
+from beamtrawl.runners.crawl_traps import closed_traps
+from beamtrawl.runners.lock import Lock
 from beamtrawl.transforms.blocks.files import add_block
 from beamtrawl.transforms.blocks.rules import Block
 from beamtrawl.transforms.frontier.due_pages import write_due_pages
@@ -16,6 +20,7 @@ from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Mani
 from beamtrawl.transforms.storage.schemas import TABLES
 from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls import url_key
+from tests.support.command_line import beamtrawl
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -245,3 +250,59 @@ def test_planned_revisits_have_a_line_and_are_waited_for(tmp_path):
     assert (
         lines[-1] == f"to go on: beamtrawl crawl {crawl.root}, from 2026-11-20 13:00:00 UTC on; nothing is due before"
     )
+
+
+def trapped(crawl, round_, template):
+    writer = TableWriter(crawl.root, "traps", round_)
+    row = {"host": "a.test", "template": template, "kind": "own", "round": round_, "state": "trapped", "since": round_}
+    writer.write_rows([row | {"pages": 90, "fresh": 0, "failed": 0, "redirected": 0, "samples": []}])
+    return writer.close()
+
+
+@pytest.mark.parametrize(
+    ("released", "alarms"), [("", 1), ("a.test/other*\n", 1), ("a.test/calendar*\n", 0), ("a.test/*\n", 0)]
+)
+def test_a_trap_that_was_released_is_no_alarm(tmp_path, released, alarms):
+    crawl = CrawlDir(str(tmp_path))
+    commit(crawl, "update", 1, [trapped(crawl, 1, "/calendar/*")])
+    (pattern,) = closed_traps(crawl, crawl.manifests(), ())[0]["patterns"]
+    assert pattern.startswith("a.test/calendar")
+    if released:
+        crawl.write_text("released.txt", released)
+    assert len(summarize(crawl, NOW).alarms) == alarms
+
+
+def test_a_trap_without_urls_can_be_released(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    commit(crawl, "update", 1, [trapped(crawl, 1, "/calendar/*")])
+    crawl.write_text("crawl.toml", "")
+    (pattern,) = closed_traps(crawl, crawl.manifests(), ())[0]["patterns"]
+    assert beamtrawl("status", tmp_path, "--check").code == 3
+    ran = beamtrawl("release", tmp_path, pattern)
+    assert (ran.code, ran.out) == (
+        0,
+        "0 URLs released, and 0 that wait are no longer limited; nothing is left to visit of them, and status has no"
+        " alarm about them any more\n",
+    )
+    assert beamtrawl("status", tmp_path, "--check") == (0, "no alarms\n", "")
+
+
+def test_release_says_what_is_blocked(tmp_path):
+    crawl = after_an_update(CrawlDir(str(tmp_path)), [("a.test", "new", None), ("b.test", "new", None)])
+    add_block(crawl, Block("b.test", "2026-01-01"))
+    crawl.write_text("crawl.toml", "")
+    begins = "0 URLs released, and {} that wait are no longer limited; "
+    ends = "and no request is sent until `beamtrawl unblock`\n"
+    assert beamtrawl("release", tmp_path, "b.test/*").out == f"{begins.format(1)}they are blocked, {ends}"
+    both = beamtrawl("release", tmp_path, "?.test/*").out
+    assert both == f"{begins.format(2)}the next round visits the others; 1 of them are blocked, {ends}"
+    assert beamtrawl("release", tmp_path, "a.test/*").out == f"{begins.format(1)}the next round visits them\n"
+
+
+def test_block_says_what_a_running_crawl_does(tmp_path):
+    crawl = after_an_update(CrawlDir(str(tmp_path)), [("a.test", "new", None)])
+    crawl.write_text("crawl.toml", "")
+    assert "process" not in beamtrawl("block", tmp_path, "a.test").out
+    with Lock(crawl):
+        out = beamtrawl("block", tmp_path, "a.test/x").out
+    assert f"; process {os.getpid()} on {socket.gethostname()} stops its requests within seconds" in out
