@@ -41,7 +41,8 @@ from .alias_rules import AliasRule, alias_rules
 from .copies import CopyCount, count_copies
 from .crawl_traps import Trap, closed_traps, trap_line
 from .due import due_urls, planned_revisits
-from .failures import failed_seeds, failed_sitemaps, newest_robots
+from .failures import failed_seeds, failed_sitemaps, newest_robots, robots_rows
+from .host_waits import HostWait, host_waits, waiting_rows
 from .progress.elsewhere import RunningStep, running_step
 
 
@@ -74,6 +75,8 @@ class Status:
     alerts: dict[str, int]  # by kind
     hosts: int
     held: dict[str, int]  # hosts that are not fetched now, by reason
+    waits: list[HostWait]  # those of them with the most waiting URLs, at most WAITS_NAMED
+    waiting_hosts: int  # all of them with waiting URLs
     aliases: list[AliasRule]  # those that hold back most URLs first
     copies: list[CopyCount]  # most copies first
     traps: list[Trap]
@@ -108,6 +111,9 @@ def disk_of(root: str) -> Disk | None:
     usage = shutil.disk_usage(root)
     return Disk(usage.free, usage.total)
 
+
+WAITS_NAMED = 5
+"""The hosts whose wait is explained."""
 
 _LIMITS = ("max_pages", "max_pages_per_round", "max_pages_per_host")
 
@@ -148,6 +154,8 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
     excluded = excluded_urls(crawl, with_released(crawl, chosen), manifests) if chosen else None
     closed = NotRequested(blocks, excluded)
     due, planned = due_urls(crawl, manifests, settings.politeness, closed, now), planned_revisits(crawl, manifests)
+    waiting = waiting_rows(hosts, due.by_host, now)
+    longest = waiting[:WAITS_NAMED]
     long_urls = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
     found = [
         *outcome_alarms(outcomes, limits),
@@ -181,6 +189,8 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
         alerts=alerts,
         hosts=len(hosts),
         held=held,
+        waits=host_waits(longest, due.by_host, robots_rows(crawl, manifests, [row["host"] for row in longest])),
+        waiting_hosts=len(waiting),
         aliases=alias_rules(known_rules(crawl, manifests)),
         copies=count_copies(crawl, manifests),
         traps=traps,
@@ -212,7 +222,7 @@ def _rows_of(
 
 def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
     """Return the backoff state of each host, from its newest row."""
-    columns = ["host", "round", "requests", "failures", "failures_in_row", "not_before", "held_by"]
+    columns = ["host", "round", "requests", "failures", "failures_in_row", "crawl_delay", "not_before", "held_by"]
     columns += ["fetched", "answers", "refusals"]
     newest: dict[str, dict[str, Any]] = {}
     for file in files_of(manifests, "hosts"):

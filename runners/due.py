@@ -1,5 +1,6 @@
 """Counts the waiting URLs of a crawl by whether they may be requested now, and the planned revisits."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -24,6 +25,7 @@ class DueUrls(NamedTuple):
     next_at: datetime | None  # when the first of those is due
     blocked: int  # by a block, in none of the others
     excluded: int  # by the settings, in none of the others
+    by_host: dict[str, int]  # the waiting ones of hosts that may not be requested yet
 
 
 class Planned(NamedTuple):
@@ -50,16 +52,20 @@ def count_due(
     until = pa.array([moment.astimezone(UTC) for moment in held.values()], TIME).cast(pa.int64())
     moment = pa.scalar(now.astimezone(UTC), TIME).cast(pa.int64())
     due, later = 0, 0
+    by_host = Counter[str]()
     next_at: int | None = None  # microseconds since the epoch
     for rows in batches:
         open_ = closed.without(rows)
-        of_host = until.take(pc.index_in(open_["host"].combine_chunks(), hosts))
+        names = open_["host"].combine_chunks()
+        of_host = until.take(pc.index_in(names, hosts))
+        for count in pc.value_counts(names.filter(pc.is_valid(of_host))).to_pylist():
+            by_host[count["values"]] += count["counts"]
         times = pc.max_element_wise(open_["due_at"].combine_chunks().cast(pa.int64()), of_host)
         times = times.filter(pc.greater(times, moment))  # without a time of either, it is due
         due, later = due + open_.num_rows - len(times), later + len(times)
         next_at = min((at for at in (next_at, pc.min(times).as_py()) if at is not None), default=None)
     first = pa.scalar(next_at, pa.int64()).cast(TIME).as_py()
-    return DueUrls(due, later, first, closed.blocked, closed.excluded)
+    return DueUrls(due, later, first, closed.blocked, closed.excluded, dict(by_host))
 
 
 def planned_revisits(crawl: CrawlDir, manifests: Sequence[Manifest]) -> Planned:

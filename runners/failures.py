@@ -1,6 +1,6 @@
 """What failed in a crawl that a person asked for by name, or that a host offers: seeds, sitemaps, robots.txt files."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..transforms.outcomes import REMOVES_PAGE, RETRIED, Outcome
@@ -51,17 +51,18 @@ def failed_sitemaps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]
     return [row for row in _newest(rows, "url", "fetched_at") if row["outcome"] in _FAILED]
 
 
-def newest_robots(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Collection[str]) -> list[Row]:
-    """Return the newest rows (origin, host, fetched_at, status, verdict, error) of table robots of some hosts."""
+def robots_rows(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Collection[str]) -> Iterator[Row]:
+    """Yield the rows (origin, host, fetched_at, status, verdict, error) of table robots of some hosts."""
     columns = ["origin", "host", "fetched_at", "status", "verdict", "error"]
     wanted = Wanted("host", sorted(hosts))
-    rows = (
-        row
-        for path in paths_of(manifests, "robots")
-        for batch in matching_rows(crawl.root, path, ROBOTS, wanted, columns)
-        for row in batch.to_pylist()
-    )
-    return list(_newest(rows, "origin", "fetched_at"))
+    for path in paths_of(manifests, "robots"):
+        for batch in matching_rows(crawl.root, path, ROBOTS, wanted, columns):
+            yield from batch.to_pylist()
+
+
+def newest_robots(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Collection[str]) -> list[Row]:
+    """Return the newest of these rows of each origin."""
+    return list(_newest(robots_rows(crawl, manifests, hosts), "origin", "fetched_at"))
 
 
 def _newest(rows: Iterable[Row], key: str, by: str = "round") -> Iterable[Row]:

@@ -13,6 +13,7 @@ from ..alias_rules import alias_line
 from ..copies import copy_line, total
 from ..crawl_status import Status, disk_of, summarize
 from ..errors import Failure
+from ..host_waits import wait_line
 from ..progress.elsewhere import RunningStep
 from ..units import counted, duration, size
 
@@ -66,6 +67,7 @@ def render(found: Status) -> str:
         *([_line("alerts of observers", found.alerts)] if found.alerts else []),
         f"hosts: {found.hosts}; index segments: {found.index_segments}",
         *([_line("hosts not to be asked now, by reason", found.held)] if found.held else []),
+        *_waits(found),
         *([_blocks(found)] if found.blocks else []),
         *([_excluded(found)] if found.excluded else []),
         *(alias_line(row, found.directory) for row in found.aliases[:_RULES_NAMED]),
@@ -145,6 +147,14 @@ def _go_on(found: Status) -> str:
     if found.blocked:
         return f"beamtrawl unblock {directory} HOST, because all of the frontier is blocked"
     return f"beamtrawl seeds add {directory} URL, because the frontier is empty"
+
+
+def _waits(found: Status) -> Iterator[str]:
+    """The hosts that wait, with the way to list the others."""
+    yield from map(wait_line, found.waits)
+    if more := found.waiting_hosts - len(found.waits):
+        query = "SELECT host, not_before, held_by, failures_in_row FROM hosts WHERE not_before > now() ORDER BY 2"
+        yield f"and {more} more hosts; to list them: beamtrawl sql {shlex.quote(found.directory)} {shlex.quote(query)}"
 
 
 def _blocks(found: Status) -> str:

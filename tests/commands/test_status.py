@@ -11,6 +11,7 @@ import pytest
 from beamtrawl.runners.commands.status import render
 from beamtrawl.runners.crawl_status import NextStep, summarize
 from beamtrawl.runners.crawl_traps import closed_traps
+from beamtrawl.runners.host_waits import robots_failures, why
 from beamtrawl.runners.lock import Lock
 from beamtrawl.transforms.blocks.files import add_block
 from beamtrawl.transforms.blocks.rules import Block
@@ -104,6 +105,8 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "alerts": {},
         "hosts": 2,
         "held": {},
+        "waits": [],
+        "waiting_hosts": 0,
         "aliases": [],
         "copies": [],
         "traps": [],
@@ -306,3 +309,73 @@ def test_block_says_what_a_running_crawl_does(tmp_path):
     with Lock(crawl):
         out = beamtrawl("block", tmp_path, "a.test/x").out
     assert f"; process {os.getpid()} on {socket.gethostname()} stops its requests within seconds" in out
+
+
+def test_hosts_that_wait_have_a_line_each_and_the_others_a_command(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    asked = hosts(crawl, 1, "busy.test", "b.test", "c.test", "d.test", "e.test", not_before=LATE, held_by="retry_after")
+    shut = hosts(crawl, 1, "shut.test", "idle.test", not_before=SOON, held_by="robots", failures_in_row=2)
+    robots = TableWriter(crawl.root, "robots", 1)
+    columns = {"origin": "http://shut.test", "host": "shut.test", "round": 1, "status": 503, "verdict": "unreachable"}
+    robots.write_rows([columns | {"fetched_at": NOW - n * HOUR} for n in (1, 2)])
+    urls = [
+        (name, "new", None) for name in ("busy.test", "busy.test", "b.test", "c.test", "d.test", "e.test", "shut.test")
+    ]
+    found = summarize(after_an_update(crawl, urls, asked, shut, robots.close()), NOW)
+    assert (found.waiting_hosts, json.loads(json.dumps(found.to_dict()))["waits"][0]) == (
+        6,
+        {
+            "host": "busy.test",
+            "until": LATE.timestamp(),
+            "held_by": "retry_after",
+            "why": "it asked to wait (Retry-After)",
+            "urls": 2,
+        },
+    )
+    lines = [line for line in render(found).splitlines() if " waits until " in line or line.startswith("and ")]
+    assert lines[0] == "busy.test waits until 2026-11-20 15:00:00 UTC: it asked to wait (Retry-After) (2 URLs)"
+    query = "SELECT host, not_before, held_by, failures_in_row FROM hosts WHERE not_before > now() ORDER BY 2"
+    assert lines[-1] == f"and 1 more hosts; to list them: beamtrawl sql {crawl.root} '{query}'"
+    assert len(lines) == 6
+    assert beamtrawl("sql", tmp_path, query).code == 0
+    later = summarize(crawl, SOON - timedelta(minutes=1))
+    assert [wait.host for wait in later.waits] == ["busy.test", "b.test", "c.test", "d.test", "e.test"]
+
+
+# the row of a host, rows of its robots.txt: why it waits
+def answered(hour, verdict="unreachable", status=503, origin="http://a.test", error=None):
+    times = {"fetched_at": NOW + hour * HOUR, "origin": origin, "host": "a.test"}
+    return times | {"verdict": verdict, "status": status, "error": error}
+
+
+WHY = {
+    "Crawl-delay": ({"held_by": "crawl_delay", "crawl_delay": 600.0}, [], "Crawl-delay: 600"),
+    "no answer": ({"held_by": "dead", "failures_in_row": 4}, [], "no answer, 4 failures in a row"),
+    "robots.txt": (
+        {"held_by": "robots", "failures_in_row": 2},
+        [answered(2), answered(0, "rules", 200), answered(1)],
+        "its robots.txt: 503 since 2026-11-20 13:00:00 UTC",
+    ),
+    "robots.txt, without an answer": (
+        {"held_by": "robots"},
+        [answered(1, status=None, error="timed out")],
+        "its robots.txt: timed out since 2026-11-20 13:00:00 UTC",
+    ),
+    "Retry-After of robots.txt": (
+        {"held_by": "retry_after"},
+        [answered(1, status=429)],
+        "it asked to wait (Retry-After); its robots.txt: 429 since 2026-11-20 13:00:00 UTC",
+    ),
+    "robots.txt is back": (
+        {"held_by": "retry_after"},
+        [answered(1), answered(2, "rules", 200)],
+        "it asked to wait (Retry-After)",
+    ),
+    "unknown": ({"held_by": "magic"}, [], "magic"),
+}
+
+
+@pytest.mark.parametrize(("row", "robots", "said"), WHY.values(), ids=WHY)
+def test_why_a_host_waits(row, robots, said):
+    row = {"failures_in_row": None, "crawl_delay": None} | row
+    assert why(row, robots_failures(robots).get("a.test")) == said
