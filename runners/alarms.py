@@ -9,7 +9,7 @@ from ..transforms.outcomes import Outcome
 from ..transforms.politeness.host_stats import REFUSALS
 from ..transforms.settings import Alarms
 from ..transforms.storage.manifests import Manifest
-from .outcome_words import MEANINGS
+from .outcome_words import MEANINGS, status_words
 
 _NAMED = 5  # hosts that are named
 _EARLIER_ROUNDS = 5  # with which the rate of the last round is compared
@@ -118,7 +118,7 @@ def sitemap_alarms(sitemaps: Iterable[Mapping[str, Any]]) -> list[Alarm]:
 def _meaning(reason: str, status: int | None) -> str:
     """Why a visit failed: the status if the outcome is about one, else the meaning of the outcome."""
     if status is not None and reason in (Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR):
-        return f"status {status}"
+        return f"status {status_words(status)}"
     return MEANINGS.get(reason, "its host failed too often" if reason == DEAD_HOST else reason)
 
 

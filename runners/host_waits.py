@@ -49,7 +49,7 @@ def robots_failures(rows: Iterable[Row]) -> dict[str, RobotsFailure]:
     return found
 
 
-def why(row: Row, robots: RobotsFailure | None) -> str:
+def why(row: Row, robots: RobotsFailure | None = None) -> str:
     """Return in words why a host is not requested yet, by its row of table hosts."""
     failures = row["failures_in_row"] or 0
     times = f"{counted(failures, 'failure')} in a row"

@@ -98,7 +98,7 @@ SEEDS: dict[str, tuple[dict[str, Any], str | None]] = {
     "not visited": ({"state": "due", "reason": None, "last_status": None}, None),
     "a redirect": ({"state": "redirected", "reason": "redirected", "last_status": 301}, None),
     "404": ({"state": "gone", "reason": "gone", "last_status": 404}, "status 404"),
-    "403": ({"state": "failed", "reason": "client_error", "last_status": 403}, "status 403"),
+    "403": ({"state": "failed", "reason": "client_error", "last_status": 403}, "status 403 (forbidden)"),
     "no name": (
         {"state": "due", "reason": "dns_error", "last_status": None},
         "the name has no address; it is tried again",
@@ -145,7 +145,7 @@ def test_seeds_sitemaps_and_hosts_that_fail_have_a_line_each_and_an_exit_code(tm
             f"alarm: {authority['closed.test']} refuses the robot: its robots.txt answers 403",
             f"alarm: {authority['shut.test']} refuses the robot: its only answer was 403 or 429",
             f"alarm: seed {url['closed.test']} failed: forbidden by robots.txt; not requested",
-            f"alarm: seed {url['shut.test']} failed: status 403",
+            f"alarm: seed {url['shut.test']} failed: status 403 (forbidden)",
             f"alarm: sitemap {url['maps.test']}lost.xml failed: status 404",
         },
     )
