@@ -40,7 +40,7 @@ from .alarms import (
 from .alias_rules import AliasRule, alias_rules
 from .copies import CopyCount, count_copies
 from .crawl_traps import Trap, closed_traps, trap_line
-from .due import due_urls, planned_revisits
+from .due import due_revisits, due_urls, planned_revisits
 from .failures import failed_seeds, failed_sitemaps, newest_robots, robots_rows
 from .host_waits import HostWait, host_waits, waiting_rows
 from .progress.elsewhere import RunningStep, running_step
@@ -71,6 +71,9 @@ class Status:
     next_due_at: float | None  # POSIX time at which the first of those is due
     planned: int  # planned revisits that are not in the frontier yet
     next_planned_at: float | None  # POSIX time of the first
+    revisits_due: int  # pages that are visited again now, by age or plan, and not in the frontier yet
+    revisits_since: float | None  # POSIX time at which the first of those was due
+    next_revisit_at: float | None  # POSIX time at which the next one is due by its age
     rejections: dict[str, int]  # rejected links by rule
     alerts: dict[str, int]  # by kind
     hosts: int
@@ -154,6 +157,7 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
     excluded = excluded_urls(crawl, with_released(crawl, chosen), manifests) if chosen else None
     closed = NotRequested(blocks, excluded)
     due, planned = due_urls(crawl, manifests, settings.politeness, closed, now), planned_revisits(crawl, manifests)
+    revisits = due_revisits(crawl, manifests, settings.recrawl, settings.sitemaps.after, now)
     waiting = waiting_rows(hosts, due.by_host, now)
     longest = waiting[:WAITS_NAMED]
     long_urls = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
@@ -185,6 +189,9 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
         next_due_at=due.next_at.timestamp() if due.next_at else None,
         planned=planned.pages,
         next_planned_at=planned.first_at.timestamp() if planned.first_at else None,
+        revisits_due=revisits.due,
+        revisits_since=revisits.since.timestamp() if revisits.since else None,
+        next_revisit_at=revisits.next_at.timestamp() if revisits.next_at else None,
         rejections=rejections,
         alerts=alerts,
         hosts=len(hosts),

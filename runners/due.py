@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 from ..pipeline.held_hosts import held_hosts
 from ..transforms.frontier.due_pages import DuePages
 from ..transforms.frontier.excluded import NotRequested
-from ..transforms.settings import Politeness
+from ..transforms.settings import Politeness, Recrawl
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest, paths_of
 from ..transforms.storage.schemas import TIME
+from ..transforms.storage.sitemap_terms import MAY_CHANGE, TDMREP
 from ..transforms.storage.waiting import Waiting, read_waiting
 
 
@@ -72,3 +73,53 @@ def planned_revisits(crawl: CrawlDir, manifests: Sequence[Manifest]) -> Planned:
     """Count the planned revisits that no step has put into the frontier."""
     pages = DuePages.of(crawl.root, manifests)
     return Planned(pages.count(datetime.max.replace(tzinfo=UTC)), pages.first())
+
+
+class Revisits(NamedTuple):
+    """The pages and sitemaps that are visited again and not in the frontier yet."""
+
+    due: int  # now, by age or by plan
+    since: datetime | None  # when the first of those was due
+    next_at: datetime | None  # when the next one is due by its age
+
+
+def due_revisits(
+    crawl: CrawlDir, manifests: Sequence[Manifest], recrawl: Recrawl, sitemaps_after: float, now: datetime
+) -> Revisits:
+    """Count the revisits that are due now; `sitemaps_after` is the setting `sitemaps.after`."""
+    aged = _aged(crawl, manifests, recrawl.after, sitemaps_after, now) if recrawl.after is not None else NO_REVISITS
+    if not recrawl.per_day:
+        return aged
+    pages = DuePages.of(crawl.root, manifests)
+    first = pages.first()
+    if first is None or first > now:
+        return aged
+    return Revisits(aged.due + pages.count(now), min(filter(None, (aged.since, first))), aged.next_at)
+
+
+NO_REVISITS = Revisits(0, None, None)
+
+_AGED = """
+    SELECT count(*) FILTER (due_at <= $now), min(due_at) FILTER (due_at <= $now), min(due_at) FILTER (due_at > $now)
+    FROM (
+        SELECT least(
+            last_fetched_at + to_seconds(86400 * if(kind IS NULL, $pages, $sitemaps)),
+            if(sitemap_lastmod > last_fetched_at, sitemap_lastmod, NULL)
+        ) AS due_at
+        FROM urls ANTI JOIN frontier USING (url_key)
+        WHERE state = 'fetched' OR (kind = $tdmrep AND list_contains($may_change, state))
+    )
+"""
+"""When `DueCriteria.holds` for visited pages: by age, or from the change on of which a sitemap has told."""
+
+
+def _aged(
+    crawl: CrawlDir, manifests: Sequence[Manifest], after: float, sitemaps_after: float, now: datetime
+) -> Revisits:
+    from ..transforms.storage.sql import connect  # noqa: PLC0415 - few crawls need it
+
+    values = {"now": now, "pages": after, "sitemaps": min(after, sitemaps_after)}
+    values |= {"tdmrep": TDMREP, "may_change": list(MAY_CHANGE)}
+    with connect(crawl, manifests, ("urls", "frontier")) as tables:
+        row = tables.execute(_AGED, values).fetchone()
+    return Revisits(*row) if row else NO_REVISITS

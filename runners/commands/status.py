@@ -118,6 +118,10 @@ def _due(found: Status) -> Iterator[str]:
     if found.frontier:
         until = f", the first at {_time(found.next_due_at)}" if found.next_due_at else ""
         yield f"of the frontier: {found.due} due now, {found.later} later{until}"
+    if found.revisits_since is not None:
+        yield f"revisits: {counted(found.revisits_due, 'page')} due since {_time(found.revisits_since)}"
+    if found.next_revisit_at is not None:
+        yield f"next revisit by age: {_time(found.next_revisit_at)}"
     if found.next_planned_at:
         yield f"planned revisits: {found.planned}, the first at {_time(found.next_planned_at)}"
 
@@ -139,7 +143,9 @@ def _go_on(found: Status) -> str:
         return f"{crawl} --max-pages N, with more than the {visits} pages that are visited"
     if found.due:
         return crawl
-    if next_at := min(filter(None, (found.next_due_at, found.next_planned_at)), default=None):
+    if found.revisits_due:
+        return f"{crawl}, which visits {counted(found.revisits_due, 'page')} again"
+    if next_at := min(filter(None, (found.next_due_at, found.next_planned_at, found.next_revisit_at)), default=None):
         return f"{crawl}, from {_time(next_at)} on; nothing is due before"
     if found.excluded:
         left = "what is left" if found.blocked else "all"
@@ -154,7 +160,8 @@ def _waits(found: Status) -> Iterator[str]:
     yield from map(wait_line, found.waits)
     if more := found.waiting_hosts - len(found.waits):
         query = "SELECT host, not_before, held_by, failures_in_row FROM hosts WHERE not_before > now() ORDER BY 2"
-        yield f"and {more} more hosts; to list them: beamtrawl sql {shlex.quote(found.directory)} {shlex.quote(query)}"
+        words = " ".join(map(shlex.quote, ("beamtrawl", "sql", found.directory, query)))
+        yield f"and {counted(more, 'more host')}; to list them: {words}"
 
 
 def _blocks(found: Status) -> str:
