@@ -89,6 +89,7 @@ def test_status(crawled: Path) -> None:
     assert set(found) == {
         *("directory", "rounds", "next_step", "tables", "index_segments", "outcomes", "frontier", "rejections"),
         *("due", "later", "next_due_at", "planned", "next_planned_at"),
+        *("running", "waits", "waiting_hosts", "revisits_due", "revisits_since", "next_revisit_at"),
         *(
             "alerts",
             "hosts",
@@ -116,7 +117,7 @@ def test_status(crawled: Path) -> None:
     code, out, err = beamtrawl("status", crawled)
     assert (code, err) == (0, "")
     assert out.startswith(f"{crawled}: 2 rounds; next: fetch of round 3\nfirst step 20")
-    assert re.search(r"^fetching: 5 visits in .*/s$", out, re.MULTILINE)
+    assert re.search(r"^fetching: 5 requests in .*/s$", out, re.MULTILINE)
     assert "\nlimits of pages: max_pages_per_host 10000\n" in out
     assert out.endswith(f"\nto go on: beamtrawl seeds add {crawled} URL, because the frontier is empty\n")
 
