@@ -20,7 +20,7 @@ from beamtrawl._progress import Progress, Recorder, visits_by_outcome
 from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.runners import session
 from beamtrawl.runners.background import Background
-from beamtrawl.runners.crawl_status import release_hint
+from beamtrawl.runners.crawl_traps import release_hint
 from beamtrawl.runners.engines.choose import RUNNERS, engine
 from beamtrawl.runners.progress.words import describe_end
 from beamtrawl.transforms.settings import override

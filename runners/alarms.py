@@ -4,9 +4,12 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..transforms.frontier.url_states import DEAD_HOST
 from ..transforms.outcomes import Outcome
+from ..transforms.politeness.host_stats import REFUSALS
 from ..transforms.settings import Alarms
 from ..transforms.storage.manifests import Manifest
+from .outcome_words import MEANINGS, status_words
 
 _NAMED = 5  # hosts that are named
 _EARLIER_ROUNDS = 5  # with which the rate of the last round is compared
@@ -19,7 +22,20 @@ class Alarm(NamedTuple):
     text: str  # one line
 
 
-KINDS = ("outcomes", "host_errors", "host_failures", "robots", "rate", "parse_errors", "traps", "too_long", "disk")
+KINDS = (
+    "outcomes",
+    "seeds",
+    "sitemaps",
+    "host_errors",
+    "host_failures",
+    "refusals",
+    "robots",
+    "rate",
+    "parse_errors",
+    "traps",
+    "too_long",
+    "disk",
+)
 """The kinds of alarms, as the label of a metric."""
 
 
@@ -54,6 +70,56 @@ def erring_hosts(hosts: Iterable[Mapping[str, Any]], limits: Alarms) -> list[Ala
     worst = sorted(bad, key=lambda row: (-row["failures"], row["host"]))
     lines = [f"{row['host']}: {row['failures']} of {row['requests']} requests failed" for row in worst]
     return _first("host_errors", lines, "more hosts have as many errors")
+
+
+def refusing_hosts(
+    hosts: Iterable[Mapping[str, Any]], robots: Iterable[Mapping[str, Any]], limits: Alarms
+) -> list[Alarm]:
+    """Alarms about hosts whose every answer was 403 or 429, those with the most first.
+
+    `robots` are the newest robots.txt files of hosts without an answer about a page: they stand for the host.
+    """
+    least = max(1, limits.host_refusals)
+    counts = {
+        row["host"]: row["refusals"]
+        for row in hosts
+        if (row["refusals"] or 0) >= least and row["refusals"] == row["answers"] and not row["fetched"]
+    }
+    worst = sorted(counts, key=lambda host: (-counts[host], host))
+    lines = [
+        f"{host} refuses the robot: its only answer was 403 or 429"
+        if counts[host] == 1
+        else f"{host} refuses the robot: all of its {counts[host]} answers were 403 or 429"
+        for host in worst
+    ]
+    refused = sorted((row["host"], row["status"]) for row in robots if row["status"] in REFUSALS)
+    lines += [f"{host} refuses the robot: its robots.txt answers {status}" for host, status in refused]
+    return _first("refusals", lines, "more hosts refuse the robot")
+
+
+def seed_alarms(seeds: Iterable[Mapping[str, Any]]) -> list[Alarm]:
+    """Alarms about seeds whose last visit failed; takes their rows of table urls."""
+    rows = sorted(seeds, key=lambda row: str(row["url"]))
+    lines = [
+        f"seed {row['url']} failed: {_meaning(row['reason'], row['last_status'])}"
+        + ("; it is tried again" if row["state"] == "due" else "")
+        for row in rows
+    ]
+    return _first("seeds", lines, "more seeds failed")
+
+
+def sitemap_alarms(sitemaps: Iterable[Mapping[str, Any]]) -> list[Alarm]:
+    """Alarms about sitemaps whose last visit failed; takes these visits."""
+    rows = sorted(sitemaps, key=lambda row: str(row["url"]))
+    lines = [f"sitemap {row['url']} failed: {_meaning(row['outcome'], row['status'])}" for row in rows]
+    return _first("sitemaps", lines, "more sitemaps failed")
+
+
+def _meaning(reason: str, status: int | None) -> str:
+    """Why a visit failed: the status if the outcome is about one, else the meaning of the outcome."""
+    if status is not None and reason in (Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR):
+        return f"status {status_words(status)}"
+    return MEANINGS.get(reason, "its host failed too often" if reason == DEAD_HOST else reason)
 
 
 def robots_alarms(hosts: Sequence[Mapping[str, Any]], limits: Alarms) -> list[Alarm]:

@@ -1,12 +1,11 @@
 """The state of a crawl as a typed value, from its manifests and tables."""
 
 import dataclasses
-import shlex
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from ..pipeline.excluded_urls import excluded_urls
 from ..pipeline.release_held import with_released
@@ -15,17 +14,15 @@ from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Block
 from ..transforms.frontier.excluded import NotRequested
 from ..transforms.indexing.live_segments import live_index
-from ..transforms.outcomes import Outcome
+from ..transforms.outcomes import Outcome, count_requests
 from ..transforms.parsing.registry import PARSE_ERRORS
-from ..transforms.settings import Settings
+from ..transforms.settings import Limits, Settings
 from ..transforms.storage import filesystem
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, next_step
+from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
 from ..transforms.storage.manifests import moment
 from ..transforms.storage.schemas import TABLES
 from ..transforms.storage.table_files import read_table
 from ..transforms.storage.waiting import waiting_by_reason
-from ..transforms.traps.judge import State, results_of
-from ..transforms.traps.names import group_templates, pattern_of
 from .alarms import (
     Alarm,
     disk_alarms,
@@ -34,32 +31,19 @@ from .alarms import (
     outcome_alarms,
     parse_alarms,
     rate_alarms,
+    refusing_hosts,
     robots_alarms,
+    seed_alarms,
+    sitemap_alarms,
     too_long_alarms,
 )
 from .alias_rules import AliasRule, alias_rules
 from .copies import CopyCount, count_copies
-from .due import due_urls, planned_revisits
-
-
-class Trap(TypedDict):
-    """A template of URLs that is throttled or stopped."""
-
-    host: str
-    template: str
-    kind: str
-    round: int
-    state: str
-    since: int  # round
-    pages: int
-    fresh: int  # pages with anything new
-    failed: int  # requests that gave no page
-    redirected: int
-    samples: list[str]
-    name: str  # of the trap, as URL patterns: its templates may differ in folders
-    patterns: list[str]  # what releases it
-    waiting: int  # URLs in the frontier
-    held: int  # URLs in state trapped
+from .crawl_traps import Trap, closed_traps, trap_line
+from .due import due_revisits, due_urls, planned_revisits
+from .failures import failed_seeds, failed_sitemaps, newest_robots, robots_rows
+from .host_waits import HostWait, host_waits, waiting_rows
+from .progress.elsewhere import RunningStep, running_step
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +61,7 @@ class Status:
     directory: str
     rounds: int  # fetched
     next_step: NextStep
+    running: RunningStep | None  # what another process does in the crawl now; None: nothing
     tables: dict[str, int]  # rows by table
     index_segments: int
     outcomes: dict[str, int]  # visits by outcome
@@ -86,10 +71,15 @@ class Status:
     next_due_at: float | None  # POSIX time at which the first of those is due
     planned: int  # planned revisits that are not in the frontier yet
     next_planned_at: float | None  # POSIX time of the first
+    revisits_due: int  # pages that are visited again now, by age or plan, and not in the frontier yet
+    revisits_since: float | None  # POSIX time at which the first of those was due
+    next_revisit_at: float | None  # POSIX time at which the next one is due by its age
     rejections: dict[str, int]  # rejected links by rule
     alerts: dict[str, int]  # by kind
     hosts: int
     held: dict[str, int]  # hosts that are not fetched now, by reason
+    waits: list[HostWait]  # those of them with the most waiting URLs, at most WAITS_NAMED
+    waiting_hosts: int  # all of them with waiting URLs
     aliases: list[AliasRule]  # those that hold back most URLs first
     copies: list[CopyCount]  # most copies first
     traps: list[Trap]
@@ -125,6 +115,9 @@ def disk_of(root: str) -> Disk | None:
     return Disk(usage.free, usage.total)
 
 
+WAITS_NAMED = 5
+"""The hosts whose wait is explained."""
+
 _LIMITS = ("max_pages", "max_pages_per_round", "max_pages_per_host")
 
 
@@ -152,24 +145,33 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
             if file.table == "alerts":
                 _add(alerts, file.counts)
             failed += file.counts.get(PARSE_ERRORS, 0)
+    frontier = waiting_by_reason(crawl.root, manifests)
     blocks = read_blocks(crawl)
-    hosts, traps = _hosts(crawl, manifests), _traps(crawl, manifests)
+    allow = with_released(crawl, settings).traps.allow
+    hosts, traps = _hosts(crawl, manifests), closed_traps(crawl, manifests, allow)
     held: dict[str, int] = {}
     for row in hosts.values():
         if row["not_before"] and row["not_before"] > now:
             _add(held, {row["held_by"]: 1})
+    unanswered = [row["host"] for row in hosts.values() if row["requests"] and row["answers"] == 0]
     excluded = excluded_urls(crawl, with_released(crawl, chosen), manifests) if chosen else None
     closed = NotRequested(blocks, excluded)
     due, planned = due_urls(crawl, manifests, settings.politeness, closed, now), planned_revisits(crawl, manifests)
+    revisits = due_revisits(crawl, manifests, settings.recrawl, settings.sitemaps.after, now)
+    waiting = waiting_rows(hosts, due.by_host, now)
+    longest = waiting[:WAITS_NAMED]
     long_urls = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
     found = [
         *outcome_alarms(outcomes, limits),
+        *seed_alarms(failed_seeds(crawl, manifests)),
+        *sitemap_alarms(failed_sitemaps(crawl, manifests)),
         *rate_alarms(manifests, limits),
         *failing_hosts(hosts.values(), limits),
         *erring_hosts(hosts.values(), limits),
+        *refusing_hosts(hosts.values(), newest_robots(crawl, manifests, unanswered), limits),
         *robots_alarms(list(hosts.values()), limits),
         *parse_alarms(failed),
-        *(Alarm("traps", _trap_line(trap, crawl.root)) for trap in traps),
+        *(Alarm("traps", trap_line(trap, crawl.root)) for trap in traps),
         *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist(), limits),
         *(disk_alarms(*disk, limits) if disk else ()),
     ]
@@ -177,19 +179,25 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
         directory=crawl.root,
         rounds=step.round - 1 if step.kind == "fetch" else step.round,
         next_step=NextStep(step.kind, step.round),
+        running=running_step(crawl, step, _rows_of(step, manifests, frontier, outcomes, pages)),
         tables={name: sum(file.rows for file in files_of(manifests, name)) for name in TABLES},
         index_segments=len(live_index(manifests).segments),
         outcomes=outcomes,
-        frontier=waiting_by_reason(crawl.root, manifests),
+        frontier=frontier,
         due=due.now,
         later=due.later,
         next_due_at=due.next_at.timestamp() if due.next_at else None,
         planned=planned.pages,
         next_planned_at=planned.first_at.timestamp() if planned.first_at else None,
+        revisits_due=revisits.due,
+        revisits_since=revisits.since.timestamp() if revisits.since else None,
+        next_revisit_at=revisits.next_at.timestamp() if revisits.next_at else None,
         rejections=rejections,
         alerts=alerts,
         hosts=len(hosts),
         held=held,
+        waits=host_waits(longest, due.by_host, robots_rows(crawl, manifests, [row["host"] for row in longest])),
+        waiting_hosts=len(waiting),
         aliases=alias_rules(known_rules(crawl, manifests)),
         copies=count_copies(crawl, manifests),
         traps=traps,
@@ -207,85 +215,28 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
     )
 
 
+def _rows_of(
+    step: Step, manifests: Sequence[Manifest], frontier: Mapping[str, int], outcomes: Mapping[str, int], limits: Limits
+) -> int:
+    """Return how many URLs of the frontier, or visits, a step processes at most."""
+    if step.kind == "update":
+        fetched = [m for m in manifests if (m.step, m.round) == ("fetch", step.round)]
+        return sum(m.counters.get("visits_rows", 0) for m in fetched)
+    left = [limits.max_pages - count_requests(outcomes)] if limits.max_pages else []
+    left += [limits.max_pages_per_round] if limits.max_pages_per_round else []
+    return max(0, min([sum(frontier.values()), *left]))
+
+
 def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
     """Return the backoff state of each host, from its newest row."""
-    columns = ["host", "round", "requests", "failures", "failures_in_row", "not_before", "held_by"]
+    columns = ["host", "round", "requests", "failures", "failures_in_row", "crawl_delay", "not_before", "held_by"]
+    columns += ["fetched", "answers", "refusals"]
     newest: dict[str, dict[str, Any]] = {}
     for file in files_of(manifests, "hosts"):
         for row in read_table(crawl.root, [file.path], TABLES["hosts"], columns).to_pylist():
             if row["host"] not in newest or row["round"] >= newest[row["host"]]["round"]:
                 newest[row["host"]] = row
     return newest
-
-
-def _traps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Trap]:
-    """Return the traps, throttled or trapped, merged if they differ in folders alone; the costliest of a host first."""
-    columns = ["host", "template", "kind", "round", "state", "since"]
-    columns += ["pages", "fresh", "failed", "redirected", "samples"]
-    paths = [file.path for file in files_of(manifests, "traps")]
-    newest: dict[tuple[str, str, str], Trap] = {}
-    for row in sorted(
-        read_table(crawl.root, paths, TABLES["traps"], columns).to_pylist(), key=lambda row: row["round"]
-    ):
-        newest[row["host"], row["template"], row["kind"]] = row
-    closed: dict[str, list[Trap]] = {}
-    for row in newest.values():
-        if row["state"] != State.OPEN:
-            closed.setdefault(row["host"], []).append(row)
-    names = {host: group_templates({row["template"] for row in rows}) for host, rows in closed.items()}
-    found: dict[tuple[str, tuple[str, ...]], list[Trap]] = {}
-    for host, rows in closed.items():
-        for row in rows:
-            if row["template"] in names[host]:
-                found.setdefault((host, names[host][row["template"]]), []).append(row)
-    queues = [file.path for file in files_of(manifests, "trap_queues")]
-    step = next_step(manifests)
-    waiting, held = Counter[tuple[str, tuple[str, ...]]](), Counter[tuple[str, tuple[str, ...]]]()
-    for queue in read_table(crawl.root, queues, TABLES["trap_queues"]).to_pylist():
-        row = newest.get((queue["host"], queue["template"], queue["kind"]))
-        if row is None or row["state"] == State.OPEN:
-            continue
-        of_host = names[row["host"]]
-        only = next(iter(of_host.values())) if len({*of_host.values()}) == 1 else ()
-        key = row["host"], of_host.get(row["template"], only)  # the only trap of a host holds what shared rows hold
-        held[key] += queue["held"] if queue["round"] >= row["since"] else 0
-        if row["template"] in of_host and queue["round"] >= step.round - 1:
-            waiting[key] += queue["waiting"]
-    traps = [_join(rows, key[1], waiting[key], held[key]) for key, rows in found.items()]
-    return sorted(traps, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
-
-
-def _join(rows: list[Trap], names: Sequence[str], waiting: int, held: int) -> Trap:
-    """Return one row for the templates of a trap: that of the costliest, with the pages of all."""
-    row = max(rows, key=lambda row: (row["state"] == State.TRAPPED, row["pages"], row["template"], row["kind"])).copy()
-    row["pages"], row["fresh"] = sum(each["pages"] for each in rows), sum(each["fresh"] for each in rows)
-    row["failed"] = sum(each["failed"] or 0 for each in rows)  # null in rows of earlier versions
-    row["redirected"] = sum(each["redirected"] or 0 for each in rows)
-    row["name"], row["waiting"], row["held"] = " and ".join(names), waiting, held
-    row["patterns"] = [pattern_of(row["host"], name) for name in names]
-    return row
-
-
-def release_hint(crawl: CrawlDir) -> str:
-    """Return the command that releases what the trap with the most URLs holds; empty if there is no trap."""
-    traps = _traps(crawl, crawl.manifests())
-    if not traps:
-        return ""
-    command = _release_command(max(traps, key=lambda trap: trap["held"]), crawl.root)
-    return command + (f"; status names {len(traps) - 1} further traps" if len(traps) > 1 else "")
-
-
-def _release_command(row: Trap, directory: str) -> str:
-    return f"beamtrawl release {' '.join(map(shlex.quote, [directory, *row['patterns']]))}"
-
-
-def _trap_line(row: Trap, directory: str) -> str:
-    sample = f", such as {row['samples'][0]}" if row["samples"] else ""
-    return (
-        f"{row['host']}{row['name']} is {row['state']} since round {row['since']}: {results_of(row)},"
-        f" {row['waiting']} URLs wait and {row['held']} are held{sample}; to release them:"
-        f" {_release_command(row, directory)}"
-    )
 
 
 def _add(total: dict[str, int], counts: dict[str, int]) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
@@ -46,6 +47,7 @@ class Lock:
         self._claim = Claim(LOCK, new_token())
         self._is_object = filesystem.is_object(directory.path(LOCK))
         self._tag: filesystem.Tag | None = None  # of the lock as an object
+        self._since = time.time()
         self._is_lost = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, daemon=True)
@@ -105,7 +107,7 @@ class Lock:
 
     def _write(self) -> bool:
         """Writes the lock; returns whether this is the owner then, True except on object stores."""
-        text = render_owner(self._claim.token)
+        text = render_owner(self._claim.token, self._since)
         if self._is_object:
             return self._replace(text)
         self._directory.write_text(LOCK, text)

@@ -25,3 +25,14 @@ MEANINGS: Mapping[str, str] = {
     Outcome.TOO_LONG: "beyond the limits of size",
     Outcome.BAD_RESPONSE: "not HTTP, or contradictory",
 }
+
+_STATUSES = {403: "forbidden", 429: "too many requests", 503: "unavailable"}
+
+
+def status_words(status: int) -> str:
+    """Return an HTTP status, with its meaning for those by which a host turns the robot away.
+
+    >>> status_words(429), status_words(404)
+    ('429 (too many requests)', '404')
+    """
+    return f"{status} ({_STATUSES[status]})" if status in _STATUSES else str(status)

@@ -1,5 +1,6 @@
 """Outcomes of visits to URLs."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -79,3 +80,8 @@ SAMPLED_OF = "sampled_of"
 
 REQUESTED = frozenset(Outcome) - NO_ADDRESS - {Outcome.DENIED_ROBOTS, Outcome.UNREACHABLE_ROBOTS, Outcome.DEFERRED}
 """Outcomes for which a request for the URL itself was sent, or attempted."""
+
+
+def count_requests(outcomes: Mapping[str, int]) -> int:
+    """Return how many of the visits of some outcomes sent, or attempted, a request."""
+    return sum(outcomes.get(outcome, 0) for outcome in REQUESTED)

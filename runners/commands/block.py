@@ -7,6 +7,7 @@ from ...pipeline.release_held import release_aliases
 from ...transforms.blocks.files import add_block
 from ...transforms.blocks.rules import Block, Blocks, check_pattern
 from ...transforms.settings import settings_digest
+from ...transforms.storage.claims import LOCK, STALE, has_ended, read_owner
 from ...transforms.storage.crawl_dir import CrawlDir, iso
 from ..blocked import count_blocked
 from ..session import stored_settings
@@ -32,6 +33,8 @@ def run(arguments: argparse.Namespace) -> None:
     released = release_aliases(crawl, settings.aliases, settings_digest(settings), datetime.now(UTC))
     found = count_blocked(crawl, Blocks([block]))
     then = f"; {released} URLs that its pages stood for are requested instead" if released else ""
+    if running := _running(crawl):
+        then += f"; {running} stops its requests within seconds, also those under way"
     then += f"; its pages are removed by: beamtrawl compact {crawl.root}" if block.forget else ""
     if not any(found):
         print(f"{block.pattern} is blocked from now on; so far no URL of the crawl matches it{then}")
@@ -40,3 +43,11 @@ def run(arguments: argparse.Namespace) -> None:
         f"{block.pattern} is blocked: no request to it starts from now on, {found.waiting} of its {found.urls} URLs"
         f" wait in the frontier until it is unblocked and searches find none of its pages{then}"
     )
+
+
+def _running(crawl: CrawlDir) -> str:
+    """The process that works on the crawl now; empty if there is none."""
+    owner = read_owner(crawl.root, LOCK)
+    if not owner or "pid" not in owner or has_ended(owner, STALE):
+        return ""
+    return f"process {owner['pid']} on {owner.get('host')}"

@@ -14,7 +14,7 @@ from ...transforms.storage.crawl_dir import CrawlDir
 from ...transforms.storage.waiting import count_waiting
 from .. import session
 from ..console import Console, open_outputs, run_interruptibly
-from ..crawl_status import release_hint
+from ..crawl_traps import release_hint
 from ..engines.choose import RUNNERS, engine, fork_early, submission
 from ..errors import Usage, one_line
 

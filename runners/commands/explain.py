@@ -19,6 +19,7 @@ from ..explain.host_record import host_lines, host_record
 from ..explain.narrative import conclusion, evidence
 from ..explain.sources import Sources, open_sources
 from ..explain.url_record import read_records
+from ..units import counted
 
 _BATCH = 500  # subjects for which the tables are read at a time
 
@@ -32,6 +33,15 @@ class Answer(NamedTuple):
     lines: list[str]
 
 
+class Unknown(NamedTuple):
+    """A host that is not known."""
+
+    subject: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}: no URL of this host is known; give a URL, which starts with http(s)://"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
     parser.add_argument("subjects", metavar="URL|HOST", nargs="*", help="a URL as in a page, or host[:port]")
@@ -40,7 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what a crawl knows about URLs or hosts: of one all lines, of several the conclusion of each."""
+    """Print what a crawl knows about URLs or hosts: of one all lines, of several the conclusion of each.
+
+    Of several, those that are not known are named on stderr, and are a Failure at the end.
+    """
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
     if bool(arguments.subjects) == (arguments.file is not None):
@@ -49,17 +62,25 @@ def run(arguments: argparse.Namespace) -> None:
     for name in arguments.subjects:
         if not _is_subject(name):
             raise Usage(f"{name}: {_NO_URL}")
-    subjects = iter(arguments.subjects) if arguments.subjects else _read(arguments.file)
+    bad: list[str] = []  # subjects without an answer
+    subjects = iter(arguments.subjects) if arguments.subjects else _read(arguments.file, bad)
     try:
         sources = open_sources(crawl, with_released(crawl, parse(crawl.read_text("crawl.toml"))))
         with sources.tables:
             for answer in _answers(sources, subjects, datetime.now(UTC)):
-                if arguments.json:
+                if isinstance(answer, Unknown):
+                    if is_one:
+                        raise Failure(str(answer))
+                    print(answer, file=sys.stderr)
+                    bad.append(answer.subject)
+                elif arguments.json:
                     print(json.dumps(answer.value, indent=1 if is_one else None, ensure_ascii=False, default=str))
                 else:
                     print("\n".join(answer.lines) if is_one else f"{answer.subject}: {answer.conclusion}")
     except PluginError as error:
         raise Failure(str(error)) from error
+    if bad:
+        raise Failure(f"{counted(len(bad), 'line')} without an answer, such as {bad[0]}")
 
 
 _NO_URL = "not a URL that can be fetched, which starts with http:// or https://"
@@ -70,8 +91,8 @@ def _is_subject(name: str) -> bool:
     return "/" not in name or urls.canonicalize(name) is not None
 
 
-def _read(path: str) -> Iterator[str]:
-    """The URLs and hosts in a file, without comments; a line on stderr names what is neither."""
+def _read(path: str, bad: list[str]) -> Iterator[str]:
+    """The URLs and hosts in a file, without comments; a line on stderr names what is neither, and it goes to `bad`."""
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -84,10 +105,11 @@ def _read(path: str) -> Iterator[str]:
             yield name
         else:
             print(f"{path}:{number}: {name}: {_NO_URL}", file=sys.stderr)
+            bad.append(name)
 
 
-def _answers(sources: Sources, subjects: Iterator[str], now: datetime) -> Iterator[Answer]:
-    """What is known about URLs and hosts, in their order. Failure for a host that is not known."""
+def _answers(sources: Sources, subjects: Iterator[str], now: datetime) -> Iterator[Answer | Unknown]:
+    """What is known about URLs and hosts, in their order."""
     while batch := list(itertools.islice(subjects, _BATCH)):
         of_urls = _of_urls(sources, [name for name in batch if "/" in name], now)
         for name in batch:
@@ -100,9 +122,9 @@ def _of_urls(sources: Sources, names: Sequence[str], now: datetime) -> Iterator[
         yield Answer(name, {"conclusion": said} | record.to_dict(), said, [said, "", *evidence(record, now)])
 
 
-def _of_host(sources: Sources, name: str, now: datetime) -> Answer:
+def _of_host(sources: Sources, name: str, now: datetime) -> Answer | Unknown:
     record = host_record(sources, name.lower())
     if record is None:
-        raise Failure(f"{name}: no URL of this host is known; give a URL, which starts with http(s)://")
+        return Unknown(name)
     lines = list(host_lines(record, now))
     return Answer(name, record, lines[0].partition(": ")[2], lines)

@@ -1,13 +1,19 @@
 """`beamtrawl release`: visit URLs that are held as traps or aliases, and never hold them again."""
 
 import argparse
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from ...pipeline.release_held import count_matches, release
+from ...transforms.blocks.files import read_blocks
 from ...transforms.settings import SettingsError, override, settings_digest
 from ...transforms.storage.crawl_dir import CrawlDir
+from ...transforms.storage.waiting import Waiting, read_waiting
+from ...transforms.traps.allow_list import compile_allow_list
+from ..crawl_traps import closed_traps
 from ..errors import Usage
 from ..session import stored_settings
+from ..units import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,13 +33,37 @@ def run(arguments: argparse.Namespace) -> int:
     except SettingsError as error:
         raise Usage(str(error)) from error
     found = {pattern: count_matches(directory, pattern) for pattern in dict.fromkeys(arguments.pattern)}
+    traps = {pattern for trap in closed_traps(directory, directory.manifests(), ()) for pattern in trap["patterns"]}
     for pattern, matches in found.items():
-        if not any(matches):
+        if not any(matches) and pattern not in traps:
             raise Usage(
                 f"no URL that is held or waits matches {pattern}; beamtrawl status {arguments.dir} names traps and"
                 " alias rules, each with its pattern"
             )
     released = release(directory, list(found), settings_digest(settings), datetime.now(UTC))
     waiting = sum(matches.waiting for matches in found.values())
-    print(f"{released} URLs released, and {waiting} that wait are no longer limited; the next round visits them")
+    what = f"{counted(released, 'URL')} released, and {waiting} that wait are no longer limited"
+    print(f"{what}; {_then(released + waiting, _blocked_among(directory, list(found)))}")
     return 0
+
+
+def _then(urls: int, blocked: int) -> str:
+    """What happens to the URLs, of which some are blocked."""
+    if not urls:
+        return "nothing is left to visit of them, and status has no alarm about them any more"
+    if not blocked:
+        return "the next round visits them"
+    which = "they are blocked" if blocked >= urls else f"{blocked} of them are blocked"
+    others = "" if blocked >= urls else "the next round visits the others; "
+    return f"{others}{which}, and no request is sent until `beamtrawl unblock`"
+
+
+def _blocked_among(directory: CrawlDir, patterns: Sequence[str]) -> int:
+    """The number of waiting URLs that match a pattern and are blocked."""
+    blocks = read_blocks(directory)
+    if not blocks:
+        return 0
+    matches = compile_allow_list(patterns)
+    batches = read_waiting(directory.root, Waiting.of(directory.manifests()), ["url"])
+    closed = (rows.filter(blocks.mask(rows["url"]))["url"].to_pylist() for rows in batches)
+    return sum(matches(url) for urls in closed for url in urls)

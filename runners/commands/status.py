@@ -6,14 +6,16 @@ import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from ...transforms.outcomes import REQUESTED
+from ...transforms.outcomes import count_requests
 from ...transforms.settings import Settings, parse
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..alias_rules import alias_line
 from ..copies import copy_line, total
 from ..crawl_status import Status, disk_of, summarize
 from ..errors import Failure
-from ..units import duration, size
+from ..host_waits import wait_line
+from ..progress.elsewhere import RunningStep
+from ..units import counted, duration, size
 
 ALARMED = 3
 """The exit code of `status --check` if there are alarms."""
@@ -52,8 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
 def render(found: Status) -> str:
     """The state of a crawl in lines for people."""
     step, many = found.next_step, [row for row in found.copies if total(row) >= _MANY]
+    when = "now" if found.running and found.running.step else "next"
     lines = [
-        f"{found.directory}: {found.rounds} rounds; next: {step.step} of round {step.round}",
+        f"{found.directory}: {found.rounds} rounds; {when}: {step.step} of round {step.round}",
+        *([running_line(found.running)] if found.running else []),
         *_times(found),
         _line("tables", found.tables),
         _line("outcomes", found.outcomes),
@@ -63,6 +67,7 @@ def render(found: Status) -> str:
         *([_line("alerts of observers", found.alerts)] if found.alerts else []),
         f"hosts: {found.hosts}; index segments: {found.index_segments}",
         *([_line("hosts not to be asked now, by reason", found.held)] if found.held else []),
+        *_waits(found),
         *([_blocks(found)] if found.blocks else []),
         *([_excluded(found)] if found.excluded else []),
         *(alias_line(row, found.directory) for row in found.aliases[:_RULES_NAMED]),
@@ -73,14 +78,37 @@ def render(found: Status) -> str:
     return "\n".join([*lines, *(f"alarm: {alarm}" for alarm in found.alarms), f"to go on: {_go_on(found)}"])
 
 
+def running_line(running: RunningStep) -> str:
+    """What another process does in the crawl."""
+    since = f" since {_time(running.since)}" if running.since else ""
+    owner = f"running: {_process(running)}{since}"
+    if running.step is None or running.step_since is None:
+        return f"{owner}, between two steps, or waiting for URLs to be due"
+    began = f"{owner}; {running.step} since {_time(running.step_since)}"
+    if running.step == "update":
+        done = f"{running.done} of {counted(running.total, 'visit')} parsed"
+        return f"{began}: {done}{f', {running.stage}' if running.stage else ''}"
+    hosts = (
+        f"hosts {running.hosts_active} active, {running.hosts_waiting} waiting, {running.hosts_backing_off} backing off"
+    )
+    done = f"{running.done} of {counted(running.total, 'URL')}, {counted(running.requests, 'request')}"
+    return f"{began}: {done}, {running.rate:.1f}/s, {hosts}"
+
+
+def _process(running: RunningStep) -> str:
+    return f"process {running.pid}" + ("" if running.is_here else f" on {running.machine}")
+
+
 def _times(found: Status) -> Iterator[str]:
     """When the crawl ran, how fast, how much it stores, and the limits of pages that are set."""
     if found.last_step_at:
         first, last = _time(found.first_step_at), _time(found.last_step_at)
         yield f"first step {first}, last {last}; {size(found.bytes)} in tables"
     if found.fetch_seconds:
-        visits = sum(found.outcomes.values())
-        yield f"fetching: {visits} visits in {duration(found.fetch_seconds)}, {visits / found.fetch_seconds:.1f}/s"
+        requests, visits = count_requests(found.outcomes), sum(found.outcomes.values())
+        rate = f"{requests / found.fetch_seconds:.1f}/s"
+        without = f"; {counted(visits - requests, 'visit')} without a request" if visits > requests else ""
+        yield f"fetching: {counted(requests, 'request')} in {duration(found.fetch_seconds)}, {rate}{without}"
     if found.limits:
         yield _line("limits of pages", found.limits)
 
@@ -90,6 +118,10 @@ def _due(found: Status) -> Iterator[str]:
     if found.frontier:
         until = f", the first at {_time(found.next_due_at)}" if found.next_due_at else ""
         yield f"of the frontier: {found.due} due now, {found.later} later{until}"
+    if found.revisits_since is not None:
+        yield f"revisits: {counted(found.revisits_due, 'page')} due since {_time(found.revisits_since)}"
+    if found.next_revisit_at is not None:
+        yield f"next revisit by age: {_time(found.next_revisit_at)}"
     if found.next_planned_at:
         yield f"planned revisits: {found.planned}, the first at {_time(found.next_planned_at)}"
 
@@ -101,15 +133,19 @@ def _time(moment: float) -> str:
 def _go_on(found: Status) -> str:
     """What to do next, in one line."""
     directory = shlex.quote(found.directory)
+    if found.running:
+        return f"wait, or stop {_process(found.running)}; another crawl is refused until it ends"
     crawl = f"beamtrawl crawl {directory}"
-    most, visits = found.limits.get("max_pages"), sum(found.outcomes.get(outcome, 0) for outcome in REQUESTED)
+    most, visits = found.limits.get("max_pages"), count_requests(found.outcomes)
     if found.next_step.step == "update":
         return crawl
     if found.due + found.later and most and visits >= most:
         return f"{crawl} --max-pages N, with more than the {visits} pages that are visited"
     if found.due:
         return crawl
-    if next_at := min(filter(None, (found.next_due_at, found.next_planned_at)), default=None):
+    if found.revisits_due:
+        return f"{crawl}, which visits {counted(found.revisits_due, 'page')} again"
+    if next_at := min(filter(None, (found.next_due_at, found.next_planned_at, found.next_revisit_at)), default=None):
         return f"{crawl}, from {_time(next_at)} on; nothing is due before"
     if found.excluded:
         left = "what is left" if found.blocked else "all"
@@ -117,6 +153,15 @@ def _go_on(found: Status) -> str:
     if found.blocked:
         return f"beamtrawl unblock {directory} HOST, because all of the frontier is blocked"
     return f"beamtrawl seeds add {directory} URL, because the frontier is empty"
+
+
+def _waits(found: Status) -> Iterator[str]:
+    """The hosts that wait, with the way to list the others."""
+    yield from map(wait_line, found.waits)
+    if more := found.waiting_hosts - len(found.waits):
+        query = "SELECT host, not_before, held_by, failures_in_row FROM hosts WHERE not_before > now() ORDER BY 2"
+        words = " ".join(map(shlex.quote, ("beamtrawl", "sql", found.directory, query)))
+        yield f"and {counted(more, 'more host')}; to list them: {words}"
 
 
 def _blocks(found: Status) -> str:

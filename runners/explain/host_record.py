@@ -9,9 +9,11 @@ from ...transforms.blocks.rules import Blocks
 from ...transforms.http.request_headers import Identity
 from ...transforms.robots import rules
 from ...transforms.traps.judge import State, results_of
-from ..units import size
+from ..host_waits import RobotsFailure, robots_failures, why
+from ..outcome_words import MEANINGS, status_words
+from ..units import counted, size
 from .known import MOST
-from .narrative import WAITS, robots_verdict
+from .narrative import FAILED, WAITS, robots_verdict
 from .sources import Row, Sources
 
 
@@ -31,6 +33,18 @@ def host_record(sources: Sources, host: str) -> Row | None:
                 "SELECT outcome, count(*) AS visits FROM visits WHERE host = ? GROUP BY 1 ORDER BY 2 DESC", host
             )
         },
+        "too_many_requests": sources.rows(
+            "SELECT count(*) AS visits FROM visits WHERE host = ? AND status = 429", host
+        )[0]["visits"],
+        "failed": {
+            one["reason"]: one["urls"]
+            for one in sources.rows(
+                "SELECT reason, count(*) AS urls FROM urls WHERE host = ? AND state = 'failed'"
+                " GROUP BY 1 ORDER BY 2 DESC",
+                host,
+            )
+        },
+        "wait": why(row, _robots_failure(sources, host)) if row else None,
         "robots": [_robots(row, Identity.of(sources.settings.robot).token) for row in _rows(sources, "robots", host)],
         "waiting": sources.rows(
             "SELECT reason, count(*) AS urls, min(due_at) AS first_due_at FROM frontier WHERE host = ? GROUP BY 1", host
@@ -72,31 +86,64 @@ def _robots(row: Row, robot: str) -> Row:
 
 def host_lines(record: Row, now: datetime) -> Iterator[str]:
     """One line per fact."""
-    state = record["state"]
-    yield f"{record['host']}: {sum(record['urls'].values())} URLs ({_counts(record['urls'])})"
+    state, wait = record["state"], _wait(record, now)
+    urls = f"{counted(sum(record['urls'].values()), 'URL')} ({_counts(record['urls'])})"
+    yield f"{record['host']}: {urls}{'; blocked' if is_blocked(record) else f'; {wait}' if wait else ''}"
     if state:
         yield (
             f"{state['requests']} requests, {state['fetched']} fetched, {state['failures']} failures,"
             f" {size(state['bytes'])}; half of the answers within {state['latency_p50_ms']} ms"
         )
         if state["not_before"] and state["not_before"] > now:
-            yield f"not asked before {state['not_before']:%Y-%m-%d %H:%M:%S} UTC ({state['held_by']})"
+            yield f"not asked before {state['not_before']:%Y-%m-%d %H:%M:%S} UTC: {wait}"
     for row in record["blocks"]:
         since = f"{datetime.fromisoformat(row['since']):%Y-%m-%d %H:%M:%S} UTC"
         yield f"{row['pattern']} is blocked since {since}" + (f" ({row['reason']})" if row["reason"] else "")
-    yield f"visits: {_counts(record['outcomes']) or 'none'}"
+    many = f"; {record['too_many_requests']} with status {status_words(429)}" if record["too_many_requests"] else ""
+    yield f"visits: {_counts(record['outcomes']) or 'none'}{many}"
+    for reason, count in record["failed"].items():
+        yield f"failed: {count} ({FAILED.get(reason) or MEANINGS.get(reason, reason)})"
     for row in record["robots"]:
         yield f"{row['origin']}/robots.txt of {row['fetched_at']:%Y-%m-%d %H:%M:%S} UTC: {_verdict(row)}"
         yield from (f"  {rule}" for rule in row["rules"][:MOST])
         if row["crawl_delay"] is not None:
             yield f"  Crawl-delay: {row['crawl_delay']:g}"
     for row in record["waiting"]:
-        yield f"waiting: {row['urls']} ({WAITS[row['reason']]})"
+        yield f"waiting: {row['urls']} ({waits_for(row['reason'], record, wait)})"
     for row in record["traps"]:
         if row["state"] != State.OPEN:
             yield f"template {row['template']}: {row['state']}, {results_of(row)}"
     for row in record["copies_of"]:
         yield f"copies of pages of {row['host']}: {row['documents']}"
+
+
+def is_blocked(record: Row) -> bool:
+    """Whether all URLs of the host are blocked."""
+    return any("/" not in block["pattern"] for block in record["blocks"])
+
+
+def _robots_failure(sources: Sources, host: str) -> RobotsFailure | None:
+    columns = "origin, host, fetched_at, status, verdict, error"
+    return robots_failures(sources.rows(f"SELECT {columns} FROM robots_history WHERE host = ?", host)).get(host)
+
+
+def _wait(record: Row, now: datetime) -> str:
+    """Why the host is not asked now; empty if it may be."""
+    state = record["state"]
+    return record["wait"] if state and state["not_before"] and state["not_before"] > now else ""
+
+
+def waits_for(reason: str, record: Row, wait: str) -> str:
+    """Why URLs of a host wait, by their reason in the frontier; `wait` is why the host is not asked now."""
+    if is_blocked(record):
+        return "blocked"
+    state = record["state"] or {}
+    is_of_host = reason == "deferred" or (reason == "retry" and state.get("held_by") == "robots")
+    if is_of_host and wait:
+        return wait
+    if reason == "deferred" and state.get("failures_in_row"):
+        return f"the host failed, {counted(state['failures_in_row'], 'failure')} in a row; it may be asked again now"
+    return WAITS[reason]
 
 
 def _verdict(row: Row) -> str:

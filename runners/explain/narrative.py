@@ -10,7 +10,8 @@ from ...transforms.outcomes import Outcome
 from ...transforms.robots.rules import Verdict
 from ...transforms.traps.judge import State, results_of
 from ...transforms.usage import Usage
-from ..outcome_words import MEANINGS
+from ..host_waits import why
+from ..outcome_words import MEANINGS, status_words
 from ..tdm_rules import concluded
 from ..units import counted
 from .known import MOST
@@ -30,7 +31,7 @@ WAITS = {
     "retry": "to be tried again after a failed visit",
     "recrawl": "to be visited again",
 }
-_FAILED = {
+FAILED = {
     Outcome.DENIED_ROBOTS.value: "robots.txt denies it",
     Outcome.GONE.value: "the server says that there is no such page (404 or 410)",
     Outcome.DENIED_META.value: "the page asks not to be indexed",
@@ -65,7 +66,7 @@ def conclusion(record: UrlRecord, now: datetime) -> str:
         return f"redirects to {target}"
     if state in ("failed", "gone", "denied"):
         meaning = f" ({MEANINGS[reason]})" if reason in MEANINGS else ""
-        why = _FAILED.get(reason) or f"its last visit ended as {reason}{meaning}"
+        why = FAILED.get(reason) or f"its last visit ended as {reason}{meaning}"
         return f"not in the index: {why}"
     return _fetched(record)
 
@@ -103,7 +104,8 @@ def _waiting(record: UrlRecord, now: datetime) -> str:
         return f"{waits}, not requested until crawl.toml allows it: {record.rejected_because}"
     until = host["not_before"] if host else None
     if host and until and until > now and (not due_at or until > due_at):
-        return f"{waits}: its host is not asked before {_time(until)} ({host['held_by']})"
+        waits = "waits in the frontier" if row["reason"] == "deferred" else waits
+        return f"{waits}: its host is not asked before {_time(until)}: {why(host)}"
     if due_at and due_at > now:
         return f"{waits} until {_time(due_at)}"
     if record.limit:
@@ -121,7 +123,7 @@ def _fetched(record: UrlRecord) -> str:
         if relation in record.copies:
             return f"{when}; not in the index: {_RELATIONS[relation]} {record.copies[relation]}"
     if document.get("noindex"):
-        return f"{when}; not in the index: {_FAILED[Outcome.DENIED_META.value]}"
+        return f"{when}; not in the index: {FAILED[Outcome.DENIED_META.value]}"
     if not document:
         return f"{when}; not in the index: it is no document of a kind that is parsed"
     return f"{when}; not in the index yet: the update step of its round has not ended"
@@ -159,7 +161,7 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
         frontier = record.frontier
         yield f"frontier: {frontier['reason']}, depth {frontier['depth']}, priority {frontier['priority'] or 0:.3g}"
     if record.hosts and record.hosts["not_before"] and record.hosts["not_before"] > now:
-        yield f"host: not asked before {_time(record.hosts['not_before'])} ({record.hosts['held_by']})"
+        yield f"host: not asked before {_time(record.hosts['not_before'])}: {why(record.hosts)}"
     for trap in record.traps:
         yield (
             f"template {trap['template']} ({trap['kind']}): {trap['state']} since round {trap['since']},"
@@ -230,7 +232,7 @@ def robots_verdict(row: Row, matches: str = "no line matches it") -> str:
 
 
 def _visit(row: Row) -> str:
-    parts = [row["outcome"], row["status"] and f"status {row['status']}", row["media_type"]]
+    parts = [row["outcome"], row["status"] and f"status {status_words(row['status'])}", row["media_type"]]
     parts.append(row["body_bytes"] and f"{row['body_bytes']} bytes")
     parts.append(row["body_removed"] and "body removed")
     parts.append(row["redirect_to"] and f"to {row['redirect_to']}")

@@ -62,7 +62,7 @@ class FetchProgress(Event):
     rows: int  # URLs in the frontier at the start
     at_most: int | None
     bytes: int  # of bodies
-    rate: float  # visits per second, of the last ten seconds
+    rate: float  # requests per second, of the last ten seconds
     mean_rate: float  # since the start of the step
     hosts_active: int  # with a request under way
     hosts_waiting: int  # in their ordinary delay

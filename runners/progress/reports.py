@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...transforms.outcomes import count_requests
 from ...transforms.storage import filesystem
 
 
@@ -34,6 +35,11 @@ class Reported(NamedTuple):
     @property
     def visits(self) -> int:
         return sum(self.outcomes.values())
+
+    @property
+    def requests(self) -> int:
+        """Those of the visits for which a request was sent."""
+        return count_requests(self.outcomes)
 
 
 NOTHING = Reported()

@@ -22,14 +22,14 @@ class Running:
     now: float = 0.0
     reported: Reported = NOTHING
     waits: str | None = None  # what it waits for, before the first report
-    samples: tuple[tuple[float, int], ...] = ()  # (time, visits) within the window
+    samples: tuple[tuple[float, int], ...] = ()  # (time, requests) within the window
 
     def at(self, now: float, reported: Reported, waits: str | None = None) -> "Running":
         """Return the state at a later moment, with what is reported then, or what the step waits for."""
         samples = self.samples or ((self.started, 0),)
         while len(samples) > 1 and samples[1][0] <= now - _WINDOW_S:
             samples = samples[1:]
-        samples = (*samples, (now, reported.visits))
+        samples = (*samples, (now, reported.requests))
         return dataclasses.replace(self, now=now, reported=reported, waits=waits, samples=samples)
 
     @property
@@ -51,14 +51,14 @@ class Running:
 
     @property
     def mean_rate(self) -> float:
-        """Visits per second since the start of the step."""
-        return self.reported.visits / self.seconds if self.seconds else 0.0
+        """Requests per second since the start of the step."""
+        return self.reported.requests / self.seconds if self.seconds else 0.0
 
     @property
     def rate(self) -> float:
-        """Visits per second in the last seconds."""
-        first, visits = self.samples[0] if self.samples else (self.now, 0)
-        return max(0, self.reported.visits - visits) / (self.now - first) if self.now > first else 0.0
+        """Requests per second in the last seconds."""
+        first, requests = self.samples[0] if self.samples else (self.now, 0)
+        return max(0, self.reported.requests - requests) / (self.now - first) if self.now > first else 0.0
 
     @property
     def seconds_left(self) -> float | None:

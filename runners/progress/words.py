@@ -1,10 +1,11 @@
 """The words for committed steps and the end of a crawl."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from ...pipeline.control import End
 from ...pipeline.seeds import Added
-from ...transforms.outcomes import Outcome
+from ...transforms.outcomes import REQUESTED, Outcome, count_requests
 from ...transforms.storage.crawl_dir import Manifest
 from ..units import counted
 
@@ -14,10 +15,12 @@ def describe_manifest(manifest: Manifest) -> str:
     counters = manifest.counters
     took = f"in {manifest.seconds:.1f} s"
     if manifest.step == "fetch":
-        visits = counters.get("visits_rows", 0)
-        parts = ", ".join(f"{o.value} {counters[o.value]}" for o in Outcome if counters.get(o.value))
-        rate = f", {visits / manifest.seconds:.1f}/s" if manifest.seconds > 0 else ""
-        return f"round {manifest.round} fetch: {counted(visits, 'visit')} {took}{rate} ({parts})"
+        requests = count_requests(counters)
+        rate = f", {requests / manifest.seconds:.1f}/s" if manifest.seconds > 0 else ""
+        sent, unsent = (_outcomes(counters, is_sent) for is_sent in (True, False))
+        robots = f"; {counters['robots_rows']} of robots.txt" if counters.get("robots_rows") else ""
+        parts = f"{f' ({sent})' if sent else ''}{robots}{f'; without a request: {unsent}' if unsent else ''}"
+        return f"round {manifest.round} fetch: {counted(requests, 'request')} {took}{rate}{parts}"
     if manifest.step == "compact" and "bodies_removed_bytes" in counters:
         freed = f"{counters['bodies_removed_bytes'] / 1e6:.1f} MB of old bodies"
         files = counted(len(manifest.replaced), "file")
@@ -37,6 +40,12 @@ def describe_manifest(manifest: Manifest) -> str:
         f" ({counted(counters.get('duplicates', 0), 'duplicate')}), {counted(counters.get('links_rows', 0), 'link')},"
         f" {counted(counters.get('frontier_waiting', 0), 'URL')} in the next frontier, {took}"
     )
+
+
+def _outcomes(counters: Mapping[str, int], is_sent: bool) -> str:
+    """Return the outcomes of visits with or without a request, with their counts."""
+    some = [o for o in Outcome if counters.get(o) and (o in REQUESTED) == is_sent]
+    return ", ".join(f"{outcome} {counters[outcome]}" for outcome in some)
 
 
 def describe_added(added: Added) -> str:

@@ -173,7 +173,7 @@ def test_progress_is_reported_in_the_thread_of_the_caller(tmp_path: Path) -> Non
     assert (said[1].done, said[1].total) == (0, 1)
     (fetched,) = (p for p in said if p.step == "fetch" and p.is_committed)
     assert (fetched.done, fetched.total, fetched.outcomes) == (1, 1, {"fetched": 1})
-    assert str(fetched).startswith("round 1 fetch: 1 visit in ")
+    assert str(fetched).startswith("round 1 fetch: 1 request in ")
 
 
 class Enough(Exception):

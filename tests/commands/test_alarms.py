@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -9,10 +10,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from beamtrawl.runners import alarms
 from beamtrawl.runners.alarms import Alarm
 from beamtrawl.runners.commands.status import ALARMED
+from beamtrawl.runners.failures import has_failed
 from beamtrawl.transforms.settings import Alarms
 from beamtrawl.transforms.storage.manifests import Manifest, iso
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
-from tests.support.web import Web, html
+from tests.support.web import Answer, Page, Web, html, plain, status
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LIMITS = Alarms()
@@ -53,6 +55,100 @@ def test_hosts_with_many_errors_the_worst_first() -> None:
         "h4.test: 52 of 100 requests failed",
         "1 more hosts have as many errors",
     ]
+
+
+def host(name: str, **counts: int | None) -> dict[str, Any]:
+    return {"host": name, "fetched": 0, "answers": 0, "refusals": 0} | counts
+
+
+# rows of hosts, newest robots.txt files of hosts without an answer; lines
+REFUSING: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]] = {
+    "one page": (
+        [host("a.test", answers=1, refusals=1)],
+        [],
+        ["a.test refuses the robot: its only answer was 403 or 429"],
+    ),
+    "the most first": (
+        [host("a.test", answers=2, refusals=2), host("b.test", answers=9, refusals=9)],
+        [],
+        [f"{name}.test refuses the robot: all of its {n} answers were 403 or 429" for name, n in (("b", 9), ("a", 2))],
+    ),
+    "not always": ([host("a.test", answers=9, refusals=8)], [], []),
+    "it gave pages to an earlier version": ([host("a.test", fetched=4, answers=1, refusals=1)], [], []),
+    "nobody counted": ([host("a.test", answers=None, refusals=None)], [], []),
+    "robots.txt": (
+        [host("a.test"), host("b.test")],
+        [{"host": "a.test", "status": 403}, {"host": "b.test", "status": 404}, {"host": "c.test", "status": None}],
+        ["a.test refuses the robot: its robots.txt answers 403"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("hosts", "robots", "lines"), REFUSING.values(), ids=REFUSING)
+def test_hosts_that_refuse_every_request(
+    hosts: list[dict[str, Any]], robots: list[dict[str, Any]], lines: list[str]
+) -> None:
+    assert alarms.refusing_hosts(hosts, robots, LIMITS) == [Alarm("refusals", line) for line in lines]
+
+
+# columns of table urls, why it failed
+SEEDS: dict[str, tuple[dict[str, Any], str | None]] = {
+    "fetched": ({"state": "fetched", "reason": "fetched", "last_status": 200}, None),
+    "waits": ({"state": "due", "reason": "deferred", "last_status": None}, None),
+    "not visited": ({"state": "due", "reason": None, "last_status": None}, None),
+    "a redirect": ({"state": "redirected", "reason": "redirected", "last_status": 301}, None),
+    "404": ({"state": "gone", "reason": "gone", "last_status": 404}, "status 404"),
+    "403": ({"state": "failed", "reason": "client_error", "last_status": 403}, "status 403 (forbidden)"),
+    "no name": (
+        {"state": "due", "reason": "dns_error", "last_status": None},
+        "the name has no address; it is tried again",
+    ),
+    "robots.txt": (
+        {"state": "denied", "reason": "denied_robots", "last_status": None},
+        "forbidden by robots.txt; not requested",
+    ),
+    "dead": ({"state": "failed", "reason": "dead_host", "last_status": None}, "its host failed too often"),
+}
+
+
+@pytest.mark.parametrize(("row", "why"), SEEDS.values(), ids=SEEDS)
+def test_seeds_that_failed(row: dict[str, Any], why: str | None) -> None:
+    found = alarms.seed_alarms([row | {"url": "http://a.test/"}] if has_failed(row) else [])
+    assert found == ([Alarm("seeds", f"seed http://a.test/ failed: {why}")] if why else [])
+
+
+def test_a_sitemap_that_is_not_there() -> None:
+    row = {"url": "http://a.test/sitemap.xml", "outcome": "gone", "status": 404}
+    text = "sitemap http://a.test/sitemap.xml failed: status 404"
+    assert alarms.sitemap_alarms([row]) == [Alarm("sitemaps", text)]
+
+
+def test_seeds_sitemaps_and_hosts_that_fail_have_a_line_each_and_an_exit_code(tmp_path: Path) -> None:
+    def named(headers: object) -> Answer:
+        return plain(f"Sitemap: {web.url('maps.test', '/lost.xml')}\n")
+
+    sites: dict[str, dict[str, Page]] = {
+        "good.test": {"/": html("Home", links=["/a", "/b", "/c", "/d"])} | {f"/{n}": html(n) for n in "abcd"},
+        "maps.test": {"/": html("Maps"), "/robots.txt": named},
+        "shut.test": {"/": status(403), "/robots.txt": status(404)},
+        "closed.test": {"/": html("Closed"), "/robots.txt": status(403)},
+    }
+    with Web(sites) as web:
+        url = {name: web.url(name) for name in sites}
+        seeds = [word for name in sites for word in ("--seed", url[name])]
+        assert beamtrawl("crawl", tmp_path, *seeds, *LOOPBACK).code == 0
+        authority = {name: web.authority(name) for name in sites}
+    ran = beamtrawl("status", tmp_path, "--check")
+    assert (ran.code, set(ran.out.splitlines())) == (
+        ALARMED,
+        {
+            f"alarm: {authority['closed.test']} refuses the robot: its robots.txt answers 403",
+            f"alarm: {authority['shut.test']} refuses the robot: its only answer was 403 or 429",
+            f"alarm: seed {url['closed.test']} failed: forbidden by robots.txt; not requested",
+            f"alarm: seed {url['shut.test']} failed: status 403 (forbidden)",
+            f"alarm: sitemap {url['maps.test']}lost.xml failed: status 404",
+        },
+    )
 
 
 @pytest.mark.parametrize(("bad", "found"), [(0, 0), (1, 0), (2, 1)])

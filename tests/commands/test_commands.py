@@ -59,9 +59,9 @@ def test_a_crawl_tells_of_each_step_and_of_its_end(first_run: tuple[Path, Ran]) 
     assert (code, out) == (0, "")
     steps = [
         "2 seeds added",
-        r"round 1 fetch: 2 visits in .*\(fetched 2\)",
+        r"round 1 fetch: 2 requests in .*\(fetched 2\)",
         "round 1 update: 2 documents ",
-        r"round 2 fetch: 3 visits in .*\(fetched 2, redirected 1\)",
+        r"round 2 fetch: 3 requests in .*\(fetched 2, redirected 1\)",
         "round 2 update: 2 documents ",
         "round 2 rank: 6 links between 5 pages of 2 hosts, in ",
         "the frontier is",
@@ -89,6 +89,7 @@ def test_status(crawled: Path) -> None:
     assert set(found) == {
         *("directory", "rounds", "next_step", "tables", "index_segments", "outcomes", "frontier", "rejections"),
         *("due", "later", "next_due_at", "planned", "next_planned_at"),
+        *("running", "waits", "waiting_hosts", "revisits_due", "revisits_since", "next_revisit_at"),
         *(
             "alerts",
             "hosts",
@@ -116,7 +117,7 @@ def test_status(crawled: Path) -> None:
     code, out, err = beamtrawl("status", crawled)
     assert (code, err) == (0, "")
     assert out.startswith(f"{crawled}: 2 rounds; next: fetch of round 3\nfirst step 20")
-    assert re.search(r"^fetching: 5 visits in .*/s$", out, re.MULTILINE)
+    assert re.search(r"^fetching: 5 requests in .*/s$", out, re.MULTILINE)
     assert "\nlimits of pages: max_pages_per_host 10000\n" in out
     assert out.endswith(f"\nto go on: beamtrawl seeds add {crawled} URL, because the frontier is empty\n")
 

@@ -23,7 +23,7 @@ REPORT = {"outcomes": {"fetched": 2}, "bytes": 500, "active": 1, "waiting": 0, "
 FETCHED = Manifest(
     "fetch", 1, "", (), {"visits_rows": 9, "fetched": 9}, (), "2026-03-01T11:59:00+00:00", "2026-03-01T11:59:04+00:00"
 )
-FETCHED_LINE = "round 1 fetch: 9 visits in 4.0 s, 2.2/s (fetched 9)"
+FETCHED_LINE = "round 1 fetch: 9 requests in 4.0 s, 2.2/s (fetched 9)"
 
 
 class Every(TextOutput):

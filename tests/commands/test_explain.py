@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from beamtrawl.runners.explain.host_record import host_lines
 from beamtrawl.transforms.settings import render
 from tests.support.command_line import beamtrawl, failure
 from tests.support.crawls import crawl, rows, settings
@@ -30,6 +32,7 @@ SITE = {
     "/broken": status(403),
     "/deep": html("Deep", "Much deeper, there is nothing but mud."),
 }
+NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 CHANGES: dict[str, Any] = {"scope__depth": 1, "robot__name": "Tester"}
 
 
@@ -86,7 +89,7 @@ def test_a_url_that_waits_says_for_what_and_until_when(crawled: Crawled) -> None
     assert said.startswith(
         "waits in the frontier (to be tried again after a failed visit): its host is not asked before 20"
     )
-    assert said.endswith(" UTC (retry_after)")
+    assert said.endswith(" UTC: it asked to wait (Retry-After)")
 
 
 def test_the_evidence_is_named(crawled: Crawled) -> None:
@@ -177,6 +180,51 @@ def test_a_host(crawled: Crawled) -> None:
     out = beamtrawl("explain", crawled.directory, crawled.late.split("/")[2]).out
     assert " UTC: its status was 404, so that everything is allowed\n" in out
     assert "\nwaiting: 1 (to be tried again after a failed visit)\n" in out
+    assert out.splitlines()[0].endswith(": 1 URL (1 due); it asked to wait (Retry-After)")
+    assert " UTC: it asked to wait (Retry-After)\n" in out
+
+
+HELD = {"not_before": NOW + timedelta(hours=1), "failures_in_row": 3, "held_by": "dead"}
+FREE = HELD | {"not_before": NOW - timedelta(hours=1)}
+NO_ROOM = "not visited yet, because earlier rounds had no time or room for it"
+# state of the host, why it waits, patterns of blocks, reason in the frontier: what its URLs wait for
+WAITING: dict[str, tuple[dict[str, Any] | None, list[str], str, str]] = {
+    "no time": (None, [], "deferred", NO_ROOM),
+    "the host waits": (HELD, [], "deferred", "no answer, 3 failures in a row"),
+    "the host failed": (FREE, [], "deferred", "the host failed, 3 failures in a row; it may be asked again now"),
+    "a page failed": (HELD, [], "retry", "to be tried again after a failed visit"),
+    "robots.txt": (HELD | {"held_by": "robots"}, [], "retry", "no answer, 3 failures in a row"),
+    "blocked": (HELD, ["a.test"], "deferred", "blocked"),
+    "blocked in part": (FREE | {"failures_in_row": 0}, ["a.test/x"], "deferred", NO_ROOM),
+}
+
+
+@pytest.mark.parametrize(("state", "blocks", "reason", "said"), WAITING.values(), ids=WAITING)
+def test_what_the_urls_of_a_host_wait_for(
+    state: dict[str, Any] | None, blocks: list[str], reason: str, said: str
+) -> None:
+    counts = {"requests": 3, "fetched": 0, "failures": 3, "bytes": 0, "latency_p50_ms": 1.0}
+    record = {
+        "host": "a.test",
+        "state": state and counts | state,
+        "urls": {"due": 38, "failed": 2},
+        "outcomes": {"server_error": 5, "deferred": 1},
+        "too_many_requests": 3,
+        "failed": {"dead_host": 2},
+        "wait": "no answer, 3 failures in a row",
+        "waiting": [{"reason": reason, "urls": 38, "first_due_at": None}],
+        "blocks": [{"pattern": pattern, "since": NOW.isoformat(), "reason": ""} for pattern in blocks],
+        **{name: [] for name in ("robots", "traps", "copies_of")},
+    }
+    lines = list(host_lines(record, NOW))
+    assert lines[-3:] == [
+        "visits: 5 server_error, 1 deferred; 3 with status 429 (too many requests)",
+        "failed: 2 (its host failed too often in a row)",
+        f"waiting: 38 ({said})",
+    ]
+    is_held = state is not None and state["not_before"] > NOW
+    end = "; blocked" if blocks == ["a.test"] else "; no answer, 3 failures in a row" if is_held else ""
+    assert lines[0] == f"a.test: 40 URLs (38 due, 2 failed){end}"
 
 
 def test_bad_input_is_one_line(crawled: Crawled, tmp_path: Path) -> None:

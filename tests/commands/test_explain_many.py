@@ -121,11 +121,19 @@ def test_a_url_has_the_same_answer_alone(crawled: Crawled, tmp_path: Path) -> No
 
 def test_several_urls_and_hosts_have_a_line_each(crawled: Crawled, tmp_path: Path) -> None:
     site = next(url for url in crawled.urls if url.endswith("/hidden")).removesuffix("/hidden")
-    lines = ["# pages", "", f"{site}/hidden", f" {site}/gone#top ", "ftp://a.test/", site.partition("//")[2]]
+    lines = ["# pages", "no.test", f"{site}/hidden", f" {site}/gone#top ", "ftp://a.test/", site.partition("//")[2]]
     path = listed(tmp_path / "subjects", lines)
     code, out, err = beamtrawl("explain", crawled.directory, "--from", path)
     found = out.splitlines()
-    assert (code, err) == (0, f"{path}:5: ftp://a.test/: {NO_URL}\n")
+    unknown = "no.test: no URL of this host is known; give a URL, which starts with http(s)://"
+    assert (code, err.splitlines()) == (
+        1,
+        [
+            f"{path}:5: ftp://a.test/: {NO_URL}",
+            unknown,
+            "beamtrawl: 2 lines without an answer, such as ftp://a.test/",
+        ],
+    )
     assert found[:2] == [
         f"{site}/hidden: fetched in round 2; not in the index: the page asks not to be indexed",
         f"{site}/gone#top: not in the index: the server says that there is no such page (404 or 410)",

@@ -1,6 +1,8 @@
 """How a crawl stands, read from its manifests."""
 
 import json
+import os
+import socket
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -8,14 +10,19 @@ import pytest
 
 from beamtrawl.runners.commands.status import render
 from beamtrawl.runners.crawl_status import NextStep, summarize
+from beamtrawl.runners.crawl_traps import closed_traps
+from beamtrawl.runners.host_waits import robots_failures, why
+from beamtrawl.runners.lock import Lock
 from beamtrawl.transforms.blocks.files import add_block
 from beamtrawl.transforms.blocks.rules import Block
 from beamtrawl.transforms.frontier.due_pages import write_due_pages
 from beamtrawl.transforms.frontier.files import write_frontier
+from beamtrawl.transforms.settings import Settings, override
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.storage.schemas import TABLES
 from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls import url_key
+from tests.support.command_line import beamtrawl
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -56,7 +63,7 @@ def crawl(tmp_path):
     """Two rounds, the second fetched and not yet updated."""
     crawl = CrawlDir(str(tmp_path))
     seeds = waiting(crawl, 1, ("a.test", "seed", None), ("b.test", "seed", None))
-    commit(crawl, "seeds", 0, [seeds, listed("urls", "a", 2), listed("seeds", "a", 2)])
+    commit(crawl, "seeds", 0, [seeds, listed("urls", "a", 2)])
     commit(crawl, "fetch", 1, [listed("visits", "a", 2)], {"fetched": 1, "gone": 1, "visits_rows": 2})
     commit(
         crawl,
@@ -84,8 +91,9 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "directory": crawl.root,
         "rounds": 2,
         "next_step": {"step": "update", "round": 2},
+        "running": None,
         "tables": dict.fromkeys(TABLES, 0)
-        | {"frontier": 5, "visits": 5, "documents": 1, "urls": 7, "seeds": 2, "rejections": 2, "hosts": 3},
+        | {"frontier": 5, "visits": 5, "documents": 1, "urls": 7, "rejections": 2, "hosts": 3},
         "index_segments": 2,
         "outcomes": {"fetched": 3, "gone": 1, "timeout": 1},
         "frontier": {"new": 2, "retry": 1},
@@ -94,10 +102,15 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "next_due_at": (NOW + HOUR).timestamp(),
         "planned": 0,
         "next_planned_at": None,
+        "revisits_due": 0,
+        "revisits_since": None,
+        "next_revisit_at": None,
         "rejections": {"depth": 1, "scope": 1},
         "alerts": {},
         "hosts": 2,
         "held": {},
+        "waits": [],
+        "waiting_hosts": 0,
         "aliases": [],
         "copies": [],
         "traps": [],
@@ -119,7 +132,7 @@ def test_the_same_for_people(crawl):
     assert render(summarize(crawl, NOW)).splitlines() == [
         f"{crawl.root}: 2 rounds; next: update of round 2",
         "limits of pages: max_pages_per_host 10000",
-        "tables: frontier 5, visits 5, documents 1, urls 7, hosts 3, rejections 2, seeds 2",
+        "tables: frontier 5, visits 5, documents 1, urls 7, hosts 3, rejections 2",
         "outcomes: fetched 3, gone 1, timeout 1",
         "frontier: new 2, retry 1",
         "of the frontier: 2 due now, 1 later, the first at 2026-11-20 13:00:00 UTC",
@@ -244,3 +257,185 @@ def test_planned_revisits_have_a_line_and_are_waited_for(tmp_path):
     assert (
         lines[-1] == f"to go on: beamtrawl crawl {crawl.root}, from 2026-11-20 13:00:00 UTC on; nothing is due before"
     )
+
+
+def trapped(crawl, round_, template):
+    writer = TableWriter(crawl.root, "traps", round_)
+    row = {"host": "a.test", "template": template, "kind": "own", "round": round_, "state": "trapped", "since": round_}
+    writer.write_rows([row | {"pages": 90, "fresh": 0, "failed": 0, "redirected": 0, "samples": []}])
+    return writer.close()
+
+
+@pytest.mark.parametrize(
+    ("released", "alarms"), [("", 1), ("a.test/other*\n", 1), ("a.test/calendar*\n", 0), ("a.test/*\n", 0)]
+)
+def test_a_trap_that_was_released_is_no_alarm(tmp_path, released, alarms):
+    crawl = CrawlDir(str(tmp_path))
+    commit(crawl, "update", 1, [trapped(crawl, 1, "/calendar/*")])
+    (pattern,) = closed_traps(crawl, crawl.manifests(), ())[0]["patterns"]
+    assert pattern.startswith("a.test/calendar")
+    if released:
+        crawl.write_text("released.txt", released)
+    assert len(summarize(crawl, NOW).alarms) == alarms
+
+
+def test_a_trap_without_urls_can_be_released(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    commit(crawl, "update", 1, [trapped(crawl, 1, "/calendar/*")])
+    crawl.write_text("crawl.toml", "")
+    (pattern,) = closed_traps(crawl, crawl.manifests(), ())[0]["patterns"]
+    assert beamtrawl("status", tmp_path, "--check").code == 3
+    ran = beamtrawl("release", tmp_path, pattern)
+    assert (ran.code, ran.out) == (
+        0,
+        "0 URLs released, and 0 that wait are no longer limited; nothing is left to visit of them, and status has no"
+        " alarm about them any more\n",
+    )
+    assert beamtrawl("status", tmp_path, "--check") == (0, "no alarms\n", "")
+
+
+def test_release_says_what_is_blocked(tmp_path):
+    crawl = after_an_update(CrawlDir(str(tmp_path)), [("a.test", "new", None), ("b.test", "new", None)])
+    add_block(crawl, Block("b.test", "2026-01-01"))
+    crawl.write_text("crawl.toml", "")
+    begins = "0 URLs released, and {} that wait are no longer limited; "
+    ends = "and no request is sent until `beamtrawl unblock`\n"
+    assert beamtrawl("release", tmp_path, "b.test/*").out == f"{begins.format(1)}they are blocked, {ends}"
+    both = beamtrawl("release", tmp_path, "?.test/*").out
+    assert both == f"{begins.format(2)}the next round visits the others; 1 of them are blocked, {ends}"
+    assert beamtrawl("release", tmp_path, "a.test/*").out == f"{begins.format(1)}the next round visits them\n"
+
+
+def test_block_says_what_a_running_crawl_does(tmp_path):
+    crawl = after_an_update(CrawlDir(str(tmp_path)), [("a.test", "new", None)])
+    crawl.write_text("crawl.toml", "")
+    assert "process" not in beamtrawl("block", tmp_path, "a.test").out
+    with Lock(crawl):
+        out = beamtrawl("block", tmp_path, "a.test/x").out
+    assert f"; process {os.getpid()} on {socket.gethostname()} stops its requests within seconds" in out
+
+
+def test_hosts_that_wait_have_a_line_each_and_the_others_a_command(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    asked = hosts(crawl, 1, "busy.test", "b.test", "c.test", "d.test", "e.test", not_before=LATE, held_by="retry_after")
+    shut = hosts(crawl, 1, "shut.test", "idle.test", not_before=SOON, held_by="robots", failures_in_row=2)
+    robots = TableWriter(crawl.root, "robots", 1)
+    columns = {"origin": "http://shut.test", "host": "shut.test", "round": 1, "status": 503, "verdict": "unreachable"}
+    robots.write_rows([columns | {"fetched_at": NOW - n * HOUR} for n in (1, 2)])
+    urls = [
+        (name, "new", None) for name in ("busy.test", "busy.test", "b.test", "c.test", "d.test", "e.test", "shut.test")
+    ]
+    found = summarize(after_an_update(crawl, urls, asked, shut, robots.close()), NOW)
+    assert (found.waiting_hosts, json.loads(json.dumps(found.to_dict()))["waits"][0]) == (
+        6,
+        {
+            "host": "busy.test",
+            "until": LATE.timestamp(),
+            "held_by": "retry_after",
+            "why": "it asked to wait (Retry-After)",
+            "urls": 2,
+        },
+    )
+    lines = [line for line in render(found).splitlines() if " waits until " in line or line.startswith("and ")]
+    assert lines[0] == "busy.test waits until 2026-11-20 15:00:00 UTC: it asked to wait (Retry-After) (2 URLs)"
+    query = "SELECT host, not_before, held_by, failures_in_row FROM hosts WHERE not_before > now() ORDER BY 2"
+    assert lines[-1] == f"and 1 more host; to list them: beamtrawl sql {crawl.root} '{query}'"
+    assert len(lines) == 6
+    assert beamtrawl("sql", tmp_path, query).code == 0
+    later = summarize(crawl, SOON - timedelta(minutes=1))
+    assert [wait.host for wait in later.waits] == ["busy.test", "b.test", "c.test", "d.test", "e.test"]
+
+
+def answered(hour, verdict="unreachable", status=503, origin="http://a.test", error=None):
+    times = {"fetched_at": NOW + hour * HOUR, "origin": origin, "host": "a.test"}
+    return times | {"verdict": verdict, "status": status, "error": error}
+
+
+# the row of a host, rows of its robots.txt: why it waits
+WHY = {
+    "Crawl-delay": ({"held_by": "crawl_delay", "crawl_delay": 600.0}, [], "Crawl-delay: 600"),
+    "no answer": ({"held_by": "dead", "failures_in_row": 4}, [], "no answer, 4 failures in a row"),
+    "robots.txt": (
+        {"held_by": "robots", "failures_in_row": 2},
+        [answered(2), answered(0, "rules", 200), answered(1)],
+        "its robots.txt: 503 since 2026-11-20 13:00:00 UTC",
+    ),
+    "robots.txt, without an answer": (
+        {"held_by": "robots"},
+        [answered(1, status=None, error="timed out")],
+        "its robots.txt: timed out since 2026-11-20 13:00:00 UTC",
+    ),
+    "Retry-After of robots.txt": (
+        {"held_by": "retry_after"},
+        [answered(1, status=429)],
+        "it asked to wait (Retry-After); its robots.txt: 429 since 2026-11-20 13:00:00 UTC",
+    ),
+    "robots.txt is back": (
+        {"held_by": "retry_after"},
+        [answered(1), answered(2, "rules", 200)],
+        "it asked to wait (Retry-After)",
+    ),
+    "unknown": ({"held_by": "magic"}, [], "magic"),
+}
+
+
+@pytest.mark.parametrize(("row", "robots", "said"), WHY.values(), ids=WHY)
+def test_why_a_host_waits(row, robots, said):
+    row = {"failures_in_row": None, "crawl_delay": None} | row
+    assert why(row, robots_failures(robots).get("a.test")) == said
+
+
+def visited(crawl, *pages):
+    """A file of urls: (hours since its visit, columns) of each page."""
+    writer, shared = TableWriter(crawl.root, "urls", 1), {"host": "a.test", "round": 1, "state": "fetched"}
+    names = [f"http://a.test/{number}" for number in range(len(pages))]
+    writer.write_rows(
+        [
+            shared | {"url_key": url_key(url), "url": url, "last_fetched_at": NOW - hours * HOUR} | columns
+            for url, (hours, columns) in zip(names, pages, strict=True)
+        ]
+    )
+    return writer.close()
+
+
+# visits in hours before now, columns of urls; revisits that are due, hours since when, hours until the next
+AGED = {
+    "nothing is old enough": ([(23, {}), (2, {})], (0, None, 1)),
+    "one is": ([(30, {}), (23, {})], (1, -6, 1)),
+    "all are": ([(30, {}), (24, {})], (2, -6, None)),
+    "a failure is not visited again": ([(30, {"state": "gone"})], (0, None, None)),
+    "a missing file that may come": ([(13, {"state": "gone", "kind": "tdmrep"})], (1, -1, None)),
+    "a sitemap, which has another age": ([(13, {"kind": "sitemap"}), (13, {})], (1, -1, 11)),
+    "a change of which a sitemap tells": ([(10, {"sitemap_lastmod": NOW - 3 * HOUR})], (1, -3, None)),
+    "a change before the visit": ([(10, {"sitemap_lastmod": NOW - 11 * HOUR})], (0, None, 14)),
+}
+
+
+@pytest.mark.parametrize(("pages", "expected"), AGED.values(), ids=AGED)
+def test_revisits_by_age_are_counted_and_named(tmp_path, pages, expected):
+    crawl = after_an_update(CrawlDir(str(tmp_path)), [], visited(CrawlDir(str(tmp_path)), *pages))
+    found = summarize(crawl, NOW, override(Settings(), {"recrawl.after": 1.0, "sitemaps.after": 0.5}))
+    times = [at and round((at - NOW.timestamp()) / 3600) for at in (found.revisits_since, found.next_revisit_at)]
+    assert (found.revisits_due, *times) == expected
+    last = render(found).splitlines()[-1]
+    if found.revisits_due:
+        assert f"to go on: beamtrawl crawl {crawl.root}, which visits {found.revisits_due} page" in last
+        assert any(line.startswith(f"revisits: {found.revisits_due} page") for line in render(found).splitlines())
+    else:
+        assert ("from 2026-11-2" in last) == (found.next_revisit_at is not None)
+    assert summarize(crawl, NOW).revisits_due == 0
+
+
+def test_a_page_that_waits_already_is_no_further_revisit(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    after_an_update(crawl, [("a.test", "recrawl", LATE)], visited(crawl, (30, {}), (30, {})))
+    assert summarize(crawl, NOW, override(Settings(), {"recrawl.after": 1.0})).revisits_due == 1
+
+
+def test_planned_revisits_whose_time_has_come_are_due(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    rows = [{"url_key": bytes(16), "host": "a.test", "due_at": moment, "round": 1} for moment in (LATE, NOW - HOUR)]
+    plan = write_due_pages(crawl.root, 1, [pa.Table.from_pylist(rows, schema=TABLES["revisits"])])
+    found = summarize(after_an_update(crawl, [], plan), NOW, override(Settings(), {"recrawl.per_day": 9.0}))
+    assert (found.revisits_due, found.revisits_since) == (1, (NOW - HOUR).timestamp())
+    assert render(found).splitlines()[-1].endswith(", which visits 1 page again")

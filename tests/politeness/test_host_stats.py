@@ -15,10 +15,10 @@ def turn(round_: int, *seconds: float, address: str = "192.0.2.1") -> dict:
     tally = Tally()
     for second in seconds:
         tally.request(Outcome.FETCHED, Reply(200, body=b"page", address=address, elapsed_s=second), NOW)
-        tally.visit(Outcome.FETCHED)
+        tally.visit(Outcome.FETCHED, 200)
     tally.request(Outcome.TIMEOUT, Reply(failure=Outcome.TIMEOUT, elapsed_s=1.0), NOW + timedelta(seconds=9))
-    tally.visit(Outcome.TIMEOUT)
-    tally.visit(Outcome.DEFERRED)
+    tally.visit(Outcome.TIMEOUT, None)
+    tally.visit(Outcome.DEFERRED, None)
     state = HostState(failures=1, elapsed_s=1.0, crawl_delay=5.0)
     return turn_row("a.test", round_, tally, state, NOW + timedelta(minutes=round_), "backoff")
 
@@ -44,6 +44,8 @@ def test_a_turn_is_a_row():
         "crawl_delay": 5.0,
         "not_before": NOW + timedelta(minutes=2),
         "held_by": "backoff",
+        "answers": 3,
+        "refusals": 0,
     }
 
 
@@ -54,6 +56,16 @@ def test_turns_add_up_and_the_last_one_says_how_we_stand():
     assert (row["latency"][2], row["latency_p50_ms"]) == (3, 4.0)
     assert row["addresses"] == ["192.0.2.1", "192.0.2.2"]
     assert (row["not_before"], row["held_by"]) == (second["not_before"], "backoff")
+
+
+def test_refusals_are_answers_with_403_or_429_and_add_up_over_versions():
+    tally = Tally()
+    for status in (403, 429, 404, None):
+        tally.visit(Outcome.CLIENT_ERROR, status)
+    turn_ = turn_row("a.test", 2, tally, HostState(), None, None)
+    assert (turn_["answers"], turn_["refusals"]) == (3, 2)
+    row = add_turn(turn(1, 0.1) | {"answers": None, "refusals": None}, turn_)
+    assert (row["answers"], row["refusals"]) == (3, 2)
 
 
 def test_the_newest_addresses_are_kept():

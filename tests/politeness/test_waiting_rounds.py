@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,15 @@ import pytest
 
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.politeness.backoff import patience
+from beamtrawl.transforms.politeness.host_queue import HostTurn
+from beamtrawl.transforms.politeness.url_queue import UrlQueue
+from beamtrawl.transforms.robots.lookup import RobotsSearch
 from beamtrawl.transforms.settings import Politeness
 from tests.support.access_log import ROBOTS, Manners, violations
 from tests.support.crawls import Silent, crawl, frontier, rows, states
-from tests.support.scheduled_rounds import Round, outcomes, pages, turns
+from tests.support.scheduled_rounds import Round, due, outcomes, pages, turns
 from tests.support.servers import PAGE, Servers
-from tests.support.web import CLOSED, Page, html, plain, status
+from tests.support.web import CLOSED, Page, Web, html, plain, status
 from tests.support.web_process import WebProcess
 
 # what holds the host, our delay, the delay of a shared queue: seconds for which a round waits for it
@@ -65,6 +68,54 @@ def test_a_round_does_not_wait_for_what_takes_long() -> None:
         assert [end for url, end in found.items() if "a.test" in url] == ends
         assert [end for url, end in found.items() if "b.test" in url] == ["fetched"] * 5
         assert turns(events)["a.test"]["not_before"] is not None
+
+
+REFUSED = {"http://a.test/0": Reply(429, [("Retry-After", "300")])}
+DOWN = {"http://a.test/robots.txt": Reply(503)}
+TIME = datetime(2026, 11, 24, tzinfo=UTC)
+# answers, columns of the frontier, limits: how the three pages of the host end; others stay in the frontier as they are
+AGAIN: dict[str, tuple[Mapping[str, Reply], dict[str, Any], dict[str, Any], list[str]]] = {
+    "first": (REFUSED, {"reason": "seed"}, {}, ["server_error", "deferred", "deferred"]),
+    "again": (REFUSED, {"reason": "deferred"}, {}, ["server_error"]),
+    "for another reason": (DOWN, {"reason": "deferred"}, {}, ["unreachable_robots"] * 3),
+    "robots.txt is out of reach again": (DOWN, {"reason": "retry"}, {}, []),
+    "after a page that failed": (DOWN, {"reason": "retry", "due_at": TIME}, {}, ["unreachable_robots"] * 3),
+    "for the last time": (DOWN, {"reason": "retry"}, {"limits__max_host_tries": 1}, ["unreachable_robots"] * 3),
+}
+
+
+@pytest.mark.parametrize(("answers", "waiting", "limits", "ends"), AGAIN.values(), ids=AGAIN)
+def test_a_url_that_goes_on_waiting_has_no_further_visit(
+    answers: Mapping[str, Reply], waiting: dict[str, Any], limits: dict[str, Any], ends: list[str]
+) -> None:
+    events = Round(Servers(answers), pages("a.test", 3), waiting=waiting, **limits).run()
+    assert list(outcomes(events).values()) == ends
+    row = turns(events)["a.test"]
+    assert (row["failures_in_row"], row["visits"]) == (1, len(ends))
+
+
+def test_a_host_that_fails_through_another_one_keeps_its_backoff_without_a_visit() -> None:
+    """Its robots.txt was moved, and another worker has sent the request to the host itself."""
+    round_ = Round(Servers({"http://b.test/robots.txt": Reply(503)}))
+    turn = HostTurn("a.test", UrlQueue([due("http://a.test/0", reason="retry")]))
+    turn.search = RobotsSearch("http://a.test", "http://b.test/robots.txt", 0, 1)
+    round_.scheduler.add("a.test", [turn])
+    events = round_.run()
+    assert outcomes(events) == {}
+    row = turns(events)["a.test"]
+    assert (row["requests"], row["failures_in_row"], row["held_by"]) == (0, 1, "robots")
+
+
+def test_urls_of_a_sick_host_fill_no_table(tmp_path: Path) -> None:
+    paths = [f"/{n}" for n in range(20)]
+    with Web({"sick.test": {ROBOTS: status(503)} | {path: html(path) for path in paths}}) as web:
+        seeds, observer = [web.url("sick.test", path) for path in paths], Silent()
+        crawl(tmp_path, seeds, rounds=2, observer=observer, politeness__robots_backoff=1.1)
+        assert [request.path for request in web.requests] == [ROBOTS, ROBOTS]
+    assert Counter(row["round"] for row in rows(tmp_path, "visits")) == {1: 20}
+    assert {row["url"]: row["reason"] for row in frontier(tmp_path)} == dict.fromkeys(seeds, "retry")
+    newest = max(rows(tmp_path, "hosts"), key=lambda row: row["round"])
+    assert (newest["round"], newest["failures_in_row"], newest["held_by"]) == (2, 2, "robots")
 
 
 def test_who_waits_is_asked_while_others_are_at_work() -> None:

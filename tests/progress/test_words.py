@@ -50,9 +50,13 @@ def manifest(step: str, seconds: int, **counters: int) -> Manifest:
 COMMITTED = {
     "a fetch step": (
         manifest("fetch", 4, visits_rows=10, timeout=1, fetched=9, robots_rows=2),
-        "round 3 fetch: 10 visits in 4.0 s, 2.5/s (fetched 9, timeout 1)",
+        "round 3 fetch: 10 requests in 4.0 s, 2.5/s (fetched 9, timeout 1); 2 of robots.txt",
     ),
-    "in no time": (manifest("fetch", 0, visits_rows=1, gone=1), "round 3 fetch: 1 visit in 0.0 s (gone 1)"),
+    "in no time": (manifest("fetch", 0, visits_rows=1, gone=1), "round 3 fetch: 1 request in 0.0 s (gone 1)"),
+    "a fetch step in which most URLs wait": (
+        manifest("fetch", 20, visits_rows=80, server_error=2, deferred=75, denied_robots=3),
+        "round 3 fetch: 2 requests in 20.0 s, 0.1/s (server_error 2); without a request: denied_robots 3, deferred 75",
+    ),
     "an update step": (
         manifest("update", 2, documents_rows=8, duplicates=3, links_rows=99, frontier_waiting=40),
         "round 3 update: 8 documents (3 duplicates), 99 links, 40 URLs in the next frontier, in 2.0 s",

@@ -40,6 +40,7 @@ class Round:
         progress: Path | None = None,
         stop_file: Path | None = None,
         threads: bool = False,
+        waiting: Mapping[str, Any] | None = None,
         **changes: Any,
     ) -> None:
         self.time = servers.simulated = None if threads else SimulatedTime()
@@ -57,7 +58,8 @@ class Round:
         else:
             self.scheduler = HostScheduler(context, held or {})
         for queue in queues:
-            turn = HostTurn(host(queue[0]), UrlQueue(map(due, queue)), dict(robots or {}), dict(last_good or {}))
+            rows = [due(url, **(waiting or {})) for url in queue]  # `waiting`: columns of the frontier, for all
+            turn = HostTurn(host(queue[0]), UrlQueue(rows), dict(robots or {}), dict(last_good or {}))
             turn.ready_at = ready_at
             self.scheduler.add(turn.host, [turn])
 

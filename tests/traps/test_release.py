@@ -42,6 +42,8 @@ def test_the_command_that_the_end_of_a_crawl_names_releases_what_is_held_for_goo
         assert beamtrawl("crawl", path, *LOOPBACK, "--rounds", "2").code == 0
         assert trapped <= {row["url"] for row in rows(path, "visits")}
         assert held(path) == set()
+        assert "trap" not in beamtrawl("status", path, "--check").out
+        assert beamtrawl(*shlex.split(command)).code == 0
 
 
 def test_a_pattern_that_matches_nothing_is_refused_and_not_kept(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ class Due(NamedTuple):
     sitemap: dict[str, Any] | None = None
     links_without_news: bool | None = None
     foreign: bool | None = None
+    reason: str | None = None
+    due_at: datetime | None = None
     class_: int = UrlClass.NORMAL
 
 

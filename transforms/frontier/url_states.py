@@ -89,6 +89,16 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     return changed, row
 
 
+def waits_already(reason: str | None, due_at: datetime | None, outcome: Outcome) -> bool:
+    """Whether a row of the frontier says already that its URL waits without a request, for what this outcome says.
+
+    Such rows are those of `after_visit`. A further visit of this kind changes nothing, so it has no row of its own.
+    """
+    if outcome is Outcome.DEFERRED:
+        return reason == "deferred"
+    return outcome is Outcome.UNREACHABLE_ROBOTS and reason == "retry" and due_at is None
+
+
 def compared(url: Row, fact: Row) -> Row:
     """The columns of urls that count whether a page has changed between its last two visits; empty if nobody knows.
 

@@ -13,6 +13,8 @@ from .backoff import HOST_FAILURES, HostState
 
 _BUCKETS = 18  # of response times: below 1, 2, 4, … milliseconds; the last holds all above a minute
 _MOST_ADDRESSES = 8
+REFUSALS = (403, 429)
+"""The statuses with which a host refuses the robot."""
 EMPTY_LATENCY = (0,) * _BUCKETS
 
 
@@ -29,10 +31,20 @@ class Tally:
     latency: list[int] = dataclasses.field(default_factory=lambda: [0] * _BUCKETS)
     addresses: dict[str, None] = dataclasses.field(default_factory=dict)
     last_answer: datetime | None = None
+    answers: int = 0  # to requests for pages
+    refusals: int = 0
+    has_waited: bool = False  # URLs without a visit
 
-    def visit(self, outcome: Outcome) -> None:
-        """Count a completed visit."""
+    @property
+    def is_any(self) -> bool:
+        """Whether the turn took place."""
+        return bool(self.visits or self.requests or self.has_waited)
+
+    def visit(self, outcome: Outcome, status: int | None) -> None:
+        """Count a completed visit, and its answer if there was one."""
         self.visits += 1
+        self.answers += status is not None
+        self.refusals += status in REFUSALS
         self.fetched += outcome in (Outcome.FETCHED, Outcome.NOT_MODIFIED)
 
     def request(self, outcome: Outcome, reply: Reply, now: datetime) -> None:
@@ -74,11 +86,13 @@ def turn_row(
         "crawl_delay": state.crawl_delay,
         "not_before": not_before,
         "held_by": held_by,
+        "answers": tally.answers,
+        "refusals": tally.refusals,
     }
     return cast(HostRow, row)
 
 
-_SUMS = ("visits", "requests", "fetched", "failures", "bytes", "elapsed_ms")
+_SUMS = ("visits", "requests", "fetched", "failures", "bytes", "elapsed_ms", "answers", "refusals")
 _LATEST = ("failures_in_row", "last_elapsed_ms", "crawl_delay", "not_before", "held_by")
 
 
@@ -90,7 +104,7 @@ def add_turn(earlier: HostRow, turn: HostRow) -> HostRow:
     addresses = dict.fromkeys(
         [*(a for a in earlier["addresses"] or () if a not in turn["addresses"]), *turn["addresses"]]
     )
-    sums = {name: (earlier[name] or 0) + turn[name] for name in _SUMS}  # type: ignore[literal-required]
+    sums = {name: (earlier[name] or 0) + (turn[name] or 0) for name in _SUMS}  # type: ignore[literal-required]
     latest = {name: turn[name] for name in _LATEST}  # type: ignore[literal-required]
     row = {
         "host": turn["host"],

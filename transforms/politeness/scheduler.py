@@ -80,7 +80,7 @@ class HostScheduler:
             yield from (Event("host_turns", row) for row in self.turn_rows())
 
     def turn_rows(self) -> list[HostRow]:
-        """Return a row for each host visited or requested since the last call."""
+        """Return a row for each host visited, requested or waited for since the last call."""
         return self._turns.rows()
 
     def close(self) -> None:
@@ -147,6 +147,8 @@ class HostScheduler:
             if not isinstance(action, host_queue.Answer):
                 return action
             turn.queue.remove(action.due)
+            if self._turns.goes_on_waiting(turn, action.due, action.outcome):
+                continue
             error = action.error or (robots.error if robots else None)
             yield self._turns.visit(turn, action.due, action.outcome, Reply(error=error), action.rule)
         return host_queue.Done()

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import cast
 
 from ..frontier.selection import Due
+from ..frontier.url_states import waits_already
 from ..http.reply import Reply, retry_after
 from ..outcomes import Outcome
 from ..storage.schemas import HostRow
@@ -139,10 +140,20 @@ class Turns:
         count = backoff.budget(self._context.limits, turn.state, self._politeness, left)
         turn.queue.trim(count)
 
+    def goes_on_waiting(self, turn: HostTurn, due: Due, end: Outcome) -> bool:
+        """Return whether a visit without a request changes nothing, so that the URL stays in the frontier without it.
+
+        It does change something the first time, and once the host has failed so often that its URLs fail.
+        """
+        if not waits_already(due.reason, due.due_at, end) or turn.state.failures >= self._context.limits.max_host_tries:
+            return False
+        turn.tally.has_waited = True
+        return True
+
     def visit(self, turn: HostTurn, due: Due, end: Outcome, reply: Reply, rule: str) -> Event:
         """Return the row of a visit that has ended, and count it."""
         self.report.count(end, reply)
-        turn.tally.visit(end)
+        turn.tally.visit(end, reply.status)
         robots = turn.robots.get(origin_of(due.url))
         row = visit_row(
             due,
@@ -158,8 +169,8 @@ class Turns:
         return Event("visits", row)
 
     def rows(self) -> list[HostRow]:
-        """Return a row for each host visited or requested since the last call."""
-        took_place = [turn for turn in self._by_host.values() if turn.tally.visits or turn.tally.requests]
+        """Return a row for each host visited, requested or waited for since the last call."""
+        took_place = [turn for turn in self._by_host.values() if turn.tally.is_any]
         rows = [self.row(turn) for turn in took_place]
         for turn in took_place:
             turn.tally = Tally()

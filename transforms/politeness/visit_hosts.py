@@ -162,7 +162,8 @@ class VisitHosts(beam.PTransform):
     "traps": (host, row of traps or trap_samples), "visited": (host, keys of URLs)}) and `held`: one dict of the hosts
     under a delay, each with its end. The hosts of a domain are in one worker, because their robots.txt files often
     redirect to one another. Every URL of a host's budget that was not visited yet becomes exactly one visit,
-    whatever its outcome; beyond the budget, or that of its template, it becomes none and stays in the frontier.
+    whatever its outcome; beyond the budget, or that of its template, it becomes none and stays in the frontier. So does
+    a URL that is not requested in a round for what it waited for before (`url_states.waits_already`).
 
     Rows of visits, robots and host_turns are written in durable pieces (`storage.pieces`), which the driver commits.
     """

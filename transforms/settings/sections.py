@@ -241,6 +241,7 @@ class Alarms:
     host_failures: int = _setting(3, "Consecutive failures of a host.")
     host_requests: int = _setting(20, "Number of requests from which on host_error_share applies to a host.")
     host_error_share: float = _setting(0.5, "Share of the requests of a host that failed.")
+    host_refusals: int = _setting(1, "Answers of a host about pages, all with status 403 or 429.")
     robots_share: float = _setting(0.1, "Share of the hosts whose robots.txt cannot be fetched.")
     rate_share: float = _setting(0.5, "Visits a second of the last round, as a share of the median of five before it.")
     rate_pages: int = _setting(500, "Rounds with fewer visits are not compared.")

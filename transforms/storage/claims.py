@@ -37,9 +37,11 @@ def new_token() -> str:
     return uuid.uuid4().hex[:16]
 
 
-def render_owner(token: str) -> str:
-    """The text of a claim of this process, as of now."""
-    return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "beat": time.time(), "token": token})
+def render_owner(token: str, since: float | None = None) -> str:
+    """The text of a claim of this process, as of now; `since` is when it was made, if that is not now."""
+    now = time.time()
+    owner = {"pid": os.getpid(), "host": socket.gethostname(), "beat": now, "since": since or now, "token": token}
+    return json.dumps(owner)
 
 
 def render_released() -> str:

@@ -114,6 +114,8 @@ HOSTS = pa.schema(
         ("crawl_delay", pa.float64()),  # seconds
         ("not_before", TIME),  # no request before this time
         ("held_by", pa.string()),  # the reason: `why` of politeness.backoff.Rest
+        ("answers", pa.int64()),  # to requests for pages; null in rows of earlier versions
+        ("refusals", pa.int64()),  # of these, those with status 403 or 429
     ]
 )
 
@@ -203,3 +205,5 @@ class HostRow(TypedDict, total=False):
     crawl_delay: float
     not_before: datetime | None
     held_by: str | None
+    answers: int | None
+    refusals: int | None

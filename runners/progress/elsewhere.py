@@ -1,0 +1,102 @@
+"""The step that another process runs in a crawl, from what is stored in the directory: the lock and the reports.
+
+It is the same on the machine of the crawl, on another one, and on an object store.
+"""
+
+import dataclasses
+import socket
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ...transforms.storage.claims import STALE, has_ended, read_owner
+from ...transforms.storage.crawl_dir import CrawlDir, Step
+from ...transforms.storage.pieces import attempts_prefix
+from .reports import NOTHING, Reported, add_up, read_reports
+
+_SKEW_S = 60.0  # between the clocks of workers and of the owner of the lock
+_MARK = "-progress-"
+
+
+@dataclasses.dataclass(frozen=True)
+class RunningStep:
+    """A process that holds a crawl, and the step that it runs; times are POSIX times."""
+
+    pid: int | None
+    machine: str  # the name of its host
+    is_here: bool  # on this machine
+    since: float | None  # when it took the lock; None in locks of earlier versions
+    step: str | None  # fetch or update; None: no worker has reported on a step, such as between two steps
+    round: int
+    step_since: float | None  # when the first worker of the step began
+    done: int  # URLs of the frontier, or visits that are parsed
+    total: int  # of those
+    requests: int  # sent by the step
+    rate: float  # requests, or parsed visits, per second of the step
+    stage: str  # of an update step
+    hosts_active: int
+    hosts_waiting: int  # in their ordinary delay
+    hosts_backing_off: int
+
+
+def running_step(crawl: CrawlDir, step: Step, total: int, now: float | None = None) -> RunningStep | None:
+    """Return what another process does in a crawl now; None if none holds the lock.
+
+    `step` is the next step by the manifests, and `total` what it has to process at most.
+    """
+    owner = read_owner(crawl.root, "lock.json")
+    if not owner or "pid" not in owner or has_ended(owner, STALE):
+        return None
+    attempt, began = newest_attempt(crawl.names("attempts", f"{attempts_prefix(step)}*{_MARK}*"))
+    if attempt and began < float(owner.get("since", 0.0)) - _SKEW_S:
+        attempt = ""  # of a process that ended before this one began
+    reported = add_up(read_reports(crawl.path(f"attempts/{attempt}"))) if attempt else NOTHING
+    return describe(owner, socket.gethostname(), step, total, began if attempt else None, reported, now or time.time())
+
+
+def newest_attempt(names: Iterable[str]) -> tuple[str, float]:
+    """Return (common prefix of the reports of the newest attempt, POSIX time of its first one); ("", 0.0) if none.
+
+    The name of a report ends with the time at which its worker began, in hexadecimal nanoseconds.
+
+    >>> newest_attempt(["000002-fetch-aa-progress-3b9aca00.json", "000002-fetch-bb-progress-77359400.json"])
+    ('000002-fetch-bb-progress', 2.0)
+    """
+    began: dict[str, float] = {}
+    for name in names:
+        attempt, _, rest = name.rpartition(_MARK)
+        try:
+            at = int(rest.removesuffix(".json").rpartition("-")[2], 16) / 1e9
+        except ValueError:
+            continue
+        began[attempt] = min(at, began.get(attempt, at))
+    if not began:
+        return "", 0.0
+    attempt = max(began, key=lambda name: began[name])
+    return attempt + _MARK.rstrip("-"), began[attempt]
+
+
+def describe(
+    owner: Mapping[str, Any], here: str, step: Step, total: int, began: float | None, reported: Reported, now: float
+) -> RunningStep:
+    """Return what the owner of a lock does; `began` is the start of its step, None before the first report."""
+    done = reported.visits if step.kind == "fetch" else reported.stage.parsed if reported.stage else 0
+    requests = reported.requests
+    seconds = now - began if began is not None else 0.0
+    return RunningStep(
+        pid=owner.get("pid"),
+        machine=str(owner.get("host")),
+        is_here=owner.get("host") == here,
+        since=owner.get("since"),
+        step=step.kind if began is not None else None,
+        round=step.round,
+        step_since=began,
+        done=done,
+        total=total,
+        requests=requests,
+        rate=round((requests if step.kind == "fetch" else done) / seconds, 2) if seconds > 0 else 0.0,
+        stage=reported.stage.name if reported.stage else "",
+        hosts_active=reported.active,
+        hosts_waiting=reported.waiting,
+        hosts_backing_off=reported.backing_off,
+    )
