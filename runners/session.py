@@ -5,6 +5,8 @@ in their output (`Observer`).
 """
 
 import dataclasses
+import gzip
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,6 +49,8 @@ SETTINGS = {
     "allow_address": "fetch.allow_addresses",
 }
 """The settings with a separate name on the command line and in Python, each with its key in crawl.toml."""
+
+_NAMED = 10  # lines of seeds that are skipped
 
 
 class Words(NamedTuple):
@@ -131,19 +135,25 @@ def choose_seeds(
     more, more_bad = parse_seeds(sitemaps, words.sitemap, SITEMAP)
     seeds, bad = seeds + more, bad + more_bad
     if file is not None:
-        try:
-            content = Path(file).read_bytes()
-        except OSError as error:
-            raise StartError(f"cannot read the seeds in {file}: {error.strerror}") from error
-        if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise StartError(f"cannot read the seeds in {file}: it is UTF-16; save it as UTF-8")
-        more, more_bad = parse_seeds(decode_lines(content), file)
+        more, more_bad = parse_seeds(_read_lines(file), file)
         seeds, bad = seeds + more, bad + more_bad
-    for line in bad:
+    for line in bad[:_NAMED]:
         warn(str(line))
+    if len(bad) > _NAMED:
+        warn(f"{len(bad) - _NAMED} more lines are skipped")
     if not seeds and (urls or sitemaps or file is not None):
         raise StartError("none of the seeds is a URL that can be crawled; give one such as https://example.org/")
     return seeds
+
+
+def _read_lines(file: str) -> list[str]:
+    """The lines of a file of seeds, plain or compressed by gzip; StartError if it cannot be read, or is no text."""
+    try:
+        content = Path(file).read_bytes()
+        return decode_lines(gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise StartError(f"cannot read the seeds in {file}: {why}") from error
 
 
 def refuse_seedless(directory: CrawlDir, seeds: list[Seed], words: Words) -> None:

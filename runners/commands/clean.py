@@ -13,6 +13,7 @@ from ...transforms.storage.crawl_dir import CrawlDir, next_step, visible_files
 from ...transforms.storage.pieces import attempts_prefix, find_leftovers
 from ...transforms.storage.schemas import TABLES
 from ..lock import Lock
+from ..units import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         claimed.require_claim()
         with contextlib.suppress(FileNotFoundError):  # a writer removed its own
             filesystem.delete(directory.path(path) for path in garbage)
-    print(f"{len(garbage)} files removed")
+    print(f"{counted(len(garbage), 'file')} removed")
     return 0
 
 

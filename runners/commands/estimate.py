@@ -14,6 +14,7 @@ from ..estimate.plan import Estimate, Plan, Prices, Rates, estimate, with_page_b
 from ..estimate.sampled import sample_of
 from ..estimate.saved import SAVED, render_estimate
 from ..estimate.whole import FIGURES, estimate_whole
+from ..numbers import above_0, at_least_0
 from ..units import size
 
 
@@ -22,18 +23,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--hosts", type=int, metavar="N", help="hosts to be crawled")
     add("--pages", type=int, metavar="N", help="visits to each host, or their mean; with a sample, at most")
     add("--largest-host", type=int, metavar="N", help="visits to the largest host; else hosts are equal")
-    add("--delay", type=float, metavar="SECONDS", help="delay between requests to a host (1; with a sample, its own)")
+    add(
+        "--delay",
+        type=at_least_0,
+        metavar="SECONDS",
+        help="delay between requests to a host (1; with a sample, its own)",
+    )
     add("--workers", type=int, default=1, metavar="N", help="parallel workers, each with a core (1)")
     add("--connections", type=int, default=256, metavar="N", help="answers that a worker awaits at once (256)")
-    add("--bandwidth", type=float, metavar="MBIT", help="of all workers, in Mbit a second; else no bound")
-    add("--response", type=float, metavar="SECONDS", help="mean duration of an answer")
-    add("--page-bytes", type=float, metavar="N", help="mean size of a body; sizes on disk grow with it")
+    add("--bandwidth", type=above_0, metavar="MBIT", help="of all workers, in Mbit a second; else no bound")
+    add("--response", type=at_least_0, metavar="SECONDS", help="mean duration of an answer")
+    add("--page-bytes", type=above_0, metavar="N", help="mean size of a body; sizes on disk grow with it")
     add("--rounds", type=int, metavar="N", help="rounds of the crawl")
     add("--like", metavar="DIR", help="take rates and sizes from a crawl; with a sample (crawl --sample), pages too")
     add("--against", metavar="DIR", help="estimate what this crawl has done, and show what it was")
-    add("--price-gb-in", type=float, default=0.0, metavar="PRICE", help="of a GB received")
-    add("--price-gb-month", type=float, default=0.0, metavar="PRICE", help="of a GB stored for a month")
-    add("--price-worker-hour", type=float, default=0.0, metavar="PRICE", help="of an hour of a worker")
+    add("--price-gb-in", type=at_least_0, default=0.0, metavar="PRICE", help="of a GB received")
+    add("--price-gb-month", type=at_least_0, default=0.0, metavar="PRICE", help="of a GB stored for a month")
+    add("--price-worker-hour", type=at_least_0, default=0.0, metavar="PRICE", help="of an hour of a worker")
     add("--save", metavar="DIR", help="keep the estimate in this crawl directory, a new one too, for its report")
     add("--json", action="store_true", help="print JSON")
     parser.epilog = "Example: beamtrawl estimate --hosts 100 --pages 5000 --delay 1 --workers 4"
@@ -118,14 +124,12 @@ def _plan_like(arguments: argparse.Namespace) -> Plan:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    for name in ("hosts", "pages", "workers", "connections", "rounds", "bandwidth", "page_bytes", "largest_host"):
+    for name in ("hosts", "pages", "workers", "connections", "rounds", "largest_host"):
         value = getattr(arguments, name)
         if value is not None and value <= 0:
             raise Usage(f"--{name.replace('_', '-')} {value}: must be more than 0")
     if arguments.largest_host is not None and arguments.largest_host < (arguments.pages or 0):
         raise Usage(f"--largest-host {arguments.largest_host}: must be at least --pages, the mean")
-    if arguments.delay is not None and arguments.delay < 0:
-        raise Usage(f"--delay {arguments.delay}: must be at least 0")
 
 
 def _lines(found: Estimate, rates: Rates) -> list[str]:

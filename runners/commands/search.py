@@ -10,6 +10,8 @@ from ...search.results.hits import Explanation, as_json
 from ...search.searcher import AFTER_ALONE, ORDERS, Index
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Usage
+from ..numbers import above_0
+from ..units import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=float,
+        type=above_0,
         metavar="SECONDS",
         help="show the best of what is compared in this time, without that of opening the index (no limit)",
     )
@@ -52,8 +54,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise Usage(f"--per-host {arguments.per_host}: must be at least 1")
     if arguments.facets < 0:
         raise Usage(f"--facets {arguments.facets}: must be at least 0")
-    if arguments.timeout is not None and not arguments.timeout > 0:
-        raise Usage(f"--timeout {arguments.timeout:g}: must be more than 0")
     query, as_of, before = " ".join(arguments.query), arguments.as_of, arguments.offset
     if arguments.after is not None:
         if arguments.offset or arguments.per_host:
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(as_json(results), indent=2, ensure_ascii=False))
         return
-    print(f"{results.total} documents")
+    print(counted(results.total, "document"))
     for note in results.notes:
         print(note)
     for name, values in results.facets.items():
@@ -103,7 +103,7 @@ def explain(score: float, explanation: Explanation) -> Iterator[str]:
     yield f"score {score:.3f} = sum of"
     for part in explanation.parts:
         places = ", ".join(f"{field} {count}" for field, count in part.frequencies.items())
-        yield f"  {part.score:.3f} {part.text} ({places}; in {part.documents} documents)"
+        yield f"  {part.score:.3f} {part.text} ({places}; in {counted(part.documents, 'document')})"
     yield (
         f"  times {explanation.links:.3f} for links, {explanation.quality:.3f} for quality,"
         f" {explanation.freshness:.3f} for freshness"

@@ -9,7 +9,7 @@ from ...transforms.blocks.rules import Blocks
 from ...transforms.http.request_headers import Identity
 from ...transforms.robots import rules
 from ...transforms.traps.judge import State, results_of
-from ..units import size
+from ..units import counted, latency, size
 from .known import MOST
 from .narrative import WAITS, robots_verdict
 from .sources import Row, Sources
@@ -73,11 +73,12 @@ def _robots(row: Row, robot: str) -> Row:
 def host_lines(record: Row, now: datetime) -> Iterator[str]:
     """One line per fact."""
     state = record["state"]
-    yield f"{record['host']}: {sum(record['urls'].values())} URLs ({_counts(record['urls'])})"
+    yield f"{record['host']}: {counted(sum(record['urls'].values()), 'URL')} ({_counts(record['urls'])})"
     if state:
+        failed = counted(state["failures"], "failure")
         yield (
-            f"{state['requests']} requests, {state['fetched']} fetched, {state['failures']} failures,"
-            f" {size(state['bytes'])}; half of the answers within {state['latency_p50_ms']} ms"
+            f"{counted(state['requests'], 'request')}, {state['fetched']} fetched, {failed}, {size(state['bytes'])};"
+            f" half of the answers within {latency(state['latency_p50_ms'])}"
         )
         if state["not_before"] and state["not_before"] > now:
             yield f"not asked before {state['not_before']:%Y-%m-%d %H:%M:%S} UTC ({state['held_by']})"
