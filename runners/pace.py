@@ -64,10 +64,11 @@ def seconds_left(crawl: CrawlDir, host: str, now: datetime) -> float:
     from ..transforms.storage.sql import query_arrow  # noqa: PLC0415 - DuckDB takes a while to import
 
     rows = query_arrow(crawl, "SELECT not_before, held_by FROM hosts WHERE host = ?", [host]).to_pylist()
-    until = rows[0]["not_before"] if rows else None
-    left = (until - now).total_seconds() if until else 0.0
+    if not rows or rows[0]["not_before"] is None:
+        return 0.0
+    until, why = rows[0]["not_before"].astimezone(UTC), rows[0]["held_by"]
+    left: float = (until - now).total_seconds()
     if left > _LONGEST_S:
-        why = f" ({rows[0]['held_by']})" if rows[0]["held_by"] else ""
-        until = until.astimezone(UTC)
-        raise Failure(f"{host} is not asked before {until:%Y-%m-%d %H:%M:%S} UTC{why}; run the command then")
+        reason = f" ({why})" if why else ""
+        raise Failure(f"{host} is not asked before {until:%Y-%m-%d %H:%M:%S} UTC{reason}; run the command then")
     return max(0.0, left)
