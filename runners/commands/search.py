@@ -2,16 +2,24 @@
 
 import argparse
 import json
+import os
+import shutil
+import sys
 import textwrap
 from collections.abc import Iterator
 
 from ...search.query.cursor import Cursor, CursorError, decode
 from ...search.results.hits import Explanation, as_json
+from ...search.results.snippets import Snippet
 from ...search.searcher import AFTER_ALONE, ORDERS, Index
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Usage
+from ..highlight import is_coloured, wrapped
 from ..numbers import above_0
 from ..units import counted
+from ..visible import VisibleStream, visible
+
+_INDENT = "   "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,12 +91,24 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"{name}: {', '.join(f'{value.value} {value.documents}' for value in values) or 'unknown'}")
     if results.suggestion:
         print(f"did you mean: {results.suggestion}")
-    for number, (hit, shown) in enumerate(zip(results.hits, as_json(results)["hits"], strict=True), before + 1):
+    for number, hit in enumerate(results.hits, before + 1):
         print(f"\n{number}. {hit.title or hit.url}\n   {hit.url}")
         if hit.snippet:
-            print(textwrap.indent(shown["snippet"], "   "))
+            _print_snippet(hit.snippet)
         if hit.explanation:
             print("\n".join(f"   {line}" for line in explain(hit.score, hit.explanation)))
+
+
+def _print_snippet(snippet: Snippet) -> None:
+    """Print a snippet, on a terminal broken between words and with bold matches."""
+    if not sys.stdout.isatty():
+        print(textwrap.indent(str(snippet), _INDENT))
+        return
+    pieces = [(visible(piece), is_match) for piece, is_match in snippet]
+    is_bold = is_coloured(os.environ)
+    columns = shutil.get_terminal_size().columns - len(_INDENT)
+    stream = sys.stdout.for_drawing() if isinstance(sys.stdout, VisibleStream) else sys.stdout
+    print("\n".join(_INDENT + line for line in wrapped(pieces, columns, is_bold)), file=stream, flush=True)
 
 
 def _cursor(text: str, query: str, order: str) -> Cursor:
