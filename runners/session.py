@@ -31,6 +31,7 @@ from ..transforms.politeness.downloaders import open_downloaders
 from ..transforms.settings import Settings, override, parse, render, settings_digest
 from ..transforms.settings.toml_values import to_toml
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest
+from ..transforms.storage.reserve import keep_reserve
 from ..transforms.storage.sitemap_terms import SITEMAP
 from ..transforms.urls.filter_plugins import load_filters
 from .errors import StartError
@@ -222,6 +223,7 @@ def run(
                 f"crawl.toml was there before the crawl and stays as it is: {', '.join(keys)} hold for this run only;"
                 " to keep them, write them into it"
             )
+        keep_reserve(claimed)
         if seeds:
             observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
         end = run_crawl(claimed, settings, engine, observer, stop, rounds)
