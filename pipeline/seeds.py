@@ -51,7 +51,14 @@ _STRAY = re.compile("[\ud800-\udfff]")  # a byte that `decode_lines` could not d
 
 
 def decode_lines(content: bytes) -> list[str]:
-    """Return the lines of a file in UTF-8, with or without a BOM; bytes that are not UTF-8 become lone surrogates."""
+    """Return the lines of a file in UTF-8, with or without a BOM; bytes that are not UTF-8 become lone surrogates.
+
+    ValueError, with the reason, for a file that is no text: one in UTF-16, or with a byte 0.
+    """
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError("it is UTF-16; save it as UTF-8")
+    if b"\0" in content:
+        raise ValueError("it is no text; give a file with one URL a line, plain or compressed by gzip")
     return content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape").splitlines()
 
 

@@ -18,6 +18,8 @@ _READING_COMMANDS = frozenset({"check", "explain", "export", "search", "serve", 
 def main() -> int:
     """The console script."""
     words = sys.argv[1:]
+    if sys.stderr and sys.stderr.isatty():
+        print(starting(words), end="", file=sys.stderr, flush=True)
     make_visible()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # same as Ctrl-C: locks are released
     quiet("--debug" in words)
@@ -26,6 +28,16 @@ def main() -> int:
     from .program import run  # after the handler: imports of a command may log
 
     return run(words)
+
+
+def starting(words: Sequence[str]) -> str:
+    r"""Return what a terminal shows while a command imports Beam; the first line of the command overwrites it.
+
+    >>> starting(["crawl", "./site"]), starting(["crawl", "--help"]), starting(["search", "./site", "moon"])
+    ('starting …\r', '', '')
+    """
+    is_help = not {"-h", "--help"}.isdisjoint(words)
+    return "starting …\r" if words[:1] == ["crawl"] and not is_help else ""
 
 
 def quiet(debug: bool) -> None:

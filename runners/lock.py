@@ -135,5 +135,18 @@ class Lock:
             raise LockedError(f"{_in_use(self._directory.root, owner)}, which does not answer; stop it") from error
 
 
+@contextlib.contextmanager
+def guarded(directory: CrawlDir, stale: float = STALE) -> Iterator[CrawlDir]:
+    """Excludes other writers without a lock file, for which a full disk has no room; for seconds, on a local disk.
+
+    LockedError if another process holds the lock.
+    """
+    with filesystem.guard(directory.root):
+        owner, _ = read_lock(directory.root)
+        if owner is not None and not has_ended(owner, stale):
+            raise LockedError(f"{_in_use(directory.root, owner)}; wait for it, or stop it")
+        yield directory
+
+
 def _in_use(root: str, owner: dict[str, Any]) -> str:
     return f"{root} is in use by process {owner.get('pid')} on {owner.get('host')}"

@@ -11,6 +11,7 @@ from .commands.examples import EXAMPLES
 from .commands.registry import COMMANDS, Command
 from .errors import Usage, full_traceback, one_line
 from .garbage import importing
+from .misplaced import dashed_query, misplaced, unrecognized
 from .suggest import suggestion, with_suggestion
 
 
@@ -34,15 +35,34 @@ class _CommandParser(_Parser):
             self.set_defaults(run=module.run)
             _add_examples(self, self.command.name)
             self.command = None
+        if self.prog.endswith(" search") and (line := dashed_query(args, self._option_string_actions)):
+            raise Usage(line)
         found, unknown = super().parse_known_args(args, namespace)
         for action in self._actions:  # argparse gives an optional argument no word behind a flag (bpo-15112)
             is_left = not action.option_strings and action.nargs == "?" and getattr(found, action.dest, "") is None
             if is_left and unknown and not unknown[0].startswith("-"):
                 setattr(found, action.dest, unknown.pop(0))
+        self._refuse_misplaced(found, unknown)
         if unknown:  # here, so that the message names the command
             hint = suggestion(unknown[0], self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return found, unknown
+
+    def _refuse_misplaced(self, found: argparse.Namespace, unknown: Sequence[str]) -> None:
+        """Raise Usage if the words without a flag are in the wrong order, or one of them needs a flag."""
+        places = [action.dest for action in self._actions if not action.option_strings and action.dest != "dir"]
+        words = [word for place in places for word in _listed(getattr(found, place, None))]
+        words += [word for word in unknown if not word.startswith("-")]
+        directory = getattr(found, "dir", None)
+        if directory is None:
+            return
+        line = misplaced(self.prog, directory, words) or unrecognized(self.prog, directory, unknown)
+        if line:
+            raise Usage(line)
+
+
+def _listed(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else [word for word in value or () if isinstance(word, str)]
 
 
 def _add_examples(parser: argparse.ArgumentParser, words: str) -> None:
@@ -63,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
         "Exit codes: 0 success, 1 failure, 2 a command line that cannot be understood, 3 alarms (status --check),"
         " 130 interrupted. Example: beamtrawl demo"
     )
-    top.add_argument("--version", action="version", version=f"beamtrawl {__version__}")
+    top.add_argument("-V", "--version", action="version", version=f"beamtrawl {__version__}")
     top.add_argument("--debug", action="store_true", help="show a traceback when something fails")
     subparsers = top.add_subparsers(metavar="COMMAND", required=True, parser_class=_CommandParser)
     for command in COMMANDS:
@@ -81,7 +101,7 @@ def run(words: Sequence[str]) -> int:
     cut = words.index("--") if "--" in words else len(words)
     debug = "--debug" in words[:cut]
     try:
-        arguments = parser().parse_args(words[:cut])
+        arguments = parser().parse_args(_help_asked(words[:cut]))
         arguments.beam = list(words[cut + 1 :])
         if arguments.beam and "runner" not in arguments:
             raise Usage(f"{arguments.beam[0]}: what comes after -- goes to Beam, and this command does not run it")
@@ -97,6 +117,11 @@ def run(words: Sequence[str]) -> int:
         return 1
     except Exception as error:  # any other error: one line for the user, the traceback with --debug
         return _fail(f"{one_line(error)} (--debug shows where)", 1, debug)
+
+
+def _help_asked(words: Sequence[str]) -> Sequence[str]:
+    """The words of a command line, with --help in the place of `help COMMAND`."""
+    return [*words[1:], "--help"] if words[:1] == ["help"] else words
 
 
 def _fail(message: str, code: int, debug: bool) -> int:

@@ -5,6 +5,8 @@ in their output (`Observer`).
 """
 
 import dataclasses
+import gzip
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +31,7 @@ from ..transforms.politeness.downloaders import open_downloaders
 from ..transforms.settings import Settings, override, parse, render, settings_digest
 from ..transforms.settings.toml_values import to_toml
 from ..transforms.storage.crawl_dir import CrawlDir, Manifest
+from ..transforms.storage.reserve import keep_reserve
 from ..transforms.storage.sitemap_terms import SITEMAP
 from ..transforms.urls.filter_plugins import load_filters
 from .errors import StartError
@@ -47,6 +50,8 @@ SETTINGS = {
     "allow_address": "fetch.allow_addresses",
 }
 """The settings with a separate name on the command line and in Python, each with its key in crawl.toml."""
+
+_NAMED = 10  # lines of seeds that are skipped
 
 
 class Words(NamedTuple):
@@ -131,19 +136,25 @@ def choose_seeds(
     more, more_bad = parse_seeds(sitemaps, words.sitemap, SITEMAP)
     seeds, bad = seeds + more, bad + more_bad
     if file is not None:
-        try:
-            content = Path(file).read_bytes()
-        except OSError as error:
-            raise StartError(f"cannot read the seeds in {file}: {error.strerror}") from error
-        if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise StartError(f"cannot read the seeds in {file}: it is UTF-16; save it as UTF-8")
-        more, more_bad = parse_seeds(decode_lines(content), file)
+        more, more_bad = parse_seeds(_read_lines(file), file)
         seeds, bad = seeds + more, bad + more_bad
-    for line in bad:
+    for line in bad[:_NAMED]:
         warn(str(line))
+    if len(bad) > _NAMED:
+        warn(f"{len(bad) - _NAMED} more lines are skipped")
     if not seeds and (urls or sitemaps or file is not None):
         raise StartError("none of the seeds is a URL that can be crawled; give one such as https://example.org/")
     return seeds
+
+
+def _read_lines(file: str) -> list[str]:
+    """The lines of a file of seeds, plain or compressed by gzip; StartError if it cannot be read, or is no text."""
+    try:
+        content = Path(file).read_bytes()
+        return decode_lines(gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise StartError(f"cannot read the seeds in {file}: {why}") from error
 
 
 def refuse_seedless(directory: CrawlDir, seeds: list[Seed], words: Words) -> None:
@@ -212,6 +223,7 @@ def run(
                 f"crawl.toml was there before the crawl and stays as it is: {', '.join(keys)} hold for this run only;"
                 " to keep them, write them into it"
             )
+        keep_reserve(claimed)
         if seeds:
             observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
         end = run_crawl(claimed, settings, engine, observer, stop, rounds)

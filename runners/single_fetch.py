@@ -1,4 +1,8 @@
-"""Single requests of the `check` commands: identified, guarded, and subject to robots.txt like those of a crawl."""
+"""Single requests of the `check` commands: identified, guarded, and subject to robots.txt like those of a crawl.
+
+They keep the delays of a crawl, too: between each other, and after the last request of the crawl whose settings are
+used.
+"""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -16,7 +20,9 @@ from ..transforms.http.request_headers import Identity, own_headers
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.robots.lookup import Robots, next_hop, robots_row, start_search
 from ..transforms.settings import Settings, SettingsError, override, parse
+from ..transforms.storage.crawl_dir import CrawlDir
 from .errors import Failure, Usage
+from .pace import Pace, seconds_left
 
 Get = Callable[[str, bool], Reply]
 """Requests a URL; the flag is for bodies of any media type."""
@@ -52,6 +58,14 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         raise Usage(str(error)) from error
 
 
+def pace_of(arguments: argparse.Namespace, settings: Settings) -> Pace:
+    """The delays for the options: those of the settings, and of the crawl if they are its crawl.toml."""
+    if not arguments.settings:
+        return Pace(settings.politeness)
+    crawl = CrawlDir(str(Path(arguments.settings).parent))
+    return Pace(settings.politeness, lambda host: seconds_left(crawl, host, datetime.now(UTC)))
+
+
 def read_source(source: str) -> bytes | None:
     """The bytes of a file; None if `source` is a URL. Usage for neither."""
     if source.startswith(("http://", "https://")):
@@ -66,27 +80,35 @@ def read_source(source: str) -> bytes | None:
 
 
 @contextmanager
-def requests_to(url: str, settings: Settings) -> Iterator[Get]:
-    """A function that sends requests to the host of a URL. Usage for a public host without an identity."""
+def requests_to(url: str, settings: Settings, pace: Pace) -> Iterator[Get]:
+    """A function that sends requests to the host of a URL, each in its time.
+
+    Usage for a public host without an identity.
+    """
     kinds = kinds_of(tuple(settings.documents.kinds))
     identity = Identity.of(settings.robot, kinds.accept)
     if not identity.complete and not literal_loopback(urlsplit(url).hostname or ""):
         way_out = "name a crawl.toml with [robot]: --settings FILE"
         raise Usage(f"{url} is not on this machine, and requests to it must identify the robot: {way_out}")
     client = opener(settings.fetch, identity.complete, kinds.media_types)()
+
+    def get(target: str, any_type: bool) -> Reply:
+        pace.wait(urls.host(target))
+        reply = client.get(target, identity.headers(target) | own_headers(settings.fetch, target), any_type)
+        pace.answered(urls.host(target), reply.elapsed_s)
+        return reply
+
     try:
-        yield lambda target, any_type: client.get(
-            target, identity.headers(target) | own_headers(settings.fetch, target), any_type
-        )
+        yield get
     finally:
         client.close()
 
 
-def fetch_robots(url: str, settings: Settings, agent: str) -> RobotsFile:
+def fetch_robots(url: str, settings: Settings, agent: str, pace: Pace) -> RobotsFile:
     """The robots.txt of a URL's origin, through redirects. Failure if there is no answer."""
     search = start_search(urls.origin(url), 0)
     while True:
-        with requests_to(search.url, settings) as get:
+        with requests_to(search.url, settings, pace) as get:
             reply = get(search.url, True)
         if (further := next_hop(search, reply)) is None:
             break
@@ -94,4 +116,5 @@ def fetch_robots(url: str, settings: Settings, agent: str) -> RobotsFile:
     if reply.failure:
         raise Failure(f"{search.url}: {reply.failure.value}: {reply.error}")
     _, effect = robots_row(search, urls.host(url), reply, 0, datetime.now(UTC), agent)
+    pace.set_crawl_delay(urls.host(url), effect.crawl_delay)
     return RobotsFile(reply.body, reply.status, effect)

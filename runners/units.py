@@ -18,6 +18,17 @@ def size(count: float) -> str:
     return f"{count:.1f} TB"
 
 
+def latency(elapsed_ms: float | None) -> str:
+    """The time of an answer, in the unit that fits.
+
+    >>> latency(64.0), latency(32768.0), latency(None)
+    ('64 ms', '33 s', 'an unknown time')
+    """
+    if elapsed_ms is None:
+        return "an unknown time"
+    return f"{elapsed_ms:.0f} ms" if elapsed_ms < 1000 else f"{elapsed_ms / 1000:.2g} s"
+
+
 def duration(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)

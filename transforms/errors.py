@@ -40,6 +40,19 @@ class StoreError(DiskError):
     """An object store that cannot be read or written."""
 
 
+def is_full(error: BaseException | None) -> bool:
+    """Whether a file could not be written since its disk is full, or the quota of its owner.
+
+    >>> is_full(DiskError("x")), is_full(OSError(errno.ENOSPC, "full")), is_full(OSError(errno.EIO, "broken"))
+    (False, True, False)
+    """
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            return True
+        error = error.__cause__
+    return False
+
+
 def reason(error: Exception) -> str:
     """The reason of a failed file operation, without the path, in one line."""
     if isinstance(error, OSError) and error.errno and not isinstance(error, DiskError):

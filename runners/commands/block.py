@@ -6,10 +6,13 @@ from datetime import UTC, datetime
 from ...pipeline.release_held import release_aliases
 from ...transforms.blocks.files import add_block
 from ...transforms.blocks.rules import Block, Blocks, check_pattern
+from ...transforms.errors import DiskError
 from ...transforms.settings import settings_digest
 from ...transforms.storage.claims import LOCK, STALE, has_ended, read_owner
 from ...transforms.storage.crawl_dir import CrawlDir, iso
+from ...transforms.storage.reserve import with_reserve
 from ..blocked import count_blocked
+from ..errors import Failure
 from ..session import stored_settings
 
 
@@ -28,9 +31,12 @@ def run(arguments: argparse.Namespace) -> None:
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
     block = Block(check_pattern(arguments.pattern), iso(datetime.now(UTC)), arguments.forget, arguments.reason)
-    add_block(crawl, block)
+    with_reserve(crawl, lambda: add_block(crawl, block))
     settings = stored_settings(crawl)
-    released = release_aliases(crawl, settings.aliases, settings_digest(settings), datetime.now(UTC))
+    try:
+        released = release_aliases(crawl, settings.aliases, settings_digest(settings), datetime.now(UTC))
+    except DiskError as error:
+        raise Failure(f"{block.pattern} is blocked; its aliases are not released: {error}") from error
     found = count_blocked(crawl, Blocks([block]))
     then = f"; {released} URLs that its pages stood for are requested instead" if released else ""
     if running := _running(crawl):

@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from ...transforms.changes.feed import feed_id, write_feed
-from ...transforms.changes.find import BATCH, Change, Since, changes, json_line, parse_since, query
+from ...transforms.changes.find import BATCH, Change, Since, changes, json_line, later_than, parse_since, query
 from ...transforms.storage.crawl_dir import CrawlDir
+from ...transforms.storage.filesystem import split
 from ...transforms.storage.sql import query_batches
-from ..exports.output import whole_file
+from ..errors import Usage
+from ..exports.output import require_folder, whole_file
 
 _MOST = 20  # lines of a diff that are printed
 
@@ -32,18 +34,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the pages that are new, changed, moved or gone."""
-    crawl = CrawlDir(arguments.dir)
+    crawl, now = CrawlDir(arguments.dir), datetime.now(UTC)
+    manifests = crawl.require_manifests()
+    if later := later_than(arguments.since, max(m.round for m in manifests), now):
+        raise Usage(f"--since {arguments.since}: {later}")
+    if arguments.atom:
+        require_folder(arguments.atom)
     with query_batches(crawl, query(arguments.since), BATCH) as batches:
         found = changes(batches)
         if arguments.atom:
             with whole_file(arguments.atom) as sink:
-                write_feed(found, feed_id(crawl.manifests()), crawl.root, datetime.now(UTC), sink)
+                write_feed(found, feed_id(manifests), _name(crawl), now, sink)
         elif arguments.json:
             for change in found:
                 print(json_line(change))
         else:
             for line in _lines(found):
                 print(line)
+
+
+def _name(crawl: CrawlDir) -> str:
+    """The name of the crawl directory, without the path to it, which is nobody's business in a feed."""
+    return split(crawl.root.rstrip("/"))[1]
 
 
 def _lines(found: Iterable[Change]) -> Iterable[str]:

@@ -117,7 +117,7 @@ def check_crawl(arguments: argparse.Namespace) -> int:
             print(f"{len(faults) - 1} more faults")
         return 1
     size = sum(file.bytes for file in files) / 1e6
-    print(f"{len(manifests)} steps, {len(files)} files, {size:.1f} MB: no fault")
+    print(f"{counted(len(manifests), 'step')}, {counted(len(files), 'file')}, {size:.1f} MB: no fault")
     return 0
 
 

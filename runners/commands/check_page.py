@@ -14,7 +14,7 @@ from ...transforms.outcomes import Outcome
 from ...transforms.parsing.html_page import Page, followed, parse_page
 from ..errors import Failure, Usage
 from ..single_fetch import add_arguments as add_options
-from ..single_fetch import fetch_robots, read_source, requests_to, settings_of
+from ..single_fetch import fetch_robots, pace_of, read_source, requests_to, settings_of
 
 _SHOWN = 20  # links
 _DIRECTIVES = ("noindex", "nofollow", "noarchive", "max_snippet", "unavailable_after")
@@ -35,11 +35,12 @@ def run(arguments: argparse.Namespace) -> None:
     token, kinds = Identity.of(settings.robot).token, tuple(settings.documents.kinds)
     if body is None:
         url = urls.canonicalize(arguments.source) or ""
-        robots = fetch_robots(url, settings, token).effect
+        pace = pace_of(arguments, settings)
+        robots = fetch_robots(url, settings, token, pace).effect
         allows, rule = robots.allows(url)
         if not allows:
             raise Failure(f"{url}: robots.txt denies it{f' by {rule}' if rule else f' ({robots.verdict.value})'}")
-        with requests_to(url, settings) as get:
+        with requests_to(url, settings, pace) as get:
             reply = get(url, False)
         if (ended := outcome(url, reply, False)) is not Outcome.FETCHED:
             raise Failure(f"{url}: {ended.value}, {reply.error or f'status {reply.status}'}")

@@ -10,7 +10,7 @@ from ...transforms.http.request_headers import Identity
 from ...transforms.robots.rules import Rules, Verdict, line_of, parse
 from ..errors import Usage
 from ..single_fetch import add_arguments as add_options
-from ..single_fetch import fetch_robots, read_source, settings_of
+from ..single_fetch import fetch_robots, pace_of, read_source, settings_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
     origin, status, verdict = _ANY, None, Verdict.RULES
     if body is None:
         url = urls.canonicalize(arguments.source) or ""
-        origin, file = urls.origin(url), fetch_robots(url, settings, agent)
+        origin, file = urls.origin(url), fetch_robots(url, settings, agent, pace_of(arguments, settings))
         body, status, verdict = file.body, file.status, file.effect.verdict
     rules = parse(body if verdict is Verdict.RULES else b"", agent, origin)
     found: dict[str, Any] = {

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from ...pipeline.fold_history import KEPT_FOR
+from ...transforms.errors import DiskError, is_full
 from ...transforms.storage import filesystem
 from ...transforms.storage.beside import REGISTRATION, live_stems
 from ...transforms.storage.checkpoints import fold
 from ...transforms.storage.crawl_dir import CrawlDir, next_step, visible_files
 from ...transforms.storage.pieces import attempts_prefix, find_leftovers
 from ...transforms.storage.schemas import TABLES
-from ..lock import Lock
+from ..lock import Lock, guarded
+from ..units import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,19 +30,31 @@ def run(arguments: argparse.Namespace) -> int:
     """
     directory = CrawlDir(arguments.dir)
     directory.require_manifests()  # before anything is written into a directory that is no crawl
-    with Lock(directory) as claimed:
-        files = list(_data_files(directory))
-        stems = live_stems(directory)
-        manifests = directory.manifests()
-        lately = fold(directory.committed(), datetime.now(UTC) - KEPT_FOR).manifests.values()
-        kept = find_leftovers(directory, attempts_prefix(next_step(manifests)))  # the next crawl adopts them
-        visible = {*visible_files(lately), *kept.records, *kept.promises, *(file.path for file in kept.files)}
-        garbage = [path for path in files if not (_is_visible(path, visible) or any(stem in path for stem in stems))]
-        claimed.require_claim()
-        with contextlib.suppress(FileNotFoundError):  # a writer removed its own
-            filesystem.delete(directory.path(path) for path in garbage)
-    print(f"{len(garbage)} files removed")
+    try:
+        with Lock(directory) as claimed:
+            removed = _remove_garbage(claimed, is_guarded=False)
+    except DiskError as error:
+        if not is_full(error):
+            raise
+        with guarded(directory):
+            removed = _remove_garbage(directory, is_guarded=True)
+    print(f"{counted(removed, 'file')} removed")
     return 0
+
+
+def _remove_garbage(directory: CrawlDir, is_guarded: bool) -> int:
+    """Remove the files, and return their number."""
+    files = list(_data_files(directory))
+    stems = live_stems(directory, is_guarded)
+    manifests = directory.manifests()
+    lately = fold(directory.committed(), datetime.now(UTC) - KEPT_FOR).manifests.values()
+    kept = find_leftovers(directory, attempts_prefix(next_step(manifests)))  # the next crawl adopts them
+    visible = {*visible_files(lately), *kept.records, *kept.promises, *(file.path for file in kept.files)}
+    garbage = [path for path in files if not (_is_visible(path, visible) or any(stem in path for stem in stems))]
+    directory.require_claim()
+    with contextlib.suppress(FileNotFoundError):  # a writer removed its own
+        filesystem.delete(directory.path(path) for path in garbage)
+    return len(garbage)
 
 
 def _data_files(directory: CrawlDir) -> Iterator[str]:

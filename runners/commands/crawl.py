@@ -17,6 +17,7 @@ from ..console import Console, open_outputs, run_interruptibly
 from ..crawl_traps import release_hint
 from ..engines.choose import RUNNERS, engine, fork_early, submission
 from ..errors import Usage, one_line
+from ..numbers import at_least_0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scope", choices=("host", "domain", "any"), help="stay on the seeds' hosts or domains, or roam"
     )
-    parser.add_argument("--delay", type=float, metavar="SECONDS", help="between two requests to a host")
-    parser.add_argument("--round-time", type=float, metavar="SECONDS", help="a round fetches no longer than this")
+    parser.add_argument("--delay", type=at_least_0, metavar="SECONDS", help="between two requests to a host")
+    parser.add_argument("--round-time", type=at_least_0, metavar="SECONDS", help="a round fetches no longer than this")
     parser.add_argument("--robot", metavar="NAME", help="the robot's name")
     parser.add_argument("--contact", metavar="MAIL", help="the operator's mail address")
     parser.add_argument("--info-url", metavar="URL", help="a page about the robot")

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from ...transforms.settings import Settings, parse
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Usage
+from ..estimate.begun import Begun, estimate_begun, known_of
 from ..estimate.defaults import DEFAULTS
 from ..estimate.measured import compare, hosts_of, measure, plan_of
 from ..estimate.plan import Estimate, Plan, Prices, Rates, estimate, with_page_bytes
 from ..estimate.sampled import sample_of
 from ..estimate.saved import SAVED, render_estimate
-from ..estimate.whole import FIGURES, estimate_whole
+from ..estimate.whole import FIGURES
+from ..numbers import above_0, at_least_0
 from ..units import size
 
 
@@ -22,18 +24,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--hosts", type=int, metavar="N", help="hosts to be crawled")
     add("--pages", type=int, metavar="N", help="visits to each host, or their mean; with a sample, at most")
     add("--largest-host", type=int, metavar="N", help="visits to the largest host; else hosts are equal")
-    add("--delay", type=float, metavar="SECONDS", help="delay between requests to a host (1; with a sample, its own)")
+    add(
+        "--delay",
+        type=at_least_0,
+        metavar="SECONDS",
+        help="delay between requests to a host (1; with a sample, its own)",
+    )
     add("--workers", type=int, default=1, metavar="N", help="parallel workers, each with a core (1)")
     add("--connections", type=int, default=256, metavar="N", help="answers that a worker awaits at once (256)")
-    add("--bandwidth", type=float, metavar="MBIT", help="of all workers, in Mbit a second; else no bound")
-    add("--response", type=float, metavar="SECONDS", help="mean duration of an answer")
-    add("--page-bytes", type=float, metavar="N", help="mean size of a body; sizes on disk grow with it")
+    add("--bandwidth", type=above_0, metavar="MBIT", help="of all workers, in Mbit a second; else no bound")
+    add("--response", type=at_least_0, metavar="SECONDS", help="mean duration of an answer")
+    add("--page-bytes", type=above_0, metavar="N", help="mean size of a body; sizes on disk grow with it")
     add("--rounds", type=int, metavar="N", help="rounds of the crawl")
     add("--like", metavar="DIR", help="take rates and sizes from a crawl; with a sample (crawl --sample), pages too")
     add("--against", metavar="DIR", help="estimate what this crawl has done, and show what it was")
-    add("--price-gb-in", type=float, default=0.0, metavar="PRICE", help="of a GB received")
-    add("--price-gb-month", type=float, default=0.0, metavar="PRICE", help="of a GB stored for a month")
-    add("--price-worker-hour", type=float, default=0.0, metavar="PRICE", help="of an hour of a worker")
+    add("--price-gb-in", type=at_least_0, default=0.0, metavar="PRICE", help="of a GB received")
+    add("--price-gb-month", type=at_least_0, default=0.0, metavar="PRICE", help="of a GB stored for a month")
+    add("--price-worker-hour", type=at_least_0, default=0.0, metavar="PRICE", help="of an hour of a worker")
     add("--save", metavar="DIR", help="keep the estimate in this crawl directory, a new one too, for its report")
     add("--json", action="store_true", help="print JSON")
     parser.epilog = "Example: beamtrawl estimate --hosts 100 --pages 5000 --delay 1 --workers 4"
@@ -50,30 +57,35 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.page_bytes is not None:
         rates = with_page_bytes(rates, arguments.page_bytes)
     prices = Prices(arguments.price_gb_in, arguments.price_gb_month, arguments.price_worker_hour)
-    intervals: Mapping[str, tuple[float, float]] = {}
-    sample = sample_of(CrawlDir(arguments.like)) if arguments.like and arguments.hosts is None else None
-    if sample:
-        _check(arguments)
-        at_most = arguments.pages and arguments.pages * hosts_of(CrawlDir(arguments.like))
-        whole = estimate_whole(sample, _plan_like(arguments), rates, prices, at_most)
-        if whole is None:
-            raise Usage(
-                f"the sample in {arguments.like} shows no end: its pages lead to more unknown URLs than are waiting;"
-                " give --pages, the most visits to a host, or crawl on and take another sample"
-            )
-        found, intervals = whole
-    else:
-        found = estimate(_plan(arguments), rates, prices)
+    begun = _begun(arguments, rates, prices)
+    found = begun.found if begun else estimate(_plan(arguments), rates, prices)
     if arguments.save:
         CrawlDir(arguments.save).write_text(SAVED, render_estimate(found))
     actual = compare(found, CrawlDir(arguments.against)) if arguments.against else {}
     if arguments.json:
-        more = {"intervals": intervals} if intervals else {}
+        more: dict[str, object] = {"basis": begun.basis} if begun else {}
+        more |= {"intervals": begun.intervals} if begun and begun.intervals else {}
         print(json.dumps(dataclasses.asdict(found) | more | ({"actual": actual} if actual else {}), indent=1))
     else:
-        print(
-            "\n".join([*_lines(found, rates), *_interval_lines(intervals, bool(arguments.pages)), *_compared(actual)])
-        )
+        lines = _lines(found, rates, begun is not None and begun.basis == "floor")
+        print("\n".join([*lines, *(_begun_lines(begun) if begun else ()), *_compared(actual)]))
+
+
+def _begun(arguments: argparse.Namespace, rates: Rates, prices: Prices) -> Begun | None:
+    """Return the estimate of the whole of the crawl --like; None if there is another plan."""
+    if not arguments.like or arguments.hosts is not None:
+        return None
+    crawl = CrawlDir(arguments.like)
+    sample = sample_of(crawl)
+    if arguments.against and not sample:
+        return None
+    _check(arguments)
+    at_most = arguments.pages and arguments.pages * hosts_of(crawl)
+    plan = _plan_like(arguments)
+    known = known_of(crawl)
+    if arguments.against:  # what the sample said is compared, also if the crawl has ended since
+        known = known._replace(is_updated=False)
+    return estimate_begun(arguments.like, known, sample, plan, rates, prices, at_most)
 
 
 def _settings(crawl: CrawlDir) -> Settings:
@@ -99,13 +111,20 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     return Plan(
         arguments.hosts,
         arguments.pages,
-        1.0 if arguments.delay is None else arguments.delay,
+        _delay(arguments),
         arguments.workers,
         arguments.connections,
         bandwidth,
         arguments.rounds,
         arguments.largest_host,
     )
+
+
+def _delay(arguments: argparse.Namespace) -> float:
+    """The delay that is given, or else that of the crawl --like, or 1 s."""
+    if arguments.delay is not None:
+        return float(arguments.delay)
+    return _settings(CrawlDir(arguments.like)).politeness.delay if arguments.like else 1.0
 
 
 def _plan_like(arguments: argparse.Namespace) -> Plan:
@@ -118,20 +137,19 @@ def _plan_like(arguments: argparse.Namespace) -> Plan:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    for name in ("hosts", "pages", "workers", "connections", "rounds", "bandwidth", "page_bytes", "largest_host"):
+    for name in ("hosts", "pages", "workers", "connections", "rounds", "largest_host"):
         value = getattr(arguments, name)
         if value is not None and value <= 0:
             raise Usage(f"--{name.replace('_', '-')} {value}: must be more than 0")
     if arguments.largest_host is not None and arguments.largest_host < (arguments.pages or 0):
         raise Usage(f"--largest-host {arguments.largest_host}: must be at least --pages, the mean")
-    if arguments.delay is not None and arguments.delay < 0:
-        raise Usage(f"--delay {arguments.delay}: must be at least 0")
 
 
-def _lines(found: Estimate, rates: Rates) -> list[str]:
+def _lines(found: Estimate, rates: Rates, is_floor: bool) -> list[str]:
+    floor = "at least " if is_floor else ""
     lines = [
         f"rates: those of {rates.source}",
-        f"pages: {found.pages:,}; requests with robots.txt: {found.requests:,}",
+        f"pages: {floor}{found.pages:,}; requests with robots.txt: {floor}{found.requests:,}",
         f"bytes in (decoded bodies): {size(found.bytes_in)}",
         f"bytes on disk: {size(found.disk_total)} ({_tables(found.disk)})",
         f"time: {_time(found.time)} (fetching {_time(found.fetch)}, updates {_time(found.update)}),"
@@ -151,16 +169,17 @@ def _tables(disk: Mapping[str, float]) -> str:
     return ", ".join([*parts, *([f"others {size(rest)}"] if rest else [])])
 
 
-def _interval_lines(intervals: Mapping[str, tuple[float, float]], is_capped: bool) -> list[str]:
-    if not intervals:
-        return []
-    (fewest, most), (least, largest), (small, large), (short, long) = (intervals[name] for name in FIGURES)
-    lines = [
-        f"95 % interval of the sample: pages {fewest:,.0f} to {most:,.0f},"
-        f" bytes in {size(least)} to {size(largest)}, on disk {size(small)} to {size(large)},"
-        f" time {_time(short)} to {_time(long)}"
-    ]
-    if fewest == most and not is_capped:
+def _begun_lines(begun: Begun) -> list[str]:
+    lines = [begun.note] if begun.note else []
+    if not begun.intervals:
+        return lines
+    (fewest, most), (least, largest), (small, large), (short, long) = (begun.intervals[name] for name in FIGURES)
+    pages = f" pages {fewest:,.0f} to {most:,.0f}," if begun.basis == "sample" else ""
+    lines.append(
+        f"95 % interval of the sample:{pages} bytes in {size(least)} to {size(largest)},"
+        f" on disk {size(small)} to {size(large)}, time {_time(short)} to {_time(long)}"
+    )
+    if fewest == most and begun.basis == "sample":
         lines.append(
             "the interval of pages has no width: no sampled page led to a new URL that no other one leads to;"
             " the site may have more"

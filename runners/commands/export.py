@@ -5,7 +5,8 @@ import argparse
 from ...search.exports import write_ciff
 from ...search.searcher import Index
 from ...transforms.storage.crawl_dir import CrawlDir
-from ..exports.output import whole_file
+from ..exports.output import require_folder, whole_file
+from ..units import counted
 from . import export_archive, export_corpus, export_plugin, export_rows
 
 
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write what a crawl holds in another format."""
+    require_folder(arguments.out)
     arguments.export(arguments)
 
 
@@ -31,4 +33,5 @@ def export_ciff(arguments: argparse.Namespace) -> None:
     index = Index.open(CrawlDir(arguments.dir))
     with whole_file(arguments.out) as sink:
         found = write_ciff(index, sink)
-    print(f"{found.documents} documents, {found.postings_lists} terms, {found.tokens} occurrences: {arguments.out}")
+    counts = (found.documents, "document"), (found.postings_lists, "term"), (found.tokens, "occurrence")
+    print(f"{', '.join(counted(*each) for each in counts)}: {arguments.out}")

@@ -14,6 +14,7 @@ from ..errors import Failure
 from ..exports.archive_index import ArchiveIndex, chosen, index_line
 from ..exports.captures import Capture, captures
 from ..exports.output import whole_file, whole_folder
+from ..units import counted
 
 _NOTHING = "nothing to export: the crawl has no answers yet; run beamtrawl crawl first"
 
@@ -47,8 +48,8 @@ def export_warc(arguments: argparse.Namespace) -> None:
         if not counts.responses + counts.revisits:
             raise Failure(_NOTHING)
     print(
-        f"{counts.responses} responses, {counts.revisits} revisits in {counts.parts} parts, {counts.bytes} bytes:"
-        f" {arguments.out}"
+        f"{counted(counts.responses, 'response')}, {counted(counts.revisits, 'revisit')} in"
+        f" {counted(counts.parts, 'part')}, {counted(counts.bytes, 'byte')}: {arguments.out}"
     )
 
 

@@ -16,6 +16,7 @@ from ...transforms.storage.sql import QueryError, query_batches
 from ..errors import Failure, one_line
 from ..exports.output import STDOUT, whole_file
 from ..exports.rows import BATCH, plain
+from ..units import counted
 from .export_rows import where
 
 Exporter = Callable[[Iterator[dict[str, Any]], str], None]
@@ -60,7 +61,7 @@ def export_documents(arguments: argparse.Namespace) -> None:
     except QueryError as error:
         raise Failure(f"--where {arguments.where}: {error}") from error
     if out != STDOUT:
-        print(f"{documents.count} documents: {out}")
+        print(f"{counted(documents.count, 'document')}: {out}")
 
 
 class _Documents:

@@ -7,6 +7,7 @@ from ...transforms.storage.sql import QueryError, query_batches
 from ..errors import Failure, Usage
 from ..exports.output import STDOUT, whole_file
 from ..exports.rows import BATCH, FORMATS, format_of, write_rows
+from ..units import counted
 
 _TABLES = {
     "urls": "the state of every URL",
@@ -42,7 +43,7 @@ def export_rows(arguments: argparse.Namespace) -> None:
     except QueryError as error:
         raise Failure(f"--where {arguments.where}: {error}") from error
     if out != STDOUT:
-        print(f"{count} rows: {out}")
+        print(f"{counted(count, 'row')}: {out}")
 
 
 def where(table: str, condition: str) -> str:

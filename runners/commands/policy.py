@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Failure, Usage
+from ..exports.output import require_folder
 from ..policy.page import render_policy
 from ..session import stored_settings
 
@@ -24,6 +25,8 @@ def run(arguments: argparse.Namespace) -> None:
     crawl = CrawlDir(arguments.dir)
     if not crawl.exists("crawl.toml"):
         crawl.require_manifests()
+    if arguments.output is not None:
+        require_folder(arguments.output)
     settings = stored_settings(crawl)
     missing = [name for name in ("name", "contact", "info_url") if not getattr(settings.robot, name)]
     if missing:

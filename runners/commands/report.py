@@ -11,6 +11,7 @@ from ...transforms.storage.sql import QueryError
 from ..errors import Failure, Usage
 from ..estimate.plan import Estimate
 from ..estimate.saved import SAVED, parse_estimate
+from ..exports.output import require_folder
 from ..report.collect import collect
 from ..report.page import render_report
 from ..session import stored_settings
@@ -29,6 +30,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the report; Failure if a file of the crawl or the output fails."""
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
+    if arguments.output is None and sys.stdout.isatty():
+        raise Usage("a report is a page of HTML, and no text for a terminal; name a file: -o report.html")
+    if arguments.output is not None:
+        require_folder(arguments.output)
     try:
         report = collect(crawl, stored_settings(crawl), _estimate(crawl, arguments.estimate), datetime.now(UTC))
     except QueryError as error:

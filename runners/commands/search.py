@@ -2,14 +2,24 @@
 
 import argparse
 import json
+import os
+import shutil
+import sys
 import textwrap
 from collections.abc import Iterator
 
 from ...search.query.cursor import Cursor, CursorError, decode
 from ...search.results.hits import Explanation, as_json
+from ...search.results.snippets import Snippet
 from ...search.searcher import AFTER_ALONE, ORDERS, Index
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Usage
+from ..highlight import is_coloured, wrapped
+from ..numbers import above_0
+from ..units import counted
+from ..visible import VisibleStream, visible
+
+_INDENT = "   "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=float,
+        type=above_0,
         metavar="SECONDS",
         help="show the best of what is compared in this time, without that of opening the index (no limit)",
     )
@@ -52,8 +62,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise Usage(f"--per-host {arguments.per_host}: must be at least 1")
     if arguments.facets < 0:
         raise Usage(f"--facets {arguments.facets}: must be at least 0")
-    if arguments.timeout is not None and not arguments.timeout > 0:
-        raise Usage(f"--timeout {arguments.timeout:g}: must be more than 0")
     query, as_of, before = " ".join(arguments.query), arguments.as_of, arguments.offset
     if arguments.after is not None:
         if arguments.offset or arguments.per_host:
@@ -76,19 +84,31 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(as_json(results), indent=2, ensure_ascii=False))
         return
-    print(f"{results.total} documents")
+    print(counted(results.total, "document"))
     for note in results.notes:
         print(note)
     for name, values in results.facets.items():
         print(f"{name}: {', '.join(f'{value.value} {value.documents}' for value in values) or 'unknown'}")
     if results.suggestion:
         print(f"did you mean: {results.suggestion}")
-    for number, (hit, shown) in enumerate(zip(results.hits, as_json(results)["hits"], strict=True), before + 1):
+    for number, hit in enumerate(results.hits, before + 1):
         print(f"\n{number}. {hit.title or hit.url}\n   {hit.url}")
         if hit.snippet:
-            print(textwrap.indent(shown["snippet"], "   "))
+            _print_snippet(hit.snippet)
         if hit.explanation:
             print("\n".join(f"   {line}" for line in explain(hit.score, hit.explanation)))
+
+
+def _print_snippet(snippet: Snippet) -> None:
+    """Print a snippet, on a terminal broken between words and with bold matches."""
+    if not sys.stdout.isatty():
+        print(textwrap.indent(str(snippet), _INDENT))
+        return
+    pieces = [(visible(piece), is_match) for piece, is_match in snippet]
+    is_bold = is_coloured(os.environ)
+    columns = shutil.get_terminal_size().columns - len(_INDENT)
+    stream = sys.stdout.for_drawing() if isinstance(sys.stdout, VisibleStream) else sys.stdout
+    print("\n".join(_INDENT + line for line in wrapped(pieces, columns, is_bold)), file=stream, flush=True)
 
 
 def _cursor(text: str, query: str, order: str) -> Cursor:
@@ -103,7 +123,7 @@ def explain(score: float, explanation: Explanation) -> Iterator[str]:
     yield f"score {score:.3f} = sum of"
     for part in explanation.parts:
         places = ", ".join(f"{field} {count}" for field, count in part.frequencies.items())
-        yield f"  {part.score:.3f} {part.text} ({places}; in {part.documents} documents)"
+        yield f"  {part.score:.3f} {part.text} ({places}; in {counted(part.documents, 'document')})"
     yield (
         f"  times {explanation.links:.3f} for links, {explanation.quality:.3f} for quality,"
         f" {explanation.freshness:.3f} for freshness"

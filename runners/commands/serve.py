@@ -10,6 +10,7 @@ from ...search.index.segments import CACHE_BYTES
 from ...search.searcher import Index
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..errors import Failure, Usage
+from ..numbers import at_least_0
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 """The names of a gateway that listens on this machine only."""
@@ -24,7 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
     parser.add_argument("--submissions", action="store_true", help="let people submit URLs to the crawl, at /submit")
     parser.add_argument(
-        "--rate", type=float, default=20.0, metavar="N", help="requests a second from one client (20; 0: any number)"
+        "--rate",
+        type=at_least_0,
+        default=20.0,
+        metavar="N",
+        help="requests a second from one client (20; 0: any number)",
     )
     parser.add_argument(
         "--trust-proxy", metavar="ADDRESS", help="believe the proxy at this address who its clients are"
@@ -39,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=float,
+        type=at_least_0,
         default=10.0,
         metavar="SECONDS",
         help="the time of a query, after which the page has the best of what was compared; 0: no limit (10)",
@@ -64,10 +69,8 @@ def run(arguments: argparse.Namespace) -> None:
     from ...search.gateway.server import ServerLimits, create_server
     from .submissions import open_submissions
 
-    if not 0 <= arguments.rate < float("inf"):
-        raise Usage(f"--rate {arguments.rate}: must be at least 0")
-    if not 0 <= arguments.timeout < float("inf"):
-        raise Usage(f"--timeout {arguments.timeout:g}: must be at least 0")
+    if arguments.trust_proxy is not None and not _is_address(arguments.trust_proxy):
+        raise Usage(f"--trust-proxy {arguments.trust_proxy}: must be the IP address of the proxy, such as 127.0.0.1")
     if arguments.cache_mb < 1:
         raise Usage(f"--cache-mb {arguments.cache_mb}: must be at least 1")
     directory = CrawlDir(arguments.dir)
@@ -88,6 +91,12 @@ def run(arguments: argparse.Namespace) -> None:
     port = getattr(server, "effective_port", arguments.port)  # a name with several addresses has no single one
     print(f"searching {directory.root} at http://{host}:{port}/ (Ctrl-C ends it)", flush=True)
     server.run()
+
+
+def _is_address(text: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return bool(ipaddress.ip_address(text))
+    return False
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:

@@ -139,6 +139,11 @@ def _head(found: _Visits, sampled: int | None) -> tuple[int, int]:
     return 0, 0
 
 
+def visits_of(crawl: CrawlDir, manifests: Sequence[Manifest]) -> int:
+    """Return the number of visits that sent a request."""
+    return _visits(crawl, manifests).visits
+
+
 def hosts_of(crawl: CrawlDir) -> int:
     """Return the number of hosts that a crawl has requested; at least 1."""
     return _hosts(crawl, crawl.require_manifests())

@@ -11,7 +11,7 @@ from ...transforms.robots import rules
 from ...transforms.traps.judge import State, results_of
 from ..host_waits import RobotsFailure, robots_failures, why
 from ..outcome_words import MEANINGS, status_words
-from ..units import counted, size
+from ..units import counted, latency, size
 from .known import MOST
 from .narrative import FAILED, WAITS, robots_verdict
 from .sources import Row, Sources
@@ -90,9 +90,10 @@ def host_lines(record: Row, now: datetime) -> Iterator[str]:
     urls = f"{counted(sum(record['urls'].values()), 'URL')} ({_counts(record['urls'])})"
     yield f"{record['host']}: {urls}{'; blocked' if is_blocked(record) else f'; {wait}' if wait else ''}"
     if state:
+        failed = counted(state["failures"], "failure")
         yield (
-            f"{state['requests']} requests, {state['fetched']} fetched, {state['failures']} failures,"
-            f" {size(state['bytes'])}; half of the answers within {state['latency_p50_ms']} ms"
+            f"{counted(state['requests'], 'request')}, {state['fetched']} fetched, {failed}, {size(state['bytes'])};"
+            f" half of the answers within {latency(state['latency_p50_ms'])}"
         )
         if state["not_before"] and state["not_before"] > now:
             yield f"not asked before {state['not_before']:%Y-%m-%d %H:%M:%S} UTC: {wait}"

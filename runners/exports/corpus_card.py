@@ -6,6 +6,7 @@ from datetime import datetime
 
 from ...transforms.http.request_headers import Identity
 from ...transforms.storage.crawl_dir import program
+from ..units import counted
 from .corpus import BLOCKED, OVERRIDES, Card
 
 _REASONS = {
@@ -38,7 +39,8 @@ def card(
         "",
         "# Web corpus",
         "",
-        f"{made.documents} documents with {made.characters} characters, exported on {now:%Y-%m-%d} from round {rounds}",
+        f"{counted(made.documents, 'document')} with {counted(made.characters, 'character')},"
+        f" exported on {now:%Y-%m-%d} from round {rounds}",
         f"of a crawl by {program()} as `{_code(identity.user_agent)}`.",
         "",
         "## Selection",

@@ -8,6 +8,7 @@ import io
 import sys
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
 from ...transforms.errors import reason
@@ -43,6 +44,15 @@ def whole_folder(path: str) -> Iterator["Drafts"]:
         raise Usage(f"{path} has files already; name a new or empty folder")
     with _complaining(path), Drafts(path.rstrip("/") or "/") as drafts:
         yield drafts
+
+
+def require_folder(path: str) -> None:
+    """Usage if the local folder of an output is missing, which is a typo more often than not."""
+    if path == STDOUT or not filesystem.is_local(path):
+        return
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise Usage(f"cannot write {path}: there is no folder {folder}; make it, or name another one")
 
 
 class Drafts:

@@ -71,10 +71,10 @@ SERVED = {
 
 
 @pytest.mark.parametrize(("answer", "first", "said"), SERVED.values(), ids=SERVED)
-def test_a_robots_txt_of_a_server(answer, first: str, said: str) -> None:
+def test_a_robots_txt_of_a_server(tmp_path: Path, answer, first: str, said: str) -> None:
     with Web({"a.test": {"/robots.txt": answer, "/rules.txt": plain(ROBOTS)}}) as web:
         url = web.url("a.test", "/page")
-        code, out, err = beamtrawl("check", "robots", url, "--url", "/a", *LOCAL)
+        code, out, err = beamtrawl("check", "robots", url, "--url", "/a", *settings(tmp_path, 0.0))
         assert (code, err) == (0, "")
         assert out.splitlines()[0] == f"for Beamtrawl: {first}"
         assert out.splitlines()[-1] == f"{web.url('a.test', '/a')}: {said}"
@@ -106,17 +106,25 @@ def test_a_page_in_a_file(tmp_path: Path) -> None:
     ]
 
 
-def test_a_page_of_a_server_is_fetched_if_robots_txt_allows_it() -> None:
-    with Web({"a.test": {"/robots.txt": plain(ROBOTS), "/p": PAGE, "/a": PAGE, "/moved": redirect("/p")}}) as web:
-        code, out, _ = beamtrawl("check", "page", web.url("a.test", "/p"), "--json", *LOCAL)
+def settings(folder: Path, delay: float) -> list[object]:
+    """Flags for a crawl.toml with a delay."""
+    file = folder / "crawl.toml"
+    file.write_text(f"[politeness]\ndelay = {delay}\n[fetch]\nallow_addresses = ['127.0.0.0/8']\n")
+    return ["--settings", file]
+
+
+def test_a_page_of_a_server_is_fetched_if_robots_txt_allows_it(tmp_path: Path) -> None:
+    rules, fast = plain(ROBOTS.replace("Crawl-delay: 2s\n", "")), settings(tmp_path, 0.0)
+    with Web({"a.test": {"/robots.txt": rules, "/p": PAGE, "/a": PAGE, "/moved": redirect("/p")}}) as web:
+        code, out, _ = beamtrawl("check", "page", web.url("a.test", "/p"), "--json", *fast)
         found = json.loads(out)
         assert (code, found["title"], found["noarchive"]) == (0, "Harbour", True)
         assert [(link["anchor"], link["followed"]) for link in found["links"]][:2] == [("/b", True), ("x", True)]
-        assert failure("check", "page", web.url("a.test", "/a"), *LOCAL) == (
+        assert failure("check", "page", web.url("a.test", "/a"), *fast) == (
             1,
             f"{web.url('a.test', '/a')}: robots.txt denies it by Disallow: /a",
         )
-        assert failure("check", "page", web.url("a.test", "/moved"), *LOCAL)[1].endswith(
+        assert failure("check", "page", web.url("a.test", "/moved"), *fast)[1].endswith(
             "/moved: redirected, status 302"
         )
         assert [request.path for request in web.requests].count("/a") == 0

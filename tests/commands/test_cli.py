@@ -40,8 +40,11 @@ MISUSED = {
     "rounds below zero": (["crawl", "NEW", "--rounds", "-1"], "'-1'"),
     "half a page": (["crawl", "NEW", "--max-pages", "0.5"], "'0.5'"),
     "a delay that is no number": (["crawl", "NEW", "--delay", "long"], "'long'"),
-    "a delay below zero": (["crawl", "NEW", "--delay", "-1"], "politeness.delay = -1.0: must be"),
-    "a delay that never ends": (["crawl", "NEW", "--delay", "inf"], "politeness.delay = inf: must be"),
+    "a delay below zero": (["crawl", "NEW", "--delay", "-1"], "argument --delay: -1: must be a number of at least 0"),
+    "a delay that never ends": (
+        ["crawl", "NEW", "--delay", "inf"],
+        "argument --delay: inf: must be a number of at least 0",
+    ),
     "no pages of a host": (["crawl", "NEW", "--max-pages-per-host", "0"], "limits.max_pages_per_host = 0: must be"),
     "an unknown scope": (["crawl", "NEW", "--scope", "planet"], "'planet'"),
     "an unknown runner": (["crawl", "NEW", "--runner", "storm"], "'storm'"),
@@ -68,8 +71,8 @@ MISUSED = {
     "no hits wanted": (["search", "NEW", "fish", "--limit", "0"], "--limit 0"),
     "two forms at once": (["sql", "NEW", "SELECT 1", "--json", "--csv"], "--csv"),
     "seeds without an action": (["seeds"], "ACTION"),
-    "a rate below zero": (["serve", "NEW", "--rate", "-1"], "--rate -1.0"),
-    "a rate that is no number": (["serve", "NEW", "--rate", "nan"], "--rate nan"),
+    "a rate below zero": (["serve", "NEW", "--rate", "-1"], "argument --rate: -1: must be"),
+    "a rate that is no number": (["serve", "NEW", "--rate", "nan"], "argument --rate: nan: must be"),
     "a port that is no number": (["serve", "NEW", "--port", "http"], "argument --port: http: must be a number"),
 }
 

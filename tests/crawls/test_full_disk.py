@@ -1,18 +1,24 @@
 """A disk that is full or read-only ends a command in one line; after room was made, the crawl goes on."""
 
+import doctest
 import errno
+import json
 import os
 import random
+import socket
 import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from beamtrawl.runners.errors import Failure
+from beamtrawl.transforms import errors
 from beamtrawl.transforms.errors import CrawlDirError, DiskError
 from beamtrawl.transforms.storage import filesystem
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
-from tests.support.command_line import PROGRAM, beamtrawl
+from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, failure
 from tests.support.crawls import crawl, rows
 from tests.support.disks import Fault, SimulatedDisk
 from tests.support.web import Web, html
@@ -89,3 +95,55 @@ def test_a_draft_that_cannot_be_written_is_removed(tmp_path: Path) -> None:
     ):
         CrawlDir(str(folder)).write_text("a.txt", "text")
     assert list(folder.iterdir()) == []
+
+
+class FullDisk(SimulatedDisk):
+    """A full disk that has room again once a file of some bytes is removed."""
+
+    def __init__(self, kept: Path) -> None:
+        super().__init__(kept, Fault("full", 1))
+
+    def remove(self, path: str) -> None:
+        has_bytes = Path(path).is_file() and Path(path).stat().st_size > 0
+        super().remove(path)
+        if has_bytes:
+            self.make_room()
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A crawl on a disk that has just become full."""
+    with Web({"a.test": {"/": html("Home", "Start.")}}) as web:
+        assert beamtrawl("crawl", tmp_path / "crawl", "--seed", web.url("a.test"), *LOOPBACK).code == 0
+    with filesystem.mounted(str(tmp_path / "crawl"), FullDisk(tmp_path / "kept")):
+        yield tmp_path / "crawl"
+
+
+def test_clean_works_on_a_full_disk(full: Path) -> None:
+    (full / "reserve").unlink()
+    (full / "urls" / "garbage.parquet").write_bytes(b"as after an attempt that failed")
+    assert beamtrawl("clean", full) == (0, "1 file removed\n", "")
+    assert not (full / "lock.json").exists()
+    assert beamtrawl("check", "crawl", full).code == 0
+
+
+def test_clean_on_a_full_disk_respects_the_lock(full: Path) -> None:
+    owner = {"pid": os.getpid(), "host": socket.gethostname(), "beat": time.time(), "token": "another"}
+    (full / "lock.json").write_text(json.dumps(owner))
+    assert "is in use by process" in failure("clean", full)[1]
+
+
+def test_block_works_on_a_full_disk(full: Path) -> None:
+    assert beamtrawl("block", full, "b.test").code == 0
+    assert beamtrawl("blocks", full).out.startswith("b.test  since ")
+    assert not (full / "reserve").exists()
+
+
+def test_block_without_a_reserve_names_the_full_disk(full: Path) -> None:
+    (full / "reserve").unlink()
+    assert "No space left on device; make room there" in failure("block", full, "b.test")[1]
+    assert beamtrawl("blocks", full).out == "no blocks\n"
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(errors).failed == 0

@@ -121,6 +121,14 @@ def test_like_a_crawl_and_against_it(tmp_path: Path) -> None:
     pages = {f"/{n}": html(f"page {n}", "word " * n, [f"/{n + 1}", f"/{2 * n + 1}"]) for n in range(30)}
     with Web({"a.test": {"/": html("Home", links=["/0"]), **pages}}) as web:
         assert beamtrawl("crawl", crawl, "--seed", web.url("a.test"), *LOOPBACK).code == 0
+    finished = beamtrawl("estimate", "--like", crawl).out
+    assert "pages: 47;" in finished
+    assert (
+        f"the crawl is finished: no URL of {crawl} waits for its first visit, so that no sample is needed" in finished
+    )
+    plans = [["--hosts", 1, "--pages", 50, *more] for more in ([], ["--delay", 0], ["--delay", 1])]
+    its_own, fast, slow = (beamtrawl("estimate", "--like", crawl, *plan).out for plan in plans)
+    assert its_own == fast != slow  # the delay of the crawl is 0
     ran = beamtrawl("estimate", "--like", crawl, "--against", crawl, "--json")
     found = json.loads(ran.out)
     assert found["source"] == str(crawl)
@@ -183,9 +191,17 @@ def test_an_interval_without_width_is_explained(tmp_path: Path) -> None:
     pages = {name: html(name, f"Text {name} of its own.") for name in names}
     with Web({"a.test": {"/": html("Home", links=names), **pages}}) as web:
         assert beamtrawl("crawl", crawl, "--seed", web.url("a.test"), "--max-pages", 10, *LOOPBACK).code == 0
+        unfinished = beamtrawl("estimate", "--like", crawl).out
         assert beamtrawl("crawl", crawl, "--sample", 20, *LOOPBACK).code == 0
+    assert "pages: at least 61; requests with robots.txt: at least 62\n" in unfinished
+    assert (
+        f"{crawl} knows 61 URLs, of which 10 are visited; their pages may lead to more; for the whole: " in unfinished
+    )
     assert "no width: no sampled page led to a new URL" in beamtrawl("estimate", "--like", crawl).out
-    assert "no width" not in beamtrawl("estimate", "--like", crawl, "--pages", 15).out
+    limited = beamtrawl("estimate", "--like", crawl, "--pages", 15).out
+    assert f"the number of pages is the most that --pages allows; {crawl} knows 61 URLs so far\n" in limited
+    assert "95 % interval of the sample: bytes in " in limited
+    assert "no width" not in limited
 
 
 def test_the_worked_example_is_what_the_command_prints() -> None:

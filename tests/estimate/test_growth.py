@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from beamtrawl.runners.estimate.begun import Known, estimate_begun
 from beamtrawl.runners.estimate.growth import Sample, Unit, extrapolate, half_samples, interval, unknown_of
 from beamtrawl.runners.estimate.plan import Plan, Rates, Size
 from beamtrawl.runners.estimate.whole import estimate_whole
@@ -124,3 +125,29 @@ def test_a_limit_bounds_a_crawl_without_an_end():
     assert estimate_whole(endless, PLAN, RATES, at_most=None) is None
     whole = estimate_whole(endless, PLAN, dataclasses.replace(RATES), at_most=200)
     assert (whole.found.pages, whole.intervals["pages"]) == (200, (200, 200))
+
+
+GROWING = sample(100, 300, [[bytes([n, m]) for m in range(3)] for n in range(50)])
+ENDING = sample(100, 300, [[] for _ in range(50)])
+
+# what is known, the sample, --pages: the basis, the pages, a part of the note
+BEGUN = {
+    "no sample": (Known(100, 400, True), None, None, "floor", 500, "knows 500 URLs, of which 100 are visited"),
+    "a way to the whole": (Known(100, 400, True), None, None, "floor", 500, "crawl ./site --sample 300, and then"),
+    "a sample without an end": (Known(150, 350, True), GROWING, None, "floor", 500, "the sample shows no end"),
+    "a sample": (Known(150, 250, True), ENDING, None, "sample", 400, ""),
+    "a limit below the sample": (Known(150, 250, True), ENDING, 200, "limit", 200, "is the most that --pages allows"),
+    "a limit of a growing site": (Known(150, 350, True), GROWING, 5000, "limit", 5000, "allows; ./site knows 500 URLs"),
+    "a limit without a sample": (Known(100, 400, True), None, 300, "limit", 300, "is the most that --pages allows"),
+    "a limit above the sample": (Known(150, 250, True), ENDING, 9000, "sample", 400, ""),
+    "a finished crawl": (Known(400, 0, True), ENDING, None, "finished", 7, "is finished: no URL of ./site waits"),
+    "before the last update": (Known(400, 0, False), None, None, "floor", 400, "their pages may lead to more"),
+}
+
+
+@pytest.mark.parametrize(("known", "of", "at_most", "basis", "pages", "note"), BEGUN.values(), ids=BEGUN)
+def test_what_the_estimate_of_a_begun_crawl_rests_on(known, of, at_most, basis, pages, note):
+    begun = estimate_begun("./site", known, of, Plan(1, 7, 1.0), RATES, at_most=at_most)
+    assert (begun.basis, begun.found.pages) == (basis, pages)
+    assert note in begun.note
+    assert bool(begun.intervals) == (of is not None and basis in ("sample", "limit"))

@@ -63,7 +63,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def archive(crawl: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("archive") / "warc"
     ran = beamtrawl("export", "warc", crawl, out)
-    assert re.fullmatch(r"6 responses, 1 revisits in 1 parts, \d+ bytes: .*/warc\n", ran.out), ran
+    assert re.fullmatch(r"6 responses, 1 revisit in 1 part, \d+ bytes: .*/warc\n", ran.out), ran
     return out
 
 
@@ -165,7 +165,7 @@ def test_cdxj_alone_has_the_same_lines_without_places(archive: Path, crawl: Path
 
 def test_pages_that_want_no_copy_are_there_if_asked_for(crawl: Path, tmp_path: Path) -> None:
     ran = beamtrawl("export", "warc", crawl, tmp_path / "warc", "--noarchive")
-    assert ran.out.startswith("8 responses, 1 revisits"), ran
+    assert ran.out.startswith("8 responses, 1 revisit"), ran
     found = {path_of(headers) for headers, _, _ in read(tmp_path / "warc") if headers["WARC-Type"] == "response"}
     assert found >= {"/hidden", "/secret"}
 

@@ -66,6 +66,20 @@ def parse_since(text: str) -> Since:
         raise ValueError(str(error)) from error
 
 
+def later_than(since: Since, last: int, now: datetime) -> str | None:
+    """Return what is wrong with a state that is still to come, after the round `last` of a crawl; else None.
+
+    >>> later_than(Since(9, None), 3, datetime(2026, 1, 2, tzinfo=UTC))
+    'the last round of the crawl is 3; name one before it, or a date'
+    >>> later_than(Since(3, None), 3, datetime(2026, 1, 2, tzinfo=UTC))
+    """
+    if since.round is not None and since.round > last:
+        return f"the last round of the crawl is {last}; name one before it, or a date"
+    if since.time is not None and since.time > now:
+        return f"it is in the future; now it is {now:%Y-%m-%d %H:%M} UTC"
+    return None
+
+
 def query(since: Since) -> str:
     """The pages that differ from the state at `since`, with both versions of their texts."""
     return f"""

@@ -30,13 +30,13 @@ def registered(crawl: CrawlDir) -> Iterator[tuple[CrawlDir, str]]:
             filesystem.delete([crawl.path(claim.path)])
 
 
-def live_stems(crawl: CrawlDir) -> list[str]:
+def live_stems(crawl: CrawlDir, is_guarded: bool = False) -> list[str]:
     """The stems of the files of writers that are registered; removes the registrations of those that have ended.
 
-    After that, these cannot commit any more.
+    After that, these cannot commit any more. `is_guarded` says that the caller guards the crawl directory.
     """
     stems = []
-    with filesystem.guard(crawl.root):
+    with contextlib.nullcontext() if is_guarded else filesystem.guard(crawl.root):
         for path in crawl.paths("attempts", "beside-*.json"):
             owner = read_owner(crawl.root, path)
             if owner is None:

@@ -124,8 +124,16 @@ class CrawlDir:
         return filesystem.exists(self.path(relative))
 
     def read_text(self, relative: str) -> str:
-        """Read a file in UTF-8, or in UTF-16 with a byte order mark; CrawlDirError names a byte that is neither."""
-        content = self.read_bytes(relative)
+        """Read a file in UTF-8, or in UTF-16 with a byte order mark; CrawlDirError names a byte that is neither.
+
+        CrawlDirError, too, if it is a folder.
+        """
+        try:
+            content = self.read_bytes(relative)
+        except IsADirectoryError as error:
+            raise CrawlDirError(
+                f"{self.path(relative)} is a folder, and must be a file; rename or remove it"
+            ) from error
         is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         try:
             return content.decode("utf-16" if is_utf16 else "utf-8-sig")

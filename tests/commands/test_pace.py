@@ -1,0 +1,94 @@
+"""No command sends a host a request earlier than the settings, its robots.txt and the crawl before it allow."""
+
+import itertools
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from beamtrawl.runners.errors import Failure
+from beamtrawl.runners.pace import Pace, seconds_left
+from beamtrawl.transforms.settings import Politeness
+from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from tests.support.command_line import beamtrawl
+from tests.support.web import Web, html, plain, redirect
+
+_DELAY_S = 0.2
+
+# command behind a crawl of the same host: requests that it sends
+COMMANDS = {
+    "check page": 3,  # robots.txt, where that redirects to, and the page
+    "check robots": 2,
+    "crawl --sample": 2,
+}
+
+
+class Clock:
+    """Time that passes while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+# Crawl-delay, response time in seconds: the time of the second request, which follows the answer to the first
+RESTS = {"the delay": (0.0, 0.1, 5.1), "Crawl-delay": (8.0, 0.1, 8.1), "a slow answer": (0.0, 7.0, 14.0)}
+
+
+@pytest.mark.parametrize(("crawl_delay", "elapsed_s", "second"), RESTS.values(), ids=RESTS)
+def test_the_longest_rest_counts(crawl_delay: float, elapsed_s: float, second: float) -> None:
+    clock = Clock()
+    pace = Pace(Politeness(delay=5.0, response_factor=1.0), clock=clock, sleep=clock.sleep)
+    pace.wait("a.test")
+    assert clock.now == 0.0
+    clock.sleep(elapsed_s)
+    pace.answered("a.test", elapsed_s)
+    pace.set_crawl_delay("a.test", crawl_delay)
+    pace.wait("b.test")
+    assert clock.now == elapsed_s
+    pace.wait("a.test")
+    assert clock.now == pytest.approx(second)
+
+
+def test_requests_of_all_commands_keep_the_delay(tmp_path: Path) -> None:
+    """By the log of the server, also between two commands."""
+    pages = {"/": html("Home", "text", ["/a", "/b", "/c"])} | {f"/{name}": html(name) for name in "abc"}
+    with Web({"a.test": pages | {"/robots.txt": redirect("/rules"), "/rules": plain("User-agent: *\n")}}) as web:
+        directory, url = tmp_path / "site", web.url("a.test")
+        flags = ["--seed", url, "--delay", _DELAY_S, "--allow-address", "127.0.0.0/8", "--workers", "1"]
+        assert beamtrawl("crawl", directory, *flags, "--rounds", "1").code == 0
+        known = len(web.requests)
+        settings = ["--settings", directory / "crawl.toml"]
+        commands = {
+            "check page": ["check", "page", url, *settings],
+            "check robots": ["check", "robots", url, *settings],
+            "crawl --sample": ["crawl", directory, "--sample", "2", "--workers", "1"],
+        }
+        for name, sent in COMMANDS.items():
+            assert beamtrawl(*commands[name]).code == 0
+            assert len(web.requests) == known + sent, name
+            known = len(web.requests)
+        times = [request.started for request in web.requests]
+    assert len(times) > 8
+    gaps = [after - before for before, after in itertools.pairwise(times)]
+    assert min(gaps) > _DELAY_S - web.lag, gaps
+
+
+def test_a_host_that_a_crawl_leaves_alone_is_left_alone(tmp_path: Path) -> None:
+    with Web({"a.test": {"/": html("Home")}}) as web:
+        url, host = web.url("a.test"), web.authority("a.test")
+        flags = ["--seed", url, "--delay", "20", "--allow-address", "127.0.0.0/8", "--workers", "1"]
+        assert beamtrawl("crawl", tmp_path / "site", *flags[:3], "0", *flags[4:]).code == 0
+    crawl = CrawlDir(str(tmp_path / "site"))
+    ended = datetime.now(UTC)
+    assert seconds_left(crawl, host, ended) == 0.0
+    assert seconds_left(crawl, "b.test", ended) == 0.0
+    assert seconds_left(CrawlDir(str(tmp_path / "none")), host, ended) == 0.0
+    assert 20.0 < seconds_left(crawl, host, ended - timedelta(seconds=30)) < 40.0
+    with pytest.raises(Failure, match=f"{host} is not asked before 20.* UTC.*; run the command then"):
+        seconds_left(crawl, host, ended - timedelta(hours=1))
