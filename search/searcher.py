@@ -152,7 +152,8 @@ class Index:
         if per_host is not None:
             places = [self._corpus.place(candidate.doc) for candidate in candidates]
             hosts = [segment.facts["host"][doc].as_py() for segment, doc in places]
-            candidates = [candidates[place] for place in by_host(hosts, per_host)]
+            scores = [candidate.score if order == "score" else 1.0 for candidate in candidates]
+            candidates = [candidates[place] for place in by_host(hosts, scores, per_host)]
         candidates = candidates[offset : offset + limit]
         explanations = [
             make_hits.explain(self._corpus, c.doc, parsed, terms.scored) if explain else None for c in candidates

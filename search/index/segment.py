@@ -125,10 +125,8 @@ class Segment:
         phrases = [unit for unit in units if isinstance(unit, tuple) and len(unit) > 1]
         calls: list[Callable[[], Mapping[Unit, Postings]]] = []
         for part in self._terms:
-            if words:
-                calls.append(functools.partial(_words, part, words))
-            if terms:
-                calls.append(functools.partial(_single_terms, part, terms))
+            if words or terms:
+                calls.append(functools.partial(part.look_up, words, terms))
         if phrases:
             calls.append(functools.partial(self._phrases, phrases))
         return calls
@@ -213,14 +211,6 @@ class Segment:
 
 def _texts(title: str | None, description: str | None, text: str | None) -> StoredTexts:
     return StoredTexts(title=title, description=description, text=text)
-
-
-def _words(terms: Terms, wanted: Collection[str]) -> dict[Unit, Postings]:
-    return dict(terms.words(wanted).items())
-
-
-def _single_terms(terms: Terms, wanted: Collection[str]) -> dict[Unit, Postings]:
-    return {(term,): postings for term, postings in terms.exact(wanted).items()}
 
 
 def _distinct_values(column: pa.ChunkedArray) -> tuple[list[str], Ints]:

@@ -110,6 +110,8 @@ def explain(corpus: Corpus, doc: int, parsed: Query, scored: Mapping[Unit, Score
         if place < len(postings.docs) and postings.docs[place] == doc:
             counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
             text = " ".join(words_of(unit) if isinstance(unit, str) else unit)
+            if unit in parsed.exact:
+                text = f'"{text}"'
             score = parsed.weight(unit) * float(scores[place] / corpus.boosts[doc])
             parts.append(Part(text, len(postings.docs), counts, score))
     return Explanation(parts, *(float(factor[0]) for factor in corpus.boost_factors(doc)))

@@ -52,8 +52,23 @@ def test_of_words_as_near_the_more_frequent_comes_first():
 
 def test_hosts_take_turns_among_a_hundred_hits():
     hosts = ["a.test"] * 99 + ["b.test", "c.test"]
-    assert by_host(hosts, 1)[:2] == [0, 99]
-    assert by_host(hosts, 1)[100] == 100  # beyond the hundred, none is brought up
+    order = by_host(hosts, [1.0] * len(hosts), 1)
+    assert order[:2] == [0, 99]
+    assert order[100] == 100  # beyond the hundred, none is brought up
+
+
+TURNS = {  # hosts and scores from the best on, the order with two of a host in a turn
+    "far hits of others wait": ("aaaab", [30, 29, 27, 26, 14], "aaaab"),
+    "near ones come first": ("aaaab", [30, 29, 27, 26, 25], "aabaa"),
+    "as near as they are to what waits": ("aaaabc", [30, 29, 20, 19, 18.5, 9], "aabaac"),
+    "near ones of two hosts": ("aaabbbc", [10, 10, 10, 9.9, 9.9, 9.9, 9.8], "aabbcab"),
+    "no scores": ("aaab", [0, 0, 0, 0], "aaba"),
+}
+
+
+@pytest.mark.parametrize(("hosts", "scores", "order"), TURNS.values(), ids=TURNS)
+def test_a_host_gives_way_to_hits_of_others_that_are_near_in_score(hosts, scores, order):
+    assert "".join(hosts[place] for place in by_host(hosts, scores, 2)) == order
 
 
 def text_of(pieces):
