@@ -124,9 +124,8 @@ class Segment:
         terms = [unit[0] for unit in units if isinstance(unit, tuple) and len(unit) == 1]
         phrases = [unit for unit in units if isinstance(unit, tuple) and len(unit) > 1]
         calls: list[Callable[[], Mapping[Unit, Postings]]] = []
-        for part in self._terms:
-            if words or terms:
-                calls.append(functools.partial(part.look_up, words, terms))
+        if words or terms:
+            calls += [functools.partial(part.look_up, words, terms) for part in self._terms]
         if phrases:
             calls.append(functools.partial(self._phrases, phrases))
         return calls

@@ -9,10 +9,11 @@ A word matches all its forms; a phrase, of one word or more, matches exact forms
 a phrase. In a query of few words, documents with the exact forms rank higher, and so do those that contain its one word
 and its common words consecutively (for loop). Two words in a row also score where a title has them in a row. An
 identifier (foo_bar, __init__) matches as its parts do, and documents that contain it as it stands rank higher. A word
-with an asterisk (dja*) matches all words of this pattern. A Korean word also matches by its morphemes, where the index has them; with an operator, by all of them
-or as a phrase. Fields are title and url; filters are site, lang, type, after and before. Input that is not of this form
-is ignored or taken as words, so that every query has an answer; `lexemes` decides where operators are text. In a long
-query phrases are optional, and documents that match much worse than the best one are left out.
+with an asterisk (dja*) matches all words of this pattern. A Korean word also matches by its morphemes, where the index
+has them; with an operator, by all of them or as a phrase. Fields are title and url; filters are site, lang, type, after
+and before. Input that is not of this form is ignored or taken as words, so that every query has an answer; `lexemes`
+decides where operators are text. In a long query phrases are optional, and documents that match much worse than the
+best one are left out.
 """
 
 import re
