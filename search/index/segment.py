@@ -175,6 +175,15 @@ class Segment:
             texts += map(_texts, titles, descriptions, found)
         return {doc: StoredDocument(self._hit_facts(doc), of_doc) for doc, of_doc in zip(docs, texts, strict=True)}
 
+    def titles(self, docs: Sequence[int]) -> list[str]:
+        """The titles of documents, by ascending numbers; empty where there is none. Reads no other text."""
+        rows: dict[int, list[int]] = {}
+        for group, row in zip(*self._in_docstore(docs), strict=True):
+            rows.setdefault(group, []).append(row)
+        readers = self._files.strings(DOCSTORE, list(rows), ["title"])
+        found = (values("title", some) for some, values in zip(rows.values(), readers, strict=True))
+        return [title or "" for titles in found for title in titles]
+
     def _in_docstore(self, docs: Sequence[int]) -> tuple[list[int], list[int]]:
         """The row group of each document in the docstore, and its row there."""
         groups = self._bounds.searchsorted(docs, "right") - 1
