@@ -8,6 +8,8 @@ from beamtrawl.search.query.spelling import Dictionary
 from beamtrawl.search.results.form_matches import prepared
 from beamtrawl.search.results.host_grouping import by_host
 from beamtrawl.search.results.snippets import searchable, snippet
+from beamtrawl.search.searcher import Index
+from tests.support.corpus import indexed
 
 
 def test_a_query_has_512_parts_and_the_rest_is_left_out():
@@ -69,6 +71,25 @@ TURNS = {  # hosts and scores from the best on, the order with two of a host in 
 @pytest.mark.parametrize(("hosts", "scores", "order"), TURNS.values(), ids=TURNS)
 def test_a_host_gives_way_to_hits_of_others_that_are_near_in_score(hosts, scores, order):
     assert "".join(hosts[place] for place in by_host(hosts, scores, 2)) == order
+
+
+LONG = "It goes on and on. " * 20
+BEGINS = {  # a text, the beginning of its snippet for "tide"
+    "a sentence": (f"{LONG}The tide is high. {LONG}", "The tide is high. It goes"),
+    "a line": (f"{LONG}\nTide\n{LONG}", "Tide It goes"),
+    "a sentence in quotation marks": (f"{LONG}“Gulls cry.” A tide is high. {LONG}", "“Gulls cry.” A tide"),
+    "no sentence near": (f"{LONG}{'and so on ' * 30} tide {LONG}", "… "),
+    "after a table of contents": (f"1. Reefs\n2. Gulls\n3. Tides\nA tide is high water. {LONG}", "A tide is high"),
+    "in a table of contents alone": (f"1. Reefs\n2. Gulls\n3. Tides\n{LONG}", "3. Tides"),
+    "a text of short lines": ("Reefs\nGulls\nTides\nBoats", "Reefs Gulls Tides"),
+}
+
+
+@pytest.mark.parametrize(("text", "begin"), BEGINS.values(), ids=BEGINS)
+def test_a_snippet_begins_with_a_sentence(tmp_path, text, begin):
+    index = Index.open(indexed(tmp_path, [{"url": "http://a.test/", "text": text}]))
+    (hit,) = index.search("tide").hits
+    assert str(hit.snippet).startswith(begin)
 
 
 def text_of(pieces):
