@@ -62,7 +62,7 @@ def _port(text: str) -> int:
 
 
 def _prefix(text: str) -> str:
-    if re.fullmatch(r"(/[\w.~-]+)+/?|/", text, re.ASCII):
+    if re.fullmatch(r"(/[\w.~-]+)*/?", text, re.ASCII):
         return text.rstrip("/")
     raise argparse.ArgumentTypeError(f"{text}: must be a path such as /search, of letters, digits and . _ ~ -")
 

@@ -27,7 +27,7 @@ CODE = "\t"
 MAX_LINES = 8
 """The most lines of a snippet."""
 
-_SENTENCE_END = re.compile(r"(?:[.!?]['\")\]]?\s|[。！？]|\n)\s*(?=\S)")
+_SENTENCE_END = re.compile(r"(?:(?<!\n\d)[.!?]['\")\]]?\s|[。！？]|\n)\s*(?=\S)")
 
 _SEARCHED_FIRST = (2_000, 10_000)
 """The numbers of characters of a text that are searched first, and alone if they have a passage with all words."""
