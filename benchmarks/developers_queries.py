@@ -10,7 +10,8 @@ chosen by them. --queries asks those of another file instead: `developers_querie
 five other sites, which were written later and before any of them was asked, to tell changes that help from changes that
 fit.
 
-Each query is asked over all sites at once. `first` and `in the top three` are shares of the queries; MRR@10 is the
+Each query is asked over all sites at once, and once more as the page of the gateway asks it, with the hits grouped by
+host. `first` and `in the top three` are shares of the queries; MRR@10 is the
 mean of one over the place of the page among the first ten hits, or 0. tantivy has the same pages, fields and anchors,
 boosted as here, with its English stemmer; bm25s, if it is installed, the same fields as one text. --misses names the
 queries whose page is not in the top three, its place among the first hundred hits, and the first hit.
@@ -28,6 +29,7 @@ from ir_measures import RR, Success
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.search.gateway.app import PAGE_PER_HOST
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.ranking.endorsements import count_anchors
 from beamtrawl.transforms.storage.crawl_dir import CrawlDir
@@ -73,6 +75,11 @@ def judge(name: str, queries: Sequence[Asked], search: Callable[[str], list[str]
     return {f"{name}: {label}": value for label, value in figures.items()}
 
 
+def grouped(index: Index, text: str, most: int = 10) -> list[str]:
+    """The URLs of the best documents in the order of the gateway's page."""
+    return [hit.url for hit in index.search(text, most, per_host=PAGE_PER_HOST).hits]
+
+
 def name_misses(queries: Sequence[Asked], search: Callable[[str], list[str]]) -> None:
     """Print the queries whose page is not in the top three."""
     for query in queries:
@@ -100,6 +107,7 @@ def main() -> int:
         print(f"not in the index: {', '.join(sorted(missing))}")
     index = Index.open(crawl)
     figures = judge("beamtrawl", queries, lambda text: [url for _, url in best(index, text)])
+    figures |= judge("beamtrawl, grouped", queries, lambda text: grouped(index, text))
     if arguments.misses:
         name_misses(queries, lambda text: [url for _, url in best(index, text, DEPTH)])
     fields = list(fields_of(documents, pages, count_anchors(endorsing, pages)))

@@ -14,6 +14,7 @@ from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.tombstones import alive, read_tombstones
 from ..transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from .index import bm25f
+from .index.cache import Cache
 from .index.deadline import Deadline
 from .index.postings import Unit
 from .index.segment import Segment
@@ -24,8 +25,9 @@ from .query.cursor import Cursor, CursorError, decode, encode
 from .query.parse import parse
 from .query.synonyms import Synonyms, read_synonyms
 from .results.facets import FACTS, Facets, facets
-from .results.hits import Results, Stored
+from .results.hits import Hit, Results, Stored
 from .results.host_grouping import by_host, whole_windows
+from .results.title_endings import SAMPLE, shared_ending, without_ending
 
 TIMED_OUT = "the time limit is reached: these are the best of the pages that were compared, and others may match"
 
@@ -33,6 +35,9 @@ AFTER_ALONE = "a cursor gives a place of its own in the order of hits: give neit
 
 SLOW = 100_000
 """The documents of a word that takes several milliseconds to read."""
+
+MAX_CACHED_ENDINGS = 10_000
+"""Hosts and languages whose shared ending of titles is kept."""
 
 WITHOUT_INDEX = ("seeds", "revisits", "fetch")
 """Steps that do not change the index."""
@@ -67,6 +72,7 @@ class Index:
         self._corpus = Corpus(segments, self._alive, weighting, cache_bytes)
         self._answers = Answers(self._corpus, synonyms or {})
         self._snippets = make_hits.Snippets()
+        self._endings: Cache[tuple[str, str], str] = Cache(MAX_CACHED_ENDINGS)
         self.documents = self._corpus.documents
         self.as_of = as_of
         """The round as of which it is: `open` opens the same index as of this round later, unless it was dropped."""
@@ -152,7 +158,8 @@ class Index:
         if per_host is not None:
             places = [self._corpus.place(candidate.doc) for candidate in candidates]
             hosts = [segment.facts["host"][doc].as_py() for segment, doc in places]
-            candidates = [candidates[place] for place in by_host(hosts, per_host)]
+            scores = [candidate.score if order == "score" else 1.0 for candidate in candidates]
+            candidates = [candidates[place] for place in by_host(hosts, scores, per_host)]
         candidates = candidates[offset : offset + limit]
         explanations = [
             make_hits.explain(self._corpus, c.doc, parsed, terms.scored) if explain else None for c in candidates
@@ -207,6 +214,16 @@ class Index:
             return ""
         ((_, document),) = self._corpus.stored([number % len(self._corpus.current)])
         return document.texts["title"] or ""
+
+    def short_titles(self, hits: Sequence[Hit]) -> list[str]:
+        """The titles of hits without the ending that most titles of their host and language share, sampled once."""
+
+        def read(missing: list[tuple[str, str]]) -> dict[tuple[str, str], str]:
+            return {site: shared_ending(self._corpus.titles_of(*site, SAMPLE)) for site in missing}
+
+        sites = [(hit.host, hit.language or "") for hit in hits]
+        endings = self._endings.get({*sites}, read)
+        return [without_ending(hit.title, endings[site]) for hit, site in zip(hits, sites, strict=True)]
 
     def stored(self, url: str, query: str = "") -> Stored | None:
         """The stored text of the document at a URL, with the forms of a query's words; None if there is none."""

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import ipaddress
 import logging
+import re
 from pathlib import Path
 
 from ...search.index.segments import CACHE_BYTES
@@ -52,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cache-mb", type=int, default=CACHE_BYTES >> 20, metavar="N", help="memory for words of queries (512)"
     )
+    parser.add_argument(
+        "--prefix", type=_prefix, default="", metavar="PATH", help="the path of the pages at a proxy, such as /search"
+    )
     parser.add_argument("--title", default="Beamtrawl", help="the name on the pages (Beamtrawl)")
     parser.add_argument("--logo", type=Path, metavar="FILE", help="an image beside the name")
 
@@ -60,6 +64,12 @@ def _port(text: str) -> int:
     if text.isascii() and text.isdecimal() and int(text) < 65536:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text}: must be a number from 0 to 65535")
+
+
+def _prefix(text: str) -> str:
+    if re.fullmatch(r"(/[\w.~-]+)*/?", text, re.ASCII):
+        return text.rstrip("/")
+    raise argparse.ArgumentTypeError(f"{text}: must be a path such as /search, of letters, digits and . _ ~ -")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -84,12 +94,14 @@ def run(arguments: argparse.Namespace) -> None:
     )
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else a line for each request that waits
     try:
-        server = create_server(app, arguments.host, arguments.port, ServerLimits(), arguments.trust_proxy)
+        server = create_server(
+            app, arguments.host, arguments.port, ServerLimits(), arguments.trust_proxy, arguments.prefix
+        )
     except (OSError, ValueError, OverflowError) as error:
         raise Failure(f"cannot listen at {arguments.host}:{arguments.port}: {error}; choose another --port") from error
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     port = getattr(server, "effective_port", arguments.port)  # a name with several addresses has no single one
-    print(f"searching {directory.root} at http://{host}:{port}/ (Ctrl-C ends it)", flush=True)
+    print(f"searching {directory.root} at http://{host}:{port}{arguments.prefix}/ (Ctrl-C ends it)", flush=True)
     server.run()
 
 

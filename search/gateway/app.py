@@ -14,6 +14,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from ...transforms.storage.crawl_dir import CrawlDir
 from ..index.segments import CACHE_BYTES
 from ..query.cursor import CursorError, decode
+from ..query.shorter import shorter
 from ..results.hits import Results, as_json
 from ..results.render import bounded, is_language, is_web_url, narrowing, readable, shown
 from ..results.snippets import marked
@@ -140,6 +141,9 @@ def _answer_searches(
             except CursorError as error:
                 flask.abort(400, f"after: {error}.")
 
+    def total(query: str) -> int:
+        return search(query, 1, 0, None, False, ORDERS[0], 0).total
+
     @app.route("/", methods=["GET", "POST"])
     def page() -> ResponseReturnValue:
         query, number = _query(), _number("page", 1, 1, MAX_OFFSET // PAGE_HITS)
@@ -148,11 +152,13 @@ def _answer_searches(
         begin, offset, order = clock(), (number - 1) * PAGE_HITS, _order()
         per_host = PAGE_PER_HOST if order == "score" else None
         results = search(query, PAGE_HITS, offset, per_host, False, order, PAGE_FACET_VALUES)
+        titles = latest.ask(lambda index: index.short_titles(results.hits))
         return flask.render_template(
             "results.html",
             query=query,
             results=results,
-            hits=list(shown(results.hits, query, PAGE_PER_HOST)),
+            hits=list(shown(results.hits, titles, query, PAGE_PER_HOST)),
+            shorter=[offered for offered in shorter(query) if total(offered.query)] if not results.total else [],
             facets=narrowing(results.facets, query, MAX_QUERY),
             first=offset + 1,
             sort=None if order == "score" else order,
@@ -176,7 +182,8 @@ def _answer_searches(
     def suggest() -> ResponseReturnValue:
         query, most = flask.request.values.get("q", "")[:MAX_QUERY], _number("limit", SUGGESTIONS_SHOWN, 1, MAX_LIMIT)
         found = latest.ask(lambda index: suggestions(index, query, most))
-        return app.response_class(json.dumps([query, found]), mimetype="application/x-suggestions+json")
+        columns = [s.text for s in found], ["" for _ in found], [s.url if is_web_url(s.url) else "" for s in found]
+        return app.response_class(json.dumps([query, *columns]), mimetype="application/x-suggestions+json")
 
     @app.get("/help", endpoint="help")
     def syntax() -> ResponseReturnValue:

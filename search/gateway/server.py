@@ -40,8 +40,13 @@ class ServerLimits:
     """Bytes of the head of a request."""
 
 
-def create_server(app: Any, host: str, port: int, limits: ServerLimits, trusted_proxy: str | None = None) -> Any:
-    """A server that listens; its `run` blocks, its `close` ends it. OSError or ValueError if it cannot listen."""
+def create_server(
+    app: Any, host: str, port: int, limits: ServerLimits, trusted_proxy: str | None = None, prefix: str = ""
+) -> Any:
+    """A server that listens; its `run` blocks, its `close` ends it. OSError or ValueError if it cannot listen.
+
+    Links begin with `prefix`, the path of the pages at a proxy, which may leave it out of requests or not.
+    """
     proxy: dict[str, Any] = {}
     if trusted_proxy is not None:
         headers = {"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"}
@@ -51,7 +56,8 @@ def create_server(app: Any, host: str, port: int, limits: ServerLimits, trusted_
     server = waitress.create_server(
         app,
         map=bound,
-        _dispatcher=_Dispatcher(limits.threads),  # waitress has no setting for it
+        url_prefix=prefix,
+        _dispatcher=_Dispatcher(limits.threads, prefix),  # waitress has no setting for it
         host=host,
         port=port,
         ident=None,
@@ -74,13 +80,14 @@ def create_server(app: Any, host: str, port: int, limits: ServerLimits, trusted_
 class _Dispatcher(ThreadedTaskDispatcher):
     """waitress's queue of requests, with those for FIRST at its head."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, prefix: str) -> None:
         super().__init__()
+        self._prefix = prefix
         self.set_thread_count(threads)
 
     def add_task(self, task: Any) -> None:
         super().add_task(task)
-        if getattr(task.requests[0], "path", "") in FIRST:  # a malformed request has no path
+        if getattr(task.requests[0], "path", "").removeprefix(self._prefix) in FIRST:  # a malformed request has no path
             with self.lock:
                 if task in self.queue:  # no thread has taken it
                     self.queue.remove(task)

@@ -68,14 +68,18 @@ class Terms:
         self._files, self._fields, self._languages = files, fields, languages
         self._forms: Cache[str, dict[str, list[int]]] = Cache(MAX_CACHED_WORDS)
 
-    def words(self, words: Collection[str]) -> dict[str, Postings]:
-        """The postings of words, in any form that the word has in the language of the document."""
-        forms = self.forms(words)
-        postings = self.exact({form for found in forms.values() for form in found})
-        return {
+    def look_up(self, words: Collection[str], exact: Collection[str]) -> dict[Unit, Postings]:
+        """The postings of words, in any form that the word has in the language of the document, and of exact forms.
+
+        An exact form of one of the words is read once.
+        """
+        forms = self.forms(words) if words else {}
+        postings = self.exact({form for found in forms.values() for form in found}.union(exact))
+        found: dict[Unit, Postings] = {
             word: unite([self._in_languages(codes, postings[form]) for form, codes in forms[word].items()])
             for word in words
         }
+        return found | {(term,): postings[term] for term in exact}
 
     def _in_languages(self, codes: Sequence[int], postings: Postings) -> Postings:
         if len(codes) == len(self._languages.names) or not len(postings.docs):

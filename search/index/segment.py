@@ -124,11 +124,8 @@ class Segment:
         terms = [unit[0] for unit in units if isinstance(unit, tuple) and len(unit) == 1]
         phrases = [unit for unit in units if isinstance(unit, tuple) and len(unit) > 1]
         calls: list[Callable[[], Mapping[Unit, Postings]]] = []
-        for part in self._terms:
-            if words:
-                calls.append(functools.partial(_words, part, words))
-            if terms:
-                calls.append(functools.partial(_single_terms, part, terms))
+        if words or terms:
+            calls += [functools.partial(part.look_up, words, terms) for part in self._terms]
         if phrases:
             calls.append(functools.partial(self._phrases, phrases))
         return calls
@@ -178,6 +175,15 @@ class Segment:
             texts += map(_texts, titles, descriptions, found)
         return {doc: StoredDocument(self._hit_facts(doc), of_doc) for doc, of_doc in zip(docs, texts, strict=True)}
 
+    def titles(self, docs: Sequence[int]) -> list[str]:
+        """The titles of documents, by ascending numbers; empty where there is none. Reads no other text."""
+        rows: dict[int, list[int]] = {}
+        for group, row in zip(*self._in_docstore(docs), strict=True):
+            rows.setdefault(group, []).append(row)
+        readers = self._files.strings(DOCSTORE, list(rows), ["title"])
+        found = (values("title", some) for some, values in zip(rows.values(), readers, strict=True))
+        return [title or "" for titles in found for title in titles]
+
     def _in_docstore(self, docs: Sequence[int]) -> tuple[list[int], list[int]]:
         """The row group of each document in the docstore, and its row there."""
         groups = self._bounds.searchsorted(docs, "right") - 1
@@ -213,14 +219,6 @@ class Segment:
 
 def _texts(title: str | None, description: str | None, text: str | None) -> StoredTexts:
     return StoredTexts(title=title, description=description, text=text)
-
-
-def _words(terms: Terms, wanted: Collection[str]) -> dict[Unit, Postings]:
-    return dict(terms.words(wanted).items())
-
-
-def _single_terms(terms: Terms, wanted: Collection[str]) -> dict[Unit, Postings]:
-    return {(term,): postings for term, postings in terms.exact(wanted).items()}
 
 
 def _distinct_values(column: pa.ChunkedArray) -> tuple[list[str], Ints]:

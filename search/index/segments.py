@@ -124,6 +124,18 @@ class Corpus:
             for number, document in part.items()
         }
 
+    def titles_of(self, host: str, language: str, most: int) -> list[str]:
+        """At most `most` titles of the documents of a host in a language, spread evenly over all that searches find."""
+        docs = np.flatnonzero(
+            self.having("host", host.__eq__) & self.having("language", language.__eq__) & self.current
+        )
+        docs = docs[:: max(1, -(-len(docs) // most))]
+        titles: list[str] = []
+        for start, end, segment in zip(self.starts, self.starts[1:], self.segments, strict=False):
+            if len(own := docs[(docs >= start) & (docs < end)] - start):
+                titles += segment.titles(own.tolist())
+        return titles
+
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> Mask:
         """Whether `is_wanted` holds for the value of a fact of each document; null counts as ""."""
         return _joined([segment.having(fact, is_wanted) for segment in self.segments], bool)

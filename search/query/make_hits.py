@@ -12,9 +12,17 @@ from ..index.postings import Unit
 from ..index.scored import Scored
 from ..index.segment import HitFacts, StoredDocument
 from ..index.segments import Corpus
+from ..results.beginnings import without_contents, without_title
 from ..results.form_matches import Forms, Text, kept
 from ..results.hits import Explanation, Hit, Part
-from ..results.snippets import MAX_SCANNED_CHARACTERS, WIDTH, Snippet, cut, searchable, snippet, without_title
+from ..results.snippets import (
+    MAX_SCANNED_CHARACTERS,
+    WIDTH,
+    Snippet,
+    cut,
+    searchable,
+    snippet,
+)
 from .answer import Candidate, Terms
 from .parse import Query
 
@@ -110,6 +118,8 @@ def explain(corpus: Corpus, doc: int, parsed: Query, scored: Mapping[Unit, Score
         if place < len(postings.docs) and postings.docs[place] == doc:
             counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
             text = " ".join(words_of(unit) if isinstance(unit, str) else unit)
+            if unit in parsed.exact:
+                text = f'"{text}"'
             score = parsed.weight(unit) * float(scores[place] / corpus.boosts[doc])
             parts.append(Part(text, len(postings.docs), counts, score))
     return Explanation(parts, *(float(factor[0]) for factor in corpus.boost_factors(doc)))
@@ -126,12 +136,21 @@ def _text(document: StoredDocument) -> Text:
     return searchable(without_title(texts["text"] or texts["description"] or "", texts["title"] or ""))
 
 
+def _without_contents(text: Text) -> Text:
+    """The same text where it has no table of contents, so that what is prepared of it is used again."""
+    rest = without_contents(text.text)
+    return text if len(rest) == len(text.text) else Text(rest)
+
+
 def _snippet(document: StoredDocument, text: Text, forms: Forms) -> Snippet:
     limit = document.facts["max_snippet"]  # includes the ellipses before and after, four characters
     if limit == 0:
         return Snippet()
     width = WIDTH if limit is None else max(1, min(limit - 4, WIDTH))
-    found = snippet(text, forms, width)
+    found = snippet(_without_contents(text), forms, width)
+    if not any(is_match for _, is_match in found):
+        in_contents = snippet(text, forms, width)
+        found = in_contents if any(is_match for _, is_match in in_contents) else found
     return found if limit is None else cut(found, limit)
 
 

@@ -6,21 +6,23 @@
 
 A word matches all its forms; a phrase, of one word or more, matches exact forms. A token of several words (node.js,
 3.11) matches each of them, and documents that contain them consecutively rank higher; with an operator or a field it is
-a phrase. Two words in a row also score where a title has them in a row. An identifier (foo_bar, __init__) matches as
-its parts do, and documents that contain it as it stands rank higher. A word with an asterisk (dja*) matches all words
-of this pattern. A Korean word also matches by its morphemes, where the index has them; with an operator, by all of them
-or as a phrase. Fields are title and url; filters are site, lang, type, after and before. Input that is not of this form
-is ignored or taken as words, so that every query has an answer; `lexemes` decides where operators are text. In a long
-query phrases are optional, and documents that match much worse than the best one are left out.
+a phrase. In a query of few words, documents with the exact forms rank higher, and so do those that contain its one word
+and its common words consecutively (for loop). Two words in a row also score where a title has them in a row. An
+identifier (foo_bar, __init__) matches as its parts do, and documents that contain it as it stands rank higher. A word
+with an asterisk (dja*) matches all words of this pattern. A Korean word also matches by its morphemes, where the index
+has them; with an operator, by all of them or as a phrase. Fields are title and url; filters are site, lang, type, after
+and before. Input that is not of this form is ignored or taken as words, so that every query has an answer; `lexemes`
+decides where operators are text. In a long query phrases are optional, and documents that match much worse than the
+best one are left out.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...transforms.indexing.analysis import CJK, STOP_WORDS, identifiers, pairs, tokens
-from ..index.patterns import pattern
+from ...transforms.indexing.analysis import CJK, STOP_WORDS, identifiers, is_further, pairs, tokens
+from ..index.patterns import is_pattern, pattern
 from ..index.postings import Unit
 from .lexemes import FIELDS, FILTERS, Lexemes, as_text, lexemes
 
@@ -34,6 +36,8 @@ LEAST_SCORE = 0.125
 """In a long query without required parts, the least score of a document, relative to the best one."""
 
 _MAX_WHOLE = 8  # a longer token, such as a path, is a phrase only in quotes
+_MAX_EXACT = 3  # words of a query whose exact forms score: longer ones are told apart by their words
+_MAX_STOP_WORDS = 2  # beside one word, to be a phrase with it
 _SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # don't, crawler's: the analysis splits them, but they are one word
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 _CJK = re.compile(f"[{CJK}]")
@@ -88,6 +92,7 @@ class Query(NamedTuple):
     phrases: tuple[tuple[str, ...], ...]  # of two words or more, scored
     condition: Condition  # of the documents that match
     times: Mapping[str, int]  # how often each word occurs in the query
+    exact: tuple[tuple[str], ...] = ()  # forms of a short query, scored beside their words
     pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
     excludes: bool = False  # some documents, by NOT or a minus
     least_score: float = 0.0  # of a document that is found, relative to the best one
@@ -95,11 +100,11 @@ class Query(NamedTuple):
 
     @property
     def scoring(self) -> tuple[Unit, ...]:
-        """The words, phrases and pairs."""
-        return (*self.words, *self.phrases, *self.pairs)
+        """The words, phrases, exact forms and pairs."""
+        return (*self.words, *self.phrases, *self.exact, *self.pairs)
 
     def weight(self, unit: Unit) -> int:
-        """The factor of a unit's score: a word counts as often as it occurs, a phrase and a pair once."""
+        """The factor of a unit's score: a word counts as often as it occurs, all others once."""
         return self.times.get(unit, 1) if isinstance(unit, str) else 1
 
 
@@ -120,12 +125,14 @@ def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: ()
     condition = parser.query()
     times = Counter(parser.words)
     words = (tuple(word for word in times if word not in STOP_WORDS) or tuple(times))[:MAX_TERMS]
-    phrases, times_of_words = tuple(dict.fromkeys(parser.phrases)), {word: times[word] for word in words}
+    phrases = tuple(dict.fromkeys(parser.phrases)) or tuple(_with_stop_words(parser.in_order, words))
+    times_of_words = {word: times[word] for word in words}
     return Query(
         words,
         phrases,
         condition,
         times_of_words,
+        _exact_forms(words),
         () if parser.is_long else tuple(dict.fromkeys(pair for _, pair in pairs(parser.in_order))),
         parser.excludes,
         parser.least_score,
@@ -237,6 +244,19 @@ class _Parser:
             self._next += 1
             return True
         return False
+
+
+def _exact_forms(words: Sequence[str]) -> tuple[tuple[str], ...]:
+    """The words of a short query as they are written: a page about decorators is none about what is decorated."""
+    if len(words) > _MAX_EXACT:
+        return ()
+    return tuple((word,) for word in words if not (is_further(word) or is_pattern(word) or _CJK.search(word)))
+
+
+def _with_stop_words(in_order: Sequence[str], words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The whole query as a phrase if all of it but one word is stop words: `for loop`, `with statement`."""
+    if 1 < len(in_order) <= _MAX_STOP_WORDS + 1 and len(words) == 1 and not _CJK.search(words[0]):
+        yield tuple(in_order)
 
 
 def _is_name(text: str, terms: Sequence[str]) -> bool:

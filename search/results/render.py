@@ -35,20 +35,21 @@ class Shown(NamedTuple):
     more: str | None  # a query for the other hits of its host
 
 
-def shown(hits: Sequence[Hit], query: str, per_host: int) -> Iterator[Shown]:
-    """The hits of a page that is grouped with `per_host`."""
+def shown(hits: Sequence[Hit], titles: Sequence[str], query: str, per_host: int) -> Iterator[Shown]:
+    """The hits of a page that is grouped with `per_host`, with the titles by which they are displayed."""
     languages, hosts = {hit.language for hit in hits}, [hit.host for hit in hits]
-    for number, hit in enumerate(hits):
+    has_several_dates = len({_date(hit) for hit in hits}) > 1
+    for number, (hit, title) in enumerate(zip(hits, titles, strict=True)):
         place = readable(hit.url)
         host, slash, path = place.partition("/")
         is_last = hosts[: number + 1].count(hit.host) == hosts.count(hit.host) >= per_host
         yield Shown(
             hit,
-            bounded(hit.title) or bounded(place),
+            bounded(title) or bounded(place),
             host,
             slash + path,
             hit.url if is_web_url(hit.url) else None,
-            tuple(_notes(hit, len(languages) > 1)),
+            tuple(_notes(hit, len(languages) > 1, has_several_dates)),
             f"{query} site:{hit.host}" if is_last and len(set(hosts)) > 1 else None,
         )
 
@@ -135,12 +136,17 @@ def _letters(escapes: re.Match[str]) -> str:
     return text if text.isprintable() else escapes[0]
 
 
-def _notes(hit: Hit, has_several_languages: bool) -> Iterator[str]:
+def _date(hit: Hit) -> str:
+    """The date of publication, or else of the fetch; empty if neither is known."""
+    if hit.published_at:
+        return f"published {hit.published_at:%Y-%m-%d}"
+    return f"fetched {hit.fetched_at:%Y-%m-%d}" if hit.fetched_at else ""
+
+
+def _notes(hit: Hit, has_several_languages: bool, has_several_dates: bool) -> Iterator[str]:
     if hit.media_type and hit.media_type not in _HTML:
         yield KINDS.get(hit.media_type, hit.media_type)
     if has_several_languages and hit.language:
         yield hit.language
-    if hit.published_at:
-        yield f"published {hit.published_at:%Y-%m-%d}"
-    elif hit.fetched_at:
-        yield f"fetched {hit.fetched_at:%Y-%m-%d}"
+    if (has_several_dates or hit.published_at) and (date := _date(hit)):
+        yield date

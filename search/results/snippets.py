@@ -27,6 +27,8 @@ CODE = "\t"
 MAX_LINES = 8
 """The most lines of a snippet."""
 
+_SENTENCE_END = re.compile(r"(?:(?<!\n\d)[.!?]['\")\]]?\s|[。！？]|\n)\s*(?=\S)")
+
 _SEARCHED_FIRST = (2_000, 10_000)
 """The numbers of characters of a text that are searched first, and alone if they have a passage with all words."""
 
@@ -44,8 +46,6 @@ class Snippet(tuple[tuple[str, bool], ...]):
 _UNEVEN_SPACES = re.compile(r"\s(?:\s+|(?<! ))")
 """White space that is not shown as it is: all but single spaces."""
 
-_BLACK = re.compile(r"\S")
-
 
 def searchable(text: str) -> Text:
     """The part of a text that `snippet` may show."""
@@ -56,9 +56,10 @@ def snippet(searched: Text, forms: Forms, width: int = WIDTH) -> Snippet:
     """A passage of a `searchable` text of about `width` characters, with the forms of words marked in it.
 
     It is the passage with the most distinct words, of these the one with the most matches, of these the first; without
-    a match it is the beginning. Lines of code stay lines, up to MAX_LINES. `forms` are terms of `analysis.tokens`.
-    Where the beginning of a long text has a passage with all words, the rest is not searched. Beyond
-    MAX_SCANNED_CHARACTERS are only passages with words that the text before does not have, as far as MAX_FURTHER_WORK.
+    a match it is the beginning. It begins with a sentence or a line where one begins shortly before. Lines of code stay
+    lines, up to MAX_LINES. `forms` are terms of `analysis.tokens`. Where the beginning of a long text has a passage
+    with all words, the rest is not searched. Beyond MAX_SCANNED_CHARACTERS are only passages with words that the text
+    before does not have, as far as MAX_FURTHER_WORK.
 
     >>> snippet(searchable("Nothing here. A crawler is polite."), prepared({"polite": "polite", "crawler": "crawl"}))
     (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
@@ -67,9 +68,15 @@ def snippet(searched: Text, forms: Forms, width: int = WIDTH) -> Snippet:
     if forms.are_cjk or IN_CJK.match(text):
         width //= 2
     passage, matches = _best_passage(searched, forms, width)
-    start, end = _whole_words(text, max(0, passage.start - width // 5), width)
+    last = max((end for begin, end, _ in matches if passage.start <= begin < passage.start + width * 3 // 4), default=0)
+    sentence = _sentence_before(text, passage.start, min(width // 2, width - (last - passage.start)))
+    is_sentence = sentence is not None and len(text) - sentence > width // 2
+    if sentence is not None and is_sentence:
+        start, end = sentence, _whole_words(text, sentence, width)[1] if sentence + width < len(text) else len(text)
+    else:
+        start, end = _whole_words(text, max(0, passage.start - width // 5), width)
     has_code = CODE in text[start:end] or text.startswith(CODE, text.rfind("\n", 0, start) + 1)
-    pieces = [("… ", False)] if start else []
+    pieces = [("… ", False)] if start and not is_sentence else []
     for match_start, match_end in _merged(matches, start, end):
         if start < match_start:
             pieces.append((_shown(text, start, match_start, has_code), False))
@@ -162,21 +169,6 @@ def _few_lines(pieces: Sequence[tuple[str, bool]]) -> Iterator[tuple[str, bool]]
         left = max(0, left - len(lines) + 1)
 
 
-def without_title(text: str, title: str) -> str:
-    """The text without a first line that repeats the title or its beginning or end, if there are further lines.
-
-    >>> without_title("Herring\\nA fish.", "Herring – Fish of the sea"), without_title("Herring", "Herring")
-    ('A fish.', 'Herring')
-    """
-    begin = len(text) - len(text.lstrip())
-    end = text.find("\n", begin)
-    line = text[begin:end] if end >= 0 else text[begin:]
-    name, whole = (" ".join(words.split()).casefold() for words in (line, title))
-    repeats = bool(name) and (f"{whole} ".startswith(f"{name} ") or f" {whole}".endswith(f" {name}"))
-    rest = _BLACK.search(text, begin + len(line)) if repeats else None
-    return text[rest.start() :] if rest else text
-
-
 def cut(found: Snippet, characters: int) -> Snippet:
     """The beginning of a snippet, of at most so many characters.
 
@@ -203,6 +195,13 @@ def marked(text: str, forms: Mapping[str, str]) -> Snippet:
         pieces += [(text[start:match_start], False), (text[match_start:match_end], True)]
         start = match_end
     return Snippet(piece for piece in (*pieces, (text[start:], False)) if piece[0])
+
+
+def _sentence_before(text: str, place: int, reach: int) -> int | None:
+    """The beginning of the last sentence or line that begins at most `reach` characters before a place, or there."""
+    first = max(0, place - reach)
+    begins = [match.end() for match in _SENTENCE_END.finditer(text, max(0, first - 1), place + 1)]
+    return begins[-1] if begins else 0 if place <= reach else None
 
 
 class _Passage(NamedTuple):

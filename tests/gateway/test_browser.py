@@ -184,6 +184,43 @@ def test_keys_in_a_row_are_one_request_and_one_that_is_overtaken_is_aborted(wind
     assert window.evaluate("signals.map(signal => signal.aborted)") == [True, False]
 
 
+def test_results_are_shown_while_somebody_types(window):
+    window.open("/")
+    type_and_wait(window, "commo")
+    wait_for(window, "document.querySelectorAll('.hits > li').length == 10")
+    assert window.evaluate("[location.search, document.body.className]") == ["?q=commo", ""]
+    assert window.evaluate("[document.activeElement.id, document.getElementById('q').value]") == ["q", "commo"]
+
+
+def test_a_suggested_title_opens_its_page(window, authority):
+    window.open("/")
+    type_and_wait(window, "comm")
+    window.evaluate("navigation.addEventListener('navigate', e => { target = e.destination.url; e.preventDefault() })")
+    window.evaluate(f"{LIST}.firstChild.click()")
+    assert window.evaluate("target") == ROWS[0]["url"]
+
+
+def test_keys_walk_from_the_field_to_the_hits_and_back(window):
+    window.open("/?q=common")
+    titles = "document.activeElement.closest('.hits') ? document.activeElement.textContent : document.activeElement.id"
+    walked = []
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp"):
+        window.press(key)
+        walked.append(window.evaluate(titles))
+    assert walked == ["Page 0", "Page 1", "Page 0", "q"]
+    window.evaluate("document.activeElement.blur()")
+    window.press("/")
+    assert window.evaluate("[document.activeElement.id, document.activeElement.value]") == ["q", "common"]
+
+
+@pytest.mark.parametrize(("width", "is_open"), [(1280, True), (1100, False)])
+def test_facets_are_open_where_there_is_room_beside_the_hits(window, width, is_open):
+    window.view(width, 800, "light")
+    window.open("/?q=common")
+    assert window.evaluate("document.querySelector('.facets').open") == is_open
+    assert window.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_suggestions_are_text(window, authority):
     window.open("/")
     type_and_wait(window, "hosti")

@@ -3,6 +3,7 @@
 import itertools
 import re
 from datetime import UTC, datetime
+from html import unescape
 from xml.etree import ElementTree
 
 import pytest
@@ -87,7 +88,7 @@ def test_pages_follow_one_another(client):
         1: [(after, f"{before}2")],
         2: [("prev", f"{before}1"), (after, f"{before}3")],
         3: [("prev", f"{before}2")],
-        9: [("prev", f"{before}3")],
+        9: [],
     }
 
 
@@ -254,10 +255,11 @@ def test_what_is_telling_of_a_hit_is_said(client):
     hits = {found[0]: found[1:] for found in facts(client.get("/?q=kind").text)}
     assert hits == {
         "c.test/1": ["en", "fetched 2026-01-02", "Cached text of One"],
-        "c.test/2.pdf": ["PDF", "en", "published 2024-05-06", "Cached text of c.test/2.pdf"],
-        "c.test/3": ["text/x-odd", "de", "fetched 2026-01-02", "Cached text of c.test/3", "More from c.test"],
+        "c.test/2.pdf": ["PDF", "en", "published 2024-05-06", "Cached text of c.test/2.pdf", "More from c.test"],
+        "c.test/3": ["text/x-odd", "de", "fetched 2026-01-02", "Cached text of c.test/3"],
         "d.test/가": ["en", "fetched 2026-01-02"],
     }
+    assert "fetched" not in client.get("/?q=common").text  # all are of one day
     (alone,) = facts(client.get("/?q=kind+type:pdf").text)
     assert alone[1:3] == ["PDF", "published 2024-05-06"]
 
@@ -267,13 +269,13 @@ def test_hosts_take_turns_on_the_page_and_in_the_api_if_it_is_asked(client):
     places = [found[0].split("/")[0] for found in facts(page)]
     assert places == ["c.test", "c.test", "d.test", "c.test"]
     (more,) = re.findall(r'<a href="([^"]+)">More from c.test</a>', page)
-    assert [found[0] for found in facts(client.get(more).text)] == ["c.test/1", "c.test/2.pdf", "c.test/3"]
+    assert [found[0] for found in facts(client.get(more).text)] == ["c.test/1", "c.test/3", "c.test/2.pdf"]
     hosts = {
         asked: [hit["host"] for hit in client.get(f"/api/search?q=kind{asked}").json["hits"]]
         for asked in ("", "&per_host=1")
     }
     assert hosts == {
-        "": ["c.test", "c.test", "c.test", "d.test"],
+        "": ["c.test", "c.test", "d.test", "c.test"],
         "&per_host=1": ["c.test", "d.test", "c.test", "c.test"],
     }
 
@@ -288,7 +290,7 @@ def test_help_with_spelling_is_a_link(client):
 
 def test_the_api_explains_scores(client):
     hit = client.get("/api/search?q=number7&explain=1").json["hits"][0]
-    assert [part["text"] for part in hit["explanation"]["parts"]] == ["number7"]
+    assert [part["text"] for part in hit["explanation"]["parts"]] == ["number7", '"number7"']
 
 
 def test_a_cached_text_has_its_date_its_link_and_the_words_marked(client):
@@ -354,8 +356,8 @@ def test_browsers_learn_how_to_search(client):
         ("ligh", ["Old lights", "Light of the harbour", "lighthouse", "light", "lights"]),
         ("Lighth", ["Light of the harbour", "Old lights", "lighthouse"]),
         ("old ligh", ["Old lights", "Light of the harbour", "old lighthouse", "old light"]),
-        ("old lights ", ["Light of the harbour"]),
-        ("old lights", []),
+        ("old lights ", ["Old lights", "Light of the harbour"]),
+        ("old lights", ["Old lights"]),  # which opens the page
         ("zebra", []),
         ('"(', []),
     ],
@@ -368,7 +370,52 @@ def test_suggestions_as_somebody_types(tmp_path, typed, suggested):
     client = create_app(indexed(tmp_path, rows)).test_client()
     answer = client.get("/api/suggest", query_string={"q": typed})
     assert answer.mimetype == "application/x-suggestions+json"
-    assert answer.get_json(force=True) == [typed, suggested]
+    echo, texts, descriptions, urls = answer.get_json(force=True)
+    assert (echo, texts, descriptions) == (typed, suggested, [""] * len(suggested))
+    titles = {row["title"]: row["url"] for row in rows}
+    assert urls == [titles.get(text, "") for text in texts]
+
+
+SITE = [
+    {"url": f"http://s.test/{n}", "title": f"{name} — Docs 1.2", "text": "harbour"}
+    for n, name in enumerate(("Tides", "Reefs", "Gulls", "Boats — Sails", "Docs 1.2"))
+]
+
+
+def test_the_ending_that_titles_of_a_site_share_is_left_out(tmp_path):
+    others = [{"url": f"http://t.test/{n}", "title": f"Quays | Part {n}", "text": "harbour"} for n in range(4)]
+    client = create_app(indexed(tmp_path, SITE, others)).test_client()
+    titles = re.findall("<h2[^>]*><a[^>]*>(.*?)</a>", client.get("/?q=harbour").text)
+    assert sorted(titles) == sorted(
+        ["Tides", "Reefs", "Gulls", "Boats — Sails", "Docs 1.2", *(f"Quays | Part {n}" for n in range(4))]
+    )
+    assert "Tides" in client.get("/api/suggest?q=tide").get_json(force=True)[1]
+    assert client.get("/api/search?q=tides").json["hits"][0]["title"] == "Tides — Docs 1.2"
+
+
+def test_a_page_beyond_the_last_is_told_as_it_is(client):
+    page = client.get("/?q=common&page=99").text
+    assert "There is no page 99: the results have 3 pages." in page and "page 99 of" not in page
+    assert '<a href="/?q=common&amp;page=3">Show the last one</a>' in page
+    assert "There is no page 2: the results have one page." in client.get("/?q=number7&page=2").text
+
+
+@pytest.mark.parametrize(
+    ("query", "offered"),
+    [
+        ("common lang:de", ["lang:de", "common"]),
+        ('+nowhere +common "number7"', ["+nowhere"]),
+        ("nowhere", []),
+        ("nowhere AND common", []),
+    ],
+)
+def test_without_results_a_part_can_be_dropped(client, query, offered):
+    page = client.get("/", query_string={"q": query}).text
+    found = re.findall(r'<li><a dir="auto" href="([^"]+)">(.*?)</a></li>', page)
+    assert [unescape(text) for _, text in found] == offered
+    for link, _ in found:
+        assert "No results" not in client.get(unescape(link)).text
+    assert ("Try fewer or other words" in page) == (not offered)
 
 
 def test_robots_keep_out(client):

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import re
 import socket
 import threading
 import time
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from beamtrawl.search.gateway.app import Answer, create_app
 from beamtrawl.search.gateway.server import ServerLimits, create_server
+from tests.support.corpus import indexed
 
 
 def app(environ, start_response):
@@ -26,9 +29,9 @@ def running(limits: ServerLimits, proxy: str | None = None) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def serving(app: Any, limits: ServerLimits, proxy: str | None = None) -> Iterator[Any]:
+def serving(app: Any, limits: ServerLimits, proxy: str | None = None, prefix: str = "") -> Iterator[Any]:
     """A server that runs."""
-    server = create_server(app, "127.0.0.1", 0, limits, proxy)
+    server = create_server(app, "127.0.0.1", 0, limits, proxy, prefix)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -143,3 +146,19 @@ def test_a_malformed_request_is_answered(caplog: pytest.LogCaptureFixture) -> No
         connection.sendall(b"GET / HTTP/1.1\r\nno colon\r\n\r\n")
         assert connection.recv(12) == b"HTTP/1.0 400"
     assert "uncaptured" not in caplog.text
+
+
+def test_links_begin_with_the_path_of_a_proxy_that_leaves_it_out_or_not(tmp_path):
+    rows = [{"url": f"http://a.test/{n}", "title": "Page", "text": "common"} for n in range(11)]
+    app = create_app(indexed(tmp_path, rows), submit=lambda url: Answer(202, url))
+    with serving(app, ServerLimits(), prefix="/our/search") as server:
+        for path in ("/", "/our/search/"):
+            client = http.client.HTTPConnection("127.0.0.1", server.effective_port, timeout=30)
+            for page in ("?q=common", "help", "submit", "opensearch.xml"):
+                client.request("GET", f"{path}{page}")
+                answer = client.getresponse()
+                text = answer.read().decode()
+                own = re.findall(r'(?:href|src|action|data-suggestions)="(/[^"]*)"', text)
+                assert answer.status == 200 and all(link.startswith("/our/search/") for link in own)
+                assert 'template="http' not in text or "/our/search/?q=" in text
+            client.close()

@@ -143,13 +143,42 @@ def test_of_equal_pages_the_one_of_better_standing_comes_first(tmp_path, better)
 
 def test_hosts_take_turns_when_asked_to(tmp_path):
     rows = [{"url": f"http://a.test/{n}", "title": "word", "text": "x"} for n in range(5)]
-    rows += [{"url": "http://b.test/", "text": "a word among many others, rather long"}]
+    rows += [{"url": "http://b.test/", "title": "word", "text": "and a text that is longer"}]
     index = Index.open(indexed(tmp_path, rows))
     urls = [hit.url for hit in index.search("word").hits]
     turns = [hit.url for hit in index.search("word", per_host=2).hits]
     assert urls[-1] == "http://b.test/"
     assert turns == [*urls[:2], "http://b.test/", *urls[2:5]]
     assert [hit.url for hit in index.search("word", limit=2, offset=2, per_host=2).hits] == turns[2:4]
+
+
+def test_hosts_do_not_give_way_to_hits_that_are_far_below(tmp_path):
+    rows = [{"url": f"http://a.test/{n}", "title": "asyncio gather", "text": "x"} for n in range(5)]
+    rows += [{"url": "http://b.test/", "title": "gather", "text": "x"}]
+    hits = Index.open(indexed(tmp_path, rows)).search("asyncio.gather", per_host=2).hits
+    assert [hit.host for hit in hits] == ["a.test"] * 5 + ["b.test"]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("decorator", "decorators are functions"),
+        ("for loop", "the for loop is a loop"),
+        ("with statement", "a with statement is one statement"),
+    ],
+)
+def test_exact_forms_and_common_words_of_short_queries_count(tmp_path, query, first):
+    texts = [
+        "decorated and decorated decorations",
+        "decorators are functions of a decorator",
+        "loop after loop after loop",
+        "the for loop is a loop",
+        "statement and statement, with nothing",
+        "a with statement is one statement",
+    ]
+    rows = [{"url": f"http://a.test/{n}", "title": "", "text": text} for n, text in enumerate(texts)]
+    hits = Index.open(indexed(tmp_path, rows)).search(query).hits
+    assert str(hits[0].snippet).startswith(first) and len(hits) == 2
 
 
 @pytest.mark.parametrize(

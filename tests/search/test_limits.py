@@ -8,6 +8,8 @@ from beamtrawl.search.query.spelling import Dictionary
 from beamtrawl.search.results.form_matches import prepared
 from beamtrawl.search.results.host_grouping import by_host
 from beamtrawl.search.results.snippets import searchable, snippet
+from beamtrawl.search.searcher import Index
+from tests.support.corpus import indexed
 
 
 def test_a_query_has_512_parts_and_the_rest_is_left_out():
@@ -52,8 +54,42 @@ def test_of_words_as_near_the_more_frequent_comes_first():
 
 def test_hosts_take_turns_among_a_hundred_hits():
     hosts = ["a.test"] * 99 + ["b.test", "c.test"]
-    assert by_host(hosts, 1)[:2] == [0, 99]
-    assert by_host(hosts, 1)[100] == 100  # beyond the hundred, none is brought up
+    order = by_host(hosts, [1.0] * len(hosts), 1)
+    assert order[:2] == [0, 99]
+    assert order[100] == 100  # beyond the hundred, none is brought up
+
+
+TURNS = {  # hosts and scores from the best on, the order with two of a host in a turn
+    "far hits of others wait": ("aaaab", [30, 29, 27, 26, 14], "aaaab"),
+    "near ones come first": ("aaaab", [30, 29, 27, 26, 25], "aabaa"),
+    "as near as they are to what waits": ("aaaabc", [30, 29, 20, 19, 18.5, 9], "aabaac"),
+    "near ones of two hosts": ("aaabbbc", [10, 10, 10, 9.9, 9.9, 9.9, 9.8], "aabbcab"),
+    "no scores": ("aaab", [0, 0, 0, 0], "aaba"),
+}
+
+
+@pytest.mark.parametrize(("hosts", "scores", "order"), TURNS.values(), ids=TURNS)
+def test_a_host_gives_way_to_hits_of_others_that_are_near_in_score(hosts, scores, order):
+    assert "".join(hosts[place] for place in by_host(hosts, scores, 2)) == order
+
+
+LONG = "It goes on and on. " * 20
+BEGINS = {  # a text, the beginning of its snippet for "tide"
+    "a sentence": (f"{LONG}The tide is high. {LONG}", "The tide is high. It goes"),
+    "a line": (f"{LONG}\nTide\n{LONG}", "Tide It goes"),
+    "a sentence in quotation marks": (f"{LONG}“Gulls cry.” A tide is high. {LONG}", "“Gulls cry.” A tide"),
+    "no sentence near": (f"{LONG}{'and so on ' * 30} tide {LONG}", "… "),
+    "after a table of contents": (f"1. Reefs\n2. Gulls\n3. Tides\nA tide is high water. {LONG}", "A tide is high"),
+    "in a table of contents alone": (f"1. Reefs\n2. Gulls\n3. Tides\n{LONG}", "3. Tides"),
+    "a text of short lines": ("Reefs\nGulls\nTides\nBoats", "Reefs Gulls Tides"),
+}
+
+
+@pytest.mark.parametrize(("text", "begin"), BEGINS.values(), ids=BEGINS)
+def test_a_snippet_begins_with_a_sentence(tmp_path, text, begin):
+    index = Index.open(indexed(tmp_path, [{"url": "http://a.test/", "text": text}]))
+    (hit,) = index.search("tide").hits
+    assert str(hit.snippet).startswith(begin)
 
 
 def text_of(pieces):

@@ -94,6 +94,9 @@ CASES = {
     "dates": ("after:2024 before:2024-02-30", "before 2024 02 30", [("before", "2024", "02", "30")], None),
     "a filter that makes no sense": ("lang:klingon", "lang klingon", [("lang", "klingon")], None),
     "a filter without a value": ("site: a1", "site a1", [], Any((Word("site"), A))),
+    "a word among stop words": ("With A1", "a1", [("with", "a1")], A),
+    "a word among many stop words": ("to be with a1", "a1", [], A),
+    "two words among stop words": ("with a1 b1", "a1 b1", [], Any((A, B))),
     "in the title": ("title:a1", "a1", [], Word("a1", "title")),
     "a phrase in the title": ('title:"a1 b1"', "a1 b1", [("a1", "b1")], Phrase(("a1", "b1"), "title")),
     "in the URL": ("url:a1.b1", "a1 b1", [("a1", "b1")], Phrase(("a1", "b1"), "url")),
@@ -127,7 +130,21 @@ PAIRS = {
 def test_the_pairs_of_a_query(text, pairs):
     found = parse(text)
     assert ", ".join(found.pairs) == pairs
-    assert found.scoring == (*found.words, *found.phrases, *found.pairs)
+    assert found.scoring == (*found.words, *found.phrases, *found.exact, *found.pairs)
+
+
+EXACT = {
+    "one word": ("Decorators", "decorators"),
+    "up to three": ("a1 the b1 c1", "a1 b1 c1"),
+    "none of more": ("a1 b1 c1 d1", ""),
+    "neither patterns nor identifiers": ("dja* a1_b1", ""),
+    "nor CJK": ("全文", ""),
+}
+
+
+@pytest.mark.parametrize(("text", "exact"), EXACT.values(), ids=EXACT)
+def test_the_exact_forms_of_a_query(text, exact):
+    assert " ".join(form for (form,) in parse(text).exact) == exact
 
 
 WORDS = [f"w{number}" for number in range(9)]

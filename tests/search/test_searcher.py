@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamtrawl.search.index import postings
-from beamtrawl.search.results import snippets
+from beamtrawl.search.query import shorter
+from beamtrawl.search.results import beginnings, snippets, title_endings
 from beamtrawl.search.results.form_matches import prepared
 from beamtrawl.search.results.hits import as_json
 from beamtrawl.search.results.snippets import searchable, snippet
@@ -109,7 +110,7 @@ def test_noarchive_text_is_found_and_never_shown(tmp_path):
 SNIPPETS = {
     "anything": ({}, "Here are secret words of the harbour."),
     "nothing": ({"max_snippet": 0, "description": "About words"}, ""),
-    "a little": ({"max_snippet": 24}, "… are secret words of …"),
+    "a little": ({"max_snippet": 24}, "Here are secret word …"),
     "a little of its description": ({"max_snippet": 9, "noarchive": True, "description": "About words"}, "About …"),
     "not a passage": ({"nosnippet": [9, 16]}, "Here are words of the harbour."),
     "no passage at all": ({"nosnippet": [0, 37]}, ""),
@@ -359,10 +360,10 @@ def test_a_snippet_is_a_bounded_part_of_the_text(text, terms):
     assert len(shown) <= 16
 
 
-@pytest.mark.parametrize("module", [postings, snippets])
+@pytest.mark.parametrize("module", [beginnings, postings, shorter, snippets, title_endings])
 def test_examples(module):
     result = doctest.testmod(module)
-    assert (result.failed, result.attempted >= 3) == (0, True)
+    assert (result.failed, result.attempted >= 1) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from beamtrawl.transforms.rendering.devtools import Browser, Message
 
 SECONDS = 60.0  # for anything that a page does
 
-_KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}
+_KEYS = {"/": 191, "Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}
 
 
 class Window:

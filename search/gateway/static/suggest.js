@@ -1,4 +1,5 @@
 // Suggestions below the search field as somebody types: an editable combobox with a list (WAI-ARIA Authoring Practices).
+// Results are shown while somebody types, `/` focuses the field, and the arrow keys walk the hits.
 // Without this script the field is a plain search field.
 "use strict";
 
@@ -19,21 +20,27 @@ function close() {
   field.removeAttribute("aria-activedescendant");
 }
 
-function show(queries) {
-  close();
-  list.replaceChildren(...queries.map(option));
+function show(queries, urls) {
+  clearTimeout(timer);
+  chosen = -1;
+  field.removeAttribute("aria-activedescendant");
+  list.replaceChildren(...queries.map((query, number) => option(query, number, urls[number])));
   list.hidden = !queries.length;
   field.setAttribute("aria-expanded", String(!list.hidden));
 }
 
-function option(query, number) {
+function option(query, number, url) {
   const item = document.createElement("li");
   item.id = `suggestion-${number}`;
   item.setAttribute("role", "option");
   item.setAttribute("aria-selected", "false");
   item.dir = "auto";
   item.textContent = query;
-  item.addEventListener("click", () => search(query));
+  if (url) {
+    item.dataset.url = url;
+    item.dataset.place = url.split("/").slice(2).join("/");
+  }
+  item.addEventListener("click", () => take(item));
   return item;
 }
 
@@ -47,10 +54,33 @@ function choose(number) {
   else field.removeAttribute("aria-activedescendant");
 }
 
-function search(query) {
-  field.value = query;
+// A suggested title opens its page, a suggested query is searched for.
+function take(item) {
   close();
+  if (item.dataset.url) {
+    location.assign(item.dataset.url);
+    return;
+  }
+  field.value = item.textContent;
   field.form.requestSubmit();
+}
+
+// Shows the results of a query in place of the content of this page.
+async function showResults(text, signal) {
+  const address = `${field.form.getAttribute("action")}?q=${encodeURIComponent(text)}`;
+  const response = await fetch(address, { signal });
+  if (!response.ok || field.value !== text) return;
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  document.getElementById("main").replaceChildren(...page.getElementById("main").childNodes);
+  document.body.className = page.body.className;
+  document.title = page.title;
+  history.replaceState(null, "", address);
+  openFacets();
+}
+
+function openFacets() {
+  const facets = document.querySelector(".facets");
+  if (facets) facets.open = matchMedia("(min-width: 78rem)").matches; // beside the hits: style.css
 }
 
 async function request() {
@@ -60,8 +90,10 @@ async function request() {
   try {
     const address = `${field.dataset.suggestions}?q=${encodeURIComponent(text)}`;
     const response = await fetch(address, { signal: asked.signal });
-    const queries = response.ok ? (await response.json())[1] : [];
-    if (field.value === text && document.activeElement === field) show(queries);
+    const [, queries, , urls] = response.ok ? await response.json() : ["", [], [], []];
+    if (field.value !== text || document.activeElement !== field) return;
+    show(queries, urls);
+    await showResults(text, asked.signal);
   } catch (error) {
     if (error.name !== "AbortError") close(); // without suggestions, searching goes on
   }
@@ -93,7 +125,27 @@ function pressed(event) {
     close();
   } else if (event.key === "Enter" && chosen >= 0) {
     event.preventDefault();
-    search(list.children[chosen].textContent);
+    take(list.children[chosen]);
+  }
+}
+
+// Keys outside the field.
+function pressedOutside(event) {
+  if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const active = document.activeElement;
+  if (active.matches("input, textarea, select")) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    field.focus();
+    field.select();
+  } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    const links = [...document.querySelectorAll(".hits h2 a")];
+    if (!links.length || !(active === document.body || active.closest(".hits"))) return;
+    const hit = active.closest(".hits > li");
+    const place = links.findIndex((link) => hit?.contains(link)) + (event.key === "ArrowDown" ? 1 : -1);
+    if (place >= links.length) return;
+    event.preventDefault();
+    (links[place] ?? field).focus();
   }
 }
 
@@ -110,4 +162,6 @@ field.addEventListener("input", typed);
 field.addEventListener("keydown", pressed);
 field.addEventListener("blur", close);
 field.form.addEventListener("submit", close);
+document.addEventListener("keydown", pressedOutside);
+openFacets();
 list.addEventListener("mousedown", (event) => event.preventDefault()); // the field keeps the focus
