@@ -77,7 +77,7 @@ def crawl_with_beamtrawl(arguments: argparse.Namespace, folder: Path) -> Run:
     command += ["--allow-address", "127.0.0.0/8", *(f"--seed={url}" for url in arguments.urls)]
     total, parts = measure(command, folder / "beamtrawl.log", lambda: [path.stem for path in manifests.glob("*.json")])
     counters = [json.loads(path.read_text())["counters"] for path in manifests.glob("*-update.json")]
-    return Run(sum(counter["documents_rows"] for counter in counters), total, parts)
+    return Run(sum(counter.get("documents_rows", 0) for counter in counters), total, parts)
 
 
 def _limits(arguments: argparse.Namespace) -> list[str]:

@@ -24,15 +24,17 @@ from links import Page, update
 from main_text import files
 
 from beamtrawl.transforms import urls
+from beamtrawl.transforms.documents.page_yield import yield_row
 from beamtrawl.transforms.documents.parse_visits import judged, link_rows, links_column
 from beamtrawl.transforms.indexing.write_segment import write_segment
+from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.parsing import charsets, html_links, html_metadata, html_tree, main_text, source
 from beamtrawl.transforms.parsing.boilerplate import without_boilerplate
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.parsing.language import choose_language
 from beamtrawl.transforms.settings import Scope
-from beamtrawl.transforms.storage.schemas import DOCUMENTS
-from beamtrawl.transforms.traps.novelty import page_words
+from beamtrawl.transforms.storage.schemas import DOCUMENTS, VISITS
+from beamtrawl.transforms.traps.watch_yields import watch_host
 from beamtrawl.transforms.urls.filters import UrlFilter
 
 _RUNS = 3
@@ -67,8 +69,22 @@ def extract_main_text(html: str) -> main_text.Text:
     return main_text.main_text(html_tree.parse(html).root)  # of a fresh tree, which it changes
 
 
-def urls_of(page: Any) -> list[str]:
-    return list(dict.fromkeys(link.url for link in page.links))
+def first_yield(url: str, page: Any) -> Any:
+    visit = dict.fromkeys(VISITS.names) | {"url": url, "url_key": urls.url_key(url), "outcome": Outcome.FETCHED}
+    return yield_row(
+        visit | {"depth": 1, "redirects": 0, "priority": 1.0, "links_without_news": False, "foreign": False}, page
+    )
+
+
+def judge_templates(rows: list[Any]) -> None:
+    """All pages of a site in one round, of which nothing is known before."""
+    by_host: dict[str, list[Any]] = {}
+    for row in rows:
+        by_host.setdefault(urls.host(row["url"]), []).append(row)
+    started = time.process_time()
+    for host, own in by_host.items():
+        watch_host(host, own, {}, {}, (), (), {}, lambda url: False, 1, b"key")
+    report("judgement of templates", time.process_time() - started, len(rows))
 
 
 def stages(pages: list[Page]) -> None:
@@ -90,12 +106,7 @@ def stages(pages: list[Page]) -> None:
     without_boilerplate(list(zip(addresses, parsed, strict=True)))
     report("boilerplate of the hosts", time.process_time() - started, len(pages))
     timed("quality and signature", lambda url, page: judged(url, page, near=True), addresses, parsed)
-    timed(
-        "words that may be news",
-        lambda url, page: page_words(page.title, page.text, url, urls_of(page)),
-        addresses,
-        parsed,
-    )
+    judge_templates(timed("words that may be news", first_yield, addresses, parsed))
     url_filter = UrlFilter(Scope(), frozenset(urls.host(url) for url in addresses))
     visit = {"depth": 0, "redirects": 0}
     rows = timed("links: filter and key", lambda links, page: link_rows(links, page, visit, url_filter), found, parsed)

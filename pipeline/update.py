@@ -48,7 +48,7 @@ from ..transforms.storage.waiting import Waiting
 from ..transforms.storage.writers import ReportFn, WriteSideFn
 from ..transforms.traps.watch_yields import HostsWithTrapsFn, ReadTrapsFn, hosts_of
 from .update_hosts import AddHostsFn, EarlierHostsFn, TurnsFn
-from .update_parts import MarkFn, WatchAndFinishFn, WriteRejectionsFn, files_of_step, row_groups
+from .update_parts import MarkFn, WatchAndFinishFn, WriteRejectionsFn, row_groups
 
 STAGES = {
     "ParseVisits": "parsing pages",
@@ -123,6 +123,14 @@ class UpdateStep:
         """Files of the frontier that the step writes."""
         return _share(self.links, _ROWS_PER_FRONTIER_FILE, 1)
 
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """(kind, path) of all files that the step reads, and ("report", "") for `MarkFn`."""
+        names = ("visits", "robots", "turns", "urls", "digests", "near", "hosts", "trap_samples", "trap_queues")
+        kinds = {name: getattr(self, name) for name in names}
+        kinds |= {"traps": self.trap_files, "frontier": self.waiting.frontier}
+        return [("report", ""), *((kind, path) for kind, paths in kinds.items() for path in paths)]
+
     def stage(self, label: str) -> StageProgress | None:
         """Return where workers report that they process a stage, by its label."""
         number = list(STAGES).index(label) + 1
@@ -146,7 +154,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     root, round_, partitions = step.root, step.round, step.partitions
     known = step.aliases or KnownRules.of([])
     forms = partial(with_forms, known=known)
-    files = pipeline | "Files" >> beam.Create(files_of_step(step), reshuffle=False)
+    files = pipeline | "Files" >> beam.Create(step.files, reshuffle=False)
 
     stage = step.stage
     parsed = (

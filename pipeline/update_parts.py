@@ -1,7 +1,7 @@
 """Smaller parts of an update step."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
@@ -17,19 +17,8 @@ from ..transforms.storage.writers import write_rows
 from ..transforms.traps.watch_yields import WatchFn
 from ..transforms.urls.filters import UrlFilter
 
-if TYPE_CHECKING:
-    from .update import UpdateStep
-
 Rejection = tuple[tuple[str, str], tuple[int, list[str]]]
 """((reason, host), (count, samples))"""
-
-
-def files_of_step(step: "UpdateStep") -> list[tuple[str, str]]:
-    """Return (kind, path) of all files that a step reads, and ("report", "") for `MarkFn`."""
-    names = ("visits", "robots", "turns", "urls", "digests", "near", "hosts", "trap_samples", "trap_queues")
-    kinds = {name: getattr(step, name) for name in names}
-    kinds |= {"traps": step.trap_files, "frontier": step.waiting.frontier}
-    return [("report", ""), *((kind, path) for kind, paths in kinds.items() for path in paths)]
 
 
 def row_groups(file: tuple[str, str], root: str) -> Iterator[tuple[str, Any]]:

@@ -2,17 +2,19 @@
 
 import dataclasses
 import tempfile
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from ...transforms.outcomes import Outcome
 from ...transforms.parsing import robots_meta
 from ...transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
-from ...transforms.storage.schemas import VISITS
+from ...transforms.storage.schemas import ROBOTS, VISITS
 from ...transforms.storage.sql import connect
-from ...transforms.storage.table_files import TableFile, conform, open_parquet, round_of
+from ...transforms.storage.table_files import TableFile, conform, open_parquet, read_table, round_of
 
 _BATCH = 64  # visits in memory, with their bodies
 _GROUP = 500_000  # visits whose documents are looked up together, by key
@@ -20,7 +22,7 @@ _GROUP = 500_000  # visits whose documents are looked up together, by key
 
 @dataclasses.dataclass(frozen=True)
 class Capture:
-    """An answer of a server: a visit with a status."""
+    """An answer of a server: a visit with a status, or a robots.txt as a visit."""
 
     visit: dict[str, Any]  # row of visits
     noarchive: bool  # whether its page asks not to be shown from a copy
@@ -29,11 +31,18 @@ class Capture:
 
 
 def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iterator[Capture]:
-    """All answers, oldest round first. In memory are a few bodies, and the keys of a group of visits."""
+    """All answers, oldest round first; in memory are a few bodies, and the keys of a group of visits.
+
+    The robots.txt files of a few rounds come before the visits of these.
+    """
+    robots_files = deque(sorted(files_of(manifests, "robots"), key=lambda file: round_of(file.path)))
     with tempfile.TemporaryDirectory() as scratch, connect(crawl, manifests, ("documents", "links")) as tables:
         tables.execute(f"SET temp_directory = '{scratch}'; SET memory_limit = '1GB'")
         files_by_age = sorted(files_of(manifests, "visits"), key=lambda file: round_of(file.path))
         for files in _groups(files_by_age):
+            last = round_of(files[-1].path)
+            while robots_files and round_of(robots_files[0].path) <= last:
+                yield from _robots(crawl, robots_files.popleft())
             found = _lookup(tables, _keys(crawl, files))
             for row in _rows(crawl, files):
                 noarchive, text, links = next(found)
@@ -41,6 +50,15 @@ def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iter
                     asked = [(h["name"], h["value"]) for h in row["headers"] or ()]
                     noarchive = bool(noarchive) or robots_meta.from_headers(asked, robot).noarchive
                     yield Capture(row, noarchive, text, tuple((link["url"], link["kind"]) for link in links or ()))
+
+
+def _robots(crawl: CrawlDir, file: TableFile) -> Iterator[Capture]:
+    """The answers to requests of robots.txt in a file of table robots, which has no headers."""
+    unknown = dict.fromkeys(VISITS.names) | {"outcome": Outcome.FETCHED, "truncated": False}
+    for row in read_table(crawl.root, [file.path], ROBOTS).to_pylist():
+        if row["status"] is not None:
+            known = {name: row[name] for name in ("host", "round", "fetched_at", "status", "body", "depth")}
+            yield Capture(unknown | known | {"url": f"{row['origin']}/robots.txt"}, False, None, ())
 
 
 def _groups(files: Iterable[TableFile]) -> Iterator[list[TableFile]]:

@@ -67,7 +67,8 @@ def records(capture: Capture, original: Original | None, identity: Identity) -> 
         request_head(visit, identity),
     )
     facts = [("via", safe_url(visit["referrer"]))] if visit["referrer"] else []
-    facts += [("hopsFromSeed", str(visit["depth"])), ("fetchTimeMs", str(round(visit["elapsed_ms"] or 0)))]
+    facts += [("hopsFromSeed", str(visit["depth"]))]
+    facts += [("fetchTimeMs", str(round(visit["elapsed_ms"])))] if visit["elapsed_ms"] is not None else []
     facts += [("outlink", f"{safe_url(url)} {kind}") for url, kind in capture.outlinks]
     yield Record(
         "metadata",

@@ -75,6 +75,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     (directory / "crawl.toml").write_text(render(settings(**CHANGES)))
     with Web({"host.test": HOST, **OTHERS}) as web:
         links = [*LINKS, *map(web.url, OTHERS)]
+        links.append(web.url("host.test").replace("http:", "https:"))  # a port that does not speak TLS
         HOST["/"] = html("Harbour", "All about the harbour.", links)
         crawl(directory, [web.url("host.test")], rounds=3, **CHANGES)
         tables = {name: rows(directory, name) for name in ("urls", "frontier", "links", "rejections")}
@@ -112,7 +113,10 @@ def test_a_url_has_the_same_answer_alone(crawled: Crawled, tmp_path: Path) -> No
     together = explained(crawled, *sample)
     for url, found in zip(sample, together, strict=True):
         code, out, _ = beamtrawl("explain", crawled.directory, url, "--json")
-        assert (code, json.loads(out)) == (0, found)
+        alone = json.loads(out)
+        if found["conclusion"].startswith("waits"):  # until a moment, which may come between the two
+            del found["conclusion"], alone["conclusion"]
+        assert (code, alone) == (0, found)
 
 
 def test_several_urls_and_hosts_have_a_line_each(crawled: Crawled, tmp_path: Path) -> None:

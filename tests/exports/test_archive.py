@@ -34,7 +34,9 @@ def page(body: str, *headers: tuple[str, str]) -> Answer:
     return Answer(body=body.encode("latin-1"), headers=(("Content-Type", "text/html; charset=latin-1"), *headers))
 
 
+ROBOTS = b"User-agent: *\nDisallow: /private\n"
 SITE = {
+    "/robots.txt": Answer(body=ROBOTS, headers=(("Content-Type", "text/plain"),)),
     "/": html(
         "Home", "Start here.", ["/a", "/copy", "/hidden", "/secret", "/gone", "/moved", "/odd?x=%0d%0aWARC-Type:y"]
     ),
@@ -61,7 +63,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def archive(crawl: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("archive") / "warc"
     ran = beamtrawl("export", "warc", crawl, out)
-    assert re.fullmatch(r"5 responses, 1 revisits in 1 parts, \d+ bytes: .*/warc\n", ran.out), ran
+    assert re.fullmatch(r"6 responses, 1 revisits in 1 parts, \d+ bytes: .*/warc\n", ran.out), ran
     return out
 
 
@@ -109,13 +111,15 @@ def test_each_answer_has_its_records(archive: Path, crawl: Path) -> None:
     answered = ["/", "/a", "/copy", "/gone", "/moved", "/odd?x=%0D%0AWARC-Type:y"]
     visits = {row["url"].split("/", 3)[3]: row for row in rows(crawl, "visits") if row["status"]}
     assert sorted("/" + path for path in visits) == sorted([*answered, "/hidden", "/secret"])
+    answered = ["/robots.txt", *answered]
     assert sorted(by_type["response"] + by_type["revisit"]) == sorted(answered)
     assert len(by_type["revisit"]) == 1 and by_type["revisit"][0] in ("/a", "/copy")
     assert sorted(by_type["request"]) == sorted(by_type["metadata"]) == sorted(answered)
+    assert sum(payload == ROBOTS for _, _, payload in found) == 1
     assert "/" in by_type["conversion"] and "/gone" not in by_type["conversion"]
     for headers, _, payload in found:
         if headers["WARC-Type"] == "response":
-            assert payload == visits[path_of(headers)[1:]]["body"]
+            assert payload == (ROBOTS if path_of(headers) == "/robots.txt" else visits[path_of(headers)[1:]]["body"])
 
 
 def test_headers_are_as_they_were_sent_and_nothing_is_injected(archive: Path) -> None:
@@ -130,7 +134,7 @@ def test_headers_are_as_they_were_sent_and_nothing_is_injected(archive: Path) ->
 
 def test_the_index_has_a_line_for_each_answer_and_leads_to_it(archive: Path, crawl: Path) -> None:
     lines = (archive / "index.cdxj").read_bytes().splitlines()
-    assert lines == sorted(lines) and len(lines) == 6
+    assert lines == sorted(lines) and len(lines) == 7
     for line in lines:
         key, moment, text = line.decode("ascii").split(" ", 2)
         fields = json.loads(text)
@@ -141,7 +145,8 @@ def test_the_index_has_a_line_for_each_answer_and_leads_to_it(archive: Path, cra
         assert re.sub(r"\D", "", record.rec_headers["WARC-Date"])[:14] == moment
         assert record.rec_headers["WARC-Payload-Digest"] == fields["digest"]
         assert record.http_headers.get_statuscode() == fields["status"]
-        mime = "text/html" if fields["status"] == "200" else "unk"
+        is_page = fields["status"] == "200" and not fields["url"].endswith("/robots.txt")
+        mime = "text/html" if is_page else "unk"
         assert fields["mime"] == {"revisit": "warc/revisit", "response": mime}[record.rec_type]
         assert key.startswith("1,0,0,127:")
 
@@ -155,12 +160,12 @@ def test_cdxj_alone_has_the_same_lines_without_places(archive: Path, crawl: Path
     assert piped.stdout == (tmp_path / "index.cdxj").read_bytes()
     ran = beamtrawl("export", "cdxj", crawl, tmp_path / "all", "--noarchive")
     answered = [row for row in rows(crawl, "visits") if row["status"] is not None]
-    assert len((tmp_path / "all").read_bytes().splitlines()) == len(answered) == 8
+    assert len((tmp_path / "all").read_bytes().splitlines()) == len(answered) + 1 == 9
 
 
 def test_pages_that_want_no_copy_are_there_if_asked_for(crawl: Path, tmp_path: Path) -> None:
     ran = beamtrawl("export", "warc", crawl, tmp_path / "warc", "--noarchive")
-    assert ran.out.startswith("7 responses, 1 revisits"), ran
+    assert ran.out.startswith("8 responses, 1 revisits"), ran
     found = {path_of(headers) for headers, _, _ in read(tmp_path / "warc") if headers["WARC-Type"] == "response"}
     assert found >= {"/hidden", "/secret"}
 
@@ -168,10 +173,10 @@ def test_pages_that_want_no_copy_are_there_if_asked_for(crawl: Path, tmp_path: P
 def test_what_is_blocked_is_left_out(crawl: Path, tmp_path: Path) -> None:
     shutil.copytree(crawl, tmp_path / "crawl")
     assert beamtrawl("block", tmp_path / "crawl", "127.*/a").code == 0
-    assert beamtrawl("export", "warc", tmp_path / "crawl", tmp_path / "out").out.startswith("5 responses, 0 revisits")
+    assert beamtrawl("export", "warc", tmp_path / "crawl", tmp_path / "out").out.startswith("6 responses, 0 revisits")
     assert beamtrawl("export", "cdxj", tmp_path / "crawl", tmp_path / "x").code == 0
     for lines in ((tmp_path / "x").read_bytes(), (tmp_path / "out" / "index.cdxj").read_bytes()):
-        assert (lines.count(b"\n"), b'/a"' in lines) == (5, False)
+        assert (lines.count(b"\n"), b'/a"' in lines) == (6, False)
 
 
 def test_an_export_names_no_secret(archive: Path) -> None:
@@ -283,7 +288,7 @@ def test_files_end_by_size(crawl: Path, tmp_path: Path) -> None:
     with output.whole_folder(str(tmp_path / "warc")) as out:
         settings = parse(directory.read_text("crawl.toml"))
         counts = write_archive(found, index, out, settings, 1, datetime(2026, 1, 1, tzinfo=UTC))
-    assert counts.parts == 8 == len(list((tmp_path / "warc").glob("*.warc.gz")))
+    assert counts.parts == 9 == len(list((tmp_path / "warc").glob("*.warc.gz")))
     assert is_valid(*(tmp_path / "warc").glob("*.gz"))
 
 

@@ -186,6 +186,32 @@ def test_an_unreachable_robots_txt_holds_the_host() -> None:
     assert (row["not_before"] - row["last_fetched_at"]).total_seconds() == pytest.approx(7200.0)
 
 
+# the answer to the robots.txt of another origin of a host; what becomes of the host
+OTHER_ORIGINS = {
+    "a closed port": (Reply(failure=Outcome.CONNECT_ERROR), (3, "delay")),
+    "another protocol": (Reply(failure=Outcome.TLS_ERROR), (3, "delay")),
+    "a server error": (Reply(503), (3, "delay")),
+    "the host asks to wait": (Reply(503, [("Retry-After", "7200")]), (1, "retry_after")),
+    "too many requests": (Reply(429), (1, "robots")),
+}
+
+
+@pytest.mark.parametrize(("reply", "expected"), OTHER_ORIGINS.values(), ids=OTHER_ORIGINS)
+def test_an_origin_without_robots_txt_holds_no_page_of_another(reply: Reply, expected: tuple[int, str]) -> None:
+    """Otherwise links of a neighbour to closed ports would delay all pages of the host."""
+    queue = ["http://a.test/0", "https://a.test/", "http://a.test:81/", "http://a.test/1", "http://a.test/2"]
+    others = dict.fromkeys(["https://a.test/robots.txt", "http://a.test:81/robots.txt"], reply)
+    events = Round(Servers(others), queue).run()
+    good = [url for url, end in outcomes(events).items() if end == "fetched"]
+    assert (len(good), turns(events)["a.test"]["held_by"]) == expected
+
+
+def test_a_host_is_held_if_no_origin_of_it_answers() -> None:
+    down = dict.fromkeys(["http://a.test/robots.txt", "https://a.test/robots.txt"], Reply(503))
+    events = Round(Servers(down), ["http://a.test/", "https://a.test/"]).run()
+    assert turns(events)["a.test"]["held_by"] == "robots"
+
+
 # where a.test's robots.txt was moved to; how many requests b.test got for it
 MOVED = {"a host with pages of its own": 3, "a host of which nothing else is asked": 0}
 

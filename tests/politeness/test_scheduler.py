@@ -15,6 +15,7 @@ from beamtrawl.transforms.politeness.host_queue import HostTurn
 from beamtrawl.transforms.politeness.url_queue import UrlQueue
 from beamtrawl.transforms.robots.lookup import Robots
 from beamtrawl.transforms.robots.rules import Verdict, parse
+from beamtrawl.transforms.storage.sitemap_terms import PROBE
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support import access_log
 from tests.support.scheduled_rounds import Round, due, outcomes, pages, shared_round, turns
@@ -180,6 +181,22 @@ def test_a_visit_is_a_row() -> None:
         "referrer": "http://b.test/",
     }
     assert visit | expected == visit
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(None, "http://a.test/"), (PROBE, None)])
+def test_a_path_that_cannot_exist_has_no_referrer(kind: str | None, expected: str | None) -> None:
+    """Owners of sites look for a broken link on the page that a 404 in their logs names."""
+    sent: list[str | None] = []
+
+    def page(url: str, headers: Mapping[str, str]) -> Reply:
+        sent.append(headers.get("Referer"))
+        return Reply(404)
+
+    url = "http://a.test/x"
+    round_ = Round(Servers({url: page}))
+    round_.scheduler.add("a.test", [HostTurn("a.test", UrlQueue([due(url, referrer="http://a.test/", kind=kind)]))])
+    round_.run()
+    assert sent == [expected]
 
 
 def test_who_watches_is_told(tmp_path: Path) -> None:

@@ -75,6 +75,11 @@ class HostTurn:
         """Whether it waits for another host, to which its robots.txt redirects."""
         return self.search is not None and host_of(self.search.url) != self.host
 
+    def answers_elsewhere(self, origin: str) -> bool:
+        """Return whether the robots.txt of another origin of the host could be had, in this round or before."""
+        known = {**self.last_good, **self.robots}
+        return any(robots.verdict is not Verdict.UNREACHABLE for other, robots in known.items() if other != origin)
+
     def current_robots(self, origin: str, now: datetime) -> Robots | None:
         """Return the robots.txt of an origin; None if it is to be requested, the first time or again."""
         robots = self.robots.get(origin)

@@ -124,7 +124,7 @@ class RobotsFetches:
             search, reply = hop, Reply(failure=Outcome.TIMEOUT, error=error, elapsed_s=reply.elapsed_s)
         end = outcome(search.url, reply, conditional=False)
         turn.search = lookup.next_hop(search, reply)
-        lasts = FOR_EVER
+        lasts, is_of_origin = FOR_EVER, False
         if turn.search is None:
             now, delay = self._clock.utc(), context.politeness.delay
             row, robots = lookup.robots_row(search, turn.host, reply, context.round, now, context.identity.token, delay)
@@ -138,11 +138,12 @@ class RobotsFetches:
                     robots = dataclasses.replace(robots, failure=None)
                 if robots.failure not in NO_ADDRESS:
                     end = Outcome.UNREACHABLE_ROBOTS
+            is_of_origin = end is Outcome.UNREACHABLE_ROBOTS and turn.answers_elsewhere(search.origin)
             turn.robots[search.origin] = robots
             longest = max(known.crawl_delay for known in turn.robots.values())
             turn.state = dataclasses.replace(turn.state, crawl_delay=longest)
             lasts = (row["expires_at"] - row["fetched_at"]).total_seconds()
-        self._turns.rest(turn, end, reply, ended, lasts)
+        self._turns.rest(turn, end, reply, ended, lasts, is_of_origin=is_of_origin)
         self._turns.trim(turn)
         if turn.search and turn.is_away and self._may_be_elsewhere(turn, host_of(turn.search.url)):
             self.moved.append(Moved(turn.host, list(turn.queue), turn.search, self._turns.row(turn)))

@@ -167,7 +167,10 @@ class HostScheduler:
         identity, url = self._context.identity, url_of(request)
         if isinstance(request, host_queue.Visit):
             due = request.due
-            headers = identity.headers(url, due.referrer, due.etag, due.last_modified)
+            referrer = (
+                due.referrer if due.kind != PROBE else None
+            )  # no page links to it: no owner shall look for a link
+            headers = identity.headers(url, referrer, due.etag, due.last_modified)
             return client.get(url, headers, any_type=due.kind not in (None, PROBE))
         return client.get(url, identity.headers(url), any_type=True)
 

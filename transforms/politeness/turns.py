@@ -92,13 +92,21 @@ class Turns:
         ended: float,
         robots_last: float = FOR_EVER,
         due: Due | None = None,
+        is_of_origin: bool = False,
     ) -> None:
         """Set a host's delay after its response, also about a URL of its queue (`due`).
+
+        A failure `is_of_origin` if the host answers on another port or with the other scheme: the delay is the usual
+        one, so that a link to a closed port holds no page back. 429 and Retry-After still count for the host.
 
         A Crawl-delay not shorter than the lifetime of robots.txt (`robots_last`, seconds) is ignored after robots.txt
         itself: otherwise no page would ever be requested.
         """
         wanted = retry_after(reply.headers, self._utc(ended)) if end in backoff.HOST_FAILURES else None
+        if is_of_origin and wanted is None and reply.status != 429:
+            seconds, turn.held_by = backoff.usual_rest(turn.state, self._politeness)
+            turn.ready_at = ended + seconds
+            return
         is_of_template = due is not None and backoff.may_be_of_template(end, reply.status, wanted)
         is_news = self._note(turn.queue, due, end) if due else True
         turn.state = backoff.after(turn.state, end, reply.elapsed_s, is_news or not is_of_template)

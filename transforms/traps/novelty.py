@@ -39,14 +39,20 @@ def page_words(title: str, text: str, url: str, links: Iterable[str]) -> PageWor
             near.append(link[len(folder) :])
         elif link[:_SHARED] == url[:_SHARED] and _DIGITS.sub("#", link) == shape:
             near.append(link)
-    own = set(_PART.findall(" ".join(near).lower()))
-    numbers = {part for part in own if part.isdecimal()}
+    own = _parts(near)
+    named = own if near == below else _parts(below)
+    numbers = set(filter(str.isdecimal, own))
     titled = {word for word in _WORD.findall(title.lower()) if not numbers.issuperset(_PART.findall(word))}
-    said = {word for word in _WORD.findall(text.lower()) if word not in own}
-    told = {word for word in said.difference(titled) if word.isalnum() or not own.issuperset(_PART.findall(word))}
-    named = set(_PART.findall(" ".join(below).lower()))
-    own_words = {word for word in titled | told if named.issuperset(_PART.findall(word))}
-    return PageWords(_hashes(titled), _hashes(titled | told), _hashes(own_words))
+    said = set(_WORD.findall(text.lower())).difference(own, titled)
+    compounds = {word for word in said if not word.isalnum()}
+    words = titled | said.difference(word for word in compounds if own.issuperset(_PART.findall(word)))
+    joined = (compounds & words) | {word for word in titled if not word.isalnum()}
+    own_words = (words & named) | {word for word in joined if named.issuperset(_PART.findall(word))}
+    return PageWords(_hashes(titled), _hashes(words), _hashes(own_words))
+
+
+def _parts(urls: Iterable[str]) -> set[str]:
+    return set(_PART.findall(" ".join(urls).lower()))
 
 
 _SHARED = 12  # characters; a fast test that precedes a slow one
@@ -68,12 +74,11 @@ class Family:
         title, text = unpack(words.title) - self.seen, unpack(words.text) - self.seen
         if len(self.seen) < _MOST:
             self.seen |= text
-            self.added += sorted(text)
-        title, text = title - elsewhere, text - elsewhere
-        own = unpack(words.own)
-        is_news = bool(title) or len(text) >= _ENOUGH
-        is_named = is_news and title <= own and len(text - own) < _ENOUGH
-        return Novelty(bool(title), is_news, is_named, len(text) >= _TELLING)
+            self.added += text
+        new_title, new = title - elsewhere, text - elsewhere
+        is_news = bool(new_title) or len(new) >= _ENOUGH
+        is_named = is_news and new_title <= (own := unpack(words.own)) and len(new - own) < _ENOUGH
+        return Novelty(bool(new_title), is_news, is_named, len(new) >= _TELLING, text)
 
 
 class Novelty(NamedTuple):
@@ -83,6 +88,7 @@ class Novelty(NamedTuple):
     is_news: bool
     is_named: bool  # and all of it is in the page's own URL and its links below its folder
     is_telling: bool
+    words: Set[int]  # of the text, that no page of the family had
 
 
 def form_hash(form: str) -> int:
@@ -96,4 +102,4 @@ def pack(hashes: Iterable[int]) -> bytes:
 
 
 def unpack(data: bytes | None) -> set[int]:
-    return set(np.frombuffer(data or b"", np.uint32).tolist())
+    return set(memoryview(data).cast("I")) if data else set()

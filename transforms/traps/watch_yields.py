@@ -147,8 +147,10 @@ def watch(
         if request["words"] is not None:
             seen += 1
             found = PageWords(request["title_words"] or b"", request["words"], request["own_words"] or b"")
-            added = families.setdefault(group, Family()).take(found, frozenset() if kind is Kind.PLAIN else all_words)
-            all_words |= unpack(request["words"])
+            if group not in families:
+                families[group] = Family()
+            added = families[group].take(found, frozenset() if kind is Kind.PLAIN else all_words)
+            all_words |= added.words
             new_telling[group] += added.is_telling
             telling += added.is_telling
             like = copies.get(request["url_key"]) or near.get(request["url_key"])
