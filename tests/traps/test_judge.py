@@ -126,6 +126,10 @@ def test_the_queue_at_the_start_of_a_round_drains_a_template() -> None:
     assert len(admitted(rows, [row])) == 64
     assert len(admitted(rows, [row | {"waiting": 90}])) == 4
     assert len(admitted(rows, [row | {"template_waiting": 90}])) == 4
+    shared = row | {"template": "*", "template_waiting": None}  # by many templates, so it has no queue of its own
+    others = queue(*(f"/{a}/{b}.html" for a in "bcdefghij" for b in "bcdefghijk"), links_without_news=True)
+    assert len(admitted(others, [shared])) == 64
+    assert len(admitted(others, [shared | {"waiting": 90}])) == 4
     trapped = end(after([(6, 0, 6), (2, 0, 2), (2, 0, 2)]), True, 3) | {"template": "/b/*"}
     assert len(admitted(rows, [row, trapped])) == 4, "held URLs are no longer in the queue"
 

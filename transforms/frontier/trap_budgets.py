@@ -78,8 +78,9 @@ class Budgets:
         budget = int((new_row("", name) if row is None or row["budget"] is None else row)["budget"])
         if row is None or row["state"] == State.OPEN:
             return max(budget, vouched_pages(name, self._known.rows))
-        if not self._may_drain or is_shared(name[0]):
+        if not self._may_drain:
             return budget
         of_host = Queue(self._waiting[name[1] == Kind.FOREIGN], 0)
-        drained = drain_budget(row, of_host, Queue(self._own_waiting[name], 0), results(row))
+        own = None if is_shared(name[0]) else Queue(self._own_waiting[name], 0)
+        drained = drain_budget(row, of_host, own, results(row))
         return max(budget, capped(row, drained))

@@ -38,10 +38,10 @@ def shrinks(before: int | None, queue: Queue | None, least: float = 1) -> bool:
     return before is not None and queue is not None and sum(queue) <= before - max(1, least)
 
 
-def drain_budget(row: Row, queue: Queue, own: Queue, results: int) -> int:
+def drain_budget(row: Row, queue: Queue, own: Queue | None, results: int) -> int:
     """The least budget of a throttled template for the queues before a round, which its row does not know yet.
 
-    Its row has the queues before the round before.
+    Its row has the queues before the round before. What templates share has no queue of its own (None).
     """
-    is_known = row["template_waiting"] is not None
+    is_known = own is None or row["template_waiting"] is not None
     return DRAINED if is_known and drains(row, row, queue, own, results) else 0
