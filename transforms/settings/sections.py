@@ -128,6 +128,11 @@ class Fetch:
     resolve: list[str] = _setting([], 'Fixed addresses of host names, as "NAME:PORT:ADDRESS" (like curl --resolve).')
     lookups_per_second: float = _setting(50.0, "Maximum number of DNS lookups per second and worker.")
     verify_tls: bool = _setting(True, "Whether TLS certificates are verified. Set to false for your own servers only.")
+    requisites: bool = _setting(
+        False,
+        "Whether the stylesheets, scripts, images, icons and fonts of pages are fetched too, for archives. They are no"
+        " documents.",
+    )
     client: str = _setting("direct", 'HTTP client: "direct" (http.client) or "requests". Both enforce all bounds.')
     downloaders: list[str] = _setting(
         [],
