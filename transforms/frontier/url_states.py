@@ -68,7 +68,7 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
         changed["reason"] = DEAD_HOST
     if fact["denied_meta"]:
         changed["reason"] = Outcome.DENIED_META.value
-    changed |= {name: fact[name] for name in ("redirects", "foreign")}
+    changed |= {name: fact[name] for name in ("redirects", "foreign", "kind")}
     changed |= compared(url, fact)
     if outcome in REQUESTED:
         changed |= {"fetches": url["fetches"] + 1, "last_fetched_at": fact["fetched_at"], "last_status": fact["status"]}
@@ -155,7 +155,9 @@ def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
     A requisite that is found as a page or as a sitemap too is that only.
     """
     merged: dict[bytes, Row] = {}
-    for row in sorted(candidates, key=lambda r: (r["kind"] == REQUISITE, *_precedence(r), r["redirects"], r["referrer"])):
+    for row in sorted(
+        candidates, key=lambda r: (r["kind"] == REQUISITE, *_precedence(r), r["redirects"], r["referrer"])
+    ):
         first = merged.get(row["url_key"])
         if first is None:
             merged[row["url_key"]] = row

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+_ESCAPED = r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))"
 _STRING = r"""(?:"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+')"""
 _TOKEN = re.compile(
     rf"""
@@ -11,13 +12,13 @@ _TOKEN = re.compile(
     | @(?:namespace|charset)\b[^;{{}}]*+        # names that are not fetched
     | (?P<import>@import\s*+)?
       (?:
-          (?<![\w-])url\(\s*+(?P<reference>{_STRING}|(?:[^"'()\s\\]++|\\.)++)\s*+\)
+          (?<![\w-])url\(\s*+(?P<reference>{_STRING}|(?:[^"'()\s\\]++|{_ESCAPED})++)\s*+\)
         | (?P<string>{_STRING})                 # a reference after @import only
       )
     """,
     re.DOTALL | re.IGNORECASE | re.VERBOSE,
 )
-_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
+_ESCAPE = re.compile(_ESCAPED, re.DOTALL)
 
 
 class CssReference(NamedTuple):
