@@ -67,7 +67,7 @@ class Priority:
     high: float = _setting(4.0, "Share of seeds, sitemaps, and URLs within high_depth or high_score.")
     normal: float = _setting(4.0, "Share of all other URLs. Shares are weights: 4 of 4 + 4 + 1 + 1 + 1 is 36 %.")
     revisit: float = _setting(1.0, "Share of pages that are visited again.")
-    low: float = _setting(1.0, "Share of retries, of URLs from low_depth on, and of hosts that fail.")
+    low: float = _setting(1.0, "Share of retries, requisites, URLs from low_depth on, and of hosts that fail.")
     foreign: float = _setting(1.0, "Share of URLs to which only other sites link.")
     high_depth: int = _setting(0, "Maximum depth of a URL of the high class.")
     high_score: float | None = _setting(None, "Link score from which on a URL is of the high class. Unset: none is.")
