@@ -288,6 +288,7 @@ def _parse_visits(step: UpdateStep, forms: "partial") -> Read:
         "gone": [To("by_content", "gone", "rows")],
         "facts": [To("to_class", "urls", "facts"), To("to_class", "tombstones", "visits", removals_by_key), keys],
         "sitemaps": [To("to_class", "urls", "candidates"), keys],
+        "requisites": [To("to_class", "urls", "candidates"), keys],
         "rejections": [rejections],
         "turns": [To("by_content", "hosts", "turns")],
         "turn_hosts": [ToSummary("summary", "turn_hosts")],

@@ -8,6 +8,7 @@ from ...transforms.freshness.change_rate import DAY
 from ...transforms.frontier.revisit_plan import FADING, OBSERVED, host_rate
 from ...transforms.outcomes import Outcome
 from ...transforms.robots.rules import Verdict
+from ...transforms.storage.sitemap_terms import REQUISITE
 from ...transforms.traps.judge import State, results_of
 from ...transforms.usage import Usage
 from ..host_waits import why
@@ -63,7 +64,7 @@ def conclusion(record: UrlRecord, now: datetime) -> str:
         return f"not fetched: an alias of {target}; beamtrawl seeds add DIR URL has it fetched"
     if state == "redirected":
         target = next((visit["redirect_to"] for visit in reversed(record.visits) if visit["redirect_to"]), None)
-        return f"redirects to {target}"
+        return f"redirects to {target}{_as_requisite(record) and ','}{_as_requisite(record)}"
     if state in ("failed", "gone", "denied"):
         meaning = f" ({MEANINGS[reason]})" if reason in MEANINGS else ""
         why = FAILED.get(reason) or f"its last visit ended as {reason}{meaning}"
@@ -96,10 +97,10 @@ def _unknown(record: UrlRecord) -> str:
 
 
 def _waiting(record: UrlRecord, now: datetime) -> str:
-    row, host = record.frontier, record.hosts
+    row, host, as_what = record.frontier, record.hosts, _as_requisite(record)
     if row is None:
-        return "waits for its visit; the running round has taken it, or will"
-    due_at, waits = row["due_at"], f"waits in the frontier ({WAITS[row['reason']]})"
+        return f"waits for its visit{as_what}; the running round has taken it, or will"
+    due_at, waits = row["due_at"], f"waits in the frontier{as_what} ({WAITS[row['reason']]})"
     if record.excluded:
         return f"{waits}, not requested until crawl.toml allows it: {record.rejected_because}"
     until = host["not_before"] if host else None
@@ -114,9 +115,18 @@ def _waiting(record: UrlRecord, now: datetime) -> str:
     return f"{waits}, due now: the next round may fetch it{throttled}"
 
 
+def _as_requisite(record: UrlRecord) -> str:
+    """Of which page or stylesheet a URL is a requisite, to follow a verb; empty if it is none."""
+    if record.state is None or record.state["kind"] != REQUISITE:
+        return ""
+    return f" as a requisite of {record.state['discovered_from']}"
+
+
 def _fetched(record: UrlRecord) -> str:
     document = record.document or {}
     when = f"fetched in round {record.visits[-1]['round']}" if record.visits else "fetched"
+    if as_what := _as_requisite(record):
+        return f"{when}{as_what}, for archives; it is never a document"
     if record.indexed:
         return f"{when}; in the index"
     for relation in ("duplicate_of", "near_duplicate_of"):

@@ -3,6 +3,7 @@
 import pytest
 
 from beamtrawl.transforms.frontier.url_states import found_again, merge_candidates
+from beamtrawl.transforms.storage.sitemap_terms import terms
 from tests.frontier.test_url_states import due, found, known
 
 MAX_DEPTH = 5
@@ -87,3 +88,33 @@ def test_what_other_sites_say_of_a_url_does_not_count_beside_its_own_links():
     other = found("http://a.test/p", 2, referrer="http://b.test/", kind="sitemap", **FOREIGN, **TOLD)
     (merged,) = merge_candidates([other, own]).values()
     assert merged == own | {"depth": 2, "score": 2.0}
+
+
+REQUISITE = {"kind": "requisite", "referrer": "http://a.test/", "score": 0.0}
+STYLE = REQUISITE | {"sitemap": terms(0, 5, ())}
+
+
+def test_a_requisite_that_is_found_as_a_page_too_is_a_page() -> None:
+    page, requisite = found("http://a.test/p", 3, **FOREIGN), found("http://a.test/p", 1) | STYLE
+    assert merge_candidates([requisite, page]) == merge_candidates([page, requisite]) == merge_candidates([page])
+
+
+# a requisite: whether it was visited
+@pytest.mark.parametrize("visited", [False, True])
+def test_a_requisite_that_is_linked_as_a_page_is_requested_as_one(visited: bool) -> None:
+    row = STYLE | ({"state": "fetched", "fetches": 1} if visited else {"state": "due", "fetches": 0})
+    waiting = None if visited else due("http://a.test/p", **STYLE)
+    url, again = found_again(found("http://a.test/p", 2), known("http://a.test/p", **row), waiting)
+    assert (url["state"], url["kind"], url["sitemap"], url["depth"], url["fetches"]) == ("due", None, None, 2, visited)
+    assert (again["kind"], again["sitemap"], again["depth"], again["reason"]) == (None, None, 2, "new")
+
+
+@pytest.mark.parametrize("row", [PAGE, FOREIGN | PAGE, PAGE | {"kind": "sitemap"}, PAGE | STYLE])
+def test_what_is_known_is_not_requested_as_a_requisite(row) -> None:
+    candidate = found("http://a.test/p", 1) | STYLE
+    assert found_again(candidate, known("http://a.test/p", **row), None, MAX_DEPTH) is None
+
+
+def test_a_page_that_waits_does_not_become_a_requisite() -> None:
+    url, waiting = known("http://a.test/p", **FOREIGN), due("http://a.test/p", depth=4, **FOREIGN)
+    assert found_again(found("http://a.test/p", 1) | STYLE, url, waiting) is None

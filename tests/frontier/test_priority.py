@@ -20,6 +20,7 @@ CLASSES = {
     "a link": ({}, NORMAL, NORMAL),
     "a seed": ({"depth": 0, "reason": "seed"}, HIGH, HIGH),
     "a sitemap": ({"kind": "sitemap"}, HIGH, HIGH),
+    "a requisite": ({"kind": "requisite", "depth": 0, "priority": 0.5}, LOW, LOW),
     "near a seed": ({"depth": 1}, NORMAL, HIGH),
     "of a high score": ({"priority": 0.5}, NORMAL, HIGH),
     "deep": ({"depth": 6}, NORMAL, LOW),

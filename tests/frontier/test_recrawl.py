@@ -41,6 +41,7 @@ STATES = {
     "a change that is yet to come": ([state("a", 1, seen=AHEAD, sitemap_lastmod=NEVER)], [], []),
     "a sitemap": ([state("a", 1, seen=AHEAD, kind="sitemap")], [], ["a"]),
     "a sitemap, not yet": ([state("a", 1, seen=LATER, kind="sitemap")], [], []),
+    "a requisite": ([state("a", 1, kind="requisite", sitemap_lastmod=LATEST)], [], []),
     "never visited": ([state("a", 1, "due", seen=None, sitemap_lastmod=AGO)], [], []),
     "a failure": ([state("a", 1, "failed")], [], []),
 }

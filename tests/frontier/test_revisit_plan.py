@@ -1,15 +1,17 @@
 """The time of a page's next visit, from the visits so far."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beamtrawl.transforms.freshness.change_rate import DAY
-from beamtrawl.transforms.frontier.revisit_plan import Plan, plan_visits, weight
+from beamtrawl.transforms.frontier.revisit_plan import Plan, count_first, plan_visits, weight
 from beamtrawl.transforms.frontier.url_states import compared, remembered
 from beamtrawl.transforms.settings import Settings, override
-from beamtrawl.transforms.storage.schemas import URLS
+from beamtrawl.transforms.storage.schemas import URLS, VISITS
+from beamtrawl.transforms.storage.table_files import TableWriter
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 YESTERDAY = NOW - timedelta(days=1)
@@ -104,8 +106,8 @@ def test_a_page_that_is_gone_fades_until_it_is_given_up() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    [row("a", state="gone", digest=None), row("a", state="due"), row("a", state="alias")],
-    ids=["never was a page", "waits already", "an alias"],
+    [row("a", state="gone", digest=None), row("a", state="due"), row("a", state="alias"), row("a", kind="requisite")],
+    ids=["never was a page", "waits already", "an alias", "a requisite"],
 )
 def test_what_is_not_planned(url: Row) -> None:
     found = planned(url)
@@ -116,6 +118,15 @@ def test_a_sitemap_is_read_again_after_its_own_interval() -> None:
     found = planned(row("a", kind="sitemap"))
     assert found.urls[0]["next_fetch_at"] == NOW + timedelta(days=1)
     assert (len(found.due), found.pages) == (1, {})
+
+
+def test_first_pages_are_counted(tmp_path: Path) -> None:
+    writer = TableWriter(str(tmp_path), "visits", 1)
+    fetched = {"outcome": "fetched"}
+    others = [{"outcome": "gone"}, fetched | {"digest_before": b"d"}, fetched | {"kind": "requisite"}]
+    writer.write_rows([dict.fromkeys(VISITS.names) | row for row in (fetched, *others)])
+    file = writer.close()
+    assert file and count_first(str(tmp_path), [file.path]) == 1
 
 
 def test_the_longest_interval_grows_if_the_budget_does_not_suffice() -> None:

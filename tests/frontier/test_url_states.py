@@ -165,6 +165,11 @@ def test_changes_of_the_content_are_counted(before, now, changes):
     assert (url["changes"], url["digest"], url["etag"], url["last_modified"]) == (changes, now, '"1"', "yesterday")
 
 
+def test_a_requisite_that_a_seed_made_a_page_is_one_after_its_visit():
+    url, _ = after_visit(known("/a", kind="requisite"), visited("/a"), LIMITS)
+    assert url["kind"] is None
+
+
 def test_a_304_keeps_what_is_known_of_the_document():
     before = known("/a", digest=b"a", etag='"1"', changes=4)
     url, _ = after_visit(before, visited("/a", Outcome.NOT_MODIFIED, status=304), LIMITS)

@@ -104,7 +104,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "limits": 8,
         "priority": 8,
         "politeness": 8,  # shared_delay as well
-        "fetch": 17,
+        "fetch": 18,
         "documents": 5,
         "watch": 3,
         "recrawl": 3,  # after is shown in a comment

@@ -196,6 +196,9 @@ NEWS = {
     "a known host": (
         {"kind": "sitemap", "sitemap": terms(0, 1, ["b.test"])}, {"sitemap": terms(2, 9, ["b.test"])}, {}
     ),
+    "a requisite that is called a sitemap": (
+        {"kind": "requisite", "sitemap": terms(0, 1, ())}, {"sitemap": terms(0, 1, ["b.test"])}, {}
+    ),
     "a page that is called a sitemap": ({}, {"sitemap": terms(0, 1, ["b.test"])}, {}),
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ from ..outcomes import Outcome
 from ..parsing.html_page import Page, followed
 from ..storage.exchange import YieldRow
 from ..storage.schemas.fetching import VisitRow
+from ..storage.sitemap_terms import REQUISITE
 from ..traps.novelty import page_words
 
 _TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # maximum characters of a text, links, and characters of an anchor
@@ -22,7 +23,12 @@ WITHOUT_PAGE = frozenset(
 
 
 def yield_row(visit: VisitRow, page: Page | None) -> YieldRow | None:
-    """The row of a URL requested for the first time; None if it was visited before or the outcome is no evidence."""
+    """The row of a URL requested for the first time; None if it was visited before or the outcome is no evidence.
+
+    Requisites of pages are no evidence.
+    """
+    if visit["kind"] == REQUISITE:
+        return None
     if visit["digest_before"] is not None or (page is None and visit["outcome"] not in WITHOUT_PAGE):
         return None
     row = YieldRow(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ from ..settings import Settings
 from ..storage.batches import release_freed, split, split_by, to_ipc
 from ..storage.bloom import shard
 from ..storage.crawl_dir import CrawlDir
-from ..storage.exchange import CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS
+from ..storage.exchange import CANDIDATES, CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS
 from ..storage.schemas import DOCUMENTS, KEY, SEEDS, VISITS
 from ..storage.sitemap_terms import PROBE
 from ..storage.stage_progress import StageProgress
@@ -37,6 +38,7 @@ from ..storage.table_files import conform, open_parquet, read_hosts
 from ..urls.filters import UrlFilter
 from ..usage import Usage
 from .page_yield import yield_row
+from .requisites import Requisites, requisites_of
 
 
 @functools.lru_cache(1 << 16)
@@ -205,7 +207,9 @@ class ParseFn(beam.DoFn):
     - by partition of url_key: "facts" (FACTS)
     - by partition of the digest: "contents" (CONTENTS), "released" (RELEASED)
     - by partition of the band: "bands" (ENTRIES)
-    - by shard: "yields" (YIELDS), "alerts" and "gone" (rows of tables alerts and near)
+    - by partition of url_key: "requisites" (CANDIDATES)
+    - by shard: "yields" (YIELDS), "alerts" and "gone" (rows of tables alerts and near), "rejections" of requisites:
+      lists of ((reason, host), (count, samples))
     - in one partition: "sites", the hosts of the documents' sites; "changed", the keys that `DecideFn` takes; "dead",
       the keys of URLs that were requested without getting a page
     """
@@ -223,6 +227,7 @@ class ParseFn(beam.DoFn):
     ) -> None:
         self._root, self._settings, self._robot, self._round = root, settings, robot, round_
         self._seeds, self._progress = seeds, progress
+        self._takes_requisites = settings.fetch.requisites
         self._kinds, self._near = tuple(settings.documents.kinds), settings.documents.near_duplicates
         self._shards, self._partitions = shards, partitions
 
@@ -240,12 +245,15 @@ class ParseFn(beam.DoFn):
             visits = conform(file.read_row_group(number), VISITS).to_pylist()
         pages, links, facts, yields = [], [], [], []
         alerts: dict[int, list[Any]] = {}
+        requisites = Requisites([], Counter())
         for visit, page, found in parse_batch(visits, self._robot, self._kinds):
             rows = link_rows(found, page, visit, url_filter, FOLLOWED_KINDS | kinds.link_kinds)
             facts.append(fact_row(visit, page) | {"respelled": respelled(visit, rows)})
             if page is not None or found:
                 pages.append(page_row(visit, page, rows))
                 links.append(rows)
+            if self._takes_requisites:
+                requisites.add(requisites_of(visit, page, url_filter))
             seen = probe_page(visit, self._robot, self._kinds) if visit["kind"] == PROBE else page
             if self._settings.traps.detect and (observed := yield_row(visit, seen)):
                 yields.append(observed)
@@ -256,6 +264,8 @@ class ParseFn(beam.DoFn):
         if self._progress:
             self._progress.report(len(visits))
         yield from (beam.pvalue.TaggedOutput("alerts", batch) for batch in alerts.items())
+        if self._takes_requisites:
+            yield from self._requisites(requisites)
         yield from self._facts(pa.Table.from_pylist(facts, schema=FACTS))
         if yields:
             yield from self._by_shard("yields", pa.Table.from_pylist(yields, schema=YIELDS))
@@ -278,6 +288,14 @@ class ParseFn(beam.DoFn):
         for row in gone_rows(released, self._round):
             gone.setdefault(shard(row["host"], self._shards), []).append(row)
         yield from (beam.pvalue.TaggedOutput("gone", batch) for batch in gone.items())
+
+    def _requisites(self, found: Requisites) -> Iterator[Any]:
+        candidates = pa.Table.from_pylist(found.candidates, schema=CANDIDATES)
+        yield from (beam.pvalue.TaggedOutput("requisites", b) for b in split(candidates, "url_key", self._partitions))
+        for (reason, url), count in found.rejected.items():
+            host = urls.host(url)
+            rejection = ((reason, host), (count, [url]))
+            yield beam.pvalue.TaggedOutput("rejections", (shard(host, self._shards), [rejection]))
 
     def _by_shard(self, tag: str, table: pa.Table) -> Iterator[Any]:
         for number, rows in split_by(table, [shard(host, self._shards) for host in table["host"].to_pylist()]):

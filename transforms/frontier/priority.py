@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..settings import Priority
+from ..storage.sitemap_terms import REQUISITE
 
 _STEP = (5**0.5 - 1) / 2  # of a sequence that is spread evenly over 0 to 1, whatever part of it is taken
 
@@ -49,13 +50,13 @@ def classes(rows: pa.Table, settings: Priority, failing: AbstractSet[str] = froz
     """The class of each row of the frontier (columns host, depth, priority, reason, kind, foreign).
 
     Pages to be revisited are a class of their own, and so are URLs that only other sites link. Seeds, sitemaps, and
-    URLs of little depth or with a high score are of the highest class; URLs that failed, those of great depth, and
-    those of hosts in backoff (`failing`) of the lowest.
+    URLs of little depth or with a high score are of the highest class; requisites of pages, URLs that failed, those of
+    great depth, and those of hosts in backoff (`failing`) of the lowest.
     """
     is_high = pc.or_(pc.less_equal(rows["depth"], settings.high_depth), pc.is_valid(rows["kind"]))
     if settings.high_score is not None:
         is_high = pc.or_(is_high, pc.greater_equal(rows["priority"], settings.high_score))
-    is_low = pc.equal(rows["reason"], "retry")
+    is_low = pc.or_(pc.equal(rows["reason"], "retry"), pc.fill_null(pc.equal(rows["kind"], REQUISITE), False))
     if settings.low_depth is not None:
         is_low = pc.or_(is_low, pc.greater_equal(rows["depth"], settings.low_depth))
     if failing:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from ..storage.batches import Batch, from_ipc, split
 from ..storage.schemas import TIME, URLS
-from ..storage.sitemap_terms import MAY_CHANGE, TDMREP
+from ..storage.sitemap_terms import MAY_CHANGE, REQUISITE, TDMREP
 from ..storage.table_files import TableFile, conform, open_parquet, statistics
 from ..storage.waiting import MATCHED
 from .files import write_frontier
@@ -23,7 +23,7 @@ _SEEN = pa.schema(
 
 
 class DueCriteria(NamedTuple):
-    """Criteria by which a visited page or sitemap is due again."""
+    """Criteria by which a visited page or sitemap is due again; requisites of pages never are."""
 
     pages: datetime  # due if last fetched at or before this time
     sitemaps: datetime  # the same for sitemaps
@@ -39,6 +39,8 @@ class DueCriteria(NamedTuple):
         seen, changed = row["last_fetched_at"], row["sitemap_lastmod"]
         if row["state"] != "fetched" and not (row["kind"] == TDMREP and row["state"] in MAY_CHANGE):
             return False
+        if row["kind"] == REQUISITE:
+            return False
         before = self.pages if row["kind"] is None else self.sitemaps
         return seen <= before or bool(changed and seen < changed <= self.now)
 
@@ -49,6 +51,7 @@ class DueCriteria(NamedTuple):
         old = pc.less_equal(seen, pc.if_else(is_page, pa.scalar(self.pages, TIME), pa.scalar(self.sitemaps, TIME)))
         newer = pc.and_(pc.less(seen, changed), pc.less_equal(changed, pa.scalar(self.now, TIME)))
         is_due = pc.or_(pc.fill_null(old, False), pc.fill_null(newer, False))
+        is_due = pc.and_(is_due, pc.fill_null(pc.not_equal(rows["kind"], REQUISITE), True))
         may_change = pc.is_in(rows["state"], pa.array(MAY_CHANGE, pa.string()))
         may_change = pc.and_(pc.fill_null(pc.equal(rows["kind"], TDMREP), False), may_change)
         return pc.and_(pc.or_(pc.equal(rows["state"], "fetched"), may_change), is_due)

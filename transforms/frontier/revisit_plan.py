@@ -15,7 +15,7 @@ from ..outcomes import Outcome
 from ..settings import Settings
 from ..storage.key_scan import Wanted, matching_rows
 from ..storage.schemas import CHANGE_RATES, HOST_CHANGES, VISITS
-from ..storage.sitemap_terms import MAY_CHANGE, TDMREP
+from ..storage.sitemap_terms import MAY_CHANGE, REQUISITE, TDMREP
 from ..storage.table_files import read_table
 
 Row = dict[str, Any]
@@ -121,7 +121,7 @@ def _with_fixed(row: Row, fact: Row | None, before: Row | None, plan: Plan) -> R
     if fact is None:
         return row
     may_change = row.get("kind") == TDMREP and row["state"] in MAY_CHANGE
-    if (row["state"] == "fetched" and row.get("kind") is not None) or may_change:
+    if (row["state"] == "fetched" and row.get("kind") not in (None, REQUISITE)) or may_change:
         return row | {"next_fetch_at": fact["fetched_at"] + timedelta(seconds=plan.sitemaps_after)}
     if row["state"] in FADING and row.get("digest") is not None:
         last = row.get("fade_s")
@@ -210,6 +210,6 @@ def add_observed(
 
 def count_first(root: str, paths: Sequence[str]) -> int:
     """The visits in files of visits that gave the first page of a URL."""
-    visits = read_table(root, paths, VISITS, ["outcome", "digest_before"])
+    visits = read_table(root, paths, VISITS, ["outcome", "digest_before", "kind"])
     is_first = pc.and_(pc.equal(visits["outcome"], Outcome.FETCHED.value), pc.is_null(visits["digest_before"]))
-    return int(pc.sum(is_first).as_py() or 0)
+    return int(pc.sum(pc.and_(is_first, pc.is_null(visits["kind"]))).as_py() or 0)

@@ -10,7 +10,7 @@ from ..aliases.rules import NO_RULES, Rules
 from ..aliases.sample import Sample
 from ..outcomes import REQUESTED, RETRIED, Outcome
 from ..settings import Limits
-from ..storage.sitemap_terms import PROBE, unite, with_news
+from ..storage.sitemap_terms import PROBE, REQUISITE, unite, with_news
 from ..traps.judge import State, from_elsewhere
 from ..urls.canonical import neatness, url_key
 from ..urls.filters import MAX_REDIRECTS
@@ -68,7 +68,7 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
         changed["reason"] = DEAD_HOST
     if fact["denied_meta"]:
         changed["reason"] = Outcome.DENIED_META.value
-    changed |= {name: fact[name] for name in ("redirects", "foreign")}
+    changed |= {name: fact[name] for name in ("redirects", "foreign", "kind")}
     changed |= compared(url, fact)
     if outcome in REQUESTED:
         changed |= {"fetches": url["fetches"] + 1, "last_fetched_at": fact["fetched_at"], "last_status": fact["status"]}
@@ -162,12 +162,22 @@ def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
 
     Other columns are from the first of: links of its own site, least depth, neatest spelling, fewest redirects.
     Columns from sitemaps are merged. If its own site links it, what other sites say of its kind does not count.
+    A requisite that is found as a page or as a sitemap too is that only.
     """
     merged: dict[bytes, Row] = {}
-    for row in sorted(candidates, key=lambda r: (*_precedence(r), r["redirects"], r["referrer"])):
+    for row in sorted(
+        candidates, key=lambda r: (r["kind"] == REQUISITE, *_precedence(r), r["redirects"], r["referrer"])
+    ):
         first = merged.get(row["url_key"])
-        merged[row["url_key"]] = _merged(first, row) if first else row
+        if first is None:
+            merged[row["url_key"]] = row
+        elif _is_requisite(first) or not _is_requisite(row):
+            merged[row["url_key"]] = _merged(first, row)
     return merged
+
+
+def _is_requisite(row: Row) -> bool:
+    return row["kind"] == REQUISITE
 
 
 def _merged(first: Row, row: Row) -> Row:
@@ -200,8 +210,14 @@ def found_again(
 
     `due` is its row in the next frontier so far. The least depth and the fewest redirects count, whoever links. The
     first link of a URL's own site replaces what other sites said of it, which does not count from then on. A requested
-    URL keeps its spelling while it is due, because a redirect may have led there.
+    URL keeps its spelling while it is due, because a redirect may have led there. A requisite of a page that is linked
+    as a page becomes one, and is requested as such; a page stays one.
     """
+    if _is_requisite(candidate) and not _is_requisite(url):
+        return None
+    if _is_requisite(url) and not _is_requisite(candidate):
+        new, row = discovered(candidate, url["discovered_round"])
+        return url | {name: value for name, value in new.items() if name not in _COUNTED}, row
     is_own, was_own = not from_elsewhere(candidate), not from_elsewhere(due or url)
     if due is None:
         return _found_after_visit(candidate, url, is_own, was_own, max_depth)
@@ -219,6 +235,7 @@ def found_again(
     return url | {name: value for name, value in way.items() if name in _OF_BOTH}, due | way
 
 
+_COUNTED = ("fetches", "changes")  # columns of urls about earlier visits
 _OF_BOTH = ("url", "depth", "redirects", "foreign", "kind", "sitemap")  # columns of urls and of the frontier
 
 

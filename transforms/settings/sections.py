@@ -67,7 +67,7 @@ class Priority:
     high: float = _setting(4.0, "Share of seeds, sitemaps, and URLs within high_depth or high_score.")
     normal: float = _setting(4.0, "Share of all other URLs. Shares are weights: 4 of 4 + 4 + 1 + 1 + 1 is 36 %.")
     revisit: float = _setting(1.0, "Share of pages that are visited again.")
-    low: float = _setting(1.0, "Share of retries, of URLs from low_depth on, and of hosts that fail.")
+    low: float = _setting(1.0, "Share of retries, requisites, URLs from low_depth on, and of hosts that fail.")
     foreign: float = _setting(1.0, "Share of URLs to which only other sites link.")
     high_depth: int = _setting(0, "Maximum depth of a URL of the high class.")
     high_score: float | None = _setting(None, "Link score from which on a URL is of the high class. Unset: none is.")
@@ -128,6 +128,11 @@ class Fetch:
     resolve: list[str] = _setting([], 'Fixed addresses of host names, as "NAME:PORT:ADDRESS" (like curl --resolve).')
     lookups_per_second: float = _setting(50.0, "Maximum number of DNS lookups per second and worker.")
     verify_tls: bool = _setting(True, "Whether TLS certificates are verified. Set to false for your own servers only.")
+    requisites: bool = _setting(
+        False,
+        "Whether the stylesheets, scripts, images, icons and fonts of pages are fetched too, for archives. They are no"
+        " documents.",
+    )
     client: str = _setting("direct", 'HTTP client: "direct" (http.client) or "requests". Both enforce all bounds.')
     downloaders: list[str] = _setting(
         [],

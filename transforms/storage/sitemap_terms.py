@@ -19,6 +19,13 @@ Of column `sitemap`, only the hosts apply: besides its own one, those that redir
 PROBE = "probe"
 """The kind of a URL that cannot exist, and is requested to learn what its host answers to such URLs."""
 
+REQUISITE = "requisite"
+"""The kind of a URL that a page needs to look like itself: a stylesheet, script, image, icon or font.
+
+Of column `sitemap`, which only stylesheets have, the level and the budget apply: stylesheets above it, and how many
+further requisites it may name.
+"""
+
 MAY_CHANGE = ("gone", "redirected")
 """States in which a file of the kind TDMREP is requested again, as if it had been fetched: a host may add one."""
 
@@ -60,7 +67,7 @@ def with_news(url: Row, candidate: Row) -> Row:
     lastmod, earlier = candidate["sitemap_lastmod"], url["sitemap_lastmod"]
     if lastmod and (earlier is None or lastmod > earlier):
         url = url | {"sitemap_lastmod": lastmod}
-    if url["kind"] and candidate["sitemap"]:
+    if url["kind"] not in (None, REQUISITE) and candidate["sitemap"]:
         known = url["sitemap"] or terms(0, 0, ())
         united = unite(url["sitemap"], candidate["sitemap"])
         if united and not set(united["hosts"]) <= {url["host"], *known["hosts"]}:

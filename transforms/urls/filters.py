@@ -182,7 +182,10 @@ class UrlFilter:
         return reject_by_plugin(self._plugins, url) if self._plugins else None
 
     def reject_sitemap(self, url: str, depth: int, redirects: int) -> str | None:
-        """`reject` for a sitemap with pages at this depth; `extension` and `include` do not apply."""
+        """`reject` for what is no page: a sitemap with pages at this depth, or a requisite of a page at this depth.
+
+        The rules `extension` and `include`, and those about the shape of the URL, do not apply.
+        """
         if len(url) > self.scope.max_url_length:
             return "too_long"
         found = next((name for name, rejects in self._sitemap_rules.items() if rejects(url)), None)

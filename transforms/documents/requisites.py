@@ -1,0 +1,96 @@
+"""Turns what pages and stylesheets need to look like themselves into candidates of the crawl, for archives.
+
+These requisites are requested as politely as pages, and never become documents.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..http import media_types
+from ..outcomes import Outcome
+from ..parsing.requisites import Requisite, of_page, of_stylesheet
+from ..parsing.source import Page
+from ..storage.exchange import CandidateRow
+from ..storage.schemas import VisitRow
+from ..storage.sitemap_terms import MAX_LEVEL, REQUISITE, terms
+from ..urls.canonical import host, is_foreign, url_key
+from ..urls.filters import UrlFilter
+
+MAX_OF_PAGE = 100
+"""Maximum number of requisites that are taken of a page."""
+
+MAX_OF_STYLESHEETS = 200
+"""Maximum number of further requisites that all stylesheets of a page may name, those that they import included."""
+
+
+class Requisites(NamedTuple):
+    """The requisites that a visit has found."""
+
+    candidates: list[CandidateRow]
+    rejected: Counter[tuple[str, str]]  # by (reason, URL)
+
+    def add(self, others: "Requisites") -> None:
+        self.candidates.extend(others.candidates)
+        self.rejected.update(others.rejected)
+
+
+def requisites_of(visit: VisitRow, page: Page | None, url_filter: UrlFilter) -> Requisites:
+    """The requisites of a page or of a stylesheet, or the target of a requisite that redirects.
+
+    A page whose directives forbid to follow its links has none. The depth is that of the page.
+    """
+    found = Requisites([], Counter())
+    if visit["kind"] == REQUISITE:
+        _follow(found, visit, url_filter)
+    elif page is not None and page.media_type in media_types.HTML and not page.nofollow:
+        named = of_page(visit["body"] or b"", visit["url"], visit["media_type"])[:MAX_OF_PAGE]
+        _add(found, named, visit, url_filter, 0, _shared(MAX_OF_STYLESHEETS, named))
+    return found
+
+
+def _follow(found: Requisites, visit: VisitRow, url_filter: UrlFilter) -> None:
+    """Add what a visited requisite leads to."""
+    known = visit["sitemap"]
+    if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
+        target = Requisite(visit["redirect_to"], known is not None)
+        level, budget = (known["level"], known["budget"]) if known else (0, 0)
+        _add(found, [target], visit, url_filter, level, budget, visit["redirects"] + 1)
+    elif visit["outcome"] == Outcome.FETCHED and known and known["level"] <= MAX_LEVEL:
+        named = of_stylesheet(visit["body"] or b"", visit["url"], visit["media_type"])[: known["budget"]]
+        _add(found, named, visit, url_filter, known["level"] + 1, _shared(known["budget"] - len(named), named))
+
+
+def _shared(budget: int, named: Iterable[Requisite]) -> int:
+    """The part of each stylesheet in a budget of further requisites."""
+    return budget // max(1, sum(one.is_stylesheet for one in named))
+
+
+def _add(
+    found: Requisites,
+    named: Iterable[Requisite],
+    visit: VisitRow,
+    url_filter: UrlFilter,
+    level: int,
+    budget: int,
+    redirects: int = 0,
+) -> None:
+    """Add candidates; `level` and `budget` are those of each stylesheet among them."""
+    for url, is_stylesheet in named:
+        if reason := url_filter.reject_sitemap(url, visit["depth"], redirects):
+            found.rejected[reason, url] += 1
+            continue
+        found.candidates.append(
+            {
+                "url_key": url_key(url),
+                "url": url,
+                "host": host(url),
+                "depth": visit["depth"],
+                "redirects": redirects,
+                "score": 0.0,  # adds nothing to that of a page, nor takes anything from its links
+                "referrer": visit["url"],
+                "kind": REQUISITE,
+                "sitemap": terms(level, budget, ()) if is_stylesheet else None,
+                "foreign": is_foreign(url, visit["url"]) or (redirects > 0 and bool(visit.get("foreign"))),
+            }
+        )
