@@ -12,7 +12,10 @@ from ...transforms.storage.crawl_dir import CrawlDir, Manifest
 from ..crawl_status import Status
 from ..estimate.plan import Estimate
 
-TABLES = ("visits", "robots", "documents", "urls", "hosts", "host_turns", "rejections", "change_rates", "revisits")
+TABLES = (
+    *("visits", "robots", "documents", "links", "urls", "hosts", "host_turns", "rejections", "change_rates"),
+    "revisits",
+)
 """The tables that the queries of the sections name."""
 
 _PREPARED = """

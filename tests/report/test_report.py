@@ -62,6 +62,7 @@ def test_the_tables_of_a_small_crawl(page, crawl) -> None:
         ["gone", "1"],
     ]
     assert found["Answers by HTTP status"] == [["200", "6", "85.7 %"], ["404", "1", "14.3 %"]]
+    assert found["Broken links"] == [[f"http://{host}/missing", "404", "1", f"http://{host}/"]]
     assert found["URLs by state"] == [["fetched", "6", "75.0 %"], ["denied", "1", "12.5 %"], ["gone", "1", "12.5 %"]]
     assert found["URLs by depth (URLs)"] == [["0", "1", "0", "0"], ["1", "4", "1", "1"], ["2", "1", "0", "0"]]
     assert [row[:2] for row in found["Links that a rule excluded"]] == [["scope", "1"]]
@@ -164,7 +165,8 @@ def test_the_file_is_written_whole_or_not_at_all(crawl, tmp_path) -> None:
     before = contents(tmp_path)
     assert failure("report", tmp_path / "nowhere", "-o", target)[0] == 1
     code, line = failure("report", crawl[0], "-o", tmp_path / "no" / "report.html")
-    assert (code, line) == (1, f"cannot write {tmp_path}/no/report.html: No such file or directory")
+    no_folder = f"there is no folder {tmp_path}/no; make it, or name another one"
+    assert (code, line) == (2, f"cannot write {tmp_path}/no/report.html: {no_folder}")
     assert contents(tmp_path) == before
 
 

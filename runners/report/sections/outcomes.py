@@ -1,10 +1,18 @@
-"""How visits ended: outcomes, HTTP status codes, errors."""
+"""How visits ended: outcomes, HTTP status codes, errors, broken links."""
 
 from ...outcome_words import MEANINGS
 from ..content import Column, Section, Table, distribution, largest, shares
 from ..known import Known
 
-_ERRORS = 15
+_ERRORS, _BROKEN, _SOURCES = 15, 30, 3
+
+_BROKEN_LINKS = """
+    SELECT left(u.url, 400), coalesce(u.last_status::VARCHAR, u.reason), count(DISTINCT source_key),
+        list_transform(list_sort(list_distinct(min(source_url, ?))), lambda url: left(url, 400))
+    FROM urls u JOIN links ON target_key = u.url_key
+    WHERE u.state IN ('gone', 'failed') AND u.kind IS NULL
+    GROUP BY u.url, u.last_status, u.reason ORDER BY 3 DESC, 1 LIMIT ?
+"""
 
 
 def section(known: Known) -> Section:
@@ -28,4 +36,9 @@ def section(known: Known) -> Section:
     if errors:
         named = [Column("error"), Column("outcome"), Column("visits", "count"), Column("hosts", "count")]
         parts.append(Table("The most frequent errors", named, errors))
+    if broken := known.rows(_BROKEN_LINKS, _SOURCES, _BROKEN):
+        named = [Column("URL"), Column("status or reason"), Column("pages", "count"), Column("linked by")]
+        sources = [(*row, ", ".join(urls)) for *row, urls in broken]
+        note = f"At most {_BROKEN} URLs, those with the most pages first, and at most {_SOURCES} pages of each."
+        parts.append(Table("Broken links", named, sources, note))
     return Section("outcomes", "Outcomes", parts)
