@@ -86,6 +86,12 @@ _JUDGED = [
     "failed",
     "redirected",
     "budget",
+    "different",
+    "waiting",
+    "template_waiting",
+    "requested",
+    "recent_pages",
+    "recent_fresh",
 ]
 
 

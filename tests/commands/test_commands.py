@@ -258,9 +258,7 @@ def test_search_explains_scores(crawled: Path) -> None:
     lines = beamtrawl("search", crawled, "herring", "--explain", "--limit", 1, "--per-host", 1).out.splitlines()
     assert re.fullmatch(r"   score \d+\.\d+ = sum of", lines[5])
     assert re.fullmatch(r"     \d+\.\d+ herring \(.*body \d.*; in 2 documents\)", lines[6])
-    assert re.fullmatch(
-        r'     \d+\.\d+ "herring" \(body 1; in 2 documents\)', lines[7]
-    )
+    assert re.fullmatch(r'     \d+\.\d+ "herring" \(body 1; in 2 documents\)', lines[7])
     assert lines[8] == "     times 1.009 for links, 1.000 for quality, 1.000 for freshness"
     (hit,) = json.loads(beamtrawl("search", crawled, "제철", "--explain", "--json").out)["hits"]
     assert [part["text"] for part in hit["explanation"]["parts"]] == ["제철"]

@@ -1,10 +1,14 @@
 """How templates are judged, which URLs have a budget, and what is held: tables."""
 
 import doctest
+from pathlib import Path
 
 import pytest
 
+from beamtrawl.pipeline.fetch import known_traps
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
+from beamtrawl.transforms.storage.crawl_dir import paths_of
+from beamtrawl.transforms.storage.key_scan import Wanted
 from beamtrawl.transforms.traps import judge as judge_module
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.draining import Queue
@@ -23,6 +27,7 @@ from beamtrawl.transforms.traps.judge import (
     wake,
 )
 from beamtrawl.transforms.urls import templates
+from tests.support.committed import commit_rows
 from tests.support.scheduled_rounds import due
 
 PLAIN = ("/a/*", Kind.PLAIN)
@@ -120,7 +125,15 @@ def test_ten_thousand_pages_with_one_useful_in_five_are_visited_in_nine_rounds(u
     assert rounds <= 9  # a walk needs one
 
 
-def test_the_queue_at_the_start_of_a_round_drains_a_template() -> None:
+def _read_back(known: list, folder: Path, rows: list) -> int:
+    """How many URLs are admitted by what a fetch step reads of the rows."""
+    crawl = commit_rows(folder, "update", 2, {"traps": known})
+    hosts = Wanted("host", ["a.test"])
+    paths = paths_of(crawl.manifests(), "traps")
+    return len(admitted(rows, [row for path in paths for _, row in known_traps(path, crawl.root, hosts)]))
+
+
+def test_the_queue_at_the_start_of_a_round_drains_a_template(tmp_path: Path) -> None:
     row = after([(6, 0, 0), (2, 0, 0)], Kind.WITHOUT_NEWS) | {"waiting": 100, "template_waiting": 100, "requested": 2}
     rows = queue(*(f"/a/{letter}{other}" for letter in "bcdefghij" for other in "bcdefghijk"), links_without_news=True)
     assert len(admitted(rows, [row])) == 64
@@ -130,6 +143,7 @@ def test_the_queue_at_the_start_of_a_round_drains_a_template() -> None:
     others = queue(*(f"/{a}/{b}.html" for a in "bcdefghij" for b in "bcdefghijk"), links_without_news=True)
     assert len(admitted(others, [shared])) == 64
     assert len(admitted(others, [shared | {"waiting": 90}])) == 4
+    assert _read_back([row | {"waiting": 100}], tmp_path, rows) == 64, "a fetch step reads all that decides"
     trapped = end(after([(6, 0, 6), (2, 0, 2), (2, 0, 2)]), True, 3) | {"template": "/b/*"}
     assert len(admitted(rows, [row, trapped])) == 4, "held URLs are no longer in the queue"
 
