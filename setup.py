@@ -50,7 +50,7 @@ setup(
     package_dir={"beamtrawl": "beamtrawl", **{f"beamtrawl.{folder}": folder for folder in FOLDERS}},
     package_data={
         "beamtrawl": ["py.typed"],
-        "beamtrawl.search.gateway": ["templates/*", "static/*"],
+        "beamtrawl.search.gateway": ["templates/*", "static/*", "translations/*"],
         "beamtrawl.runners.policy": ["templates/*"],
         "beamtrawl.runners.report": ["templates/*"],
     },

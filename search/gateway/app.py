@@ -21,6 +21,7 @@ from ..results.snippets import marked
 from ..searcher import AFTER_ALONE, ORDERS, Index
 from ..suggest import suggestions
 from .changes import TIME_LIMIT_S, show_changes
+from .languages import speak
 from .limits import guard, limit
 from .metrics import Metrics
 from .rate_limits import Rate
@@ -104,6 +105,7 @@ def create_app(
     app.jinja_env.globals |= {"name": title, "has_logo": logo is not None}
     latest, metrics = LatestIndex(crawl, clock, cache_bytes), Metrics()
     guard(app, metrics, rate, clock, hosts)
+    speak(app)
     if logo:
         _show_logo(app, logo)
     _answer_searches(app, latest, metrics, clock, timeout_s)

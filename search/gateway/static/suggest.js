@@ -151,7 +151,7 @@ function pressedOutside(event) {
 
 list.id = "suggestions";
 list.setAttribute("role", "listbox");
-list.setAttribute("aria-label", "Suggestions");
+list.setAttribute("aria-label", field.dataset.label);
 list.hidden = true;
 field.after(list);
 field.setAttribute("role", "combobox");
