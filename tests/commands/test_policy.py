@@ -68,7 +68,8 @@ def test_a_file_is_written_or_the_reason_is_one_line(directory: Path, tmp_path: 
     assert page_of(directory, "-o", file) == ""
     assert file.read_text() == page_of(directory)
     missing = tmp_path / "none" / "policy.html"
-    assert failure("policy", directory, "-o", missing) == (1, f"cannot write {missing}: No such file or directory")
+    no_folder = f"there is no folder {missing.parent}; make it, or name another one"
+    assert failure("policy", directory, "-o", missing) == (2, f"cannot write {missing}: {no_folder}")
     assert failure("policy", directory, "--address", "here")[0] == 2
     (tmp_path / "crawl.toml").write_text(render(Settings()))
     assert failure("policy", tmp_path) == (

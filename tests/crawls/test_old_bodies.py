@@ -191,7 +191,7 @@ def test_the_commands_say_what_was_removed(crawled: tuple[Path, str], copied: Pa
     assert "3 answers are left out: storage.body_rounds has removed the body\n" in ran.err
     ran = beamtrawl("export", "cdxj", copied, tmp_path / "index.cdxj")
     assert "3 answers are left out" in ran.err
-    assert len((tmp_path / "index.cdxj").read_text().splitlines()) == 8
+    assert len((tmp_path / "index.cdxj").read_text().splitlines()) == 9  # with robots.txt
     explained = beamtrawl("explain", copied, f"{crawled[1]}/edited").out
     assert explained.count("body removed") == 1
 

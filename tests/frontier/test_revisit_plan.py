@@ -123,7 +123,7 @@ def test_a_sitemap_is_read_again_after_its_own_interval() -> None:
 def test_first_pages_are_counted(tmp_path: Path) -> None:
     writer = TableWriter(str(tmp_path), "visits", 1)
     fetched = {"outcome": "fetched"}
-    others = [{"outcome": "gone"}, fetched | {"digest_before": b"d"}, fetched | {"kind": "requisite"}]
+    others = [{"outcome": "gone"}, fetched | {"digest_before": b"d" * 16}, fetched | {"kind": "requisite"}]
     writer.write_rows([dict.fromkeys(VISITS.names) | row for row in (fetched, *others)])
     file = writer.close()
     assert file and count_first(str(tmp_path), [file.path]) == 1

@@ -115,4 +115,4 @@ def test_what_a_page_adds_to_its_family(title: str, text: str, url: str, links: 
 
 def test_words_of_earlier_rounds_are_known() -> None:
     words = page_words("Old tin", "red shoes", "http://a.test/", ())
-    assert tuple(Family([words.text]).take(words)) == (False, False, False, False)
+    assert tuple(Family([words.text]).take(words)) == (False, False, False, False, set())
