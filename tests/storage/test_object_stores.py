@@ -131,6 +131,18 @@ def test_of_two_crawls_at_once_one_refuses(store: Store) -> None:
     assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
 
 
+def test_status_beside_a_running_crawl(store: Store) -> None:
+    directory = f"{store.root}/crawl"
+    with Web({"site.test": site(0.5)}) as web:
+        process = start(store, *crawl_words(directory, web))
+        _wait(lambda: len(web.requests) >= 5)
+        found = answer(store, "status", directory)
+        process.terminate()
+        ran(process)
+    assert f"running: process {process.pid} since " in found
+    assert "; fetch since " in found
+
+
 def test_kill_and_resume(store: Store) -> None:
     directory = f"{store.root}/crawl"
     with Web({"site.test": site(0.05)}) as web:
