@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import jinja2
+import lxml.html
 import pytest
 
 from beamtrawl.search import gateway
@@ -52,6 +53,12 @@ def test_no_english_is_left_on_a_korean_page(client, path: str) -> None:
     shown = re.sub(r"<kbd>.*?</kbd>|<[^>]+>|https?://\S+", " ", body)
     words = set(re.findall(r"[A-Za-z]{2,}", shown))
     assert words <= {"Beamtrawl", "Page", "fish", "nothing", "test", "OR", "URL", "url", "HTML"}
+
+
+@pytest.mark.parametrize(("accepted", "expected"), [("en", 'Words or a "phrase"'), ("ko", '단어 또는 "문구"')])
+def test_quotation_marks_of_a_text_do_not_end_an_attribute(client, accepted: str, expected: str) -> None:
+    page = lxml.html.fromstring(client.get("/", headers={"Accept-Language": accepted}).text)
+    assert page.xpath("//input[@id='q']/@placeholder") == [expected]
 
 
 def test_programs_get_the_same_in_each_language(client) -> None:
