@@ -1,8 +1,9 @@
 """Text with marked matches, for terminals: lines that end between words, and bold matches."""
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+
+from rich.cells import cell_len
 
 BOLD, NORMAL = "\x1b[1m", "\x1b[22m"
 
@@ -41,7 +42,7 @@ def _breaks(line: str, columns: int) -> Iterator[tuple[int, int]]:
     """Yield where the parts of a line start and end; spaces around a break are left out."""
     start = end = used = 0
     for found in _PARTS.finditer(line):
-        width, is_space = _cells(found[0]), found[0].isspace()
+        width, is_space = cell_len(found[0]), found[0].isspace()
         if not is_space and end > start and used + width > columns:
             yield start, end
             start, used = found.start(), 0
@@ -49,11 +50,6 @@ def _breaks(line: str, columns: int) -> Iterator[tuple[int, int]]:
         if not is_space:
             end = found.end()
     yield start, end
-
-
-def _cells(text: str) -> int:
-    """Return the columns of a terminal that a text takes."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _marked(text: str, marks: Sequence[bool]) -> str:

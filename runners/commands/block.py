@@ -8,7 +8,7 @@ from ...transforms.blocks.files import add_block
 from ...transforms.blocks.rules import Block, Blocks, check_pattern
 from ...transforms.errors import DiskError
 from ...transforms.settings import settings_digest
-from ...transforms.storage.claims import LOCK, STALE, has_ended, read_owner
+from ...transforms.storage.claims import read_running
 from ...transforms.storage.crawl_dir import CrawlDir, iso
 from ...transforms.storage.reserve import with_reserve
 from ..blocked import count_blocked
@@ -39,7 +39,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise Failure(f"{block.pattern} is blocked; its aliases are not released: {error}") from error
     found = count_blocked(crawl, Blocks([block]))
     then = f"; {released} URLs that its pages stood for are requested instead" if released else ""
-    if running := _running(crawl):
+    if owner := read_running(crawl.root):
+        running = f"process {owner['pid']} on {owner.get('host')}"
         then += f"; {running} stops its requests within seconds, also those under way"
     then += f"; its pages are removed by: beamtrawl compact {crawl.root}" if block.forget else ""
     if not any(found):
@@ -49,11 +50,3 @@ def run(arguments: argparse.Namespace) -> None:
         f"{block.pattern} is blocked: no request to it starts from now on, {found.waiting} of its {found.urls} URLs"
         f" wait in the frontier until it is unblocked and searches find none of its pages{then}"
     )
-
-
-def _running(crawl: CrawlDir) -> str:
-    """The process that works on the crawl now; empty if there is none."""
-    owner = read_owner(crawl.root, LOCK)
-    if not owner or "pid" not in owner or has_ended(owner, STALE):
-        return ""
-    return f"process {owner['pid']} on {owner.get('host')}"

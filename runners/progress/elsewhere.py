@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...transforms.storage.claims import STALE, has_ended, read_owner
+from ...transforms.storage.claims import read_running
 from ...transforms.storage.crawl_dir import CrawlDir, Step
 from ...transforms.storage.pieces import attempts_prefix
 from .reports import NOTHING, Reported, add_up, read_reports
@@ -44,8 +44,8 @@ def running_step(crawl: CrawlDir, step: Step, total: int, now: float | None = No
 
     `step` is the next step by the manifests, and `total` what it has to process at most.
     """
-    owner = read_owner(crawl.root, "lock.json")
-    if not owner or "pid" not in owner or has_ended(owner, STALE):
+    owner = read_running(crawl.root)
+    if owner is None:
         return None
     attempt, began = newest_attempt(crawl.names("attempts", f"{attempts_prefix(step)}*{_MARK}*"))
     if attempt and began < float(owner.get("since", 0.0)) - _SKEW_S:

@@ -76,6 +76,12 @@ def read_lock(root: str) -> tuple[dict[str, Any] | None, filesystem.Tag | None]:
     return _parsed(data), tag
 
 
+def read_running(root: str) -> dict[str, Any] | None:
+    """The claim on a crawl (pid, host, beat, since) of a process that has not ended; None if there is none."""
+    owner = read_owner(root, LOCK)
+    return owner if owner and "pid" in owner and not has_ended(owner, STALE) else None
+
+
 def is_stale(owner: dict[str, Any], host: str, now: float, alive: bool, after: float) -> bool:
     """Whether an owner has ended: no such process on this machine, or no heartbeat for `after` seconds."""
     if owner.get("host") == host and not alive:

@@ -2,9 +2,8 @@
 
 import io
 import os
+from collections.abc import Callable
 from typing import Any, BinaryIO, cast
-
-from . import object_store
 
 TAIL = 256 << 10
 """Bytes of the first request of a reader that needs the size: the end, where the footer of a Parquet file is."""
@@ -12,12 +11,15 @@ TAIL = 256 << 10
 BUFFER = 4 << 20
 """Bytes that are read ahead."""
 
+ReadRange = Callable[[int, int], tuple[bytes, int]]
+"""Requests a range of the bytes of an object (`object_store.read_range`)."""
+
 
 class ObjectFile(io.RawIOBase):
     """A seekable file. Each read is one request, unless the end of the object, which is kept, has the bytes."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, read_range: ReadRange) -> None:
+        self._read_range = read_range
         self._at = 0
         self._size: int | None = None
         self._tail = b""
@@ -51,20 +53,20 @@ class ObjectFile(io.RawIOBase):
 
     def _range(self, start: int, end: int) -> bytes:
         if self._size is None:
-            data, self._size = object_store.read_range(self._path, start, end)
+            data, self._size = self._read_range(start, end)
             return data
         end = min(end, self._size)
         tail = self._size - len(self._tail)
         if start >= tail:
             return self._tail[start - tail : end - tail]
-        return object_store.read_range(self._path, start, end)[0] if start < end else b""
+        return self._read_range(start, end)[0] if start < end else b""
 
     def _end(self) -> int:
         if self._size is None:
-            self._tail, self._size = object_store.read_range(self._path, -TAIL, 0)
+            self._tail, self._size = self._read_range(-TAIL, 0)
         return self._size
 
 
-def open_object(path: str) -> BinaryIO:
+def open_object(read_range: ReadRange) -> BinaryIO:
     """A buffered file; `raw` reads without the buffer."""
-    return cast(BinaryIO, io.BufferedReader(ObjectFile(path), BUFFER))
+    return cast(BinaryIO, io.BufferedReader(ObjectFile(read_range), BUFFER))

@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from ..errors import CrawlDirError, StoreError
+from .object_file import open_object
 
 _URL = re.compile(r"(s3|gs)://([^/]*)/?(.*)", re.DOTALL)
 _EXTRA = {"s3": "s3", "gs": "gcs"}
@@ -70,9 +71,7 @@ def exists(path: str) -> bool:
 
 def open_file(path: str) -> BinaryIO:
     """A file for reading, which requests nothing before it is read."""
-    from .object_file import open_object  # which imports this module
-
-    return open_object(path)
+    return open_object(functools.partial(read_range, path))
 
 
 def create(path: str) -> BinaryIO:
