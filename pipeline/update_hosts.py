@@ -5,7 +5,7 @@ from typing import Any
 
 import apache_beam as beam
 
-from ..transforms.politeness.host_stats import add_turn, answered_at, newest_row
+from ..transforms.politeness.host_stats import add_turn, age_key, newest_row
 from ..transforms.storage.batches import Batch, from_ipc
 from ..transforms.storage.key_scan import Wanted, matching_rows
 from ..transforms.storage.schemas import HOSTS, HostRow
@@ -60,6 +60,6 @@ def _rows_by_host(batches: Iterable[bytes]) -> dict[str, list[HostRow]]:
 def _add_turns(turns: list[HostRow], earlier: list[HostRow]) -> HostRow:
     row = newest_row(earlier) or HostRow()
     # A turn has a row in each durable piece; the state of the last response is valid.
-    for turn in sorted(turns, key=answered_at):
+    for turn in sorted(turns, key=age_key):
         row = add_turn(row, turn)
     return row

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.politeness.backoff import HostState
-from beamtrawl.transforms.politeness.host_stats import Tally, add_turn, newest_row, turn_row
+from beamtrawl.transforms.politeness.host_stats import Tally, add_turn, age_key, newest_row, turn_row
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -98,3 +98,12 @@ def test_a_look_up_that_fails_is_a_failure_and_no_request():
 def test_of_several_rows_the_newest_counts():
     assert newest_row([]) is None
     assert newest_row([turn(1), turn(3), turn(2)])["round"] == 3
+
+
+def test_a_failure_without_a_response_is_newer_than_the_last_response():
+    """A host whose robots.txt leads elsewhere has two rows in a round; so has one that lost its address after a cut."""
+    answered = turn(2) | {"not_before": NOW, "held_by": "delay"}
+    failed = answered | {"not_before": NOW + timedelta(minutes=5), "held_by": "robots"}
+    for rows in ([answered, failed], [failed, answered]):
+        assert newest_row(rows)["held_by"] == "robots"
+        assert sorted(rows, key=age_key)[-1]["held_by"] == "robots"

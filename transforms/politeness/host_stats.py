@@ -30,7 +30,7 @@ class Tally:
     elapsed_s: float = 0.0  # seconds, summed over the requests
     latency: list[int] = dataclasses.field(default_factory=lambda: [0] * _BUCKETS)
     addresses: dict[str, None] = dataclasses.field(default_factory=dict)
-    last_answer: datetime | None = None
+    last_answer: datetime | None = None  # also one before the turn: rows of a host are ordered by it
     answers: int = 0  # to requests for pages
     refusals: int = 0
     has_waited: bool = False  # URLs without a visit
@@ -123,13 +123,17 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def newest_row(rows: Sequence[HostRow]) -> HostRow | None:
-    """Return the row of a host with the latest response."""
-    return max(rows, key=answered_at, default=None)
+    """Return the newest row of a host."""
+    return max(rows, key=age_key, default=None)
 
 
-def answered_at(row: HostRow) -> tuple[int, datetime]:
-    """Return the round and time of a host's last response: of several rows, the latest is valid."""
-    return row["round"], row["last_fetched_at"] or _NEVER
+def age_key(row: HostRow) -> tuple[int, datetime, datetime]:
+    """Return the sort key of a host's rows: of several, the last is valid.
+
+    What fails without a response (no address, a robots.txt that another host does not give) leaves the time of the last
+    response as it was, and lengthens the delay.
+    """
+    return row["round"], row["last_fetched_at"] or _NEVER, row["not_before"] or _NEVER
 
 
 def _percentiles(latency: Sequence[int]) -> dict[str, float | None]:

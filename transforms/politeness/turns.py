@@ -63,6 +63,7 @@ class Turns:
             if known is not turn:  # added earlier for another host's robots.txt
                 known.queue, known.robots, known.last_good = turn.queue, turn.robots, turn.last_good
                 known.state, known.ready_at = turn.state, max(known.ready_at, turn.ready_at)
+                known.tally.last_answer = known.tally.last_answer or turn.tally.last_answer
             known.ready_at = max(known.ready_at, self._not_before)
             self.queues.join(shared, turn.host)
             if known.is_away:
@@ -173,7 +174,7 @@ class Turns:
         took_place = [turn for turn in self._by_host.values() if turn.tally.is_any]
         rows = [self.row(turn) for turn in took_place]
         for turn in took_place:
-            turn.tally = Tally()
+            turn.tally = Tally(last_answer=turn.tally.last_answer)
         return rows
 
     def row(self, turn: HostTurn, tally: Tally | None = None) -> HostRow:

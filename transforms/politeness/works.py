@@ -70,6 +70,7 @@ def turn_of(work: Work, context: VisitContext, now: datetime, clock: Clock = SYS
     turn.state = backoff.host_state(work.row)
     if work.row:
         turn.held_by = work.row["held_by"]
+        turn.tally.last_answer = work.row["last_fetched_at"]
     if ready_at := backoff.ready_at(work.row, context.politeness):
         turn.ready_at = monotonic(ready_at, clock)
     return turn
