@@ -116,7 +116,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "beamtrawl = beamtrawl.runners.cli:main",
+            "beamtrawl = beamtrawl.runners.program.cli:main",
             "beamtrawl-worker = beamtrawl.runners.engines.worker:main",
         ],
         "beamtrawl.parsers": [

@@ -18,9 +18,9 @@ _MODULES = {
     "_progress": ["Progress"],
     "_run": ["BeamtrawlWarning", "Report", "crawl"],
     "_tables": ["Table"],
-    "runners.crawl_status": ["Status"],
+    "runners.state.crawl_status": ["Status"],
     "runners.demo.server": ["demo_web"],
-    "runners.errors": ["LockedError", "StartError"],
+    "runners.terminal.errors": ["LockedError", "StartError"],
     "search.results.hits": ["Hit"],
     "transforms.errors": ["BeamtrawlError"],
     "transforms.http.client": ["Client"],
@@ -32,8 +32,8 @@ _MODULES = {
     "transforms.politeness.downloaders": ["Through"],
     "transforms.politeness.host_queue": ["BrowserRules"],
     "transforms.settings": ["Settings", "SettingsError"],
-    "transforms.storage.crawl_dir": ["CrawlDirError"],
-    "transforms.storage.sql": ["QueryError"],
+    "transforms.directory.crawl_dir": ["CrawlDirError"],
+    "transforms.sql": ["QueryError"],
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -44,10 +44,11 @@ if TYPE_CHECKING:
     from beamtrawl._progress import Progress
     from beamtrawl._run import BeamtrawlWarning, Report, crawl
     from beamtrawl._tables import Table
-    from beamtrawl.runners.crawl_status import Status
     from beamtrawl.runners.demo.server import demo_web
-    from beamtrawl.runners.errors import LockedError, StartError
+    from beamtrawl.runners.state.crawl_status import Status
+    from beamtrawl.runners.terminal.errors import LockedError, StartError
     from beamtrawl.search.results.hits import Hit
+    from beamtrawl.transforms.directory.crawl_dir import CrawlDirError
     from beamtrawl.transforms.errors import BeamtrawlError
     from beamtrawl.transforms.http.client import Client
     from beamtrawl.transforms.http.reply import Reply
@@ -58,8 +59,7 @@ if TYPE_CHECKING:
     from beamtrawl.transforms.politeness.downloaders import Through
     from beamtrawl.transforms.politeness.host_queue import BrowserRules
     from beamtrawl.transforms.settings import Settings, SettingsError
-    from beamtrawl.transforms.storage.crawl_dir import CrawlDirError
-    from beamtrawl.transforms.storage.sql import QueryError
+    from beamtrawl.transforms.sql import QueryError
 else:
 
     def __getattr__(name):

@@ -2,6 +2,6 @@
 
 import sys
 
-from beamtrawl.runners.cli import main
+from beamtrawl.runners.program.cli import main
 
 sys.exit(main())

@@ -12,15 +12,15 @@ import pyarrow as pa
 from beamtrawl._convert import Rows, html_table
 from beamtrawl._hits import Hits
 from beamtrawl._tables import Table
+from beamtrawl.transforms import sql
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import Settings, parse
-from beamtrawl.transforms.storage import sql
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
-from beamtrawl.transforms.storage.schemas import TABLES
+from beamtrawl.transforms.tables.schemas import TABLES
 
 if TYPE_CHECKING:
     import duckdb
 
-    from beamtrawl.runners.crawl_status import Status
+    from beamtrawl.runners.state.crawl_status import Status
     from beamtrawl.search.searcher import Index
 
 _SHOWN = 20  # rows in a notebook
@@ -141,7 +141,7 @@ class Crawl:
         if timeout is not None and not timeout > 0:
             raise ValueError(f"timeout = {timeout}: must be more than 0")
         if after is not None:
-            from beamtrawl.search.query.cursor import decode  # noqa: PLC0415 - only a search pays for importing it
+            from beamtrawl.search.answers.cursor import decode  # noqa: PLC0415 - only a search pays for importing it
 
             cursor = decode(after, query, sort)
             if as_of not in (None, cursor.round):
@@ -155,7 +155,7 @@ class Crawl:
 
     def status(self) -> Status:
         """Rounds, rows by table, outcomes, the frontier by reason, hosts, traps and alarms."""
-        from beamtrawl.runners.crawl_status import disk_of, summarize  # noqa: PLC0415 - it imports the parsers
+        from beamtrawl.runners.state.crawl_status import disk_of, summarize  # noqa: PLC0415 - it imports the parsers
 
         directory = self._directory
         return summarize(directory, datetime.now(UTC), self.settings, disk_of(directory.root))

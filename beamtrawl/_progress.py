@@ -13,9 +13,9 @@ from beamtrawl.runners.progress.lines import line
 from beamtrawl.runners.progress.reports import add_up, read_reports
 from beamtrawl.runners.progress.running import Running
 from beamtrawl.runners.progress.words import describe_added, describe_manifest, describe_waiting
-from beamtrawl.runners.units import counted
+from beamtrawl.runners.terminal.units import counted
+from beamtrawl.transforms.directory.crawl_dir import Manifest, Step
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.storage.crawl_dir import Manifest, Step
 
 _EVERY_S = 2.0  # between two reports on a step under way
 
@@ -37,7 +37,7 @@ class Progress:
 
 
 class Recorder:
-    """Records a run, and reports to a callback in the thread that calls `tick` (an Observer of `runners.session`)."""
+    """Records a run, and reports to a callback in the thread that calls `tick` (an Observer)."""
 
     def __init__(self, callback: Callable[[Progress], object] | None) -> None:
         self.committed: list[Manifest] = []

@@ -18,14 +18,14 @@ with quiet():
 
 from beamtrawl._progress import Progress, Recorder, visits_by_outcome
 from beamtrawl.pipeline.control import End, StopSignal
-from beamtrawl.runners import session
-from beamtrawl.runners.background import Background
-from beamtrawl.runners.crawl_traps import release_hint
+from beamtrawl.runners.crawling import session
 from beamtrawl.runners.engines.choose import RUNNERS, engine
+from beamtrawl.runners.process.background import Background
 from beamtrawl.runners.progress.words import describe_end
+from beamtrawl.runners.state.crawl_traps import release_hint
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.waiting import count_waiting
 from beamtrawl.transforms.settings import override
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
-from beamtrawl.transforms.storage.waiting import count_waiting
 
 Reason: TypeAlias = Literal["frontier_empty", "rounds", "max_pages", "not_due", "stopped"]
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from beamtrawl._convert import Rows, html_table
-from beamtrawl.transforms.storage import sql
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, current_files
-from beamtrawl.transforms.storage.datasets import open_dataset
-from beamtrawl.transforms.storage.schemas import TABLES
-from beamtrawl.transforms.storage.table_files import conform
+from beamtrawl.transforms import sql
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, current_files
+from beamtrawl.transforms.directory.datasets import open_dataset
+from beamtrawl.transforms.tables.schemas import TABLES
+from beamtrawl.transforms.tables.table_files import conform
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc

@@ -23,11 +23,11 @@ from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 import lxml.html
 import requests
 
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.outcomes import REQUESTED
 from beamtrawl.transforms.settings import Settings
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.storage.schemas import URLS, VISITS
-from beamtrawl.transforms.storage.table_files import read_table
+from beamtrawl.transforms.tables.schemas import URLS, VISITS
+from beamtrawl.transforms.tables.table_files import read_table
 from beamtrawl.transforms.urls.canonical import canonicalize, url_key
 from beamtrawl.transforms.urls.filters import UrlFilter
 

@@ -31,8 +31,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from beamtrawl.search.gateway.app import PAGE_PER_HOST
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.ranking.endorsements import count_anchors
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from benchmarks.asking import best
 from benchmarks.judged_queries import Collection, bm25s, by_bm25s
 from benchmarks.known_item import fields_of, read_crawl, tantivy_search

@@ -31,12 +31,12 @@ from against_scrapy import installed
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, iso
 from beamtrawl.transforms.documents.finish_pages import ROW_GROUPS
 from beamtrawl.transforms.indexing.segment_files import write_opening
 from beamtrawl.transforms.settings import render, settings_digest
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, iso
-from beamtrawl.transforms.storage.schemas import TABLES
-from beamtrawl.transforms.storage.table_files import TableFile, TableWriter, conform
+from beamtrawl.transforms.tables.schemas import TABLES
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter, conform
 from tests.support import crawls
 
 LINKS = 10  # of a page

@@ -26,15 +26,15 @@ import numpy as np
 import pyarrow as pa
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
+from beamtrawl.transforms.directory.waiting import Waiting
 from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.frontier.merge import merge_frontier
 from beamtrawl.transforms.frontier.priority import Quota, UrlClass, shares_of
 from beamtrawl.transforms.frontier.read_due import Bounds, ReadDue, spare
 from beamtrawl.transforms.frontier.selection import Due, choose
 from beamtrawl.transforms.settings import Priority
-from beamtrawl.transforms.storage.schemas import FRONTIER, KEY
-from beamtrawl.transforms.storage.table_files import conform
-from beamtrawl.transforms.storage.waiting import Waiting
+from beamtrawl.transforms.tables.schemas import FRONTIER, KEY
+from beamtrawl.transforms.tables.table_files import conform
 
 _CHUNK = 1_000_000
 _SHARES = (0.9, 0.07, 0.02, 0.01)  # of the rows, in files of decreasing age

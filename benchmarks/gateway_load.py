@@ -31,9 +31,9 @@ from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.storage.schemas import DOCUMENTS
-from beamtrawl.transforms.storage.table_files import read_table
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
+from beamtrawl.transforms.tables.schemas import DOCUMENTS
+from beamtrawl.transforms.tables.table_files import read_table
 from tests.support.command_line import PROGRAM
 from tests.support.gateways import serving
 

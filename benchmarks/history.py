@@ -3,7 +3,7 @@
     python benchmarks/history.py --known 0 10000000 --waiting 5000000 [--plot FILE.svg]
 
 Writes the history of a crawl as merging leaves it (states of URLs, hosts, robots.txt files, digests, signatures,
-traps; see `beamtrawl.transforms.storage.layouts`) straight into Parquet, always the same, and runs one round of 1,000
+traps; see `beamtrawl.transforms.tables.layouts`) straight into Parquet, always the same, and runs one round of 1,000
 new pages on it: 50 hosts, served on loopback by a process of its own, with links to one another, to new URLs, to URLs
 of their hosts and to known URLs of any host. Shown are the CPU seconds and the peak memory of the processes of the
 crawl (one worker; the largest process), and the bytes that they read in excess of the smallest history, by known URL.
@@ -32,12 +32,12 @@ from plot import Chart, write
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, iso
 from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.settings import settings_digest
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, iso
-from beamtrawl.transforms.storage.merge_tables import write_arranged
-from beamtrawl.transforms.storage.schemas import KEY, TABLES, TIME
-from beamtrawl.transforms.storage.table_files import TableFile, conform
+from beamtrawl.transforms.tables.merge_tables import write_arranged
+from beamtrawl.transforms.tables.schemas import KEY, TABLES, TIME
+from beamtrawl.transforms.tables.table_files import TableFile, conform
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support import crawls
 from tests.support.web import html

@@ -30,14 +30,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from beamtrawl.search.index.bm25f import WEIGHTING
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.write_segment import DOCS, url_text
 from beamtrawl.transforms.ranking import endorsements
 from beamtrawl.transforms.ranking.pagerank import distinct, pagerank
 from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.storage.schemas import DOCUMENTS, LINKS
-from beamtrawl.transforms.storage.table_files import open_parquet, read_table
+from beamtrawl.transforms.tables.schemas import DOCUMENTS, LINKS
+from beamtrawl.transforms.tables.table_files import open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import host
 from benchmarks.asking import best
 

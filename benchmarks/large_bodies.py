@@ -26,7 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from beamtrawl.transforms.storage.crawl_dir import Manifest
+from beamtrawl.transforms.directory.crawl_dir import Manifest
 from tests.support.crawls import Silent, crawl, rows
 
 LARGE = [2 << 20] * 64 + [5 << 20] * 20 + [10 << 20] * 64

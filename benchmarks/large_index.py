@@ -22,11 +22,11 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.indexing.analysis import tokens
 from beamtrawl.transforms.indexing.write_segment import write_segment
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.storage.schemas import DOCUMENTS
-from beamtrawl.transforms.storage.table_files import read_table
+from beamtrawl.transforms.tables.schemas import DOCUMENTS
+from beamtrawl.transforms.tables.table_files import read_table
 from beamtrawl.transforms.urls.canonical import url_key
 
 WORDS, SWAPPED = 100, 10

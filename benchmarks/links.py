@@ -29,9 +29,9 @@ from beamtrawl.pipeline.crawl import run_crawl
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms import urls
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, iso
 from beamtrawl.transforms.settings import Scope, Settings
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, iso
-from beamtrawl.transforms.storage.table_files import TableWriter
+from beamtrawl.transforms.tables.table_files import TableWriter
 from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.support.crawls import Silent
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.access_log import Manners, violations
 from tests.support.crawls import frontier, states
 from tests.support.long_tail import LongTail, share

@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.indexing.merge import Part, merge_segments
 from beamtrawl.transforms.indexing.write_segment import write_segment
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.storage.schemas import DOCUMENTS
-from beamtrawl.transforms.storage.table_files import read_table
+from beamtrawl.transforms.tables.schemas import DOCUMENTS
+from beamtrawl.transforms.tables.table_files import read_table
 
 SEGMENTS, QUERIES = 10, 300
 

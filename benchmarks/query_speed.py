@@ -35,14 +35,14 @@ import tantivy
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.search.answers.make_hits import Snippets
 from beamtrawl.search.index.segment import Segment
-from beamtrawl.search.query.make_hits import Snippets
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.indexing.analysis import tokens
 from beamtrawl.transforms.indexing.write_segment import FORMS, POSTINGS, write_segment
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.storage.schemas import DOCUMENTS
-from beamtrawl.transforms.storage.table_files import read_table
+from beamtrawl.transforms.tables.schemas import DOCUMENTS
+from beamtrawl.transforms.tables.table_files import read_table
 from benchmarks.asking import best
 from tests.support.stores import REQUESTS, url
 

@@ -22,9 +22,9 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, iso
-from beamtrawl.transforms.storage.schemas import TABLES
-from beamtrawl.transforms.storage.table_files import TableWriter, conform
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, iso
+from beamtrawl.transforms.tables.schemas import TABLES
+from beamtrawl.transforms.tables.table_files import TableWriter, conform
 from benchmarks.history import NOW, ROUNDS, known_urls, write_history
 
 _OUTCOMES = ("fetched", "fetched", "redirected", "gone", "timeout", "denied_robots")

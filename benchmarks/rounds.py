@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from benchmarks.plot import Chart, write
 from tests.support import crawls
 from tests.support.web import html

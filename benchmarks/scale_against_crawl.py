@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.manifests import moment
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
-from beamtrawl.transforms.storage.manifests import moment
 from benchmarks.simulated_worker import DENIED, ROBOTS, Host, Machine, Round, Worker, World, hosts_of
 from tests.support.crawls import crawl, settings
 from tests.support.web import CLOSED, MUTE, Page, html, plain, slow, status

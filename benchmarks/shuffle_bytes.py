@@ -14,7 +14,7 @@ from collections.abc import Callable
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
 
 from beamtrawl.pipeline.crawl import Step
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.crawls import Silent, crawl
 
 

@@ -26,7 +26,7 @@ from beamtrawl.transforms.politeness.request_pool import WAITING_SHARE
 from beamtrawl.transforms.politeness.scheduler import HostScheduler
 from beamtrawl.transforms.politeness.works import turn_of, work_of
 from beamtrawl.transforms.settings import Limits, Settings, Traps
-from beamtrawl.transforms.storage.schemas import HostRow, RobotsRow
+from beamtrawl.transforms.tables.schemas import HostRow, RobotsRow
 from tests.support.simulation import SimulatedTime
 
 ROBOTS = "/robots.txt"

@@ -119,19 +119,19 @@ class Clocked:
 def crawl(root: str, seeds: Sequence[str], rounds: int, workers: int | None) -> None:
     """Crawl in this process; print the seconds of each phase."""
     clock = Clock()
-    from beamtrawl.runners.cli import quiet
-    from beamtrawl.runners.garbage import collect_rarely, importing
+    from beamtrawl.runners.process.garbage import collect_rarely, importing
+    from beamtrawl.runners.program.cli import quiet
 
     quiet(debug=False)
     collect_rarely()
     with importing():
         from beamtrawl.pipeline.control import StopSignal
         from beamtrawl.pipeline.seeds import Seed
-        from beamtrawl.runners import session
         from beamtrawl.runners.commands import crawl  # noqa: F401
+        from beamtrawl.runners.crawling import session
         from beamtrawl.runners.engines.choose import engine
+        from beamtrawl.transforms.directory.crawl_dir import CrawlDir
         from beamtrawl.transforms.settings import Settings, override
-        from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 
     clock.lap("imports")
     changes = {"fetch.allow_addresses": ["127.0.0.0/8"], "politeness.delay": 0.0}

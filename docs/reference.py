@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from unicodedata import normalize
 
-from beamtrawl.runners import program
+from beamtrawl.runners.program import main as program
 from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.settings.toml_values import to_toml
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
+from ..transforms.directory.waiting import Waiting
 from ..transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned
 from ..transforms.frontier.recrawl import DueCriteria, count_due
 from ..transforms.frontier.revisit_plan import Plan, count_first, read_histogram
 from ..transforms.settings import Settings, settings_digest
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, paths_of
-from ..transforms.storage.waiting import Waiting
 from . import revisits
 from .attempt import Attempt, Engine
 

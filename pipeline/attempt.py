@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 import apache_beam as beam
 
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, iso
+from ..transforms.directory.pieces import attempts_prefix, find_leftovers
+from ..transforms.files import filesystem
 from ..transforms.indexing.link_folders import MERGED, links_folder
 from ..transforms.indexing.segment_files import INDEX_FILE
-from ..transforms.storage import filesystem
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, iso
-from ..transforms.storage.pieces import attempts_prefix, find_leftovers
-from ..transforms.storage.table_files import TableFile, parse_report
+from ..transforms.tables.table_files import TableFile, parse_report
 
 _OF_INDEX = {"index", "index_links", INDEX_FILE}
 

@@ -4,8 +4,8 @@ import threading
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from ..transforms.storage import filesystem
-from ..transforms.storage.crawl_dir import Manifest, Step
+from ..transforms.directory.crawl_dir import Manifest, Step
+from ..transforms.files import filesystem
 
 
 class Observer(Protocol):

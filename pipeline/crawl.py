@@ -9,6 +9,9 @@ from ..transforms.aliases.learned_rules import known_rules
 from ..transforms.aliases.secret import crawl_secret
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Blocks
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, next_step, paths_of
+from ..transforms.directory.pieces import Leftovers, attempts_prefix, find_leftovers
+from ..transforms.directory.waiting import Waiting, read_waiting, settle, waiting_by_reason
 from ..transforms.frontier.due_pages import DuePages
 from ..transforms.frontier.excluded import NotRequested
 from ..transforms.frontier.priority import Quota, shares_of
@@ -23,17 +26,14 @@ from ..transforms.politeness.context import CHECK_INTERVAL, VisitContext
 from ..transforms.politeness.downloaders import client_opener
 from ..transforms.settings import Settings, changed_values, settings_digest
 from ..transforms.sitemaps.follow import count_entries
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, next_step, paths_of
-from ..transforms.storage.damage import require_whole_once
-from ..transforms.storage.pieces import Leftovers, attempts_prefix, find_leftovers
-from ..transforms.storage.waiting import Waiting, read_waiting, settle, waiting_by_reason
+from ..transforms.tables.damage import require_whole_once
 from ..transforms.traps.watch_yields import REOPENED
 from . import fetch, update
 from .add_revisits import add_planned, add_revisits, plan_of
 from .attempt import Attempt, Engine
-from .compact_all import compact_all
+from .compaction.compact_all import compact_all
+from .compaction.damage import Damage
 from .control import End, Observer, StopSignal
-from .damage import Damage
 from .excluded_urls import count_excluded, excluded_urls
 from .held_hosts import Held, held_hosts
 from .release_held import held_urls, release_aliases, release_allowed_urls, release_reopened_urls, with_released

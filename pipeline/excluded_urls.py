@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from ..transforms.blocks.files import read_blocks
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
+from ..transforms.directory.waiting import Waiting, read_waiting
 from ..transforms.frontier.excluded import Excluded, NotRequested, has_changed
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.settings import Settings
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, paths_of
-from ..transforms.storage.waiting import Waiting, read_waiting
 
 
 def excluded_urls(crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest]) -> Excluded | None:

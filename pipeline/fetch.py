@@ -11,6 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..transforms import urls
+from ..transforms.directory.pieces import Leftovers
+from ..transforms.directory.waiting import Waiting
+from ..transforms.exchange.semi_join import CollectHosts
 from ..transforms.frontier.read_due import Bounds, ReadDue
 from ..transforms.politeness.adopted import state_rows, visited_keys
 from ..transforms.politeness.backoff import STATE_COLUMNS, host_state, shared_rest, without_refusal
@@ -19,12 +22,9 @@ from ..transforms.politeness.visit_hosts import VisitHosts
 from ..transforms.robots.lookup import LAST_GOOD
 from ..transforms.robots.rules import Verdict
 from ..transforms.settings import Politeness
-from ..transforms.storage.key_scan import Wanted, matching_rows
-from ..transforms.storage.pieces import Leftovers
-from ..transforms.storage.schemas import HOSTS, ROBOTS, TIME, TRAP_SAMPLES, TRAPS, HostRow
-from ..transforms.storage.semi_join import CollectHosts
-from ..transforms.storage.table_files import read_table
-from ..transforms.storage.waiting import Waiting
+from ..transforms.tables.key_scan import Wanted, matching_rows
+from ..transforms.tables.schemas import HOSTS, ROBOTS, TIME, TRAP_SAMPLES, TRAPS, HostRow
+from ..transforms.tables.table_files import read_table
 
 
 @dataclasses.dataclass(frozen=True)

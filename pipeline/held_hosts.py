@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from ..transforms.politeness.backoff import REFUSED, SILENT, STATE_COLUMNS, patience, ready_at, without_refusal
 from ..transforms.politeness.host_stats import newest_row
 from ..transforms.settings import Politeness
-from ..transforms.storage.key_scan import Wanted, matching_rows
-from ..transforms.storage.schemas import HOSTS, TIME, HostRow
-from ..transforms.storage.table_files import open_parquet, statistics
+from ..transforms.tables.key_scan import Wanted, matching_rows
+from ..transforms.tables.schemas import HOSTS, TIME, HostRow
+from ..transforms.tables.table_files import open_parquet, statistics
 
 _LATELY = timedelta(minutes=2)  # longer than a crawl waits for hosts that do not answer
 

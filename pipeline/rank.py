@@ -11,16 +11,16 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step
 from ..transforms.indexing.link_folders import links_folder
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.segment_files import INDEX_FILE
 from ..transforms.ranking import endorsements
 from ..transforms.ranking.pagerank import distinct, pagerank
 from ..transforms.ranking.rank_tables import PageRanks, add_links, doc_keys, link_data, write_host_ranks, write_ranks
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step
-from ..transforms.storage.damage import require_whole_once
-from ..transforms.storage.schemas import DOCUMENTS, LINKS
-from ..transforms.storage.table_files import TableFile, read_table
+from ..transforms.tables.damage import require_whole_once
+from ..transforms.tables.schemas import DOCUMENTS, LINKS
+from ..transforms.tables.table_files import TableFile, read_table
 from .attempt import Attempt, Engine
 from .rank_partitioned import rank_partitioned
 

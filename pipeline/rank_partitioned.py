@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..transforms.directory.crawl_dir import Manifest, files_of
+from ..transforms.exchange.writers import ReportFiles
 from ..transforms.ranking.pagerank import MAX_SWEEPS, TOLERANCE
 from ..transforms.ranking.pagerank_partitioned import CHANGE, SweepRanks
 from ..transforms.ranking.partition_links import HOST_LINKS, HOSTS, GatherLinks
 from ..transforms.ranking.rank_tables import write_host_ranks
 from ..transforms.ranking.scratch import Scratch
 from ..transforms.ranking.write_ranks import WriteRanks
-from ..transforms.storage.crawl_dir import Manifest, files_of
-from ..transforms.storage.table_files import TableFile
-from ..transforms.storage.writers import ReportFiles
+from ..transforms.tables.table_files import TableFile
 from .attempt import Attempt, Engine
 
 _LINKS_PER_PARTITION = 250_000

@@ -14,14 +14,14 @@ from ..transforms.aliases.exempt import RELEASED, Exempt, released_patterns
 from ..transforms.aliases.learned_rules import KnownRules, known_rules
 from ..transforms.aliases.rules import NO_RULES, Rules
 from ..transforms.blocks.files import read_blocks
+from ..transforms.directory.beside import registered
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
+from ..transforms.directory.waiting import Left, Waiting, matching, read_waiting
 from ..transforms.frontier.files import write_frontier
 from ..transforms.settings import Aliases, Settings, Traps
-from ..transforms.storage.beside import registered
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
-from ..transforms.storage.key_scan import Wanted, groups_with, matching_rows
-from ..transforms.storage.schemas import KEY, TRAP_SAMPLES, TRAPS, URLS
-from ..transforms.storage.table_files import open_parquet, read_table
-from ..transforms.storage.waiting import Left, Waiting, matching, read_waiting
+from ..transforms.tables.key_scan import Wanted, groups_with, matching_rows
+from ..transforms.tables.schemas import KEY, TRAP_SAMPLES, TRAPS, URLS
+from ..transforms.tables.table_files import open_parquet, read_table
 from ..transforms.traps.allow_list import compile_allow_list
 from ..transforms.traps.holds import Holds, TrappedHost, newest_by_key
 from ..transforms.traps.judge import Row, State

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import apache_beam as beam
 
+from ..transforms.directory.waiting import Waiting
+from ..transforms.exchange.semi_join import CollectKeys, ReadMatching
+from ..transforms.exchange.writers import ReportFiles
 from ..transforms.frontier.advance_urls import ReadMatchingWaiting
 from ..transforms.frontier.due_pages import DuePages, IsPlanned
 from ..transforms.frontier.recrawl import DueCriteria, WriteRevisits, read_due_keys
-from ..transforms.storage.schemas import URLS
-from ..transforms.storage.semi_join import CollectKeys, ReadMatching
-from ..transforms.storage.waiting import Waiting
-from ..transforms.storage.writers import ReportFiles
+from ..transforms.tables.schemas import URLS
 
 _ROWS_PER_PARTITION = 100_000
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from ..transforms.directory.beside import registered
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
 from ..transforms.frontier.files import write_frontier
 from ..transforms.frontier.url_states import FAILED_STATES
-from ..transforms.storage.beside import registered
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
-from ..transforms.storage.key_scan import Wanted, matching_rows
-from ..transforms.storage.schemas import KEY, URLS
-from ..transforms.storage.table_files import TableFile, TableWriter
+from ..transforms.tables.key_scan import Wanted, matching_rows
+from ..transforms.tables.schemas import KEY, URLS
+from ..transforms.tables.table_files import TableFile, TableWriter
 from ..transforms.urls.canonical import canonicalize, host, neatness, url_key
 from .release_held import HELD_STATES, waiting_keys
 

@@ -23,10 +23,15 @@ from ..transforms.aliases.learn import (
     with_forms,
 )
 from ..transforms.aliases.learned_rules import KnownRules
+from ..transforms.directory.waiting import Waiting
 from ..transforms.documents.parse_visits import ParseFn
 from ..transforms.duplicates.exact import JudgeFn
 from ..transforms.duplicates.minhash import BANDS
 from ..transforms.duplicates.near import DecideFn, FindPairsFn, ReadEarlierFn
+from ..transforms.exchange.semi_join import CollectKeysFn, CollectListFn, CollectSetFn, ReadByNameFn
+from ..transforms.exchange.stage_progress import StageProgress
+from ..transforms.exchange.stages import Read, Receive, Routes, Summarize, To, ToAll, ToOne, ToSummary, together
+from ..transforms.exchange.writers import ReportFn, WriteSideFn
 from ..transforms.frontier.advance_urls import (
     AdvanceFn,
     ReadWaitingByNameFn,
@@ -40,12 +45,7 @@ from ..transforms.frontier.revisit_plan import Plan
 from ..transforms.indexing.write_tombstones import WriteTombstonesFn, had_content, removals_by_key
 from ..transforms.settings import Settings
 from ..transforms.sitemaps.follow import FollowFn
-from ..transforms.storage.schemas import DIGESTS, TRAP_QUEUES, TRAP_SAMPLES, TRAPS, URLS
-from ..transforms.storage.semi_join import CollectKeysFn, CollectListFn, CollectSetFn, ReadByNameFn
-from ..transforms.storage.stage_progress import StageProgress
-from ..transforms.storage.stages import Read, Receive, Routes, Summarize, To, ToAll, ToOne, ToSummary, together
-from ..transforms.storage.waiting import Waiting
-from ..transforms.storage.writers import ReportFn, WriteSideFn
+from ..transforms.tables.schemas import DIGESTS, TRAP_QUEUES, TRAP_SAMPLES, TRAPS, URLS
 from ..transforms.traps.watch_yields import HostsWithTrapsFn, ReadTrapsFn, hosts_of
 from .update_hosts import AddHostsFn, EarlierHostsFn, TurnsFn
 from .update_parts import MarkFn, WatchAndFinishFn, WriteRejectionsFn, row_groups

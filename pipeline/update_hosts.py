@@ -5,12 +5,12 @@ from typing import Any
 
 import apache_beam as beam
 
+from ..transforms.exchange.writers import write_rows
 from ..transforms.politeness.host_stats import add_turn, age_key, newest_row
-from ..transforms.storage.batches import Batch, from_ipc
-from ..transforms.storage.key_scan import Wanted, matching_rows
-from ..transforms.storage.schemas import HOSTS, HostRow
-from ..transforms.storage.table_files import read_table
-from ..transforms.storage.writers import write_rows
+from ..transforms.tables.batches import Batch, from_ipc
+from ..transforms.tables.key_scan import Wanted, matching_rows
+from ..transforms.tables.schemas import HOSTS, HostRow
+from ..transforms.tables.table_files import read_table
 from ..transforms.traps.watch_yields import by_host
 
 

@@ -7,13 +7,13 @@ import apache_beam as beam
 import pyarrow as pa
 
 from ..transforms.documents.finish_pages import FinishFn, add_rejections
+from ..transforms.exchange.batch_schemas import CANDIDATES, CandidateRow
+from ..transforms.exchange.writers import write_rows
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.settings import Settings
-from ..transforms.storage.batches import Batch, split
-from ..transforms.storage.exchange import CANDIDATES, CandidateRow
-from ..transforms.storage.schemas import SEEDS
-from ..transforms.storage.table_files import open_parquet, read_hosts
-from ..transforms.storage.writers import write_rows
+from ..transforms.tables.batches import Batch, split
+from ..transforms.tables.schemas import SEEDS
+from ..transforms.tables.table_files import open_parquet, read_hosts
 from ..transforms.traps.watch_yields import WatchFn
 from ..transforms.urls.filters import UrlFilter
 

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Blocks
 from ..transforms.changes.find import Change, Since, difference, listing_query, version
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ..transforms.indexing.write_segment import without_passages
-from ..transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
 
 PAGE_CHANGES = 100
 """Changes on a page."""
@@ -75,7 +75,7 @@ def list_changes(crawl: CrawlDir, state: State, since: Since, now: datetime, tim
 
     Memory is bounded: that of the query by 1 GB, that of its result by MAX_CHANGES.
     """
-    from ..transforms.storage.sql import open_tables  # noqa: PLC0415 - it imports DuckDB, which searches do not need
+    from ..transforms.sql import open_tables  # noqa: PLC0415 - it imports DuckDB, which searches do not need
 
     blocks = read_blocks(crawl)
     counts: Counter[str] = Counter()
@@ -130,7 +130,7 @@ def _shortened(diff: Sequence[str]) -> Iterator[str]:
 
 def _texts(crawl: CrawlDir, state: State, rows: pa.Table, timeout_s: float) -> dict[tuple[str, int], str]:
     """The texts of the pages that have a diff, by URL and round, without the passages that authors exclude."""
-    from ..transforms.storage.sql import open_tables  # noqa: PLC0415 - as above
+    from ..transforms.sql import open_tables  # noqa: PLC0415 - as above
 
     rows = rows.filter(pc.and_(pc.equal(rows["change"], "changed"), pc.invert(rows["withheld"])))
     if not rows.num_rows:

@@ -10,18 +10,18 @@ import numpy as np
 import pyarrow.compute as pc
 
 from ..transforms.blocks.files import read_blocks
+from ..transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.tombstones import alive, read_tombstones
-from ..transforms.storage.crawl_dir import CrawlDir, CrawlDirError
+from .answers import make_hits
+from .answers.answer import Answers
+from .answers.cursor import Cursor, CursorError, decode, encode
 from .index import bm25f
 from .index.cache import Cache
 from .index.deadline import Deadline
 from .index.postings import Unit
 from .index.segment import Segment
 from .index.segments import CACHE_BYTES, Corpus, Mask
-from .query import make_hits
-from .query.answer import Answers
-from .query.cursor import Cursor, CursorError, decode, encode
 from .query.parse import parse
 from .query.synonyms import Synonyms, read_synonyms
 from .results.facets import FACTS, Facets, facets

@@ -4,6 +4,7 @@ import ast
 import doctest
 import re
 import tarfile
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError
 from pathlib import Path
@@ -23,7 +24,7 @@ MAY_IMPORT = {
 }
 SOURCES = rooms.sources()
 BUILD_GRAPHS = {"pipeline", "transforms"}
-READS_ENVIRONMENT = {Path("transforms/storage/object_store.py")}
+READS_ENVIRONMENT = {Path("transforms/files/object_store.py")}
 """Each worker has credentials for object stores of its own; they do not travel with a pipeline."""
 
 
@@ -78,25 +79,49 @@ def test_rooms_import_only_rooms_of_lower_floors() -> None:
     assert [f"{a} imports {b}" for a, b in arrows if floor[a] <= floor[b]] == []
 
 
+def test_the_figures_of_the_documentation_hold() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (written,) = re.findall(r"^    (\d+) rooms, (\d+) floors, (\d+) imports$", text, re.MULTILINE)
+    found = rooms.graph(SOURCES)
+    assert (len(found), len(rooms.floors(found))) == (int(written[0]), int(written[1]))
+    assert sum(map(len, found.values())) <= int(written[2])
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    rooms.floors(rooms.graph(SOURCES, str))  # raises CycleError
+
+
+def test_no_folder_has_more_than_twenty_modules() -> None:
+    sizes = Counter(path.parent.as_posix() for path in SOURCES if path.name != "__init__.py")
+    assert {folder: size for folder, size in sizes.items() if size > 20} == {}
+
+
+def test_the_figures_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    rooms.main(ROOT)
+    *_, of_rooms, of_modules = capsys.readouterr().out.splitlines()
+    assert of_rooms == rooms.figures(rooms.graph(SOURCES), "rooms")
+    assert of_modules == rooms.figures(rooms.graph(SOURCES, str), "modules")
+
+
 def test_floors() -> None:
     sources = {
-        Path("transforms/urls/canonical.py"): "from ..storage.table_files import KEY\nfrom . import dedup",
+        Path("transforms/urls/canonical.py"): "from ..tables.table_files import KEY\nfrom . import dedup",
         Path("transforms/urls/dedup.py"): "",
-        Path("transforms/storage/table_files.py"): "import os",
+        Path("transforms/tables/table_files.py"): "import os",
         Path("pipeline/crawl.py"): "def f():\n from ..transforms.urls import canonical",
         Path("beamtrawl/__init__.py"): "from .pipeline import crawl",
         Path("beamtrawl/__main__.py"): "import beamtrawl\nfrom beamtrawl.pipeline.crawl import run",
     }
     found = rooms.graph(sources)
-    assert rooms.floors(found) == [["transforms.storage"], ["transforms.urls"], ["pipeline"], ["beamtrawl"]]
+    assert rooms.floors(found) == [["transforms.tables"], ["transforms.urls"], ["pipeline"], ["beamtrawl"]]
     assert rooms.figures(found, "rooms") == "4 rooms, 4 floors, 3 imports"
     assert rooms.figures(rooms.graph(sources, str), "modules") == "6 modules, 5 floors, 6 imports"
 
 
 def test_a_circle_of_rooms_is_noticed() -> None:
     sources = {
-        Path("transforms/urls/canonical.py"): "from ..storage.table_files import KEY",
-        Path("transforms/storage/table_files.py"): "from ..urls import canonical",
+        Path("transforms/urls/canonical.py"): "from ..tables.table_files import KEY",
+        Path("transforms/tables/table_files.py"): "from ..urls import canonical",
         Path("transforms/urls/dedup.py"): "",
     }
     with pytest.raises(CycleError):

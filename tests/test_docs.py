@@ -11,10 +11,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from beamtrawl.runners import program
+from beamtrawl.runners.program import main as program
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope
-from beamtrawl.transforms.storage.schemas import TABLES
+from beamtrawl.transforms.tables.schemas import TABLES
 from beamtrawl.transforms.urls.filters import UrlFilter
 
 ROOT = Path(__file__).parent.parent

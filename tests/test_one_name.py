@@ -47,7 +47,7 @@ def test_entry_points_load_what_they_name() -> None:
 PROGRAM = """
 import json, os, sys
 import apache_beam as beam
-from beamtrawl.runners.program import run
+from beamtrawl.runners.program.main import run
 from beamtrawl.runners.engines.direct import DirectEngine
 
 def from_checkout(root, _=None):

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 
 from ...transforms.changes.feed import feed_id, write_feed
 from ...transforms.changes.find import BATCH, Change, Since, changes, json_line, later_than, parse_since, query
-from ...transforms.storage.crawl_dir import CrawlDir
-from ...transforms.storage.filesystem import split
-from ...transforms.storage.sql import query_batches
-from ..errors import Usage
+from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.files.filesystem import split
+from ...transforms.sql import query_batches
 from ..exports.output import require_folder, whole_file
+from ..terminal.errors import Usage
 
 _MOST = 20  # lines of a diff that are printed
 

@@ -5,16 +5,16 @@ import contextlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from ...pipeline.fold_history import KEPT_FOR
+from ...pipeline.compaction.fold_history import KEPT_FOR
+from ...transforms.directory.beside import REGISTRATION, live_stems
+from ...transforms.directory.checkpoints import fold
+from ...transforms.directory.crawl_dir import CrawlDir, next_step, visible_files
+from ...transforms.directory.pieces import attempts_prefix, find_leftovers
 from ...transforms.errors import DiskError, is_full
-from ...transforms.storage import filesystem
-from ...transforms.storage.beside import REGISTRATION, live_stems
-from ...transforms.storage.checkpoints import fold
-from ...transforms.storage.crawl_dir import CrawlDir, next_step, visible_files
-from ...transforms.storage.pieces import attempts_prefix, find_leftovers
-from ...transforms.storage.schemas import TABLES
-from ..lock import Lock, guarded
-from ..units import counted
+from ...transforms.files import filesystem
+from ...transforms.tables.schemas import TABLES
+from ..process.lock import Lock, guarded
+from ..terminal.units import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

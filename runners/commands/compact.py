@@ -5,24 +5,24 @@ import sys
 from datetime import UTC, datetime
 from functools import partial
 
-from ...pipeline.compact import drop_history, merge
-from ...pipeline.compact_tables import merge_tables
-from ...pipeline.damage import Damage
-from ...pipeline.drop_bodies import drop_bodies
-from ...pipeline.fold_history import fold_history
-from ...pipeline.forget import Forgotten, forget
+from ...pipeline.compaction.compact import drop_history, merge
+from ...pipeline.compaction.compact_tables import merge_tables
+from ...pipeline.compaction.damage import Damage
+from ...pipeline.compaction.drop_bodies import drop_bodies
+from ...pipeline.compaction.fold_history import fold_history
+from ...pipeline.compaction.forget import Forgotten, forget
+from ...pipeline.compaction.rebuild_index import rebuild_index
 from ...pipeline.rank import rank
-from ...pipeline.rebuild_index import rebuild_index
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
+from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.table_runs import all_runs
 from ...transforms.indexing.merge_policy import ALL
 from ...transforms.settings import settings_digest
-from ...transforms.storage.crawl_dir import CrawlDir
-from ...transforms.storage.table_runs import all_runs
+from ..crawling.session import stored_settings
 from ..engines.choose import RUNNERS, engine
-from ..lock import Lock
+from ..process.lock import Lock
 from ..progress.words import describe_manifest
-from ..session import stored_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TextIO
 
 from ...pipeline.control import StopSignal
+from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.waiting import count_waiting
 from ...transforms.errors import BeamtrawlError
 from ...transforms.plugins import PluginError
 from ...transforms.settings import SettingsError, override
-from ...transforms.storage.crawl_dir import CrawlDir
-from ...transforms.storage.waiting import count_waiting
-from .. import session
-from ..console import Console, open_outputs, run_interruptibly
-from ..crawl_traps import release_hint
+from ..crawling import session
+from ..crawling.console import Console, open_outputs, run_interruptibly
 from ..engines.choose import RUNNERS, engine, fork_early, submission
-from ..errors import Usage, one_line
-from ..numbers import at_least_0
+from ..state.crawl_traps import release_hint
+from ..terminal.errors import Usage, one_line
+from ..terminal.numbers import at_least_0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,9 +6,9 @@ import tempfile
 import threading
 
 from ...search.searcher import Index
-from ...transforms.storage.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_dir import CrawlDir
 from ..demo import server
-from ..errors import Failure, Usage
+from ..terminal.errors import Failure, Usage
 from . import crawl, search, serve
 from .registry import CommandModule
 

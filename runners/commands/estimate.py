@@ -5,9 +5,8 @@ import dataclasses
 import json
 from collections.abc import Mapping
 
+from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.settings import Settings, parse
-from ...transforms.storage.crawl_dir import CrawlDir
-from ..errors import Usage
 from ..estimate.begun import Begun, estimate_begun, known_of
 from ..estimate.defaults import DEFAULTS
 from ..estimate.measured import compare, hosts_of, measure, plan_of
@@ -15,8 +14,9 @@ from ..estimate.plan import Estimate, Plan, Prices, Rates, estimate, with_page_b
 from ..estimate.sampled import sample_of
 from ..estimate.saved import SAVED, render_estimate
 from ..estimate.whole import FIGURES
-from ..numbers import above_0, at_least_0
-from ..units import size
+from ..terminal.errors import Usage
+from ..terminal.numbers import above_0, at_least_0
+from ..terminal.units import size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 from ...pipeline.release_held import with_released
 from ...transforms import urls
+from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.plugins import PluginError
 from ...transforms.settings import parse
-from ...transforms.storage.crawl_dir import CrawlDir
-from ..errors import Failure, Usage
 from ..explain.host_record import host_lines, host_record
 from ..explain.narrative import conclusion, evidence
 from ..explain.sources import Sources, open_sources
 from ..explain.url_record import read_records
-from ..units import counted
+from ..terminal.errors import Failure, Usage
+from ..terminal.units import counted
 
 _BATCH = 500  # subjects for which the tables are read at a time
 

@@ -4,13 +4,13 @@ import argparse
 from datetime import UTC, datetime
 
 from ...pipeline.rank import rank
+from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.settings import settings_digest
-from ...transforms.storage.crawl_dir import CrawlDir
+from ..crawling.session import stored_settings
 from ..engines.choose import RUNNERS, engine
-from ..errors import Failure
-from ..lock import Lock
+from ..process.lock import Lock
 from ..progress.words import describe_manifest
-from ..session import stored_settings
+from ..terminal.errors import Failure
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

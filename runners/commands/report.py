@@ -6,15 +6,15 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ...transforms.storage.crawl_dir import CrawlDir
-from ...transforms.storage.sql import QueryError
-from ..errors import Failure, Usage
+from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.sql import QueryError
+from ..crawling.session import stored_settings
 from ..estimate.plan import Estimate
 from ..estimate.saved import SAVED, parse_estimate
 from ..exports.output import require_folder
 from ..report.collect import collect
 from ..report.page import render_report
-from ..session import stored_settings
+from ..terminal.errors import Failure, Usage
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

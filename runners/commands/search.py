@@ -8,16 +8,16 @@ import sys
 import textwrap
 from collections.abc import Iterator
 
-from ...search.query.cursor import Cursor, CursorError, decode
+from ...search.answers.cursor import Cursor, CursorError, decode
 from ...search.results.hits import Explanation, as_json
 from ...search.results.snippets import Snippet
 from ...search.searcher import AFTER_ALONE, ORDERS, Index
-from ...transforms.storage.crawl_dir import CrawlDir
-from ..errors import Usage
-from ..highlight import is_coloured, wrapped
-from ..numbers import above_0
-from ..units import counted
-from ..visible import VisibleStream, visible
+from ...transforms.directory.crawl_dir import CrawlDir
+from ..terminal.errors import Usage
+from ..terminal.highlight import is_coloured, wrapped
+from ..terminal.numbers import above_0
+from ..terminal.units import counted
+from ..terminal.visible import VisibleStream, visible
 
 _INDENT = "   "
 

@@ -5,11 +5,11 @@ import sys
 from datetime import UTC, datetime
 
 from ...pipeline.seeds import add_seeds
+from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.settings import parse, settings_digest
-from ...transforms.storage.crawl_dir import CrawlDir
-from .. import session
-from ..console import Console, text_output
-from ..errors import Usage
+from ..crawling import session
+from ..crawling.console import Console, text_output
+from ..terminal.errors import Usage
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

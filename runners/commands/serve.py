@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ...search.index.segments import CACHE_BYTES
 from ...search.searcher import Index
-from ...transforms.storage.crawl_dir import CrawlDir
-from ..errors import Failure, Usage
-from ..numbers import at_least_0
+from ...transforms.directory.crawl_dir import CrawlDir
+from ..terminal.errors import Failure, Usage
+from ..terminal.numbers import at_least_0
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 """The names of a gateway that listens on this machine only."""

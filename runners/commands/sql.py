@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...transforms.storage.crawl_dir import CrawlDir
-from ...transforms.storage.sql import QueryError, query
-from ..errors import Failure, Usage
+from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.sql import QueryError, query
+from ..terminal.errors import Failure, Usage
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,16 +6,16 @@ import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.outcomes import count_requests
 from ...transforms.settings import Settings, parse
-from ...transforms.storage.crawl_dir import CrawlDir
-from ..alias_rules import alias_line
-from ..copies import copy_line, total
-from ..crawl_status import Status, disk_of, summarize
-from ..errors import Failure
-from ..host_waits import wait_line
 from ..progress.elsewhere import RunningStep
-from ..units import counted, duration, size
+from ..state.alias_rules import alias_line
+from ..state.copies import copy_line, total
+from ..state.crawl_status import Status, disk_of, summarize
+from ..state.host_waits import wait_line
+from ..terminal.errors import Failure
+from ..terminal.units import counted, duration, size
 
 ALARMED = 3
 """The exit code of `status --check` if there are alarms."""
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = parse(crawl.read_text("crawl.toml")) if crawl.exists("crawl.toml") else Settings()
     found = summarize(crawl, datetime.now(UTC), settings, disk_of(crawl.root))
     if arguments.metrics:
-        from ..metrics_file import write_metrics  # noqa: PLC0415
+        from ..state.metrics_file import write_metrics  # noqa: PLC0415
 
         try:
             write_metrics(arguments.metrics, found)

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 from ...pipeline.seeds import Seed, add_seeds, parse_seeds
 from ...search.gateway.app import Answer, Submit
+from ...transforms.directory.crawl_dir import CrawlDir, files_of
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.settings import Settings, parse, settings_digest
-from ...transforms.storage.crawl_dir import CrawlDir, files_of
-from ...transforms.storage.schemas import SEEDS
-from ...transforms.storage.table_files import read_table
+from ...transforms.tables.schemas import SEEDS
+from ...transforms.tables.table_files import read_table
 from ...transforms.urls.filters import UrlFilter
 
 

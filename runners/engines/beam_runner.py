@@ -16,8 +16,8 @@ from apache_beam.runners.portability.job_server import StopOnExitJobServer
 from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.runners.runner import PipelineRunner, create_runner
 
-from ..errors import Failure, StartError
-from ..submission import Submitter
+from ..process.submission import Submitter
+from ..terminal.errors import Failure, StartError
 
 
 class OptionsError(StartError):

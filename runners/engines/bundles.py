@@ -22,8 +22,8 @@ from apache_beam.runners.worker.bundle_processor import DATA_INPUT_URN, DATA_OUT
 from apache_beam.transforms.window import GlobalWindow, GlobalWindows
 from apache_beam.utils import windowed_value
 
-from ...transforms.storage.batches import release_freed
-from ...transforms.storage.stages import EXCHANGE
+from ...transforms.exchange.stages import EXCHANGE
+from ...transforms.tables.batches import release_freed
 
 _BUNDLE_BYTES = 4 << 20  # of which the driver and a worker have several copies
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
 
 from ...pipeline.attempt import Engine
-from ...transforms.storage.filesystem import is_local
-from ..submission import Submission
+from ...transforms.files.filesystem import is_local
+from ..process.submission import Submission
 from .beam_runner import BeamEngine, OptionsError, open_runner
 from .direct import DirectEngine
 from .flink import JOB_SERVER_OPTIONS, FlinkEngine

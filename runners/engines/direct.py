@@ -10,8 +10,8 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT
 
 from ...transforms.parsing.language import load_model
-from ..errors import Failure
-from ..memory import share_memory
+from ..process.memory import share_memory
+from ..terminal.errors import Failure
 from . import direct_worker
 from .bundles import Runner
 from .cores import usable_cores

@@ -19,9 +19,9 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from ..errors import BEAM_REPEATS
-from ..garbage import collect_rarely
-from ..memory import share_memory
+from ..process.garbage import collect_rarely
+from ..process.memory import share_memory
+from ..terminal.errors import BEAM_REPEATS
 from .parent_watch import end_with_parent
 
 

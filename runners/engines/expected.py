@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from ...transforms.errors import BeamtrawlError
-from ..errors import Failure
+from ..terminal.errors import Failure
 
 _LINE = re.compile(r"^(?:RuntimeError: )?beamtrawl\.[\w.]+: (.+)$", re.MULTILINE)
 _STEP = re.compile(r"\s*\[while running '[^']*'\]\s*")

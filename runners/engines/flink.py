@@ -24,8 +24,8 @@ from apache_beam.utils.subprocess_server import JavaJarServer
 from apache_beam.version import __version__ as BEAM
 
 from ...transforms.errors import BeamtrawlError
-from ..errors import Failure, Usage
-from ..submission import Submitter
+from ..process.submission import Submitter
+from ..terminal.errors import Failure, Usage
 from .beam_runner import free_port
 from .expected import reporting
 from .flink_rest import FlinkRest, Overview

@@ -18,7 +18,7 @@ from apache_beam.portability.api import beam_provision_api_pb2, beam_provision_a
 from apache_beam.runners.worker import sdk_worker_main
 from google.protobuf import json_format, text_format
 
-from ..garbage import collect_rarely
+from ..process.garbage import collect_rarely
 from .inspection import inspect_classes_once
 from .parent_watch import end_with_parent
 

@@ -3,8 +3,8 @@
 import math
 from typing import NamedTuple
 
-from ...transforms.storage.crawl_dir import CrawlDir, next_step
-from ...transforms.storage.waiting import waiting_by_reason
+from ...transforms.directory.crawl_dir import CrawlDir, next_step
+from ...transforms.directory.waiting import waiting_by_reason
 from .growth import Sample
 from .measured import visits_of
 from .plan import FREE, Estimate, Plan, Prices, Rates, estimate

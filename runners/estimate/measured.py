@@ -6,12 +6,12 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest, files_of
 from ...transforms.outcomes import REQUESTED, SAMPLED_OF
 from ...transforms.politeness.request_pool import WAITING_SHARE
 from ...transforms.settings import Settings
-from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest, files_of
-from ...transforms.storage.schemas import TABLES
-from ...transforms.storage.table_files import read_table
+from ...transforms.tables.schemas import TABLES
+from ...transforms.tables.table_files import read_table
 from .plan import Estimate, Plan, Rates, Size
 
 _STEPS = ("fetch", "update")

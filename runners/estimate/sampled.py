@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.outcomes import REQUESTED, SAMPLED_OF
-from ...transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
-from ...transforms.storage.schemas import TABLES
-from ...transforms.storage.table_files import read_table
+from ...transforms.tables.schemas import TABLES
+from ...transforms.tables.table_files import read_table
 from .growth import Sample, Unit
 
 _NEVER_ASKED = ("alias", "trapped")

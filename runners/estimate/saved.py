@@ -3,7 +3,7 @@
 import dataclasses
 import json
 
-from ..errors import Usage
+from ..terminal.errors import Usage
 from .plan import Estimate
 
 SAVED = "estimate.json"

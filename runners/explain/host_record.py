@@ -9,9 +9,9 @@ from ...transforms.blocks.rules import Blocks
 from ...transforms.http.request_headers import Identity
 from ...transforms.robots import rules
 from ...transforms.traps.judge import State, results_of
-from ..host_waits import RobotsFailure, robots_failures, why
-from ..outcome_words import MEANINGS, status_words
-from ..units import counted, latency, size
+from ..state.host_waits import RobotsFailure, robots_failures, why
+from ..state.outcome_words import MEANINGS, status_words
+from ..terminal.units import counted, latency, size
 from .known import MOST
 from .narrative import FAILED, WAITS, robots_verdict
 from .sources import Row, Sources

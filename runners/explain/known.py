@@ -16,11 +16,11 @@ from ...transforms.http.request_headers import Identity
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
 from ...transforms.outcomes import REQUESTED
-from ...transforms.storage.schemas import TABLES
-from ...transforms.storage.table_files import read_table
+from ...transforms.rights.tdm_rules import TdmRules, read_tdm_rules
+from ...transforms.tables.schemas import TABLES
+from ...transforms.tables.table_files import read_table
 from ...transforms.traps.judge import State
 from ...transforms.urls.filters import NEVER_TEXT, UrlFilter, extension
-from ..tdm_rules import TdmRules, read_tdm_rules
 from .sources import Row, Sources, keys
 
 MOST = 20

@@ -7,14 +7,14 @@ from typing import Any
 from ...transforms.freshness.change_rate import DAY
 from ...transforms.frontier.revisit_plan import FADING, OBSERVED, host_rate
 from ...transforms.outcomes import Outcome
+from ...transforms.rights.tdm_rules import concluded
+from ...transforms.rights.usage import Usage
 from ...transforms.robots.rules import Verdict
-from ...transforms.storage.sitemap_terms import REQUISITE
+from ...transforms.tables.sitemap_terms import REQUISITE
 from ...transforms.traps.judge import State, results_of
-from ...transforms.usage import Usage
-from ..host_waits import why
-from ..outcome_words import MEANINGS, status_words
-from ..tdm_rules import concluded
-from ..units import counted
+from ..state.host_waits import why
+from ..state.outcome_words import MEANINGS, status_words
+from ..terminal.units import counted
 from .known import MOST
 from .sources import Row
 from .url_record import UrlRecord

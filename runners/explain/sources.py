@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest
 from ...transforms.settings import Settings
-from ...transforms.storage.crawl_dir import CrawlDir, Manifest
-from ...transforms.storage.sql import connect
+from ...transforms.sql import connect
 
 Row = dict[str, Any]
 """JSON-like: values by column name, times as `datetime`, keys in hexadecimal."""

@@ -10,13 +10,13 @@ from ...transforms.aliases.apply import ALIAS, stands_for
 from ...transforms.aliases.learned_rules import KnownRules
 from ...transforms.aliases.sample import Count
 from ...transforms.aliases.scopes import scope_of
+from ...transforms.rights.tdm_rules import effect
 from ...transforms.robots import rules as robots_rules
 from ...transforms.robots.lookup import Robots
 from ...transforms.urls.explain import explain
 from ...transforms.urls.rejections import in_words
 from ...transforms.urls.templates import query_template, template
-from ..alias_rules import pattern_of
-from ..tdm_rules import effect
+from ..state.alias_rules import pattern_of
 from .known import LONGEST_PATH, MOST, Known, read_known, robots_of
 from .sources import Row, Sources
 

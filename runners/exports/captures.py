@@ -9,12 +9,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.outcomes import Outcome
 from ...transforms.parsing import robots_meta
-from ...transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
-from ...transforms.storage.schemas import ROBOTS, VISITS
-from ...transforms.storage.sql import connect
-from ...transforms.storage.table_files import TableFile, conform, open_parquet, read_table, round_of
+from ...transforms.sql import connect
+from ...transforms.tables.schemas import ROBOTS, VISITS
+from ...transforms.tables.table_files import TableFile, conform, open_parquet, read_table, round_of
 
 _BATCH = 64  # visits in memory, with their bodies
 _GROUP = 500_000  # visits whose documents are looked up together, by key

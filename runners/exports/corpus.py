@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...transforms.blocks.rules import NO_BLOCKS, Blocks
-from ...transforms.storage import filesystem
-from ..tdm_rules import TdmRules, concluded, effect
+from ...transforms.files import filesystem
+from ...transforms.rights.tdm_rules import TdmRules, concluded, effect
 from .output import Drafts
 from .rows import json_line, plain
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from ...transforms.directory.crawl_dir import program
 from ...transforms.http.request_headers import Identity
-from ...transforms.storage.crawl_dir import program
-from ..units import counted
+from ..terminal.units import counted
 from .corpus import BLOCKED, OVERRIDES, Card
 
 _REASONS = {

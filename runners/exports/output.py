@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
 from ...transforms.errors import reason
-from ...transforms.storage import filesystem
-from ..errors import Failure, Usage
-from ..visible import visible
+from ...transforms.files import filesystem
+from ..terminal.errors import Failure, Usage
+from ..terminal.visible import visible
 
 STDOUT = "-"
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..visible import visible
+from ..terminal.visible import visible
 
 BATCH = 1024
 """Rows in memory."""

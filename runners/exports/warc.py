@@ -11,10 +11,10 @@ from warcio.recordloader import ArcWarcRecord
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from ...transforms.directory.crawl_dir import program
 from ...transforms.http.request_headers import Identity
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.settings import Settings, render, without_secrets
-from ...transforms.storage.crawl_dir import program
 from .archive_index import ArchiveIndex, index_line
 from .captures import Capture
 from .output import Drafts

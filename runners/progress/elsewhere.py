@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...transforms.storage.claims import read_running
-from ...transforms.storage.crawl_dir import CrawlDir, Step
-from ...transforms.storage.pieces import attempts_prefix
+from ...transforms.directory.claims import read_running
+from ...transforms.directory.crawl_dir import CrawlDir, Step
+from ...transforms.directory.pieces import attempts_prefix
 from .reports import NOTHING, Reported, add_up, read_reports
 
 _SKEW_S = 60.0  # between the clocks of workers and of the owner of the lock

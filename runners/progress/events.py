@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from ...pipeline.control import End
 from ...pipeline.seeds import Added
-from ...transforms.storage.crawl_dir import Manifest
+from ...transforms.directory.crawl_dir import Manifest
 from . import lines, words
 from .running import Running
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from ..units import counted, duration, size
+from ..terminal.units import counted, duration, size
 from .running import Running
 
 

@@ -9,7 +9,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ..visible import VisibleStream, visible
+from ..terminal.visible import VisibleStream, visible
 from .events import Event
 from .lines import screen
 from .outputs import SILENT

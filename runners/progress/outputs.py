@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Protocol, TextIO
 
-from ..visible import visible
+from ..terminal.visible import visible
 from .events import Busy, Event, Failed, StepStarted, progress
 from .lines import line
 from .running import Running

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...transforms.files import filesystem
 from ...transforms.outcomes import count_requests
-from ...transforms.storage import filesystem
 
 
 class Stage(NamedTuple):

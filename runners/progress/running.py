@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from ...transforms.storage.crawl_dir import Step
+from ...transforms.directory.crawl_dir import Step
 from .reports import NOTHING, Reported
 
 _WINDOW_S = 10.0

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from ...pipeline.control import End
 from ...pipeline.seeds import Added
+from ...transforms.directory.crawl_dir import Manifest
 from ...transforms.outcomes import REQUESTED, Outcome, count_requests
-from ...transforms.storage.crawl_dir import Manifest
-from ..units import counted
+from ..terminal.units import counted
 
 
 def describe_manifest(manifest: Manifest) -> str:

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from datetime import datetime
 
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest
 from ...transforms.errors import CrawlDirError
 from ...transforms.settings import Settings
-from ...transforms.storage.crawl_dir import CrawlDir, Manifest
-from ...transforms.storage.sql import open_tables
-from ..crawl_status import disk_of, summarize
+from ...transforms.sql import open_tables
 from ..estimate.plan import Estimate
+from ..state.crawl_status import disk_of, summarize
 from .content import Report, Section
 from .known import TABLES, Known
 from .sections import alarms, estimate, freshness, hosts, outcomes, overview, pages, robots, rounds, storage, urls

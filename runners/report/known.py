@@ -7,10 +7,10 @@ from typing import Any
 
 import duckdb
 
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest
 from ...transforms.settings import Settings
-from ...transforms.storage.crawl_dir import CrawlDir, Manifest
-from ..crawl_status import Status
 from ..estimate.plan import Estimate
+from ..state.crawl_status import Status
 
 TABLES = (
     *("visits", "robots", "documents", "links", "urls", "hosts", "host_turns", "rejections", "change_rates"),

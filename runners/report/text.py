@@ -4,7 +4,7 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import Any
 
-from ..units import size
+from ..terminal.units import size
 from .content import Kind
 
 LONGEST = 160  # characters of a value

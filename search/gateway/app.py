@@ -11,10 +11,10 @@ import flask
 from flask.typing import ResponseReturnValue
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from ...transforms.storage.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_dir import CrawlDir
+from ..answers.cursor import CursorError, decode
+from ..answers.shorter import shorter
 from ..index.segments import CACHE_BYTES
-from ..query.cursor import CursorError, decode
-from ..query.shorter import shorter
 from ..results.hits import Results, as_json
 from ..results.render import bounded, is_language, is_web_url, narrowing, readable, shown
 from ..results.snippets import marked

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import flask
 from werkzeug.exceptions import HTTPException, TooManyRequests
 
-from ...transforms.storage.crawl_dir import CrawlDirError
+from ...transforms.directory.crawl_dir import CrawlDirError
 from .metrics import Metrics
 from .rate_limits import Rate, RateLimiter
 from .reload import NoIndexError

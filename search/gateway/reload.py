@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ...transforms.blocks.files import FOLDER as BLOCKS
-from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError
+from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
+from ..answers.cursor import CursorError
 from ..index.postings import Unit
 from ..index.segments import CACHE_BYTES
-from ..query.cursor import CursorError
 from ..searcher import WITHOUT_INDEX, Index
 
 RELOAD_INTERVAL_S = 1.0

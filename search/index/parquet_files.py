@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ...transforms.files import filesystem
 from ...transforms.indexing.segment_files import embedded_footer, packed_footers, require_version
 from ...transforms.indexing.write_segment import DOCS
-from ...transforms.storage import filesystem
-from ...transforms.storage.table_files import naming_damage
+from ...transforms.tables.table_files import naming_damage
 from . import pages
 
 _REQUESTS = ThreadPoolExecutor(64, "read")

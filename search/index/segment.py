@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...transforms.files import filesystem
 from ...transforms.indexing.invert import OWN_FIELDS, Inverted
 from ...transforms.indexing.read_segment import decode
 from ...transforms.indexing.term_forms import stemmed_as
 from ...transforms.indexing.write_segment import DOCS, DOCSTORE
-from ...transforms.storage import filesystem
 from .parquet_files import Files
 from .postings import Ints, Languages, Postings, Terms, Unit, in_a_row, smallest
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from ...transforms.indexing.analysis import tokens
-from ...transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 
 FILE = "synonyms.txt"
 """The file of synonyms, in DIR."""

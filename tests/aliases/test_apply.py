@@ -3,10 +3,10 @@
 from beamtrawl.transforms.aliases.apply import stands_for
 from beamtrawl.transforms.aliases.rules import Rule, Rules
 from beamtrawl.transforms.aliases.sample import Count, Sample
+from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES
 from beamtrawl.transforms.frontier.url_states import advance
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.storage.exchange import CANDIDATES
-from beamtrawl.transforms.storage.schemas import URLS
+from beamtrawl.transforms.tables.schemas import URLS
 from beamtrawl.transforms.urls.canonical import host, url_key
 from tests.frontier.test_url_states import LIMITS, due, visited
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from beamtrawl.transforms.aliases.secret import crawl_secret
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 
 
 def test_all_that_ask_at_once_get_the_same_secret(tmp_path: Path) -> None:

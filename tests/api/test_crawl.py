@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import beamtrawl
-from beamtrawl.runners.session import SETTINGS
+from beamtrawl.runners.crawling.session import SETTINGS
 from beamtrawl.transforms.settings import Settings
 from tests.support.command_line import beamtrawl as command
 from tests.support.command_line import contents

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 import pytest
 
 import beamtrawl
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
-from beamtrawl.transforms.storage.schemas import TABLES
-from beamtrawl.transforms.storage.sql import SNAPSHOTS, query
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
+from beamtrawl.transforms.sql import SNAPSHOTS, query
+from beamtrawl.transforms.tables.schemas import TABLES
 from tests.support import stores
 from tests.support.web import Web
 

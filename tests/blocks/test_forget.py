@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamtrawl.search.searcher import Index
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support import crawls
 from tests.support.command_line import LOOPBACK, beamtrawl
 from tests.support.crawls import rows

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from beamtrawl.runners import alarms
-from beamtrawl.runners.alarms import Alarm
 from beamtrawl.runners.commands.status import ALARMED
-from beamtrawl.runners.failures import has_failed
+from beamtrawl.runners.state import alarms
+from beamtrawl.runners.state.alarms import Alarm
+from beamtrawl.runners.state.failures import has_failed
+from beamtrawl.transforms.directory.manifests import Manifest, iso
 from beamtrawl.transforms.settings import Alarms
-from beamtrawl.transforms.storage.manifests import Manifest, iso
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.web import Answer, Page, Web, html, plain, status
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.pipeline.compact_tables import merge_tables
+from beamtrawl.pipeline.compaction.compact_tables import merge_tables
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands import clean
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.runners.errors import LockedError
-from beamtrawl.runners.lock import Lock
-from beamtrawl.transforms.storage import filesystem
-from beamtrawl.transforms.storage.beside import live_stems, registered
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest, files_of, visible_files
-from beamtrawl.transforms.storage.table_files import TableWriter
-from beamtrawl.transforms.storage.table_runs import all_runs
+from beamtrawl.runners.process.lock import Lock
+from beamtrawl.runners.terminal.errors import LockedError
+from beamtrawl.transforms.directory.beside import live_stems, registered
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest, files_of, visible_files
+from beamtrawl.transforms.directory.table_runs import all_runs
+from beamtrawl.transforms.files import filesystem
+from beamtrawl.transforms.tables.table_files import TableWriter
 from tests.support.crawls import frontier, rows
 from tests.support.disks import CallingDisk
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.runners.program import run
-from beamtrawl.search.query.cursor import Cursor, encode
+from beamtrawl.runners.program.main import run
+from beamtrawl.search.answers.cursor import Cursor, encode
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, contents, failure
 from tests.support.web import Web, html
 

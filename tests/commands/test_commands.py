@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.transforms.storage.schemas import TABLES
+from beamtrawl.transforms.tables.schemas import TABLES
 from tests.support.command_line import LOOPBACK, PROGRAM, Ran, beamtrawl, contents, failure
 from tests.support.web import Web, html, redirect
 

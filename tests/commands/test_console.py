@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from beamtrawl.pipeline.control import End, StopSignal
-from beamtrawl.runners.background import INTERRUPTS
-from beamtrawl.runners.console import Console, open_outputs, run_interruptibly, text_output
+from beamtrawl.runners.crawling.console import Console, open_outputs, run_interruptibly, text_output
+from beamtrawl.runners.process.background import INTERRUPTS
 from beamtrawl.runners.progress.outputs import TextOutput
-from beamtrawl.transforms.storage.crawl_dir import Manifest, Step
+from beamtrawl.transforms.directory.crawl_dir import Manifest, Step
 
 REPORT = {"outcomes": {"fetched": 2}, "bytes": 500, "active": 1, "waiting": 0, "backing_off": 0, "queued": 7}
 FETCHED = Manifest(

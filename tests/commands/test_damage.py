@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
+from beamtrawl.transforms.directory.verify import promised_files
 from beamtrawl.transforms.settings import render
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.storage.table_files import TableFile, mending
-from beamtrawl.transforms.storage.verify import promised_files
+from beamtrawl.transforms.tables.table_files import TableFile, mending
 from tests.support.command_line import beamtrawl, contents, failure
 from tests.support.crawls import crawl, settings
 from tests.support.web import Web, html, plain

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.runners import misplaced, units
-from beamtrawl.runners.program import run
+from beamtrawl.runners.program import misplaced
+from beamtrawl.runners.program.main import run
+from beamtrawl.runners.terminal import units
 from beamtrawl.transforms.changes import find
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.web import Web, html

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from beamtrawl.runners.garbage import collect_rarely, importing
+from beamtrawl.runners.process.garbage import collect_rarely, importing
 
 
 def test_the_end_of_a_process_skips_the_search_in_what_it_leaves() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from beamtrawl import __version__
 from beamtrawl.runners.commands.registry import COMMANDS
-from beamtrawl.runners.program import parser
+from beamtrawl.runners.program.main import parser
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl
 from tests.support.web import Web, html
 
@@ -28,7 +28,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def modules(*words: object) -> set[str]:
     """The modules that the program has imported when it ends."""
-    program = [PROGRAM[0], "-P", "-c", REPORT + "from beamtrawl.runners.cli import main; sys.exit(main())"]
+    program = [PROGRAM[0], "-P", "-c", REPORT + "from beamtrawl.runners.program.cli import main; sys.exit(main())"]
     ran = subprocess.run([*program, *map(str, words)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return set(ran.stderr.splitlines()[-1].split())
@@ -44,8 +44,8 @@ def test_help_and_version_import_no_command(flag: str) -> None:
 # the words, with DIR for the crawl; the command modules that are imported
 LIGHT = {
     "search": (["search", "DIR", "fish"], {"search"}),
-    "check url": (["check", "url", "http://a.test/"], {"check"}),
-    "check index": (["check", "index", "DIR"], {"check"}),
+    "check url": (["check", "url", "http://a.test/"], {"checks.check"}),
+    "check index": (["check", "index", "DIR"], {"checks.check"}),
     "sql": (["sql", "DIR", "SELECT count(*) FROM documents"], {"sql"}),
     "status": (["status", "DIR"], {"status"}),
     "help of a command": (["status", "--help"], {"status"}),

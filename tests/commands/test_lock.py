@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.runners.errors import LockedError
-from beamtrawl.runners.lock import Lock
+from beamtrawl.runners.process.lock import Lock
+from beamtrawl.runners.terminal.errors import LockedError
+from beamtrawl.transforms.directory.claims import STALE, is_stale, read_owner
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.errors import DiskError
-from beamtrawl.transforms.storage import filesystem
-from beamtrawl.transforms.storage.claims import STALE, is_stale, read_owner
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
+from beamtrawl.transforms.files import filesystem
 from tests.support.disks import Fault, SimulatedDisk
 
 HERE = socket.gethostname()
@@ -192,10 +192,10 @@ def test_whatever_fails_after_the_lock_was_lost_is_reported_as_its_loss(tmp_path
 
 WRITER = """
 import sys
-from beamtrawl.runners.errors import LockedError
-from beamtrawl.runners.lock import Lock
+from beamtrawl.runners.terminal.errors import LockedError
+from beamtrawl.runners.process.lock import Lock
 from beamtrawl.transforms.errors import BeamtrawlError
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 
 directory, name, stale = CrawlDir(sys.argv[1]), sys.argv[2], float(sys.argv[3])
 def say(word):

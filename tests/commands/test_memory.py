@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from beamtrawl.runners.memory import share_memory
+from beamtrawl.runners.process.memory import share_memory
 
 SCRIPT = f"""
 import os, threading

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.runners.errors import Failure
-from beamtrawl.runners.pace import Pace, seconds_left
+from beamtrawl.runners.checks.pace import Pace, seconds_left
+from beamtrawl.runners.terminal.errors import Failure
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import Politeness
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.command_line import beamtrawl
 from tests.support.web import Web, html, plain, redirect
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from beamtrawl.pipeline.seeds import Added, Seed, add_seeds, parse_seeds
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, files_of, frontier_files
-from beamtrawl.transforms.storage.schemas import FRONTIER, SEEDS, URLS
-from beamtrawl.transforms.storage.table_files import TableWriter, read_table
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, frontier_files
+from beamtrawl.transforms.tables.schemas import FRONTIER, SEEDS, URLS
+from beamtrawl.transforms.tables.table_files import TableWriter, read_table
 from beamtrawl.transforms.urls.canonical import url_key
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -14,7 +14,7 @@ import pytest
 from beamtrawl.runners.commands.completion import SHELLS
 from beamtrawl.runners.commands.examples import EXAMPLES
 from beamtrawl.runners.commands.registry import COMMANDS
-from beamtrawl.runners.program import parser
+from beamtrawl.runners.program.main import parser
 from tests.support.command_line import beamtrawl, failure
 from tests.support.prerequisites import lacks
 

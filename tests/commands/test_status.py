@@ -9,18 +9,18 @@ import pyarrow as pa
 import pytest
 
 from beamtrawl.runners.commands.status import render
-from beamtrawl.runners.crawl_status import NextStep, summarize
-from beamtrawl.runners.crawl_traps import closed_traps
-from beamtrawl.runners.host_waits import robots_failures, why
-from beamtrawl.runners.lock import Lock
+from beamtrawl.runners.process.lock import Lock
+from beamtrawl.runners.state.crawl_status import NextStep, summarize
+from beamtrawl.runners.state.crawl_traps import closed_traps
+from beamtrawl.runners.state.host_waits import robots_failures, why
 from beamtrawl.transforms.blocks.files import add_block
 from beamtrawl.transforms.blocks.rules import Block
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.frontier.due_pages import write_due_pages
 from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.settings import Settings, override
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
-from beamtrawl.transforms.storage.schemas import TABLES
-from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
+from beamtrawl.transforms.tables.schemas import TABLES
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls import url_key
 from tests.support.command_line import beamtrawl
 

@@ -5,7 +5,7 @@ import pytest
 from apache_beam.runners.runner import PipelineResult, PipelineRunner, PipelineState
 
 from beamtrawl.runners.engines.choose import engine, submission
-from beamtrawl.runners.submission import Submission, Submitter, waits_for
+from beamtrawl.runners.process.submission import Submission, Submitter, waits_for
 
 HANDED = "handed to the cluster, waiting for workers"
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.runners import cli, highlight
-from beamtrawl.runners.highlight import wrapped
+from beamtrawl.runners.program import cli
+from beamtrawl.runners.terminal import highlight
+from beamtrawl.runners.terminal.highlight import wrapped
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl
 from tests.support.web import Web, html
 
@@ -80,7 +81,9 @@ def test_a_search_on_a_terminal(tmp_path: Path) -> None:
 def test_a_crawl_says_at_once_that_it_starts(tmp_path: Path) -> None:
     shown = on_a_terminal("crawl", tmp_path / "new")
     assert shown.startswith("starting …\rbeamtrawl: ")
-    loaded = "import sys, beamtrawl.runners.cli; sys.exit('apache_beam' in sys.modules or 'pyarrow' in sys.modules)"
+    loaded = (
+        "import sys, beamtrawl.runners.program.cli; sys.exit('apache_beam' in sys.modules or 'pyarrow' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-P", "-c", loaded], check=False).returncode == 0
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from beamtrawl.runners.progress.events import Warned
 from beamtrawl.runners.progress.live import LiveOutput
 from beamtrawl.runners.progress.outputs import TextOutput
-from beamtrawl.runners.visible import visible
+from beamtrawl.runners.terminal.visible import visible
 from tests.support.command_line import LOOPBACK, PROGRAM
 from tests.support.web import Answer, Web, html, plain
 

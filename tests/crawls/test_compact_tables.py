@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.pipeline.compact_tables import LOGS, merge_tables
+from beamtrawl.pipeline.compaction.compact_tables import LOGS, merge_tables
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.storage.layouts import LAYOUTS
-from beamtrawl.transforms.storage.sql import query
-from beamtrawl.transforms.storage.table_runs import all_runs, full_tier
-from beamtrawl.transforms.storage.verify import row_faults
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
+from beamtrawl.transforms.directory.table_runs import all_runs, full_tier
+from beamtrawl.transforms.directory.verify import row_faults
+from beamtrawl.transforms.sql import query
+from beamtrawl.transforms.tables.layouts import LAYOUTS
 from tests.support.crawls import crawl, fetch
 from tests.support.web import Page, Web, html, redirect
 

@@ -13,24 +13,24 @@ from typing import NamedTuple
 
 import pytest
 
-from beamtrawl.pipeline.compact import merge
-from beamtrawl.pipeline.compact_frontier import compact_frontier
-from beamtrawl.pipeline.compact_tables import merge_tables
-from beamtrawl.pipeline.drop_bodies import drop_bodies
-from beamtrawl.pipeline.fold_history import fold_history
+from beamtrawl.pipeline.compaction.compact import merge
+from beamtrawl.pipeline.compaction.compact_frontier import compact_frontier
+from beamtrawl.pipeline.compaction.compact_tables import merge_tables
+from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
+from beamtrawl.pipeline.compaction.fold_history import fold_history
 from beamtrawl.pipeline.rank import rank
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.table_runs import all_runs
+from beamtrawl.transforms.directory.verify import file_faults, promised_files, row_faults
 from beamtrawl.transforms.errors import BeamtrawlError
+from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from beamtrawl.transforms.indexing.verify import index_faults
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.storage import filesystem
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
-from beamtrawl.transforms.storage.table_runs import all_runs
-from beamtrawl.transforms.storage.verify import file_faults, promised_files, row_faults
 from tests.support.changing_site import crawl_changing_site
 from tests.support.crawls import crawl, fetch, frontier, rows, states, without_times
 from tests.support.disks import Fault, SimulatedDisk, spread

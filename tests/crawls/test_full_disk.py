@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.runners.errors import Failure
+from beamtrawl.runners.terminal.errors import Failure
 from beamtrawl.transforms import errors
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.errors import CrawlDirError, DiskError
-from beamtrawl.transforms.storage import filesystem
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.files import filesystem
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, failure
 from tests.support.crawls import crawl, rows
 from tests.support.disks import Fault, SimulatedDisk

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
 from tests.support.web import Web, html, plain

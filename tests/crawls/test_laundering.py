@@ -10,21 +10,21 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from beamtrawl.pipeline.compact import merge
-from beamtrawl.pipeline.compact_frontier import compact_frontier
-from beamtrawl.pipeline.compact_tables import merge_tables
-from beamtrawl.pipeline.damage import Damage
-from beamtrawl.pipeline.drop_bodies import drop_bodies
+from beamtrawl.pipeline.compaction.compact import merge
+from beamtrawl.pipeline.compaction.compact_frontier import compact_frontier
+from beamtrawl.pipeline.compaction.compact_tables import merge_tables
+from beamtrawl.pipeline.compaction.damage import Damage
+from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
 from beamtrawl.pipeline.rank import rank
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, files_of
+from beamtrawl.transforms.directory.table_runs import all_runs
+from beamtrawl.transforms.directory.verify import promised_files
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from beamtrawl.transforms.settings import render
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, files_of
-from beamtrawl.transforms.storage.damage import problem, require_whole, require_whole_once
-from beamtrawl.transforms.storage.schemas import TABLES
-from beamtrawl.transforms.storage.table_files import TableFile, TableWriter, read_groups, read_table
-from beamtrawl.transforms.storage.table_runs import all_runs
-from beamtrawl.transforms.storage.verify import promised_files
+from beamtrawl.transforms.tables.damage import problem, require_whole, require_whole_once
+from beamtrawl.transforms.tables.schemas import TABLES
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter, read_groups, read_table
 from tests.support.changing_site import crawl_changing_site
 from tests.support.command_line import beamtrawl, failure
 from tests.support.crawls import Silent, crawl, fetch, settings

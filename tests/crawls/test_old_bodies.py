@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.pipeline.drop_bodies import drop_bodies
-from beamtrawl.pipeline.fold_history import fold_history
-from beamtrawl.pipeline.rebuild_index import rebuild_index
+from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
+from beamtrawl.pipeline.compaction.fold_history import fold_history
+from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.exports.captures import captures
 from beamtrawl.search.searcher import Index
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
-from beamtrawl.transforms.storage.old_bodies import KEYS, removable, without_bodies
-from beamtrawl.transforms.storage.schemas import VISITS
-from beamtrawl.transforms.storage.table_files import TableWriter, read_table
-from beamtrawl.transforms.storage.verify import file_faults, promised_files, row_faults
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
+from beamtrawl.transforms.directory.verify import file_faults, promised_files, row_faults
+from beamtrawl.transforms.tables.old_bodies import KEYS, removable, without_bodies
+from beamtrawl.transforms.tables.schemas import VISITS
+from beamtrawl.transforms.tables.table_files import TableWriter, read_table
 from tests.support.changing_site import crawl_changing_site
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import crawl, fetch, rows

@@ -17,19 +17,19 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.attempt import Attempt
-from beamtrawl.pipeline.compact_tables import merge_tables
+from beamtrawl.pipeline.compaction.compact_tables import merge_tables
+from beamtrawl.pipeline.compaction.fold_history import fold_history
 from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.pipeline.crawl import run_crawl
-from beamtrawl.pipeline.fold_history import fold_history
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.runners.errors import LockedError
-from beamtrawl.runners.lock import Lock
+from beamtrawl.runners.process.lock import Lock
+from beamtrawl.runners.terminal.errors import LockedError
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Step, visible_files
+from beamtrawl.transforms.directory.table_runs import all_runs
+from beamtrawl.transforms.directory.verify import file_faults, promised_files, row_faults
+from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.verify import index_faults
-from beamtrawl.transforms.storage import filesystem
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Step, visible_files
-from beamtrawl.transforms.storage.table_runs import all_runs
-from beamtrawl.transforms.storage.verify import file_faults, promised_files, row_faults
 from tests.support.crawls import Silent, crawl, rows, settings
 from tests.support.disks import CallingDisk, spread
 from tests.support.web import Web, html

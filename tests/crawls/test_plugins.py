@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from beamtrawl.runners.commands.status import render
-from beamtrawl.runners.crawl_status import summarize
+from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.transforms import settings
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.observers.registry import Alert, alert_rows
 from beamtrawl.transforms.parsing.robots_meta import Directives
 from beamtrawl.transforms.parsing.source import Source
 from beamtrawl.transforms.politeness import downloaders
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support import plugins
 from tests.support.command_line import LOOPBACK, PROGRAM, failure
 from tests.support.crawls import rows

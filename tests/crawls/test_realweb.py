@@ -18,8 +18,8 @@ from typing import NamedTuple
 import pytest
 
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.analysis import tokens
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support import access_log
 from tests.support.content import content_words, score
 from tests.support.crawls import crawl, rows

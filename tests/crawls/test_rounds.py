@@ -11,9 +11,9 @@ import apache_beam as beam
 import pytest
 
 from beamtrawl.pipeline.control import End, StopSignal
-from beamtrawl.runners.crawl_status import summarize
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.runners.state.crawl_status import summarize
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support import access_log
 from tests.support.crawls import Silent, crawl, frontier, rows, states, without_times
 from tests.support.web import Answer, Page, Web, html, plain, redirect, slow, status

@@ -12,10 +12,10 @@ from beamtrawl.transforms.documents.finish_pages import (
     index_shard,
     rejections_of,
 )
+from beamtrawl.transforms.exchange.batch_schemas import NOT_FOLLOWED, PAGES
 from beamtrawl.transforms.frontier.url_states import merge_candidates
-from beamtrawl.transforms.storage.exchange import NOT_FOLLOWED, PAGES
-from beamtrawl.transforms.storage.schemas import DOCUMENTS
-from beamtrawl.transforms.storage.table_files import conform
+from beamtrawl.transforms.tables.schemas import DOCUMENTS
+from beamtrawl.transforms.tables.table_files import conform
 from beamtrawl.transforms.urls.canonical import url_key
 
 # Stated here and not imported: a changed limit fails a test.

@@ -13,10 +13,10 @@ from beamtrawl.transforms.documents.parse_visits import (
     parse_visit,
     respelled,
 )
+from beamtrawl.transforms.exchange.batch_schemas import NOT_FOLLOWED
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.parsing.html_page import Link
 from beamtrawl.transforms.settings import Scope
-from beamtrawl.transforms.storage.exchange import NOT_FOLLOWED
 from beamtrawl.transforms.urls.canonical import url_key
 from beamtrawl.transforms.urls.filters import UrlFilter
 

@@ -9,10 +9,10 @@ from beamtrawl.transforms.documents.parse_visits import parse_visit
 from beamtrawl.transforms.documents.requisites import Requisites, requisites_of
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope
-from beamtrawl.transforms.storage.other_visits import visits_without_page
-from beamtrawl.transforms.storage.schemas import VISITS
-from beamtrawl.transforms.storage.sitemap_terms import terms
-from beamtrawl.transforms.storage.table_files import TableWriter
+from beamtrawl.transforms.tables.other_visits import visits_without_page
+from beamtrawl.transforms.tables.schemas import VISITS
+from beamtrawl.transforms.tables.sitemap_terms import terms
+from beamtrawl.transforms.tables.table_files import TableWriter
 from beamtrawl.transforms.urls.filters import UrlFilter
 
 # Stated here and not imported: a changed limit fails a test.

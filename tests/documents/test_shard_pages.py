@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.documents.finish_pages import mark_duplicates
 from beamtrawl.transforms.documents.shard_pages import CONTENT, PART_BYTES, ShardPages
 from beamtrawl.transforms.duplicates.exact import DUPLICATES
-from beamtrawl.transforms.storage.batches import read_ipc, to_ipc
-from beamtrawl.transforms.storage.exchange import PAGES
+from beamtrawl.transforms.exchange.batch_schemas import PAGES
+from beamtrawl.transforms.tables.batches import read_ipc, to_ipc
 from beamtrawl.transforms.urls import host
 from tests.documents.test_finish_pages import link, page, table
 

@@ -20,7 +20,7 @@ from beamtrawl.transforms.duplicates.clusters import (
     find_pairs,
 )
 from beamtrawl.transforms.duplicates.near_rows import mark_near_duplicates, near_key, near_rows
-from beamtrawl.transforms.storage.exchange import PAGES
+from beamtrawl.transforms.exchange.batch_schemas import PAGES
 from beamtrawl.transforms.urls.canonical import url_key
 
 NOW, SIMILARITY = 5, 0.75

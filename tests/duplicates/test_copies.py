@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.runners.commands.status import render
-from beamtrawl.runners.crawl_status import summarize
+from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import render as toml
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from beamtrawl.transforms.urls import url_key
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import crawl, rows, settings, states

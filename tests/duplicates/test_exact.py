@@ -13,10 +13,10 @@ from beamtrawl.transforms.duplicates.exact import (
     judge_contents,
     released_contents,
 )
-from beamtrawl.transforms.storage.batches import from_ipc, to_ipc
-from beamtrawl.transforms.storage.exchange import CONTENTS, FACTS
-from beamtrawl.transforms.storage.schemas import DIGESTS
-from beamtrawl.transforms.storage.table_files import read_table
+from beamtrawl.transforms.exchange.batch_schemas import CONTENTS, FACTS
+from beamtrawl.transforms.tables.batches import from_ipc, to_ipc
+from beamtrawl.transforms.tables.schemas import DIGESTS
+from beamtrawl.transforms.tables.table_files import read_table
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.outputs import outputs
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.duplicates import identifiers as module
 from beamtrawl.transforms.duplicates.identifiers import MOST, identifiers
 from beamtrawl.transforms.duplicates.near_rows import is_folded, reduce_near_duplicates
-from beamtrawl.transforms.storage.schemas import DOCUMENTS
+from beamtrawl.transforms.tables.schemas import DOCUMENTS
 
 # text: its identifiers
 TEXTS = {

@@ -10,7 +10,7 @@ from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import GlobalWindow, WindowedValue
 
 from beamtrawl.runners.engines.bundles import Runner
-from beamtrawl.transforms.storage.stages import Receive, Routes, To, together
+from beamtrawl.transforms.exchange.stages import Receive, Routes, To, together
 
 MB = 1 << 20
 

@@ -7,7 +7,7 @@ from apache_beam.testing.util import assert_that, equal_to
 from beamtrawl.runners.engines.beam_runner import BeamEngine, OptionsError
 from beamtrawl.runners.engines.choose import BEAM_RUNNERS, check_options, engine
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.runners.errors import Failure
+from beamtrawl.runners.terminal.errors import Failure
 
 FOREIGN = "tests.support.foreign_runner.ForeignRunner"  # by its name only: nothing else imports its module
 

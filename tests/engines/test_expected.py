@@ -3,7 +3,7 @@
 import pytest
 
 from beamtrawl.runners.engines.expected import message_of, reporting
-from beamtrawl.runners.errors import Failure
+from beamtrawl.runners.terminal.errors import Failure
 from beamtrawl.transforms.errors import CrawlDirError, DiskError
 
 TRACE = "Traceback (most recent call last):\n  File 'x', line 1\n"

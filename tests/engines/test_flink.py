@@ -25,7 +25,7 @@ from beamtrawl.runners.engines.beam_runner import OptionsError
 from beamtrawl.runners.engines.choose import engine
 from beamtrawl.runners.engines.flink import FlinkEngine, cause, defaults
 from beamtrawl.runners.engines.flink_rest import FlinkRest, Overview
-from beamtrawl.runners.errors import Failure, Usage
+from beamtrawl.runners.terminal.errors import Failure, Usage
 from tests.engines.test_worker import SITES, hits
 from tests.support.crawls import crawl, without_times
 from tests.support.prerequisites import lacks

@@ -11,7 +11,7 @@ import apache_beam as beam
 import pytest
 
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.runners.errors import Failure
+from beamtrawl.runners.terminal.errors import Failure
 from tests.engines.test_worker import SITES, hits
 from tests.support.access_log import Manners, violations
 from tests.support.crawls import crawl, without_times

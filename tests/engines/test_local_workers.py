@@ -45,7 +45,7 @@ PIPELINE = """
 import os, signal, sys, threading
 import apache_beam as beam
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.runners.errors import Failure
+from beamtrawl.runners.terminal.errors import Failure
 
 KILL, STAY, FORK = (word in sys.argv[1] for word in ("kill", "stay", "fork"))
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.attempt import Engine
-from beamtrawl.pipeline.compact import merge
-from beamtrawl.pipeline.compact_tables import merge_tables
+from beamtrawl.pipeline.compaction.compact import merge
+from beamtrawl.pipeline.compaction.compact_tables import merge_tables
 from beamtrawl.pipeline.rank import rank
 from beamtrawl.runners.engines.choose import engine
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.table_runs import all_runs
 from beamtrawl.transforms.indexing.merge_policy import ALL
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
-from beamtrawl.transforms.storage.table_runs import all_runs
 from tests.engines.test_worker import SITES, hits
 from tests.support.crawls import crawl, without_times
 from tests.support.web import Web

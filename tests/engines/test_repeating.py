@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.engines.test_worker import SITES, hits
 from tests.support.crawls import crawl, without_times
 from tests.support.repeating import RepeatingEngine

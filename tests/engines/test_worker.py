@@ -15,7 +15,7 @@ from beamtrawl.pipeline.attempt import Engine
 from beamtrawl.runners.engines.choose import engine
 from beamtrawl.runners.engines.worker import harness_environment
 from beamtrawl.search.searcher import Index
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support import access_log
 from tests.support.crawls import crawl, rows, without_times
 from tests.support.web import Answer, Web, html, plain, redirect, status

@@ -13,8 +13,8 @@ from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.runners.estimate.measured import measure
 from beamtrawl.runners.estimate.plan import Plan, Prices, Rates, Size, estimate, with_page_bytes
 from beamtrawl.runners.estimate.sampled import sample_of
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import Settings
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.committed import commit_rows
 from tests.support.crawls import crawl, rows

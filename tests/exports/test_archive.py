@@ -19,11 +19,11 @@ from beamtrawl.runners.exports import archive_index, cdxj, output, warc_records
 from beamtrawl.runners.exports.captures import Capture, captures
 from beamtrawl.runners.exports.warc import write_archive
 from beamtrawl.runners.exports.warc_records import Original, records
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Robot, parse
-from beamtrawl.transforms.storage import filesystem
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, contents, failure
 from tests.support.crawls import rows
 from tests.support.disks import Fault, SimulatedDisk

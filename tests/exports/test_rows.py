@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamtrawl.runners.exports import rows as module
-from beamtrawl.transforms.storage import filesystem
+from beamtrawl.transforms.files import filesystem
 from tests.support.command_line import PROGRAM, beamtrawl, contents, failure
 from tests.support.committed import commit_rows
 from tests.support.crawls import rows

@@ -6,7 +6,9 @@ import pyarrow as pa
 import pytest
 
 from beamtrawl.transforms.aliases.learned_rules import KnownRules
+from beamtrawl.transforms.directory.waiting import MATCHED, Waiting
 from beamtrawl.transforms.duplicates.clusters import VERDICTS
+from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES, FACTS
 from beamtrawl.transforms.frontier.advance_urls import (
     AdvanceFn,
     ReadWaitingByNameFn,
@@ -18,13 +20,11 @@ from beamtrawl.transforms.frontier.advance_urls import (
 )
 from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.settings import Limits, Traps
-from beamtrawl.transforms.storage.batches import from_ipc, to_ipc
-from beamtrawl.transforms.storage.bloom import Bloom
-from beamtrawl.transforms.storage.exchange import CANDIDATES, FACTS
-from beamtrawl.transforms.storage.key_scan import Wanted
-from beamtrawl.transforms.storage.schemas import FRONTIER, FRONTIER_LEFT, KEY, TRAP_QUEUES, URLS
-from beamtrawl.transforms.storage.table_files import TableWriter, read_table
-from beamtrawl.transforms.storage.waiting import MATCHED, Waiting
+from beamtrawl.transforms.tables.batches import from_ipc, to_ipc
+from beamtrawl.transforms.tables.bloom import Bloom
+from beamtrawl.transforms.tables.key_scan import Wanted
+from beamtrawl.transforms.tables.schemas import FRONTIER, FRONTIER_LEFT, KEY, TRAP_QUEUES, URLS
+from beamtrawl.transforms.tables.table_files import TableWriter, read_table
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.frontier.test_url_states import due, found, known, visited
 from tests.support.outputs import outputs

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from beamtrawl.transforms.directory.crawl_dir import Manifest
 from beamtrawl.transforms.frontier.due_pages import TAKEN, DuePages, write_due_pages
-from beamtrawl.transforms.storage.batches import from_ipc
-from beamtrawl.transforms.storage.crawl_dir import Manifest
-from beamtrawl.transforms.storage.schemas import KEY, REVISITS
-from beamtrawl.transforms.storage.table_files import TableFile
+from beamtrawl.transforms.tables.batches import from_ipc
+from beamtrawl.transforms.tables.schemas import KEY, REVISITS
+from beamtrawl.transforms.tables.table_files import TableFile
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 EMPTY = Manifest("update", 1, "", (), {}, (), "", "")

@@ -11,13 +11,13 @@ import pytest
 
 from beamtrawl.pipeline.excluded_urls import excluded_urls
 from beamtrawl.transforms.blocks.rules import Block, Blocks
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.frontier.excluded import Excluded, NotRequested, has_changed
 from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.frontier.read_due import Bounds, candidates
 from beamtrawl.transforms.settings import Scope, Settings, override, settings_digest
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
-from beamtrawl.transforms.storage.schemas import FRONTIER
-from beamtrawl.transforms.storage.table_files import TableWriter, open_parquet
+from beamtrawl.transforms.tables.schemas import FRONTIER
+from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet
 from beamtrawl.transforms.urls.canonical import host, url_key
 
 SEEDS = ["http://a.test/", "http://a.test/calendar/seed"]

@@ -3,7 +3,7 @@
 import pytest
 
 from beamtrawl.transforms.frontier.url_states import found_again, merge_candidates
-from beamtrawl.transforms.storage.sitemap_terms import terms
+from beamtrawl.transforms.tables.sitemap_terms import terms
 from tests.frontier.test_url_states import due, found, known
 
 MAX_DEPTH = 5

@@ -12,17 +12,17 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.pipeline.compact_frontier import compact_frontier
-from beamtrawl.pipeline.damage import Damage
+from beamtrawl.pipeline.compaction.compact_frontier import compact_frontier
+from beamtrawl.pipeline.compaction.damage import Damage
 from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, files_of, frontier_files
+from beamtrawl.transforms.directory.waiting import Waiting, count_waiting, left_files
 from beamtrawl.transforms.frontier import merge
 from beamtrawl.transforms.frontier.files import ORDER, is_sorted
 from beamtrawl.transforms.frontier.merge import Sized, choose_files, count_up_to, merge_frontier, merge_sorted
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, files_of, frontier_files
-from beamtrawl.transforms.storage.schemas import FRONTIER
-from beamtrawl.transforms.storage.sql import query
-from beamtrawl.transforms.storage.table_files import open_parquet, read_table
-from beamtrawl.transforms.storage.waiting import Waiting, count_waiting, left_files
+from beamtrawl.transforms.sql import query
+from beamtrawl.transforms.tables.schemas import FRONTIER
+from beamtrawl.transforms.tables.table_files import open_parquet, read_table
 from tests.frontier.test_read_due import row, sorted_file, unsorted_file
 from tests.storage.test_waiting import commit, leave, write
 

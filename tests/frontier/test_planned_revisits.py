@@ -10,9 +10,9 @@ import pytest
 
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.progress.words import describe_end
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.frontier.due_pages import TAKEN
 from beamtrawl.transforms.settings import render
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import crawl, frontier, rows, settings, states
 from tests.support.web import Answer, Web, html, status

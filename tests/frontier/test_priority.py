@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.frontier import priority
 from beamtrawl.transforms.frontier.priority import Quota, UrlClass, allocate, classes, pick, shares_of
 from beamtrawl.transforms.settings import Priority, Settings, SettingsError, override
-from beamtrawl.transforms.storage.schemas import FRONTIER
+from beamtrawl.transforms.tables.schemas import FRONTIER
 
 HIGH, NORMAL, REVISIT, LOW, FOREIGN = UrlClass
 SCORED = Priority(high_depth=1, high_score=0.5, low_depth=6)

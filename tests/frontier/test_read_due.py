@@ -19,8 +19,8 @@ from beamtrawl.transforms.frontier.priority import Quota
 from beamtrawl.transforms.frontier.read_due import Bounds, ReadDue, candidates
 from beamtrawl.transforms.frontier.selection import Due, choose, order
 from beamtrawl.transforms.settings import Priority
-from beamtrawl.transforms.storage.schemas import FRONTIER
-from beamtrawl.transforms.storage.table_files import TableWriter, open_parquet
+from beamtrawl.transforms.tables.schemas import FRONTIER
+from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet
 from beamtrawl.transforms.urls.canonical import url_key
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

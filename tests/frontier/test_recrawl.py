@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.frontier.recrawl import DueCriteria, revisits
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
-from beamtrawl.transforms.storage.schemas import URLS
-from beamtrawl.transforms.storage.table_files import statistics
+from beamtrawl.transforms.tables.schemas import URLS
+from beamtrawl.transforms.tables.table_files import statistics
 from tests.support.crawls import crawl, frontier, rows, states
 from tests.support.web import Answer, Page, Web, html, status
 

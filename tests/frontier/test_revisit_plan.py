@@ -10,8 +10,8 @@ from beamtrawl.transforms.freshness.change_rate import DAY
 from beamtrawl.transforms.frontier.revisit_plan import Plan, count_first, plan_visits, weight
 from beamtrawl.transforms.frontier.url_states import compared, remembered
 from beamtrawl.transforms.settings import Settings, override
-from beamtrawl.transforms.storage.schemas import URLS, VISITS
-from beamtrawl.transforms.storage.table_files import TableWriter
+from beamtrawl.transforms.tables.schemas import URLS, VISITS
+from beamtrawl.transforms.tables.table_files import TableWriter
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 YESTERDAY = NOW - timedelta(days=1)

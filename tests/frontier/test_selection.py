@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from beamtrawl.transforms.frontier.priority import Quota, UrlClass
 from beamtrawl.transforms.frontier.selection import Due, choose, group_by_host, next_round, order
-from beamtrawl.transforms.storage.schemas import FRONTIER
+from beamtrawl.transforms.tables.schemas import FRONTIER
 from beamtrawl.transforms.urls.canonical import url_key
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES, FACTS
 from beamtrawl.transforms.frontier.url_states import (
     advance,
     after_visit,
@@ -15,8 +16,7 @@ from beamtrawl.transforms.frontier.url_states import (
 from beamtrawl.transforms.outcomes import NO_ADDRESS, REQUESTED, Outcome
 from beamtrawl.transforms.politeness.backoff import HostState, after, rest
 from beamtrawl.transforms.settings import Limits, Politeness
-from beamtrawl.transforms.storage.exchange import CANDIDATES, FACTS
-from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
+from beamtrawl.transforms.tables.schemas import FRONTIER, URLS
 from beamtrawl.transforms.urls.canonical import url_key
 
 LIMITS = Limits(max_tries=3, max_host_tries=5)

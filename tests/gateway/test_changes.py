@@ -16,7 +16,7 @@ from beamtrawl.search.gateway.app import create_app
 from beamtrawl.search.gateway.changes import CHANGES, MAX_AGE_S
 from beamtrawl.transforms.blocks.files import add_block
 from beamtrawl.transforms.blocks.rules import Block
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from tests.support.changing_site import crawl_changing_site
 from tests.support.committed import commit_rows
 from tests.support.corpus import commit, indexed

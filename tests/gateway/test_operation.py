@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from beamtrawl.search.gateway.app import Answer, create_app
 from beamtrawl.search.gateway.rate_limits import Rate
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from tests.support.command_line import beamtrawl
 from tests.support.corpus import commit, indexed
 from tests.support.gateways import serving

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 from protego import Protego
 
+from beamtrawl.search.answers.cursor import Cursor, encode
 from beamtrawl.search.gateway.app import create_app
-from beamtrawl.search.query.cursor import Cursor, encode
-from beamtrawl.transforms.storage.crawl_dir import Manifest
+from beamtrawl.transforms.directory.crawl_dir import Manifest
 from tests.support.corpus import commit, indexed
 
 # Stated here and not imported: a changed limit fails a test.

@@ -9,8 +9,8 @@ import pytest
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands.submissions import open_submissions
 from beamtrawl.search.gateway.app import Answer, create_app
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import Settings, override, render
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.corpus import commit
 from tests.support.crawls import frontier, rows
 

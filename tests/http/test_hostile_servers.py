@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from beamtrawl.transforms.directory.crawl_dir import Manifest
 from beamtrawl.transforms.http.client import Client, opener
 from beamtrawl.transforms.http.reply import Reply, outcome
 from beamtrawl.transforms.http.request_headers import Identity
@@ -20,7 +21,6 @@ from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.robots import lookup
 from beamtrawl.transforms.robots.rules import Verdict, judge, parse
 from beamtrawl.transforms.settings import Fetch, Robot
-from beamtrawl.transforms.storage.crawl_dir import Manifest
 from tests.support.crawls import Silent, crawl, rows
 from tests.support.hostile import FAULTS
 from tests.support.hostile_host import NEXT_PAGE, At, Fault, host, keep

@@ -12,7 +12,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from beamtrawl.runners import program
+from beamtrawl.runners.program import main as program
 from tests.support.workers import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,8 +3,8 @@
 import pytest
 
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.korean import morphemes
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.corpus import indexed
 from tests.support.crawls import crawl
 from tests.support.web import Web, html

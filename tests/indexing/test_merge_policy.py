@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.pipeline.compact import drop_history
+from beamtrawl.pipeline.compaction.compact import drop_history
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.merge_policy import Sized, everything, full_tiers, merge_group
 from beamtrawl.transforms.settings import Settings, render
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import commit
 

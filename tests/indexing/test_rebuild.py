@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.segment_files import VERSION_KEY
 from beamtrawl.transforms.settings import render
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.command_line import beamtrawl, failure
 from tests.support.crawls import crawl, settings
 from tests.support.web import Answer, Web, html, status

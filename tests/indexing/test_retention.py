@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from beamtrawl.transforms.directory.crawl_dir import Manifest, iso
 from beamtrawl.transforms.indexing.retention import unread_folders
-from beamtrawl.transforms.storage.crawl_dir import Manifest, iso
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -26,7 +26,7 @@ from beamtrawl.transforms.indexing.write_segment import (
     undo_gaps,
     unpack,
 )
-from beamtrawl.transforms.storage import list_offsets
+from beamtrawl.transforms.tables import list_offsets
 from tests.support.corpus import documents
 
 WORDS = [

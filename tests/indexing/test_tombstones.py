@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.exchange.batch_schemas import FACTS
 from beamtrawl.transforms.indexing.tombstones import alive, removals_of_visits, tombstone_rows
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
-from beamtrawl.transforms.storage.exchange import FACTS
-from beamtrawl.transforms.storage.schemas import KEY, TOMBSTONES
+from beamtrawl.transforms.tables.schemas import KEY, TOMBSTONES
 from tests.support.crawls import crawl, rows
 from tests.support.web import Answer, Web, html, redirect, status
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.indexing.segment_files import read_file
 from beamtrawl.transforms.indexing.verify import folder_faults
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import commit
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 import pytest
 
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.pieces import find_leftovers
 from beamtrawl.transforms.politeness.adopted import state_rows
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
-from beamtrawl.transforms.storage.pieces import find_leftovers
 from tests.support.access_log import ROBOTS, Manners, violations
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows, states, without_times

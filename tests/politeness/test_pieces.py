@@ -11,16 +11,8 @@ from typing import BinaryIO
 import pyarrow.parquet as pq
 import pytest
 
-from beamtrawl.transforms.errors import StoreError
-from beamtrawl.transforms.http.reply import Reply
-from beamtrawl.transforms.politeness.adopted import state_rows
-from beamtrawl.transforms.politeness.keeper import Keeper
-from beamtrawl.transforms.politeness.visit_hosts import _VisitFn
-from beamtrawl.transforms.politeness.works import Work
-from beamtrawl.transforms.storage import filesystem
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError
-from beamtrawl.transforms.storage.local_disk import LocalDisk
-from beamtrawl.transforms.storage.pieces import (
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError
+from beamtrawl.transforms.directory.pieces import (
     NOTHING_LEFT,
     Leftovers,
     PromiseLog,
@@ -28,8 +20,16 @@ from beamtrawl.transforms.storage.pieces import (
     read_promises,
     write_piece,
 )
-from beamtrawl.transforms.storage.schemas import HostRow
-from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
+from beamtrawl.transforms.errors import StoreError
+from beamtrawl.transforms.files import filesystem
+from beamtrawl.transforms.files.local_disk import LocalDisk
+from beamtrawl.transforms.http.reply import Reply
+from beamtrawl.transforms.politeness.adopted import state_rows
+from beamtrawl.transforms.politeness.visit_hosts import _VisitFn
+from beamtrawl.transforms.politeness.works import Work
+from beamtrawl.transforms.tables.schemas import HostRow
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
+from beamtrawl.transforms.workers.keeper import Keeper
 from tests.support import slow_store
 from tests.support.contexts import visit_context
 from tests.support.disks import Fault, SimulatedDisk

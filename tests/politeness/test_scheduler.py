@@ -15,7 +15,7 @@ from beamtrawl.transforms.politeness.host_queue import HostTurn
 from beamtrawl.transforms.politeness.url_queue import UrlQueue
 from beamtrawl.transforms.robots.lookup import Robots
 from beamtrawl.transforms.robots.rules import Verdict, parse
-from beamtrawl.transforms.storage.sitemap_terms import PROBE
+from beamtrawl.transforms.tables.sitemap_terms import PROBE
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support import access_log
 from tests.support.scheduled_rounds import Round, due, outcomes, pages, shared_round, turns

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from beamtrawl.runners.commands.status import render, running_line
-from beamtrawl.runners.crawl_status import summarize
-from beamtrawl.runners.lock import Lock
+from beamtrawl.runners.process.lock import Lock
 from beamtrawl.runners.progress.elsewhere import RunningStep, describe, newest_attempt
 from beamtrawl.runners.progress.reports import NOTHING, Reported, Stage
+from beamtrawl.runners.state.crawl_status import summarize
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, Step
 from beamtrawl.transforms.settings import Settings, override
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, Step
 from tests.commands.test_status import NOW, commit, listed, waiting
 from tests.support.command_line import beamtrawl, failure
 

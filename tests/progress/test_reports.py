@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from beamtrawl.runners.progress.reports import Reported, Stage, add_up, read_reports
-from beamtrawl.transforms.storage.stage_progress import StageProgress
+from beamtrawl.transforms.exchange.stage_progress import StageProgress
 
 
 def report(active: int, count: int, longest: float, ends: float | None, **outcomes: int) -> dict[str, Any]:

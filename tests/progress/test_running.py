@@ -8,7 +8,7 @@ from beamtrawl.pipeline.update import STAGES
 from beamtrawl.runners.progress.lines import line, screen
 from beamtrawl.runners.progress.reports import Reported, Stage
 from beamtrawl.runners.progress.running import Running
-from beamtrawl.transforms.storage.crawl_dir import Step
+from beamtrawl.transforms.directory.crawl_dir import Step
 
 FETCH = Running(Step("fetch", 3), 100, started=1000.0)
 BUSY = Reported(2, {"gone": 5, "fetched": 20}, 123_456, 4, 2, 1, 50, 12.0, 3000.0)

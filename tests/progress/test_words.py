@@ -6,8 +6,8 @@ import pytest
 
 from beamtrawl.pipeline.control import End
 from beamtrawl.runners.progress.words import describe_end, describe_manifest
-from beamtrawl.runners.units import duration, size
-from beamtrawl.transforms.storage.crawl_dir import Manifest
+from beamtrawl.runners.terminal.units import duration, size
+from beamtrawl.transforms.directory.crawl_dir import Manifest
 
 SIZES = {
     0: "0 B",

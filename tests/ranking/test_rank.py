@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.rank import rank
-from beamtrawl.runners.console import Console
+from beamtrawl.runners.crawling.console import Console
+from beamtrawl.runners.crawling.session import rank_after_crawl
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.progress.outputs import TextOutput
-from beamtrawl.runners.session import rank_after_crawl
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from beamtrawl.transforms.settings import Ranking, Settings, render
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, files_of
-from beamtrawl.transforms.storage.schemas import HOST_RANKS, RANKS
-from beamtrawl.transforms.storage.table_files import TableWriter, open_parquet, read_table
+from beamtrawl.transforms.tables.schemas import HOST_RANKS, RANKS
+from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import documents

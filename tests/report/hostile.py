@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import render
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.committed import commit_rows
 from tests.support.crawls import settings
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from beamtrawl.pipeline.fetch import known_robots_rows
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.robots.lookup import next_hop, start_search
-from beamtrawl.transforms.storage.key_scan import Wanted
-from beamtrawl.transforms.storage.table_files import TableWriter
+from beamtrawl.transforms.tables.key_scan import Wanted
+from beamtrawl.transforms.tables.table_files import TableWriter
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

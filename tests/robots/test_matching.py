@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.robots import patterns
-from beamtrawl.transforms.robots.matching import FewRules, ManyRules, Rule, matcher, rule_of
-from beamtrawl.transforms.robots.patterns import Patterns, TooExpensive
 from beamtrawl.transforms.robots.rules import parse
+from beamtrawl.transforms.urls import path_patterns as patterns
+from beamtrawl.transforms.urls.path_patterns import Patterns, TooExpensive
+from beamtrawl.transforms.urls.path_rules import FewRules, ManyRules, Rule, matcher, rule_of
 
 PIECES = ["a", "b", "ab", "aab", "/", "*", "**", "$", "?", "%2F", "%2f", "%7E", "~", "%2A", "%E9", "%", "%zz", "é", "="]
 PIECES += ["index.html", "http://", "robots.txt", ";", "&", "$$"]

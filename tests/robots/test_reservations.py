@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from beamtrawl.transforms.robots.reservations import MAX_BYTES, parse
-from beamtrawl.transforms.usage import Usage
+from beamtrawl.transforms.rights.reservations import MAX_BYTES, parse
+from beamtrawl.transforms.rights.usage import Usage
 
 POLICY = "https://provider.com/policies/policy.json"
 GROUPS = [  # section "TDM File on the Origin Server", Examples

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from beamtrawl.runners.tdm_rules import concluded, read_tdm_rules
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.rights.tdm_rules import concluded, read_tdm_rules
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import crawl, rows, states
 from tests.support.web import Answer, Page, Web, html, plain, redirect, status

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.transforms import usage
 from beamtrawl.transforms.parsing.html_page import parse_page
+from beamtrawl.transforms.rights import usage
+from beamtrawl.transforms.rights.usage import Usage
 from beamtrawl.transforms.robots.rules import parse
-from beamtrawl.transforms.usage import Usage
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import crawl, rows, states
 from tests.support.web import Answer, Web, html, plain

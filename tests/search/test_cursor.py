@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.pipeline.compact import merge
+from beamtrawl.pipeline.compaction.compact import merge
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.search.query import cursor
-from beamtrawl.search.query.cursor import Cursor, CursorError, decode, encode
+from beamtrawl.search.answers import cursor
+from beamtrawl.search.answers.cursor import Cursor, CursorError, decode, encode
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from tests.support.corpus import commit, indexed

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from beamtrawl.runners.program import run
+from beamtrawl.runners.program.main import run
 from beamtrawl.search.gateway.app import create_app
 from beamtrawl.search.index.deadline import Deadline
 from beamtrawl.search.results.hits import as_json

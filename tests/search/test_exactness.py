@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from beamtrawl.pipeline.compact import merge
+from beamtrawl.pipeline.compaction.compact import merge
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.korean import morphemes
 from beamtrawl.transforms.indexing.merge_policy import ALL, Policy
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.corpus import commit
 from tests.support.naive_search import Naive
 

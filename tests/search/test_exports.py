@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.search.exports import DESCRIPTION
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing import ciff
 from beamtrawl.transforms.indexing.analysis import tokens, word_class
 from beamtrawl.transforms.indexing.term_forms import stemmed_as
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from tests.support.ciff_reader import CLASSES, read_ciff
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import commit, indexed

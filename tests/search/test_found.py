@@ -8,7 +8,7 @@ import pytest
 from beamtrawl.search.query import spelling
 from beamtrawl.search.results import host_grouping
 from beamtrawl.search.searcher import Index
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.corpus import commit, indexed
 
 FORMS = [

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from beamtrawl.search.index.pages import FEWEST, are_strings, long_lists, split_numbers, strings, together
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from beamtrawl.transforms.indexing.segment_files import Written, embedded_footers, numbers, read_file, write_opening
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, write_segment
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError
 from tests.support.corpus import commit, documents
 from tests.support.naive_search import Naive
 

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamtrawl.pipeline.compact import merge
+from beamtrawl.pipeline.compaction.compact import merge
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.search.index.deadline import Deadline
 from beamtrawl.search.index.postings import Postings
 from beamtrawl.search.index.pruning import MAX_UNITS, Weighted, all_scores, best, highest
 from beamtrawl.search.index.scored import scored
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from beamtrawl.transforms.indexing.write_segment import ROW_POSTINGS
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from benchmarks.asking import best as candidates
 from tests.support.corpus import commit
 

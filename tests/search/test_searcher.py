@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from beamtrawl.search.answers import shorter
 from beamtrawl.search.index import postings
-from beamtrawl.search.query import shorter
 from beamtrawl.search.results import beginnings, snippets, title_endings
 from beamtrawl.search.results.form_matches import prepared
 from beamtrawl.search.results.hits import as_json
 from beamtrawl.search.results.snippets import searchable, snippet
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.indexing.segment_files import VERSION_KEY
 from beamtrawl.transforms.indexing.write_segment import DOCS
 from beamtrawl.transforms.parsing import main_text
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from tests.support.corpus import commit, indexed
 
 

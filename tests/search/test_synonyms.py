@@ -8,7 +8,7 @@ import pytest
 from beamtrawl.search.query import synonyms
 from beamtrawl.search.query.synonyms import parse_synonyms
 from beamtrawl.search.searcher import Index
-from beamtrawl.transforms.storage.crawl_dir import CrawlDirError
+from beamtrawl.transforms.directory.crawl_dir import CrawlDirError
 from tests.support.corpus import indexed
 
 ROWS = [

@@ -10,7 +10,7 @@ import pytest
 from beamtrawl.search.gateway.reload import LatestIndex
 from beamtrawl.search.index.pages import FEWEST
 from beamtrawl.search.searcher import Index
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.corpus import commit, indexed
 
 FREQUENT = ["a", "reef", "test"]  # of all documents; two are of their URLs

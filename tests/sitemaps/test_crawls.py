@@ -11,7 +11,7 @@ import pytest
 
 from beamtrawl.pipeline.seeds import Seed
 from beamtrawl.search.searcher import Index
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support import access_log
 from tests.support.command_line import LOOPBACK, beamtrawl
 from tests.support.crawls import crawl, rows, states

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope, Sitemaps
 from beamtrawl.transforms.sitemaps.follow import SitemapLinks, count_entries, from_robots, from_visit
-from beamtrawl.transforms.storage.schemas import ROBOTS, URLS, VISITS
-from beamtrawl.transforms.storage.sitemap_terms import SITEMAP_VISITS, share, terms, unite, with_news
-from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
+from beamtrawl.transforms.tables.schemas import ROBOTS, URLS, VISITS
+from beamtrawl.transforms.tables.sitemap_terms import SITEMAP_VISITS, share, terms, unite, with_news
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.filters import UrlFilter
 
 # Stated here and not imported: a changed limit fails a test.

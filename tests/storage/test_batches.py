@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.storage.batches import cuts
+from beamtrawl.transforms.tables.batches import cuts
 
 
 @given(st.lists(st.integers(0, 10)), st.integers(0, 20))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.storage.bloom import Bloom, partitions, shard
-from beamtrawl.transforms.storage.schemas import KEY
+from beamtrawl.transforms.tables.bloom import Bloom, partitions, shard
+from beamtrawl.transforms.tables.schemas import KEY
 
 KEYS = st.lists(st.binary(min_size=16, max_size=16), max_size=50)
 

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from beamtrawl.pipeline.fold_history import fold_history
-from beamtrawl.transforms.storage import filesystem
-from beamtrawl.transforms.storage.checkpoints import fold, is_checkpoint, new_name, render_checkpoint
-from beamtrawl.transforms.storage.claims import LOCK, Claim, render_owner
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest, Step, iso, next_step
-from beamtrawl.transforms.storage.table_files import TableFile
+from beamtrawl.pipeline.compaction.fold_history import fold_history
+from beamtrawl.transforms.directory.checkpoints import fold, is_checkpoint, new_name, render_checkpoint
+from beamtrawl.transforms.directory.claims import LOCK, Claim, render_owner
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest, Step, iso, next_step
+from beamtrawl.transforms.files import filesystem
+from beamtrawl.transforms.tables.table_files import TableFile
 from tests.support.disks import CallingDisk
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from beamtrawl.transforms.storage.crawl_dir import (
+from beamtrawl.transforms.directory.crawl_dir import (
     CrawlDir,
     CrawlDirError,
     Manifest,
@@ -17,7 +17,7 @@ from beamtrawl.transforms.storage.crawl_dir import (
     render_manifest,
     visible_files,
 )
-from beamtrawl.transforms.storage.table_files import TableFile
+from beamtrawl.transforms.tables.table_files import TableFile
 
 
 def file(table, name):

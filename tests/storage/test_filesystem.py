@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.transforms.storage import filesystem
+from beamtrawl.transforms.files import filesystem
 from tests.support import stores
 
 FILES = ("one.json", "two.txt", "deep/three.json", "deep/er/four.json")
@@ -123,7 +123,7 @@ def test_a_path_with_a_scheme_goes_to_beam(tmp_path):
 
 
 def test_a_scheme_is_never_taken_for_a_local_folder(tmp_path):
-    write = "import sys; from beamtrawl.transforms.storage.filesystem import write_bytes; write_bytes(sys.argv[1], b'')"
+    write = "import sys; from beamtrawl.transforms.files.filesystem import write_bytes; write_bytes(sys.argv[1], b'')"
     words = [sys.executable, "-P", "-c", write, "nowhere://127.0.0.1:9/x"]
     ran = subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=60, check=False)
     assert ran.returncode == 1
@@ -146,5 +146,5 @@ def test_no_other_module_uses_beams_file_systems():
         p for name in ("pipeline", "transforms", "runners", "search", "beamtrawl") for p in (root / name).rglob("*.py")
     ]
     users = [str(path.relative_to(root)) for path in sources if "apache_beam.io.filesystem" in path.read_text()]
-    assert users == ["transforms/storage/beam_files.py"]
+    assert users == ["transforms/files/beam_files.py"]
     assert len(sources) > 150

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.storage.crawl_dir import Manifest
-from beamtrawl.transforms.storage.key_scan import Wanted, groups_with, matching_rows
-from beamtrawl.transforms.storage.layouts import LAYOUTS, arrange
-from beamtrawl.transforms.storage.merge_tables import merge, parts_of
-from beamtrawl.transforms.storage.schemas import TABLES
-from beamtrawl.transforms.storage.table_files import TableFile, TableWriter, open_parquet, read_table
-from beamtrawl.transforms.storage.table_runs import FAN_IN, SMALL_BYTES, all_runs, full_tier, runs_of
+from beamtrawl.transforms.directory.crawl_dir import Manifest
+from beamtrawl.transforms.directory.table_runs import FAN_IN, SMALL_BYTES, all_runs, full_tier, runs_of
+from beamtrawl.transforms.tables.key_scan import Wanted, groups_with, matching_rows
+from beamtrawl.transforms.tables.layouts import LAYOUTS, arrange
+from beamtrawl.transforms.tables.merge_tables import merge, parts_of
+from beamtrawl.transforms.tables.schemas import TABLES
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter, open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import url_key
 
 URLS = TABLES["urls"]

@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from beamtrawl.transforms.storage.exchange import CANDIDATES, CandidateRow
-from beamtrawl.transforms.storage.schemas import (
+from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES, CandidateRow
+from beamtrawl.transforms.tables.schemas import (
     ALERTS,
     DOCUMENTS,
     HOSTS,

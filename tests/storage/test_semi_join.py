@@ -7,10 +7,10 @@ import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that
 
-from beamtrawl.transforms.storage.batches import from_ipc, split, split_by
-from beamtrawl.transforms.storage.schemas import URLS
-from beamtrawl.transforms.storage.semi_join import CollectKeys, ReadMatching
-from beamtrawl.transforms.storage.table_files import TableWriter
+from beamtrawl.transforms.exchange.semi_join import CollectKeys, ReadMatching
+from beamtrawl.transforms.tables.batches import from_ipc, split, split_by
+from beamtrawl.transforms.tables.schemas import URLS
+from beamtrawl.transforms.tables.table_files import TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
 
 PARTITIONS = 4

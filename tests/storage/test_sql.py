@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.errors import QueryTimeout
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, CrawlDirError, Manifest
-from beamtrawl.transforms.storage.schemas import TABLES
-from beamtrawl.transforms.storage.sql import SNAPSHOTS, QueryError, open_tables, query, query_arrow, query_batches
-from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
+from beamtrawl.transforms.sql import SNAPSHOTS, QueryError, open_tables, query, query_arrow, query_batches
+from beamtrawl.transforms.tables.schemas import TABLES
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.committed import commit_rows
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from beamtrawl.transforms.storage.object_store import is_object, join, reason, split
+from beamtrawl.transforms.files.object_store import is_object, join, reason, split
 
 # path, what the store's client says; the reason
 REASONS = {
@@ -80,7 +80,7 @@ def test_one_line_says_what_is_missing(directory: str, missing: str, line: str) 
     environment |= {"AWS_METADATA_ENDPOINT": "http://127.0.0.1:1", "GOOGLE_APPLICATION_CREDENTIALS": "/none.json"}
     program = (
         "import sys; [sys.modules.__setitem__(name, None) for name in sys.argv[1].split()];"
-        "from beamtrawl.runners.program import run; sys.exit(run(sys.argv[2:]))"
+        "from beamtrawl.runners.program.main import run; sys.exit(run(sys.argv[2:]))"
     )
     if not missing:
         pytest.importorskip("obstore")

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from beamtrawl.runners.errors import LockedError
-from beamtrawl.runners.lock import Lock
+from beamtrawl.runners.process.lock import Lock
+from beamtrawl.runners.terminal.errors import LockedError
+from beamtrawl.transforms.directory.claims import LOCK, read_lock
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, render_manifest
 from beamtrawl.transforms.errors import CrawlDirError
-from beamtrawl.transforms.storage import filesystem
-from beamtrawl.transforms.storage.claims import LOCK, read_lock
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, render_manifest
+from beamtrawl.transforms.files import filesystem
 from tests.support.prerequisites import lacks
 
 try:

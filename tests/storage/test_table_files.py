@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamtrawl.transforms.storage.batches import from_ipc, to_ipc
-from beamtrawl.transforms.storage.schemas import RANKS, TABLES, VISITS
-from beamtrawl.transforms.storage.table_files import (
+from beamtrawl.transforms.tables.batches import from_ipc, to_ipc
+from beamtrawl.transforms.tables.schemas import RANKS, TABLES, VISITS
+from beamtrawl.transforms.tables.table_files import (
     REPEATED,
     TableWriter,
     column_number,

@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.frontier.files import frontier_writer
-from beamtrawl.transforms.storage.bloom import Bloom
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, frontier_files
-from beamtrawl.transforms.storage.key_scan import Wanted
-from beamtrawl.transforms.storage.schemas import FRONTIER, KEY
-from beamtrawl.transforms.storage.sql import query
-from beamtrawl.transforms.storage.table_files import TableWriter, open_parquet
-from beamtrawl.transforms.storage.waiting import (
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, frontier_files
+from beamtrawl.transforms.directory.waiting import (
     Left,
     Waiting,
     count_waiting,
@@ -27,6 +21,12 @@ from beamtrawl.transforms.storage.waiting import (
     settle,
     waiting_by_reason,
 )
+from beamtrawl.transforms.frontier.files import frontier_writer
+from beamtrawl.transforms.sql import query
+from beamtrawl.transforms.tables.bloom import Bloom
+from beamtrawl.transforms.tables.key_scan import Wanted
+from beamtrawl.transforms.tables.schemas import FRONTIER, KEY
+from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet
 from beamtrawl.transforms.urls.canonical import url_key
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from beamtrawl.runners.program import run
+from beamtrawl.runners.program.main import run
 
 LOOPBACK = ["--allow-address", "127.0.0.0/8", "--delay", "0", "--workers", "1"]
 """Flags for a crawl of servers on this machine, fast and in this process."""

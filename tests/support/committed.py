@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.settings import Settings, render, settings_digest
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
-from beamtrawl.transforms.storage.table_files import TableFile, TableWriter
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
 
 

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.indexing.link_folders import links_folder, write_links
 from beamtrawl.transforms.indexing.write_segment import DOCS, ROW_POSTINGS, write_segment
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest
-from beamtrawl.transforms.storage.schemas import DOCUMENTS
-from beamtrawl.transforms.storage.table_files import TableWriter, open_parquet
+from beamtrawl.transforms.tables.schemas import DOCUMENTS
+from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet
 from beamtrawl.transforms.urls.canonical import host, url_key
 
 

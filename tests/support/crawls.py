@@ -13,11 +13,11 @@ from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.pipeline.crawl import run_crawl
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of
+from beamtrawl.transforms.directory.waiting import Waiting, read_waiting
 from beamtrawl.transforms.settings import Settings, override, settings_digest
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir, Manifest, Step, files_of
-from beamtrawl.transforms.storage.schemas import TABLES
-from beamtrawl.transforms.storage.table_files import read_table
-from beamtrawl.transforms.storage.waiting import Waiting, read_waiting
+from beamtrawl.transforms.tables.schemas import TABLES
+from beamtrawl.transforms.tables.table_files import read_table
 
 LOOPBACK = {
     "fetch.allow_addresses": ["127.0.0.0/8"],

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
-from beamtrawl.transforms.storage.local_disk import LocalDisk
+from beamtrawl.transforms.files.local_disk import LocalDisk
 
 
 def spread(places: Sequence[int], count: int, seed: str) -> list[int]:

@@ -23,12 +23,12 @@ from apache_beam.runners.portability.portable_runner import PortableRunner
 
 from beamtrawl.pipeline import fetch, update
 from beamtrawl.transforms.aliases.learned_rules import KnownRules
+from beamtrawl.transforms.directory.pieces import NOTHING_LEFT
+from beamtrawl.transforms.directory.waiting import Waiting
 from beamtrawl.transforms.frontier.read_due import Bounds
 from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.politeness.context import VisitContext
 from beamtrawl.transforms.settings import Settings
-from beamtrawl.transforms.storage.pieces import NOTHING_LEFT
-from beamtrawl.transforms.storage.waiting import Waiting
 
 _GROUP, _RESHUFFLE = common_urns.primitives.GROUP_BY_KEY.urn, common_urns.composites.RESHUFFLE.urn
 _IMPULSE, _FLATTEN = common_urns.primitives.IMPULSE.urn, common_urns.primitives.FLATTEN.urn

@@ -26,8 +26,8 @@ def sources(root: Path = ROOT) -> dict[Path, str]:
 def module_name(path: Path) -> str:
     """The name of a module below the checkout.
 
-    >>> module_name(Path("transforms/urls/__init__.py")), module_name(Path("runners/cli.py"))
-    ('transforms.urls', 'runners.cli')
+    >>> module_name(Path("transforms/urls/__init__.py")), module_name(Path("runners/errors.py"))
+    ('transforms.urls', 'runners.errors')
     """
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
@@ -47,7 +47,7 @@ def room(module: str) -> str:
     """The room of a module.
 
     >>> room("transforms.urls.canonical"), room("runners.cli"), room("pipeline.crawl")
-    ('transforms.urls', 'runners.cli', 'pipeline')
+    ('transforms.urls', 'runners.errors', 'pipeline')
     """
     parts = module.split(".")
     return parts[0] if parts[0] in ("beamtrawl", "pipeline") else ".".join(parts[:2])

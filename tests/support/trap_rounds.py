@@ -19,6 +19,7 @@ from beamtrawl.transforms import urls
 from beamtrawl.transforms.documents.page_yield import yield_row
 from beamtrawl.transforms.documents.parse_visits import fact_row, judged, link_rows, parse_batch, probe_page
 from beamtrawl.transforms.duplicates import minhash
+from beamtrawl.transforms.exchange.batch_schemas import LINK
 from beamtrawl.transforms.frontier.selection import Due, choose
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.frontier.url_states import advance
@@ -26,9 +27,8 @@ from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.parsing.html_page import FOLLOWED_KINDS
 from beamtrawl.transforms.parsing.registry import kinds_of
 from beamtrawl.transforms.settings import Settings
-from beamtrawl.transforms.storage.exchange import LINK
-from beamtrawl.transforms.storage.schemas import FRONTIER, URLS
-from beamtrawl.transforms.storage.sitemap_terms import PROBE
+from beamtrawl.transforms.tables.schemas import FRONTIER, URLS
+from beamtrawl.transforms.tables.sitemap_terms import PROBE
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.draining import Queue
 from beamtrawl.transforms.traps.holds import Holds, count_held, count_waiting, hold

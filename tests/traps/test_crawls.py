@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from beamtrawl.runners.commands.status import render
-from beamtrawl.runners.crawl_status import summarize
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
+from beamtrawl.runners.state.crawl_status import summarize
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.crawls import crawl, frontier, rows, states
 from tests.support.trap_sites import COMMON_WORDS, TRAPS, Site
 from tests.support.web import Page, Web, html

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.fetch import known_traps
+from beamtrawl.transforms.directory.crawl_dir import paths_of
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
-from beamtrawl.transforms.storage.crawl_dir import paths_of
-from beamtrawl.transforms.storage.key_scan import Wanted
+from beamtrawl.transforms.tables.key_scan import Wanted
 from beamtrawl.transforms.traps import judge as judge_module
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.draining import Queue

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.transforms.storage.exchange import YieldRow
+from beamtrawl.transforms.exchange.batch_schemas import YieldRow
 from beamtrawl.transforms.traps.novelty import page_words
 from beamtrawl.transforms.traps.soft_404 import Answer, Known, Suspicion, impossible_urls, is_soft_404, learn
 from tests.support.crawls import crawl, rows, states

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.pipeline.seeds import Added, Seed, add_seeds
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.documents.parse_visits import link_rows, parse_visit, respelled
 from beamtrawl.transforms.frontier import selection
 from beamtrawl.transforms.frontier.url_states import advance, merge_candidates
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope
-from beamtrawl.transforms.storage.crawl_dir import CrawlDir
 from beamtrawl.transforms.urls.canonical import neatness, url_key
 from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.documents.test_finish_pages import HOME, candidates, link, page

@@ -6,7 +6,7 @@ import re
 
 from ..blocks.files import read_blocks
 from ..blocks.rules import expression
-from ..storage.crawl_dir import CrawlDir
+from ..directory.crawl_dir import CrawlDir
 
 RELEASED = "released.txt"
 """A file of the crawl directory: the patterns that `release` was given, one a line."""

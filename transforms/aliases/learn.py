@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..duplicates.exact import PAIRS
-from ..storage.batches import Batch, from_ipc, read_ipc, split, split_by, to_ipc
-from ..storage.bloom import partitions, shard
-from ..storage.exchange import CANDIDATES
-from ..storage.schemas import KEY, URLS
-from ..storage.stages import Keyed
-from ..storage.table_files import conform, open_parquet, statistics
-from ..storage.writers import write_rows
+from ..exchange.batch_schemas import CANDIDATES
+from ..exchange.stages import Keyed
+from ..exchange.writers import write_rows
+from ..tables.batches import Batch, from_ipc, read_ipc, split, split_by, to_ipc
+from ..tables.bloom import partitions, shard
+from ..tables.schemas import KEY, URLS
+from ..tables.table_files import conform, open_parquet, statistics
 from ..urls.canonical import host, url_key
 from .apply import ALIAS, is_free, stands_for
 from .evidence import ENOUGH, ENOUGH_MORE, Member, Pair, Row, choose, judge, weigh

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from ..storage.crawl_dir import CrawlDir, Manifest, files_of
-from ..storage.schemas import ALIAS_COUNTS, ALIASES
-from ..storage.table_files import read_table
+from ..directory.crawl_dir import CrawlDir, Manifest, files_of
+from ..tables.schemas import ALIAS_COUNTS, ALIASES
+from ..tables.table_files import read_table
 from ..urls.canonical import host
 from .evidence import Row
 from .exempt import EXEMPT_NOTHING, Exempt, exempt_urls

@@ -3,8 +3,8 @@
 import os
 import secrets
 
-from ..storage import filesystem
-from ..storage.crawl_dir import CrawlDir
+from ..directory.crawl_dir import CrawlDir
+from ..files import filesystem
 
 NAME = "secret"
 """The file of the crawl directory."""

@@ -4,9 +4,9 @@ import dataclasses
 import hashlib
 import json
 
+from ..directory.crawl_dir import CrawlDir
 from ..errors import CrawlDirError
-from ..storage import filesystem
-from ..storage.crawl_dir import CrawlDir
+from ..files import filesystem
 from .rules import Block, Blocks
 
 FOLDER = "blocks"

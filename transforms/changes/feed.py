@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
-from ..storage.manifests import Manifest
+from ..directory.manifests import Manifest
 from .find import Change
 
 # XML 1.0, section 2.2: other characters cannot be written, not even escaped.

@@ -13,6 +13,7 @@ from .. import urls
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import COPIES, DUPLICATES
 from ..duplicates.near_rows import is_folded, mark_near_duplicates, near_rows, reduce_near_duplicates
+from ..exchange.batch_schemas import CANDIDATES, NOT_FOLLOWED, PAGES
 from ..frontier.scorers import ScoredLink, Scorer, factors, load_scorers
 from ..indexing.tombstones import REMOVALS, REPLACED
 from ..indexing.write_segment import in_order, write_segment
@@ -20,10 +21,9 @@ from ..outcomes import Outcome
 from ..parsing import rel_canonical
 from ..parsing.registry import PARSE_ERROR, PARSE_ERRORS
 from ..parsing.spam import SOFT_404
-from ..storage.batches import cuts, from_ipc, release_freed, split
-from ..storage.exchange import CANDIDATES, NOT_FOLLOWED, PAGES
-from ..storage.schemas import DOCUMENTS, KEY, LINKS
-from ..storage.table_files import TableFile, TableWriter, conform, new_path
+from ..tables.batches import cuts, from_ipc, release_freed, split
+from ..tables.schemas import DOCUMENTS, KEY, LINKS
+from ..tables.table_files import TableFile, TableWriter, conform, new_path
 from ..traps.watch_yields import STALE
 from .shard_pages import ShardPages
 

@@ -1,10 +1,10 @@
 """Rows of YIELDS: the input of trap detection for the URLs that a round has requested for the first time."""
 
+from ..exchange.batch_schemas import YieldRow
 from ..outcomes import Outcome
 from ..parsing.html_page import Page, followed
-from ..storage.exchange import YieldRow
-from ..storage.schemas.fetching import VisitRow
-from ..storage.sitemap_terms import REQUISITE
+from ..tables.schemas.fetching import VisitRow
+from ..tables.sitemap_terms import REQUISITE
 from ..traps.novelty import page_words
 
 _TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # maximum characters of a text, links, and characters of an anchor

@@ -11,11 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import urls
+from ..directory.crawl_dir import CrawlDir
 from ..duplicates.clusters import DOCUMENT
 from ..duplicates.exact import released_contents
 from ..duplicates.minhash import signature
 from ..duplicates.near import changed_documents, hosts_of_sites, spread
 from ..duplicates.near_rows import gone_rows
+from ..exchange.batch_schemas import CANDIDATES, CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS
+from ..exchange.stage_progress import StageProgress
 from ..http import media_types
 from ..http.reply import Headers, header
 from ..observers.registry import alert_rows, open_observers
@@ -26,17 +29,14 @@ from ..parsing.html_links import refresh
 from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed, parse_page
 from ..parsing.registry import kinds_of
 from ..parsing.spam import SOFT_404, judge
+from ..rights.usage import Usage
 from ..settings import Settings
-from ..storage.batches import release_freed, split, split_by, to_ipc
-from ..storage.bloom import shard
-from ..storage.crawl_dir import CrawlDir
-from ..storage.exchange import CANDIDATES, CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS
-from ..storage.schemas import DOCUMENTS, KEY, SEEDS, VISITS
-from ..storage.sitemap_terms import PROBE
-from ..storage.stage_progress import StageProgress
-from ..storage.table_files import conform, open_parquet, read_hosts
+from ..tables.batches import release_freed, split, split_by, to_ipc
+from ..tables.bloom import shard
+from ..tables.schemas import DOCUMENTS, KEY, SEEDS, VISITS
+from ..tables.sitemap_terms import PROBE
+from ..tables.table_files import conform, open_parquet, read_hosts
 from ..urls.filters import UrlFilter
-from ..usage import Usage
 from .page_yield import yield_row
 from .requisites import Requisites, requisites_of
 

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..indexing.tombstones import REPLACED, read_tombstones
-from ..storage.batches import Batch, from_ipc, split_by, to_ipc
-from ..storage.bloom import shard
-from ..storage.damage import require_whole
-from ..storage.schemas import DOCUMENTS
-from ..storage.table_files import TableFile, conform, open_parquet
+from ..tables.batches import Batch, from_ipc, split_by, to_ipc
+from ..tables.bloom import shard
+from ..tables.damage import require_whole
+from ..tables.schemas import DOCUMENTS
+from ..tables.table_files import TableFile, conform, open_parquet
 from .finish_pages import index_shard, removals_of_pages
 
 

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ..exchange.batch_schemas import CandidateRow
 from ..http import media_types
 from ..outcomes import Outcome
 from ..parsing.requisites import Requisite, of_page, of_stylesheet
 from ..parsing.source import Page
-from ..storage.exchange import CandidateRow
-from ..storage.schemas import VisitRow
-from ..storage.sitemap_terms import MAX_LEVEL, REQUISITE, terms
+from ..tables.schemas import VisitRow
+from ..tables.sitemap_terms import MAX_LEVEL, REQUISITE, terms
 from ..urls.canonical import host, is_foreign, url_key
 from ..urls.filters import UrlFilter
 

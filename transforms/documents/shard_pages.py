@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..exchange.batch_schemas import PAGES
 from ..indexing.write_segment import in_order
-from ..storage.batches import cuts, read_ipc, release_freed
-from ..storage.exchange import PAGES
+from ..tables.batches import cuts, read_ipc, release_freed
 
 CONTENT = ("text", "headings", "links")
 """The columns of PAGES that are in memory for a part of the pages at a time."""

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from .. import urls
-from ..storage.bloom import words
-from ..storage.schemas import KEY
+from ..tables.bloom import words
+from ..tables.schemas import KEY
 from . import minhash
 
 MOST_COMPARED = 64

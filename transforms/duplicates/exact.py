@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import urls
+from ..exchange.batch_schemas import CONTENTS
 from ..indexing.tombstones import is_taken_back
 from ..outcomes import Outcome
-from ..storage.batches import Batch, from_ipc, split_by, to_ipc
-from ..storage.exchange import CONTENTS
-from ..storage.schemas import DIGESTS, KEY
-from ..storage.table_files import TableWriter
+from ..tables.batches import Batch, from_ipc, split_by, to_ipc
+from ..tables.schemas import DIGESTS, KEY
+from ..tables.table_files import TableWriter
 
 DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY), ("shard", pa.int32())])
 COPIES = pa.schema([("url_key", KEY), ("same_content_as", KEY), ("shard", pa.int32())])

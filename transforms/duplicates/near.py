@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import urls
-from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
-from ..storage.key_scan import Wanted, matching_rows
-from ..storage.schemas import NEAR
-from ..storage.table_files import conform
+from ..tables.batches import Batch, from_ipc, split, split_by, to_ipc
+from ..tables.key_scan import Wanted, matching_rows
+from ..tables.schemas import NEAR
+from ..tables.table_files import conform
 from .clusters import DOCUMENT, ENTRIES, PAIRS, VERDICTS, decide, entries, find_pairs
 from .exact import DUPLICATES
 

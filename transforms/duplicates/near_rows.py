@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import urls
-from ..storage.schemas import DOCUMENTS, KEY, NEAR
-from ..storage.table_files import conform
+from ..tables.schemas import DOCUMENTS, KEY, NEAR
+from ..tables.table_files import conform
 from .identifiers import identifiers
 
 

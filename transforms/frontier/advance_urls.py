@@ -11,16 +11,16 @@ import pyarrow.compute as pc
 
 from ..aliases.learned_rules import KnownRules, RulesInForce
 from ..aliases.sample import Sample
+from ..directory.waiting import MATCHED, Left, Waiting, groups, matching, read_groups
 from ..duplicates.clusters import VERDICTS
+from ..exchange.batch_schemas import CANDIDATES, FACTS
+from ..exchange.writers import write_rows
 from ..settings import Limits, Traps
-from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
-from ..storage.bloom import shard
-from ..storage.exchange import CANDIDATES, FACTS
-from ..storage.key_scan import Wanted
-from ..storage.schemas import FRONTIER, FRONTIER_LEFT, REVISITS, URLS
-from ..storage.table_files import TableWriter, open_parquet, statistics
-from ..storage.waiting import MATCHED, Left, Waiting, groups, matching, read_groups
-from ..storage.writers import write_rows
+from ..tables.batches import Batch, from_ipc, split, split_by, to_ipc
+from ..tables.bloom import shard
+from ..tables.key_scan import Wanted
+from ..tables.schemas import FRONTIER, FRONTIER_LEFT, REVISITS, URLS
+from ..tables.table_files import TableWriter, open_parquet, statistics
 from ..traps.allow_list import compile_allow_list
 from ..traps.holds import Holds, QueueName, Row, count_held, count_waiting, hold
 from .due_pages import write_due_pages

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..storage.batches import Batch, split
-from ..storage.crawl_dir import Manifest, files_of
-from ..storage.layouts import LAYOUTS
-from ..storage.schemas import REVISITS, TIME
-from ..storage.table_files import TableFile, TableWriter, conform, open_parquet, statistics
+from ..directory.crawl_dir import Manifest, files_of
+from ..tables.batches import Batch, split
+from ..tables.layouts import LAYOUTS
+from ..tables.schemas import REVISITS, TIME
+from ..tables.table_files import TableFile, TableWriter, conform, open_parquet, statistics
 from .revisit_plan import REVISITED
 
 TAKEN = "revisits_taken"

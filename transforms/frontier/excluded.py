@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..blocks.rules import Blocks
+from ..directory.manifests import Manifest
 from ..settings import Scope, Settings, settings_digest
-from ..storage.manifests import Manifest
-from ..storage.schemas import SEEDS
-from ..storage.table_files import read_table
+from ..tables.schemas import SEEDS
+from ..tables.table_files import read_table
 from ..urls.filters import UrlFilter
 
 _JUDGED = ("url", "depth", "redirects", "kind")

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..storage.schemas import FRONTIER
-from ..storage.table_files import REPEATED, TableFile, TableWriter
+from ..tables.schemas import FRONTIER
+from ..tables.table_files import REPEATED, TableFile, TableWriter
 
 ORDER = (("host", "ascending"), ("depth", "ascending"), ("priority", "descending"), ("url", "ascending"))
 """Sort keys of the rows of a file: within a host, as `selection.order`."""

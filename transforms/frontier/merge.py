@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..storage.schemas import FRONTIER, FRONTIER_LEFT
-from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table
-from ..storage.waiting import Left, Positions, Waiting, groups, parts, read_groups, round_of, with_deferred
+from ..directory.waiting import Left, Positions, Waiting, groups, parts, read_groups, round_of, with_deferred
+from ..tables.schemas import FRONTIER, FRONTIER_LEFT
+from ..tables.table_files import TableFile, TableWriter, open_parquet, read_table
 from .files import GROUP_ROWS, ORDER, frontier_writer, is_sorted
 
 WIDTH = 8

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..settings import Priority
-from ..storage.sitemap_terms import REQUISITE
+from ..tables.sitemap_terms import REQUISITE
 
 _STEP = (5**0.5 - 1) / 2  # of a sequence that is spread evenly over 0 to 1, whatever part of it is taken
 

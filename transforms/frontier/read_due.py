@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..blocks.rules import NO_BLOCKS, Blocks
+from ..directory.waiting import ROWS_AT_A_TIME, Left, Positions, groups, parts, read_groups
 from ..settings import Priority
-from ..storage.batches import from_ipc, to_ipc
-from ..storage.schemas import FRONTIER, TIME
-from ..storage.table_files import open_parquet, statistics
-from ..storage.waiting import ROWS_AT_A_TIME, Left, Positions, groups, parts, read_groups
+from ..tables.batches import from_ipc, to_ipc
+from ..tables.schemas import FRONTIER, TIME
+from ..tables.table_files import open_parquet, statistics
 from .excluded import Excluded
 from .files import ORDER, is_sorted
 from .host_shares import HostShares

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..storage.batches import Batch, from_ipc, split
-from ..storage.schemas import TIME, URLS
-from ..storage.sitemap_terms import MAY_CHANGE, REQUISITE, TDMREP
-from ..storage.table_files import TableFile, conform, open_parquet, statistics
-from ..storage.waiting import MATCHED
+from ..directory.waiting import MATCHED
+from ..tables.batches import Batch, from_ipc, split
+from ..tables.schemas import TIME, URLS
+from ..tables.sitemap_terms import MAY_CHANGE, REQUISITE, TDMREP
+from ..tables.table_files import TableFile, conform, open_parquet, statistics
 from .files import write_frontier
 from .url_states import remembered
 

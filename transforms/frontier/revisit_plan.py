@@ -13,10 +13,10 @@ from ..freshness.change_rate import DAY, DEFAULT_RATE, Observed, estimate
 from ..freshness.trials import with_trials
 from ..outcomes import Outcome
 from ..settings import Settings
-from ..storage.key_scan import Wanted, matching_rows
-from ..storage.schemas import CHANGE_RATES, HOST_CHANGES, VISITS
-from ..storage.sitemap_terms import MAY_CHANGE, REQUISITE, TDMREP
-from ..storage.table_files import read_table
+from ..tables.key_scan import Wanted, matching_rows
+from ..tables.schemas import CHANGE_RATES, HOST_CHANGES, VISITS
+from ..tables.sitemap_terms import MAY_CHANGE, REQUISITE, TDMREP
+from ..tables.table_files import read_table
 
 Row = dict[str, Any]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..storage.schemas import TIME
+from ..tables.schemas import TIME
 from ..urls.canonical import neatness
 from .priority import EQUAL, Quota, UrlClass, pick
 

@@ -10,7 +10,7 @@ from ..aliases.rules import NO_RULES, Rules
 from ..aliases.sample import Sample
 from ..outcomes import REQUESTED, RETRIED, Outcome
 from ..settings import Limits
-from ..storage.sitemap_terms import PROBE, REQUISITE, unite, with_news
+from ..tables.sitemap_terms import PROBE, REQUISITE, unite, with_news
 from ..traps.judge import State, from_elsewhere
 from ..urls.canonical import neatness, url_key
 from ..urls.filters import MAX_REDIRECTS

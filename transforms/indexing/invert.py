@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..storage.list_offsets import Longs, offsets, ranges
+from ..tables.list_offsets import Longs, offsets, ranges
 from .analysis import MAX_TERM_LENGTH, separate_words, terms_of_piece
 
 PHRASE_FIELDS = ("title", "body")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..storage.table_files import TableFile
+from ..tables.table_files import TableFile
 from .invert import Inverted, invert
 from .segment_files import write_opening
 from .write_segment import DOCS, ROW_POSTINGS, with_lengths, write_terms

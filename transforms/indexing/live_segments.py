@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..storage.crawl_dir import CrawlDirError, Manifest
-from ..storage.table_files import TableFile
+from ..directory.crawl_dir import CrawlDirError, Manifest
+from ..tables.table_files import TableFile
 
 
 class LiveSegment(NamedTuple):

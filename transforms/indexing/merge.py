@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..storage.list_offsets import offsets, ranges
-from ..storage.table_files import TableFile
+from ..tables.list_offsets import offsets, ranges
+from ..tables.table_files import TableFile
 from .invert import OWN_FIELDS, PHRASE_FIELDS, Inverted, Longs
 from .link_folders import write_link_index
 from .read_segment import read_blocks, read_rows

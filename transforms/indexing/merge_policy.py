@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..storage.table_files import TableFile, new_path
+from ..tables.table_files import TableFile, new_path
 from .link_folders import MERGED, links_folder
 from .live_segments import LiveIndex, LiveSegment
 from .merge import Part, merge_segments

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..storage.table_files import open_parquet
+from ..tables.table_files import open_parquet
 from .invert import PHRASE_FIELDS, Inverted, Longs
 from .segment_files import require_version
 from .write_segment import DOCS, POSTINGS, ROW_GROUP_POSTINGS, undo_gaps, unpack

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from ..storage.crawl_dir import Manifest, iso
+from ..directory.crawl_dir import Manifest, iso
 from .live_segments import live_index, segments_as_of
 
 

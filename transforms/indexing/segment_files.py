@@ -15,9 +15,9 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..storage import filesystem
-from ..storage.crawl_dir import CrawlDirError
-from ..storage.table_files import TableFile, open_parquet
+from ..directory.crawl_dir import CrawlDirError
+from ..files import filesystem
+from ..tables.table_files import TableFile, open_parquet
 
 INDEX_VERSION = 3
 """The version of this format."""

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..outcomes import REMOVES_PAGE, Outcome
-from ..storage.schemas import KEY, TOMBSTONES, TombstoneRow
-from ..storage.table_files import read_table
+from ..tables.schemas import KEY, TOMBSTONES, TombstoneRow
+from ..tables.table_files import read_table
 
 REPLACED = "replaced"
 """The reason for masking an older version when a newer one is indexed."""

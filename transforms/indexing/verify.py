@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..storage.crawl_dir import CrawlDirError
-from ..storage.list_offsets import offsets
-from ..storage.schemas import KEY
+from ..directory.crawl_dir import CrawlDirError
+from ..tables.list_offsets import offsets
+from ..tables.schemas import KEY
 from .analysis import is_further
 from .invert import PHRASE_FIELDS, Ints, Inverted, Longs
 from .live_segments import LiveIndex, LiveSegment

@@ -25,8 +25,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..storage.list_offsets import offsets, ranges
-from ..storage.table_files import TableFile
+from ..tables.list_offsets import offsets, ranges
+from ..tables.table_files import TableFile
 from .analysis import pairs, tokens, word_classes
 from .invert import PHRASE_FIELDS, Inverted, Longs, invert
 from .korean import ANALYSED, morphemes

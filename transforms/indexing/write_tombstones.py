@@ -7,9 +7,9 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..storage.batches import Batch, from_ipc, read_ipc, to_ipc
-from ..storage.schemas import KEY
-from ..storage.table_files import TableWriter
+from ..tables.batches import Batch, from_ipc, read_ipc, to_ipc
+from ..tables.schemas import KEY
+from ..tables.table_files import TableWriter
 from .tombstones import REMOVALS, removals_of_visits, tombstone_rows
 
 _KEYS = pa.schema([("url_key", KEY)])

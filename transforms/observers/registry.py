@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from .. import plugins
 from ..parsing.source import Page
 from ..settings import Settings
-from ..storage.schemas import AlertRow, VisitRow
+from ..tables.schemas import AlertRow, VisitRow
 
 ERROR = "error"
 """The kind of an alert that reports an exception of an observer."""

@@ -11,7 +11,7 @@ from .. import urls
 from ..duplicates.shingles import shingles
 from ..http.link_header import parse_link
 from ..http.reply import Headers
-from ..storage.schemas import DocumentRow
+from ..tables.schemas import DocumentRow
 from .html_links import Link
 
 CROWD = 5

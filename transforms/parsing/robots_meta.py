@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from .. import usage
-from ..usage import Usage
+from ..rights import usage
+from ..rights.usage import Usage
 from .html_metadata import parse_date
 
 

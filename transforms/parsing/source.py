@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from .. import urls
 from ..duplicates.digest import content_digest
-from ..usage import Usage
+from ..rights.usage import Usage
 from . import charsets, html_metadata, robots_meta
 from .html_links import MAX_ANCHOR, MAX_LINKS, Link
 from .language import choose_language

@@ -4,12 +4,12 @@ import dataclasses
 from collections.abc import Iterator, Set
 from datetime import datetime
 
+from ..directory.crawl_dir import CrawlDir
+from ..directory.pieces import Leftovers, find_leftovers, read_promises
+from ..files import filesystem
 from ..settings import Politeness
-from ..storage import filesystem
-from ..storage.crawl_dir import CrawlDir
-from ..storage.pieces import Leftovers, find_leftovers, read_promises
-from ..storage.schemas import HOSTS, ROBOTS, VISITS, HostRow, RobotsRow
-from ..storage.table_files import TableFile, TableWriter, read_table
+from ..tables.schemas import HOSTS, ROBOTS, VISITS, HostRow, RobotsRow
+from ..tables.table_files import TableFile, TableWriter, read_table
 from . import backoff
 from .host_stats import EMPTY_LATENCY, newest_row
 from .works import Work

@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 
 from ..outcomes import NO_ADDRESS, Outcome
 from ..settings import Limits, Politeness
-from ..storage.schemas import HostRow
+from ..tables.schemas import HostRow
 
 NO_ANSWER = frozenset({Outcome.TIMEOUT, Outcome.CONNECT_ERROR, Outcome.TLS_ERROR})
 

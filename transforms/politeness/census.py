@@ -1,22 +1,11 @@
 """Counts a bundle's hosts by what they wait for, and estimates how long their queues last."""
 
-import math
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ..settings import Politeness
+from ..workers.progress import Census
 from . import backoff
 from .host_queue import HostTurn
-
-
-class Census(NamedTuple):
-    """The queues of a bundle at one moment."""
-
-    hosts: int = 0  # with URLs to visit, those with a request under way included
-    backing_off: int = 0  # of these, hosts that are not requested yet because they failed or asked for a longer wait
-    urls: int = 0  # in all queues
-    seconds: float = 0.0  # until the longest queue is empty, at the current delays
-    ends_in: float = math.inf  # seconds until the round ends, whatever is left
 
 
 def take_census(turns: Iterable[tuple[str, HostTurn]], now: float, deadline: float, politeness: Politeness) -> Census:

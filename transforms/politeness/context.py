@@ -10,7 +10,7 @@ from ..http.client import Client
 from ..http.dns import Names
 from ..http.request_headers import Identity
 from ..settings import Fetch, Limits, Politeness, Traps
-from ..storage.schemas import HostRow, RobotsRow, VisitRow
+from ..tables.schemas import HostRow, RobotsRow, VisitRow
 from .host_queue import BrowserRules
 
 CHECK_INTERVAL = timedelta(seconds=0.5)

@@ -8,7 +8,7 @@ from typing import cast
 
 from ..http.reply import Reply
 from ..outcomes import REQUESTED, Outcome
-from ..storage.schemas import HostRow
+from ..tables.schemas import HostRow
 from .backoff import HOST_FAILURES, HostState
 
 _BUCKETS = 18  # of response times: below 1, 2, 4, … milliseconds; the last holds all above a minute

@@ -14,7 +14,7 @@ from ..outcomes import NO_ADDRESS, Outcome
 from ..robots import lookup
 from ..robots.lookup import RobotsAnswers, RobotsSearch
 from ..robots.rules import Verdict, expires_at
-from ..storage.schemas import HostRow
+from ..tables.schemas import HostRow
 from ..urls.canonical import domain
 from ..urls.canonical import host as host_of
 from ..urls.canonical import origin as origin_of

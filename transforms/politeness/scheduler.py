@@ -9,15 +9,14 @@ from ..http.dns import Names
 from ..http.reply import Reply, outcome, redirect_target
 from ..outcomes import Outcome
 from ..robots import lookup
-from ..storage.schemas import HostRow
-from ..storage.sitemap_terms import PROBE
+from ..tables.schemas import HostRow
+from ..tables.sitemap_terms import PROBE
 from ..urls.canonical import origin as origin_of
+from ..workers.keeper import Keeper
+from ..workers.progress import Census, Watch
 from . import backoff, host_queue
-from .census import Census
 from .clock import SYSTEM_CLOCK, Calls, Clock
 from .context import CHECK_INTERVAL, Event, VisitContext
-from .keeper import Keeper
-from .progress import Watch
 from .request_pool import Answered, Ended, Request, RequestPool, url_of
 from .robots_fetches import RobotsFetches
 from .shared_queues import SharedQueue

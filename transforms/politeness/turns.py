@@ -10,16 +10,16 @@ from ..frontier.selection import Due
 from ..frontier.url_states import waits_already
 from ..http.reply import Reply, retry_after
 from ..outcomes import Outcome
-from ..storage.schemas import HostRow
+from ..tables.schemas import HostRow
 from ..urls.canonical import origin as origin_of
+from ..workers.keeper import Keeper
+from ..workers.progress import Census, Report
 from . import backoff
-from .census import Census, take_census
+from .census import take_census
 from .clock import Clock, monotonic
 from .context import CHECK_INTERVAL, Event, VisitContext
 from .host_queue import HostTurn
 from .host_stats import Tally, turn_row
-from .keeper import Keeper
-from .progress import Report
 from .shared_queues import NOW, SharedQueues
 from .url_queue import UrlQueue
 from .visit_rows import visit_row

@@ -8,16 +8,16 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.utils.windowed_value import WindowedValue
 
+from ..directory.crawl_dir import CrawlDir
+from ..directory.pieces import NOTHING_LEFT, find_leftovers
 from ..http.dns import Names
 from ..robots.lookup import reply_of
-from ..storage.crawl_dir import CrawlDir
-from ..storage.pieces import NOTHING_LEFT, find_leftovers
-from ..storage.schemas import RobotsRow
+from ..tables.schemas import RobotsRow
 from ..urls.canonical import host as host_of
+from ..workers.keeper import Keeper
 from . import host_queue
 from .adopted import Adopted
 from .context import CHECK_INTERVAL, Event, VisitContext
-from .keeper import Keeper
 from .scheduler import HostScheduler
 from .works import Work, shared_ready_at, turn_of, works_of
 
@@ -165,7 +165,7 @@ class VisitHosts(beam.PTransform):
     whatever its outcome; beyond the budget, or that of its template, it becomes none and stays in the frontier. So does
     a URL that is not requested in a round for what it waited for before (`url_states.waits_already`).
 
-    Rows of visits, robots and host_turns are written in durable pieces (`storage.pieces`), which the driver commits.
+    Rows of visits, robots and host_turns are written in durable pieces (`directory.pieces`), which the driver commits.
     """
 
     def __init__(self, context: VisitContext, held: beam.PCollection[dict[str, datetime]]) -> None:

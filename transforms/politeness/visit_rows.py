@@ -5,7 +5,7 @@ from datetime import datetime
 from ..frontier.selection import Due
 from ..http.reply import Reply, content_type, redirect_target
 from ..outcomes import REQUESTED, Outcome
-from ..storage.schemas import VisitRow
+from ..tables.schemas import VisitRow
 
 
 def visit_row(

@@ -9,7 +9,7 @@ from ..frontier.selection import Due, choose
 from ..frontier.trap_budgets import Budgets
 from ..robots.lookup import RobotsSearch, known_robots
 from ..settings import Traps
-from ..storage.schemas import HostRow, RobotsRow
+from ..tables.schemas import HostRow, RobotsRow
 from ..traps.allow_list import compile_allow_list
 from ..traps.novelty import unpack
 from . import backoff, host_queue

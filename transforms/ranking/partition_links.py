@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..storage.batches import Batch, from_ipc, split, split_by, to_ipc
-from ..storage.bloom import shard
-from ..storage.schemas import DOCUMENTS, KEY, LINKS
-from ..storage.table_files import read_table
+from ..tables.batches import Batch, from_ipc, split, split_by, to_ipc
+from ..tables.bloom import shard
+from ..tables.schemas import DOCUMENTS, KEY, LINKS
+from ..tables.table_files import read_table
 from . import endorsements
 from .endorsements import Pages
 from .pagerank import Longs

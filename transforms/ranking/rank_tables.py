@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from ..indexing.link_folders import write_links
 from ..indexing.write_segment import DOCS
-from ..storage.schemas import HOST_RANKS, RANKS
-from ..storage.table_files import TableFile, TableWriter, open_parquet
+from ..tables.schemas import HOST_RANKS, RANKS
+from ..tables.table_files import TableFile, TableWriter, open_parquet
 from . import endorsements
 from .endorsements import Pages
 from .pagerank import Floats, Longs, distinct, harmonic_centrality, pagerank

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from ..storage import filesystem
-from ..storage.batches import from_ipc, to_ipc
+from ..files import filesystem
+from ..tables.batches import from_ipc, to_ipc
 
 
 class Scratch(NamedTuple):

@@ -7,9 +7,9 @@ import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 
-from ..storage.batches import Batch, from_ipc, split, to_ipc
-from ..storage.schemas import KEY
-from ..storage.table_files import TableFile
+from ..tables.batches import Batch, from_ipc, split, to_ipc
+from ..tables.schemas import KEY
+from ..tables.table_files import TableFile
 from .pagerank_partitioned import read_ranks
 from .partition_links import ANCHORS, LINKED, read_pages
 from .rank_tables import LINK_DATA, PageRanks, add_links, doc_keys, link_data, write_ranks

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..http.reply import Reply, redirect_target
 from ..outcomes import Outcome
-from ..storage.schemas import RobotsRow
+from ..tables.schemas import RobotsRow
 from .rules import Rules, Verdict, expires_at, judge, parse
 
 LAST_GOOD = timedelta(hours=24)

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from .. import usage
 from ..http.dates import http_date
-from .matching import FewRules, ManyRules, Rule, matcher, path_of, patterns_of, rule_of, target_of
-from .patterns import Patterns, TooExpensive
+from ..rights import usage
+from ..urls.path_patterns import Patterns, TooExpensive
+from ..urls.path_rules import FewRules, ManyRules, Rule, matcher, path_of, patterns_of, rule_of, target_of
 
 MAX_BYTES = 1 << 20
 """Bytes of a body that are parsed: twice the minimum of RFC 9309 section 2.5, as real files are longer."""

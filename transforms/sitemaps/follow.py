@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 import pyarrow as pa
 
+from ..exchange.batch_schemas import CANDIDATES, CandidateRow
 from ..outcomes import Outcome
 from ..parsing.registry import kinds_of
-from ..robots import reservations
+from ..rights import reservations
 from ..settings import Scope, Sitemaps
-from ..storage.batches import split
-from ..storage.bloom import shard
-from ..storage.exchange import CANDIDATES, CandidateRow
-from ..storage.other_visits import visits_without_page
-from ..storage.schemas import ROBOTS, SEEDS, RobotsRow, VisitRow
-from ..storage.sitemap_terms import MAX_LEVEL, PROBE, SITEMAP, SITEMAP_VISITS, TDMREP, share, terms
-from ..storage.table_files import TableFile, read_hosts, read_table
+from ..tables.batches import split
+from ..tables.bloom import shard
+from ..tables.other_visits import visits_without_page
+from ..tables.schemas import ROBOTS, SEEDS, RobotsRow, VisitRow
+from ..tables.sitemap_terms import MAX_LEVEL, PROBE, SITEMAP, SITEMAP_VISITS, TDMREP, share, terms
+from ..tables.table_files import TableFile, read_hosts, read_table
 from ..urls.canonical import canonicalize, host, is_foreign, url_key
 from ..urls.filters import UrlFilter
 from .parse import INDEX, Entry, parse_sitemap

@@ -10,15 +10,15 @@ import pyarrow.compute as pc
 
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import DUPLICATES
+from ..exchange.batch_schemas import STALE, YIELDS, CandidateRow, YieldRow
 from ..outcomes import Outcome
 from ..settings import Traps
-from ..storage.batches import Batch, from_ipc, split_by, to_ipc
-from ..storage.bloom import shard
-from ..storage.exchange import STALE, YIELDS, CandidateRow, YieldRow
-from ..storage.key_scan import Wanted, matching_rows
-from ..storage.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS
-from ..storage.sitemap_terms import PROBE
-from ..storage.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
+from ..tables.batches import Batch, from_ipc, split_by, to_ipc
+from ..tables.bloom import shard
+from ..tables.key_scan import Wanted, matching_rows
+from ..tables.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS
+from ..tables.sitemap_terms import PROBE
+from ..tables.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
 from ..urls.canonical import url_key
 from ..urls.templates import family
 from . import judge, soft_404

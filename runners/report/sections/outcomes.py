@@ -1,6 +1,6 @@
 """How visits ended: outcomes, HTTP status codes, errors, broken links."""
 
-from ...outcome_words import MEANINGS
+from ...state.outcome_words import MEANINGS
 from ..content import Column, Section, Table, distribution, largest, shares
 from ..known import Known
 

@@ -1,6 +1,6 @@
 """The crawl in a dozen numbers."""
 
-from ....transforms.storage.manifests import moment
+from ....transforms.directory.manifests import moment
 from ...estimate.measured import bytes_by_table
 from ..content import Figure, Figures, Section
 from ..known import Known

@@ -1,6 +1,6 @@
 """robots.txt, and what authors say about the use of their content."""
 
-from ...tdm_rules import read_tdm_rules
+from ....transforms.rights.tdm_rules import read_tdm_rules
 from ..content import Column, Part, Section, Table, distribution, largest
 from ..known import Known
 

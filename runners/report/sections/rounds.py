@@ -4,9 +4,9 @@ import dataclasses
 from collections.abc import Sequence
 from datetime import datetime
 
+from ....transforms.directory.crawl_dir import Manifest
+from ....transforms.directory.manifests import moment
 from ....transforms.outcomes import Outcome
-from ....transforms.storage.crawl_dir import Manifest
-from ....transforms.storage.manifests import moment
 from ..charts import bins
 from ..content import Chart, Column, Section, Table
 from ..known import Known

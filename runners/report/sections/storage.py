@@ -1,7 +1,7 @@
 """Bytes: received, and on disk by table and round; the index."""
 
+from ....transforms.directory.crawl_dir import files_of
 from ....transforms.indexing.live_segments import live_index
-from ....transforms.storage.crawl_dir import files_of
 from ...estimate.measured import bytes_by_table
 from ..charts import bins
 from ..content import Chart, Column, Figure, Figures, Section, Table

@@ -1,0 +1,1 @@
+"""Steps between rounds that merge, rebuild or remove what earlier steps wrote."""

@@ -1,0 +1,107 @@
+"""The `compact` step: merges segments of the index, between rounds.
+
+Merged segments stay in the crawl directory, for searches as of earlier rounds, until `drop_history`.
+"""
+
+import dataclasses
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+import apache_beam as beam
+
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
+from ...transforms.errors import CrawlDirError, DiskError
+from ...transforms.exchange.find_damaged import FindDamaged
+from ...transforms.exchange.writers import ReportFiles
+from ...transforms.files import filesystem
+from ...transforms.indexing.live_segments import LiveSegment, files_of_segments, live_index
+from ...transforms.indexing.merge_policy import Policy, measure, merge_group
+from ...transforms.indexing.retention import unread_folders
+from ...transforms.tables.table_files import TableFile
+from ..attempt import Attempt, Engine
+from .damage import Damage
+
+_ALWAYS = datetime.max.replace(tzinfo=UTC)
+_SECONDS_PER_DOCUMENT = 0.0006  # CPU seconds, roughly
+
+
+@dataclasses.dataclass(frozen=True)
+class CompactStep:
+    """The groups that a step merges, and where it writes; paths are below the crawl directory."""
+
+    root: str
+    round: int
+    groups: Sequence[Sequence[LiveSegment]]
+    tombstones: Sequence[str]
+    files: Sequence[TableFile]  # all that are read
+    report: str
+
+
+def build(pipeline: beam.Pipeline, step: CompactStep) -> None:
+    """Merge each group as one element; groups are few, and large. Nothing is merged if a file is damaged."""
+    damaged = pipeline | "FindDamaged" >> FindDamaged(step.root, step.files)
+    merged = (
+        pipeline
+        | "Groups" >> beam.Create(step.groups)
+        | "Whole" >> beam.FlatMap(lambda group, damaged: [] if damaged else [group], beam.pvalue.AsList(damaged))
+        | "Spread" >> beam.Reshuffle()
+        | "Merge" >> beam.FlatMap(merge_group, step.root, step.round, step.tombstones)
+    )
+    (damaged, merged) | "Written" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
+
+
+def merge(
+    crawl: CrawlDir, settings_digest: str, engine: Engine, policy: Policy, damage: Damage | None = None
+) -> Manifest | None:
+    """Merge the segments that a policy chooses, and commit; None if it chooses none.
+
+    It chooses from the segments without a damaged file, and none if a file of tombstones is damaged. Files are compared
+    with what was written before they are merged; a damaged one is an error without `damage`.
+    """
+    manifests, damage = crawl.manifests(), damage or Damage(crawl)
+    index = live_index(manifests)
+    files = files_of_segments(manifests, index.segments)
+    index = index._replace(segments=[s for s in index.segments if not damage.is_in(files[s.folder])])
+    tombstones = [file for _, file in index.tombstones]
+    if damage.is_in(tombstones):
+        return None
+    try:
+        sizes = measure(crawl.root, index, policy.dead)
+    except DiskError:
+        raise
+    except CrawlDirError:
+        if not damage.look([*(file for s in index.segments for file in files[s.folder]), *tombstones]):
+            raise
+        return merge(crawl, settings_digest, engine, policy, damage)
+    if not (chosen := policy.choose(sizes)):
+        return None
+    groups = [[index.segments[number] for number in group] for group in chosen]
+    documents = sum(sizes[number].alive for group in chosen for number in group)
+    # The round of the last update step: only later tombstones mask documents of the merged segments.
+    attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
+    read = [file for group in groups for s in group for file in files[s.folder]]
+    paths = [file.path for file in tombstones]
+    plan = CompactStep(crawl.root, attempt.step.round, groups, paths, [*read, *tombstones], attempt.report)
+    engine.run(partial(build, step=plan), documents * _SECONDS_PER_DOCUMENT)
+    if damage.note(attempt.files()):
+        attempt.clear()
+        return merge(crawl, settings_digest, engine, policy, damage)
+    return attempt.commit(settings_digest, replaced=[s.folder for group in groups for s in group], suffix=_suffix())
+
+
+def drop_history(crawl: CrawlDir, settings_digest: str, rounds: int = 0, before: datetime = _ALWAYS) -> int:
+    """Remove the folders that only earlier searches need (`unread_folders`), and return their number."""
+    manifests = crawl.manifests()
+    if dropped := unread_folders(manifests, rounds, before):
+        now = iso(datetime.now(UTC))
+        round_ = next_step(manifests).round - 1
+        manifest = Manifest("compact", round_, settings_digest, (), {}, (), now, now, index_dropped=tuple(dropped))
+        crawl.commit(manifest, _suffix())
+        filesystem.delete(crawl.path(path) for folder in dropped for path in crawl.paths(folder))
+    return len(dropped)
+
+
+def _suffix() -> str:
+    return f"-{uuid.uuid4().hex[:8]}"

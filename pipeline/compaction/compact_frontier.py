@@ -1,0 +1,97 @@
+"""Compaction of the frontier: merges its files after an update step, when there are many."""
+
+import dataclasses
+import uuid
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import apache_beam as beam
+
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, frontier_files, next_step
+from ...transforms.directory.waiting import Waiting, count_left, left_files, settle
+from ...transforms.exchange.find_damaged import FindDamaged
+from ...transforms.exchange.writers import ReportFiles
+from ...transforms.frontier.merge import WIDTH, Sized, choose_files, merge_frontier, merge_left
+from ...transforms.tables.table_files import TableFile
+from ..attempt import Attempt, Engine
+from .damage import Damage
+
+_SECONDS_PER_ROW = 0.00001
+
+
+@dataclasses.dataclass(frozen=True)
+class CompactFrontierStep:
+    """The groups of files that a step merges; paths are below the crawl directory."""
+
+    root: str
+    round: int  # the next one to be fetched
+    frontier: Sequence[Sequence[str]]
+    left: Sequence[Sequence[str]]  # files of frontier_left
+    in_use: Sequence[str]  # frontier files that are not merged
+    waiting: Waiting
+    files: Sequence[TableFile]  # all that are read
+    report: str
+
+
+def build(pipeline: beam.Pipeline, step: CompactFrontierStep) -> None:
+    """Merge each group as one element; nothing if a file is damaged."""
+    damaged = pipeline | "FindDamaged" >> FindDamaged(step.root, step.files)
+    known = beam.pvalue.AsList(damaged)
+    frontier = (
+        pipeline
+        | "Groups" >> beam.Create(step.frontier)
+        | "Whole" >> beam.FlatMap(_unless, known)
+        | "Spread" >> beam.Reshuffle()
+        | "Merge" >> beam.FlatMap(merge_frontier, step.root, step.round, step.waiting)
+    )
+    left = (
+        pipeline
+        | "LeftGroups" >> beam.Create(step.left)
+        | "WholeLeft" >> beam.FlatMap(_unless, known)
+        | "MergeLeft" >> beam.FlatMap(merge_left, step.root, step.round, step.in_use)
+    )
+    (damaged, frontier, left) | "Files" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
+
+
+def _unless(group: Sequence[str], damaged: Sequence[TableFile]) -> Iterator[Sequence[str]]:
+    if not damaged:
+        yield group
+
+
+def compact_frontier(
+    crawl: CrawlDir, settings_digest: str, engine: Engine, width: int = WIDTH, damage: Damage | None = None
+) -> Manifest | None:
+    """Merge the files that `choose_files` chooses, and commit; None if it chooses none.
+
+    It chooses from the files that are not damaged, and none if one of frontier_left is. Files are compared with what
+    was written before they are merged; a damaged one is an error without `damage`. Files that are added meanwhile are
+    not concerned. The crawl directory must be locked.
+    """
+    manifests, damage = crawl.manifests(), damage or Damage(crawl)
+    files, left = frontier_files(manifests), left_files(manifests)
+    if len(files) == len(left) == 0 or damage.is_in(left):
+        return None
+    gone = {path: sum(reasons.values()) for path, reasons in count_left(crawl.root, left).items()}
+    sized = [
+        Sized(file.path, file.rows, file.rows - gone.get(file.path, 0)) for file in files if not damage.is_in([file])
+    ]
+    chosen = choose_files(sized, width)
+    merged = {path for group in chosen for path in group}
+    chosen_left = choose_files([Sized(file.path, file.rows, file.rows) for file in left], width)
+    if not chosen and not chosen_left:
+        return None
+    next_round = next_step(manifests).round
+    attempt = Attempt(crawl, Step("compact", next_round - 1))
+    read = [*(file for file in files if file.path in merged), *left]
+    in_use = [file.path for file in files if file.path not in merged]
+    plan = CompactFrontierStep(
+        crawl.root, next_round, chosen, chosen_left, in_use, Waiting.of(manifests), read, attempt.report
+    )
+    rows = sum(file.live for file in sized if file.path in merged)
+    engine.run(partial(build, step=plan), rows * _SECONDS_PER_ROW)
+    if damage.note(attempt.files()):
+        attempt.clear()
+        return compact_frontier(crawl, settings_digest, engine, width, damage)
+    replaced = sorted(merged.union(path for group in chosen_left for path in group))
+    settled = settle(crawl.root, manifests, attempt.files(), replaced)
+    return attempt.commit(settings_digest, consumed=[*replaced, *settled.consumed], suffix=f"-{uuid.uuid4().hex[:8]}")

@@ -1,0 +1,88 @@
+"""The `compact` step for tables: merges the files that earlier steps wrote, as the index is merged."""
+
+import dataclasses
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import apache_beam as beam
+
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, next_step
+from ...transforms.directory.table_runs import Run, runs_of
+from ...transforms.exchange.find_damaged import FindDamaged
+from ...transforms.exchange.writers import ReportFiles
+from ...transforms.tables.layouts import LAYOUTS
+from ...transforms.tables.merge_tables import Part, merge, parts_of
+from ...transforms.tables.table_files import TableFile
+from ..attempt import Attempt, Engine
+from .damage import Damage
+
+LOGS = ("visits", "documents", "links", "host_turns", "rejections", "alerts", "seeds", "trap_queues")
+"""Tables that are not sorted: their files are merged as they are, as long as they are small."""
+
+_LARGEST_LOG_BYTES = 64 << 20
+_SECONDS_PER_ROW = 5e-6  # CPU seconds, roughly
+
+Choice = Callable[[Sequence[Run], float], list[Run]]
+"""`table_runs.full_tier` or `table_runs.all_runs`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CompactTablesStep:
+    """The files that a step merges, by table, and where it writes; paths are below the crawl directory."""
+
+    root: str
+    round: int
+    files: Mapping[str, Sequence[TableFile]]
+    report: str
+
+
+def build(pipeline: beam.Pipeline, step: CompactTablesStep) -> None:
+    """Split the rows of each table into ranges, and merge each range as one element; nothing if a file is damaged."""
+    damaged = pipeline | "FindDamaged" >> FindDamaged(
+        step.root, [file for some in step.files.values() for file in some]
+    )
+    merged = (
+        pipeline
+        | "Tables" >> beam.Create(list(step.files.items()))
+        | "Parts" >> beam.FlatMap(_parts, step.root, beam.pvalue.AsList(damaged))
+        | "Spread" >> beam.Reshuffle()
+        | "Merge" >> beam.FlatMap(merge, step.root, step.round)
+    )
+    (damaged, merged) | "Written" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
+
+
+def merge_tables(
+    crawl: CrawlDir, settings_digest: str, engine: Engine, choose: Choice, damage: Damage | None = None
+) -> Manifest | None:
+    """Merge the files that `choose` selects of each table, and commit; None if it selects none.
+
+    It selects from the runs without a damaged file. Files are compared with what was written before they are merged;
+    a damaged one is an error without `damage`.
+
+    A fetched round that waits for its update is left as it is: the update reads it from the manifest of its fetch step.
+    The merged files stay until they are dropped (`history.fold_history`): a reader may have opened them.
+    """
+    manifests, damage = crawl.manifests(), damage or Damage(crawl)
+    step = next_step(manifests)
+    updated = [m for m in manifests if (m.step, m.round) != ("fetch", step.round)]
+    runs = {table: [run for run in runs_of(updated, table) if not damage.is_in(run)] for table in _TABLES}
+    chosen = {t: choose(some, _LARGEST_LOG_BYTES if t in LOGS else float("inf")) for t, some in runs.items()}
+    files = {table: [file for run in some for file in run] for table, some in chosen.items() if some}
+    if not files:
+        return None
+    attempt = Attempt(crawl, Step("compact", step.round - 1))
+    plan = CompactTablesStep(crawl.root, attempt.step.round, files, attempt.report)
+    merged = [file for some in files.values() for file in some]
+    engine.run(partial(build, step=plan), sum(file.rows for file in merged) * _SECONDS_PER_ROW)
+    if damage.note(attempt.files()):
+        attempt.clear()
+        return merge_tables(crawl, settings_digest, engine, choose, damage)
+    return attempt.commit(settings_digest, merged=merged, suffix=f"-{uuid.uuid4().hex[:8]}")
+
+
+_TABLES = (*LAYOUTS, *LOGS)
+
+
+def _parts(table: tuple[str, Sequence[TableFile]], root: str, damaged: Sequence[TableFile]) -> list[Part]:
+    return [] if damaged else parts_of(root, *table)

@@ -1,0 +1,60 @@
+"""The step that rebuilds the index from table documents: for one of another version, or a damaged one."""
+
+import dataclasses
+import uuid
+from collections.abc import Sequence
+from functools import partial
+
+import apache_beam as beam
+
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
+from ...transforms.documents.reindex import Reindex
+from ...transforms.exchange.writers import ReportFiles
+from ...transforms.indexing.live_segments import live_index
+from ...transforms.tables.table_files import TableFile
+from ..attempt import Attempt, Engine
+
+_DOCUMENTS_PER_SHARD = 5_000  # as in the update step
+_SECONDS_PER_DOCUMENT = 0.004  # CPU seconds, roughly
+
+
+@dataclasses.dataclass(frozen=True)
+class RebuildStep:
+    """The inputs and outputs of such a step; paths are below the crawl directory."""
+
+    root: str
+    round: int
+    documents: Sequence[TableFile]
+    tombstones: Sequence[TableFile]
+    shards: int
+    korean_morphemes: bool
+    report: str
+
+
+def build(pipeline: beam.Pipeline, step: RebuildStep) -> None:
+    """Read the documents that searches find, and index them."""
+    reindex = Reindex(step.root, step.round, step.tombstones, step.shards, step.korean_morphemes)
+    pipeline | "Documents" >> beam.Create(step.documents) | "Reindex" >> reindex | "Report" >> ReportFiles(step.report)
+
+
+def rebuild_index(crawl: CrawlDir, settings_digest: str, engine: Engine, korean_morphemes: bool) -> Manifest:
+    """Index the documents of all rounds anew, and commit. The new segments replace all others; none of these is read.
+
+    Link data is not carried over: it needs a `rank` step. Searches as of earlier rounds still use the old segments.
+    """
+    manifests = crawl.require_manifests()
+    attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
+    documents, tombstones = (files_of(manifests, table) for table in ("documents", "tombstones"))
+    rows = sum(file.rows for file in documents)
+    plan = RebuildStep(
+        crawl.root,
+        attempt.step.round,
+        documents,
+        tombstones,
+        max(1, -(-rows // _DOCUMENTS_PER_SHARD)),
+        korean_morphemes,
+        attempt.report,
+    )
+    engine.run(partial(build, step=plan), rows * _SECONDS_PER_DOCUMENT)
+    folders = [segment.folder for segment in live_index(manifests).segments]
+    return attempt.commit(settings_digest, replaced=folders, suffix=f"-{uuid.uuid4().hex[:8]}")

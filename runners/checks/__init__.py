@@ -1,0 +1,1 @@
+"""Single requests to a host, at its pace."""

@@ -1,0 +1,74 @@
+"""Keeps the delays between the requests that a single command sends to a host."""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.politeness.backoff import HostState, usual_rest
+from ...transforms.settings import Politeness
+from ..terminal.errors import Failure
+
+_LONGEST_S = 60.0
+"""Seconds that a command waits for a host that a crawl has left alone; after a longer one it is told when to return."""
+
+
+class Pace:
+    """The times before which hosts get no further request: by the settings, robots.txt and the response times.
+
+    `first` returns the seconds before the first request to a host.
+    """
+
+    def __init__(
+        self,
+        politeness: Politeness,
+        first: Callable[[str], float] = lambda host: 0.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._politeness, self._first, self._clock, self._sleep = politeness, first, clock, sleep
+        self._states: dict[str, HostState] = {}
+        self._answered_at: dict[str, float] = {}
+
+    def wait(self, host: str) -> None:
+        """Return when the next request to a host may start."""
+        if host in self._answered_at:
+            rest = usual_rest(self._states[host], self._politeness).seconds
+            left = self._answered_at[host] + rest - self._clock()
+        else:
+            left = self._first(host)
+        if left > 0:
+            self._sleep(left)
+
+    def answered(self, host: str, elapsed_s: float) -> None:
+        """Take note of an answer that took so long."""
+        self._states[host] = dataclasses.replace(self._state(host), elapsed_s=elapsed_s)
+        self._answered_at[host] = self._clock()
+
+    def set_crawl_delay(self, host: str, seconds: float) -> None:
+        """Take note of the Crawl-delay in a host's robots.txt."""
+        self._states[host] = dataclasses.replace(self._state(host), crawl_delay=seconds)
+
+    def _state(self, host: str) -> HostState:
+        return self._states.get(host, HostState())
+
+
+def seconds_left(crawl: CrawlDir, host: str, now: datetime) -> float:
+    """Return the seconds until a crawl would send a host the next request; 0 if it is not known.
+
+    Failure if these are more than a minute: a backoff, or what the host asked for.
+    """
+    if not crawl.manifests():
+        return 0.0
+    from ...transforms.sql import query_arrow  # noqa: PLC0415 - DuckDB takes a while to import
+
+    rows = query_arrow(crawl, "SELECT not_before, held_by FROM hosts WHERE host = ?", [host]).to_pylist()
+    if not rows or rows[0]["not_before"] is None:
+        return 0.0
+    until, why = rows[0]["not_before"].astimezone(UTC), rows[0]["held_by"]
+    left: float = (until - now).total_seconds()
+    if left > _LONGEST_S:
+        reason = f" ({why})" if why else ""
+        raise Failure(f"{host} is not asked before {until:%Y-%m-%d %H:%M:%S} UTC{reason}; run the command then")
+    return max(0.0, left)

@@ -1,0 +1,1 @@
+"""The command `check`, with one module for each kind of requests."""

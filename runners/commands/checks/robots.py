@@ -1,0 +1,70 @@
+"""`check robots`: how a robots.txt is understood, and what it says of URLs."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ....transforms import urls
+from ....transforms.http.request_headers import Identity
+from ....transforms.robots.rules import Rules, Verdict, line_of, parse
+from ...checks.single_fetch import add_arguments as add_options
+from ...checks.single_fetch import fetch_robots, pace_of, read_source, settings_of
+from ...terminal.errors import Usage
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="URL|FILE", help="any URL of a site, whose /robots.txt is fetched, or a file")
+    parser.add_argument("--agent", metavar="NAME", help="the robot's name (that of the settings, or Beamtrawl)")
+    parser.add_argument("--url", action="append", default=[], help="may this URL or path be fetched? (may be repeated)")
+    add_options(parser)
+    parser.set_defaults(check=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the rules for a robot, and for each URL whether it may be fetched."""
+    settings, body = settings_of(arguments), read_source(arguments.source)
+    agent: str = arguments.agent or Identity.of(settings.robot).token
+    origin, status, verdict = _ANY, None, Verdict.RULES
+    if body is None:
+        url = urls.canonicalize(arguments.source) or ""
+        origin, file = urls.origin(url), fetch_robots(url, settings, agent, pace_of(arguments, settings))
+        body, status, verdict = file.body, file.status, file.effect.verdict
+    rules = parse(body if verdict is Verdict.RULES else b"", agent, origin)
+    found: dict[str, Any] = {
+        "source": arguments.source,
+        "agent": agent,
+        "status": status,
+        "verdict": verdict.value,
+        "crawl_delay": rules.crawl_delay,
+        "sitemaps": rules.sitemaps,
+        "rules": [f"{'Allow' if rule.allow else 'Disallow'}: {rule.text}" for rule in rules.rules],
+        "urls": [_judged(url, origin, verdict, rules, body) for url in arguments.url],
+    }
+    print(json.dumps(found, indent=1, ensure_ascii=False) if arguments.json else "\n".join(_lines(found)))
+
+
+_ANY = "http://localhost"
+"""The origin of paths if the robots.txt is a file."""
+
+
+def _judged(reference: str, origin: str, verdict: Verdict, rules: Rules, body: bytes) -> dict[str, Any]:
+    url = urls.canonicalize(reference, origin + "/")
+    if url is None:
+        raise Usage(f"--url {reference}: not a URL or a path that can be fetched")
+    if origin not in (_ANY, urls.origin(url)):
+        raise Usage(f"--url {reference}: the robots.txt of {origin} says nothing about another origin")
+    allows, rule = rules.allows(url) if verdict is Verdict.RULES else (verdict is Verdict.ALLOW_ALL, "")
+    return {"url": url, "allows": allows, "rule": rule, "line": line_of(rule, body.decode("utf-8", "replace"))}
+
+
+def _lines(found: dict[str, Any]) -> Sequence[str]:
+    answer = "" if found["status"] is None else f"status {found['status']}: "
+    lines = [f"for {found['agent']}: {answer}{found['verdict']}", *(f"  {rule}" for rule in found["rules"])]
+    if found["crawl_delay"] is not None:
+        lines.append(f"  Crawl-delay: {found['crawl_delay']:g}")
+    lines += [f"sitemap: {sitemap}" for sitemap in found["sitemaps"]]
+    for url in found["urls"]:
+        line = f" by line {url['line']}: {url['rule']}" if url["rule"] else ""
+        lines.append(f"{url['url']}: {'allowed' if url['allows'] else 'denied'}{line}")
+    return lines

@@ -1,0 +1,1 @@
+"""The command `export`, with one module for each kind."""

@@ -1,0 +1,94 @@
+"""`beamtrawl export warc` and `beamtrawl export cdxj`: the answers of a crawl as a web archive, and its index."""
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from ....transforms.blocks.files import BlockFiles
+from ....transforms.directory.crawl_dir import CrawlDir
+from ....transforms.http.request_headers import Identity
+from ....transforms.settings import Settings, parse
+from ...exports.archive_index import ArchiveIndex, chosen, index_line
+from ...exports.captures import Capture, captures
+from ...exports.output import whole_file, whole_folder
+from ...terminal.errors import Failure
+from ...terminal.units import counted
+
+_NOTHING = "nothing to export: the crawl has no answers yet; run beamtrawl crawl first"
+
+
+def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    warc = formats.add_parser("warc", help="a web archive: WARC files and their index", allow_abbrev=False)
+    warc.add_argument("dir", metavar="DIR")
+    warc.add_argument("out", metavar="OUT", help="a new or empty folder")
+    warc.add_argument(
+        "--max-size", type=_megabytes, default=1000, metavar="MB", help="size at which a file ends; default: 1000"
+    )
+    cdxj = formats.add_parser("cdxj", help="one line for each answer, in the order of archives", allow_abbrev=False)
+    cdxj.add_argument("dir", metavar="DIR")
+    cdxj.add_argument("out", metavar="OUT", help="a file, compressed if it ends in .gz; - for standard output")
+    for each in (warc, cdxj):
+        each.add_argument("--noarchive", action="store_true", help="include pages that ask not to be shown from a copy")
+    warc.set_defaults(export=export_warc)
+    cdxj.set_defaults(export=export_cdxj)
+
+
+def export_warc(arguments: argparse.Namespace) -> None:
+    """Write the answers as WARC files."""
+    try:
+        from ...exports.warc import write_archive  # noqa: PLC0415 - its library is optional
+    except ImportError as error:
+        raise Failure("export warc needs warcio; install it: pip install 'beamtrawl[warc]'") from error
+    index = ArchiveIndex()
+    found, settings = _captures(arguments, index)
+    with whole_folder(arguments.out) as out, _reporting(index):
+        counts = write_archive(found, index, out, settings, arguments.max_size * 1_000_000, datetime.now(UTC))
+        if not counts.responses + counts.revisits:
+            raise Failure(_NOTHING)
+    print(
+        f"{counted(counts.responses, 'response')}, {counted(counts.revisits, 'revisit')} in"
+        f" {counted(counts.parts, 'part')}, {counted(counts.bytes, 'byte')}: {arguments.out}"
+    )
+
+
+def export_cdxj(arguments: argparse.Namespace) -> None:
+    """Write one index line for each answer."""
+    index = ArchiveIndex()
+    found, _ = _captures(arguments, index)
+    is_empty = True
+    with whole_file(arguments.out) as sink, _reporting(index):
+        for capture in found:
+            original = index.original(capture)
+            index.add(capture, original, index_line(capture, original))
+            is_empty = False
+        if is_empty:
+            raise Failure(_NOTHING)
+        for line in index.lines():
+            sink.write(line)
+
+
+@contextlib.contextmanager
+def _reporting(index: ArchiveIndex) -> Iterator[None]:
+    """Print, after the body, how many answers lack their bodies."""
+    try:
+        yield
+    finally:
+        if count := index.without_bodies:
+            subject = "1 answer is" if count == 1 else f"{count} answers are"
+            print(f"{subject} left out: storage.body_rounds has removed the body", file=sys.stderr)
+
+
+def _captures(arguments: argparse.Namespace, index: ArchiveIndex) -> tuple[Iterator[Capture], Settings]:
+    crawl = CrawlDir(arguments.dir)
+    manifests = crawl.require_manifests()
+    settings = parse(crawl.read_text("crawl.toml"))
+    found = captures(crawl, manifests, Identity.of(settings.robot).token)
+    return chosen(found, index, BlockFiles(crawl).read(), arguments.noarchive), settings
+
+
+def _megabytes(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: not a number of megabytes, 1 or more")
+    return int(text)

@@ -1,0 +1,40 @@
+"""`beamtrawl export`: what a crawl holds, in the formats of others."""
+
+import argparse
+
+from ....search.exports import write_ciff
+from ....search.searcher import Index
+from ....transforms.directory.crawl_dir import CrawlDir
+from ...exports.output import require_folder, whole_file
+from ...terminal.units import counted
+from . import archive as export_archive
+from . import corpus as export_corpus
+from . import plugin as export_plugin
+from . import rows as export_rows
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    formats = parser.add_subparsers(metavar="FORMAT", required=True)
+    export_archive.add_arguments(formats)
+    export_corpus.add_arguments(formats)
+    export_rows.add_arguments(formats)
+    ciff = formats.add_parser("ciff", help="the index, as other search engines read it", allow_abbrev=False)
+    ciff.add_argument("dir", metavar="DIR")
+    ciff.add_argument("out", metavar="OUT", help="the file to write; compressed if its name ends in .gz")
+    ciff.set_defaults(export=export_ciff)
+    export_plugin.add_arguments(formats)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write what a crawl holds in another format."""
+    require_folder(arguments.out)
+    arguments.export(arguments)
+
+
+def export_ciff(arguments: argparse.Namespace) -> None:
+    """Write the index as a CIFF file."""
+    index = Index.open(CrawlDir(arguments.dir))
+    with whole_file(arguments.out) as sink:
+        found = write_ciff(index, sink)
+    counts = (found.documents, "document"), (found.postings_lists, "term"), (found.tokens, "occurrence")
+    print(f"{', '.join(counted(*each) for each in counts)}: {arguments.out}")

@@ -1,0 +1,1 @@
+"""A run of a crawl: its start, its checks, and its progress shown."""

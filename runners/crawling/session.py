@@ -1,0 +1,255 @@
+"""One run of a crawl: settings, seeds, checks before the start, lock, rounds and ranking.
+
+The command line and the Python API both start crawls here; they differ in the option names in messages (`Words`) and
+in their output (`Observer`).
+"""
+
+import dataclasses
+import gzip
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from ...pipeline import control
+from ...pipeline.attempt import Engine
+from ...pipeline.control import End, StopSignal
+from ...pipeline.crawl import run_crawl
+from ...pipeline.rank import has_unranked_links, rank
+from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest
+from ...transforms.directory.reserve import keep_reserve
+from ...transforms.frontier.scorers import load_scorers
+from ...transforms.http.address_guard import blocked, literal_loopback
+from ...transforms.http.client import allowed_networks
+from ...transforms.http.request_headers import Identity
+from ...transforms.indexing import korean
+from ...transforms.observers.registry import open_observers
+from ...transforms.parsing.registry import kinds_of
+from ...transforms.plugins import PluginError
+from ...transforms.politeness.downloaders import open_downloaders
+from ...transforms.settings import Settings, override, parse, render, settings_digest
+from ...transforms.settings.toml_values import to_toml
+from ...transforms.tables.sitemap_terms import SITEMAP
+from ...transforms.urls.filter_plugins import load_filters
+from ..process.lock import Lock
+from ..terminal.errors import StartError
+
+SETTINGS = {
+    "max_pages": "limits.max_pages",
+    "max_pages_per_host": "limits.max_pages_per_host",
+    "round_time": "limits.round_time",
+    "depth": "scope.depth",
+    "scope": "scope.mode",
+    "delay": "politeness.delay",
+    "robot": "robot.name",
+    "contact": "robot.contact",
+    "info_url": "robot.info_url",
+    "allow_address": "fetch.allow_addresses",
+}
+"""The settings with a separate name on the command line and in Python, each with its key in crawl.toml."""
+
+_NAMED = 10  # lines of seeds that are skipped
+
+
+class Words(NamedTuple):
+    """The names of options in messages: those of the command line, or of Python."""
+
+    seed: str  # the name of a list of seeds
+    sitemap: str
+    start: str  # the option that adds a seed URL
+    robot: Mapping[str, str]  # the option for each setting; empty if only crawl.toml sets it
+    allow_address: str  # with {} for the range
+
+
+COMMAND_LINE = Words(
+    seed="--seed",
+    sitemap="--sitemap",
+    start="--seed URL, --sitemap URL or --seeds FILE",
+    robot={"name": "--robot NAME", "contact": "--contact MAIL", "info_url": "--info-url URL"},
+    allow_address="--allow-address {}",
+)
+
+
+class Observer(control.Observer, Protocol):
+    """Receives the progress of a run."""
+
+    def seeds_added(self, added: Added) -> None: ...
+
+
+def stored_settings(directory: CrawlDir) -> Settings:
+    """Return the settings in crawl.toml; the defaults if there is none."""
+    return parse(directory.read_text("crawl.toml")) if directory.exists("crawl.toml") else Settings()
+
+
+def refuse_lost_settings(directory: CrawlDir) -> None:
+    """Raise StartError for a crawl without crawl.toml: the defaults may be less polite than what it ran with."""
+    if directory.exists("crawl.toml") or not (manifests := directory.manifests()):
+        return
+    lost = f"{directory.root} holds a crawl, but its crawl.toml is missing"
+    known = last_settings(manifests)
+    if known is None:
+        raise StartError(f"{lost}, and its manifests do not know the settings; restore the file from a copy")
+    text = ", ".join(f"{key} = {to_toml(value)}" for key, value in known.items()) or "the defaults"
+    raise StartError(
+        f"{lost}; its last round ran with {text}; restore the file from a copy, or write this back (without"
+        f" passwords, which are not kept): beamtrawl crawl {directory.root} --restore-settings"
+    )
+
+
+def refuse_lost_steps(directory: CrawlDir) -> None:
+    """Raise StartError for a crawl that lacks the manifest of a step: without its rows it would go wrong silently."""
+    if lost := directory.missing_manifests():
+        more = f" ({len(lost) - 1} more are missing)" if len(lost) > 1 else ""
+        raise StartError(f"{directory.root}: {lost[0]}{more}")
+
+
+def restore_settings(directory: CrawlDir) -> None:
+    """Write crawl.toml with the settings of the last round. StartError if it is there, or they are not known."""
+    if directory.exists("crawl.toml"):
+        raise StartError(f"{directory.path('crawl.toml')} is there; leave out --restore-settings")
+    known = last_settings(directory.require_manifests())
+    if known is None:
+        refuse_lost_settings(directory)
+    directory.write_new("crawl.toml", render(override(Settings(), known or {})))
+
+
+def last_settings(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
+    """Return the settings of the last round, as changes of the defaults; None if no manifest has them.
+
+    Random samples are left out: their limits are not those of the crawl.
+    """
+    found = [m.settings for m in manifests if m.settings is not None and "priority.random" not in m.settings]
+    return found[-1] if found else None
+
+
+def choose_seeds(
+    urls: Sequence[str], sitemaps: Sequence[str], file: str | None, words: Words, warn: Callable[[str], None]
+) -> list[Seed]:
+    """Return the seeds in lists of URLs and in a file, one per line; `warn` gets a line on each unusable one.
+
+    StartError if some are given and none is usable, or the file cannot be read.
+    """
+    seeds, bad = parse_seeds(urls, words.seed)
+    more, more_bad = parse_seeds(sitemaps, words.sitemap, SITEMAP)
+    seeds, bad = seeds + more, bad + more_bad
+    if file is not None:
+        more, more_bad = parse_seeds(_read_lines(file), file)
+        seeds, bad = seeds + more, bad + more_bad
+    for line in bad[:_NAMED]:
+        warn(str(line))
+    if len(bad) > _NAMED:
+        warn(f"{len(bad) - _NAMED} more lines are skipped")
+    if not seeds and (urls or sitemaps or file is not None):
+        raise StartError("none of the seeds is a URL that can be crawled; give one such as https://example.org/")
+    return seeds
+
+
+def _read_lines(file: str) -> list[str]:
+    """The lines of a file of seeds, plain or compressed by gzip; StartError if it cannot be read, or is no text."""
+    try:
+        content = Path(file).read_bytes()
+        return decode_lines(gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise StartError(f"cannot read the seeds in {file}: {why}") from error
+
+
+def refuse_seedless(directory: CrawlDir, seeds: list[Seed], words: Words) -> None:
+    """Raise StartError for a new crawl without a seed."""
+    if not directory.manifests() and not seeds:
+        raise StartError(f"{directory.root} is a new crawl and needs a URL to start from: {words.start}")
+
+
+def refuse_anonymous(settings: Settings, seeds: list[Seed], options: Mapping[str, str]) -> None:
+    """Raise StartError if a seed is not on this machine and the robot has no name or contact (SPEC A3).
+
+    `options` names the caller's options for them besides crawl.toml; it may be empty.
+    """
+    if Identity.of(settings.robot).complete:
+        return
+    missing = [name for name in ("name", "contact", "info_url") if not getattr(settings.robot, name)]
+    public = next((s.url for s in seeds if not literal_loopback(urlsplit(s.url).hostname or "")), None)
+    if public:
+        way_out = f"set {', '.join(missing)} under [robot] in crawl.toml"
+        if options:
+            way_out = f"add {' '.join(options[name] for name in missing)}, or set [robot] in crawl.toml"
+        raise StartError(f"{public} is not on this machine, and requests to it must identify the robot: {way_out}")
+
+
+def refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
+    """Raise PluginError if a package or file that workers need is missing."""
+    kinds_of(tuple(settings.documents.kinds))
+    load_filters(settings.scope.filters)
+    load_scorers(settings.priority.scorers)
+    open_observers(settings, directory.read_bytes)
+    open_downloaders(settings)
+    if settings.documents.korean_morphemes and not korean.is_available():
+        raise PluginError(f"documents.korean_morphemes = true needs kiwipiepy: {korean.HOW_TO_INSTALL}")
+
+
+def refused_address(settings: Settings, seeds: list[Seed], words: Words) -> str | None:
+    """Return one line on the first seed whose address is refused, with the remedy; None if there is no such seed."""
+    allowed = allowed_networks(settings.fetch)
+    for seed in seeds:
+        name = (urlsplit(seed.url).hostname or "").replace("localhost", "127.0.0.1")
+        if (reason := blocked(name, allowed)) and reason != "not an address":
+            suffix = "127.0.0.0/8" if reason == "loopback" and ":" not in name else name
+            option = words.allow_address.format(suffix)
+            return f"{seed.url} has a {reason} address, which is refused; to allow it: {option}"
+    return None
+
+
+def run(
+    directory: CrawlDir,
+    settings: Settings,
+    seeds: list[Seed],
+    engine: Engine,
+    observer: Observer,
+    stop: StopSignal,
+    rounds: int | None,
+) -> End:
+    """Take the lock, write crawl.toml if there is none, add the seeds, run rounds, and rank the result.
+
+    LockedError if another process writes to the directory.
+    """
+    with Lock(directory, on_lost=stop.stop) as claimed:
+        if not claimed.exists("crawl.toml"):
+            claimed.write_text("crawl.toml", render(settings))
+        elif not claimed.manifests() and (keys := _not_stored(settings, stored_settings(claimed))):
+            observer.warn(
+                f"crawl.toml was there before the crawl and stays as it is: {', '.join(keys)} hold for this run only;"
+                " to keep them, write them into it"
+            )
+        keep_reserve(claimed)
+        if seeds:
+            observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
+        end = run_crawl(claimed, settings, engine, observer, stop, rounds)
+        if not stop.is_set():
+            rank_after_crawl(claimed, settings, engine, observer)
+    return end
+
+
+def _not_stored(settings: Settings, stored: Settings) -> list[str]:
+    """The keys of settings whose values differ from the stored ones."""
+    return [
+        f"{section}.{key}"
+        for section, values in dataclasses.asdict(settings).items()
+        for key, value in values.items()
+        if value != getattr(getattr(stored, section), key)
+    ]
+
+
+def rank_after_crawl(directory: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
+    """Rank the links of a crawl, if the settings enable it; a failure is a warning: the crawl is committed."""
+    if not settings.ranking.after_crawl or not has_unranked_links(directory.manifests()):
+        return
+    try:
+        limit = settings.ranking.max_links
+        observer.busy("ranking pages and hosts by their links")
+        observer.step_committed(rank(directory, settings_digest(settings), engine, limit, datetime.now(UTC)))
+    except Exception as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        observer.warn(f"the links could not be ranked: {reason}; try again with: beamtrawl rank {directory.root}")

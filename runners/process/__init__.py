@@ -1,0 +1,1 @@
+"""This process: its lock on a crawl, threads, memory, and a job on its way to a cluster."""

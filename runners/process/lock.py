@@ -1,0 +1,152 @@
+"""One writer at a time: a lock file with an owner, a token and a heartbeat."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any
+
+from ...transforms.directory.claims import (
+    LOCK,
+    STALE,
+    Claim,
+    has_ended,
+    new_token,
+    read_lock,
+    read_owner,
+    render_owner,
+    render_released,
+)
+from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.errors import CrawlDirError
+from ...transforms.files import filesystem
+from ..terminal.errors import LockedError
+
+HEARTBEAT = 10.0  # seconds
+
+
+class Lock:
+    """Held while the body runs; refuses a crawl directory that another process writes to.
+
+    Gives the crawl directory with the claim of this lock: its commits are refused once another process has taken over,
+    which it does after `stale` seconds without a heartbeat. `on_lost` is called then, in a thread of the lock; the body
+    ends with LockedError, whatever else has failed in it since.
+    """
+
+    def __init__(
+        self,
+        directory: CrawlDir,
+        on_lost: Callable[[], None] = lambda: None,
+        heartbeat: float = HEARTBEAT,
+        stale: float = STALE,
+    ) -> None:
+        self._directory = directory
+        self._on_lost = on_lost
+        self._heartbeat, self._stale = heartbeat, stale
+        self._claim = Claim(LOCK, new_token())
+        self._is_object = filesystem.is_object(directory.path(LOCK))
+        self._tag: filesystem.Tag | None = None  # of the lock as an object
+        self._since = time.time()
+        self._is_lost = False
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> CrawlDir:
+        with self._guarded():
+            owner, self._tag = read_lock(self._directory.root)
+            if owner is not None and not has_ended(owner, self._stale):
+                raise LockedError(f"{_in_use(self._directory.root, owner)}; wait for it, or stop it")
+            if not self._write() or not self._is_mine():  # a file system of Beam has no guard
+                raise LockedError(
+                    f"{self._directory.root} was taken by another process just now; wait for it, or stop it"
+                )
+        self._thread.start()
+        return self._directory.claimed(self._claim)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+        with self._guarded():
+            if self._release():
+                return
+        if error is None or isinstance(error, Exception):  # such as a file that whoever took over has removed
+            try:
+                self._directory.claimed(self._claim).require_claim()
+            except CrawlDirError as lost:
+                raise LockedError(str(lost)) from error
+
+    def _beat(self) -> None:
+        while not self._stop.wait(self._heartbeat):
+            with contextlib.suppress(OSError, LockedError):  # such as a full disk: the next write may succeed
+                with self._guarded():
+                    self._is_lost = not self._renew()
+                if self._is_lost:
+                    self._on_lost()
+                    return
+
+    def _renew(self) -> bool:
+        """Writes a heartbeat, in one request to an object store; returns whether this is the owner."""
+        if self._is_object:
+            return self._write()
+        is_mine = self._is_mine()
+        if is_mine:
+            self._write()
+        return is_mine
+
+    def _release(self) -> bool:
+        """Removes the lock, if this is the owner; returns whether it was."""
+        if self._is_object:
+            return self._replace(render_released())
+        is_mine = self._is_mine()
+        if is_mine:
+            filesystem.delete([self._directory.path(LOCK)])
+        return is_mine
+
+    def _write(self) -> bool:
+        """Writes the lock; returns whether this is the owner then, True except on object stores."""
+        text = render_owner(self._claim.token, self._since)
+        if self._is_object:
+            return self._replace(text)
+        self._directory.write_text(LOCK, text)
+        return True
+
+    def _replace(self, text: str) -> bool:
+        tag = filesystem.replace(self._directory.path(LOCK), text.encode(), self._tag)
+        self._tag = tag or self._tag
+        return tag is not None
+
+    def _owner(self) -> dict[str, Any] | None:
+        return read_owner(self._directory.root, LOCK)
+
+    def _is_mine(self) -> bool:
+        owner = self._owner()
+        return owner is not None and owner.get("token") == self._claim.token
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            with filesystem.guard(self._directory.root):
+                yield
+        except TimeoutError as error:
+            owner = self._owner() or {}
+            raise LockedError(f"{_in_use(self._directory.root, owner)}, which does not answer; stop it") from error
+
+
+@contextlib.contextmanager
+def guarded(directory: CrawlDir, stale: float = STALE) -> Iterator[CrawlDir]:
+    """Excludes other writers without a lock file, for which a full disk has no room; for seconds, on a local disk.
+
+    LockedError if another process holds the lock.
+    """
+    with filesystem.guard(directory.root):
+        owner, _ = read_lock(directory.root)
+        if owner is not None and not has_ended(owner, stale):
+            raise LockedError(f"{_in_use(directory.root, owner)}; wait for it, or stop it")
+        yield directory
+
+
+def _in_use(root: str, owner: dict[str, Any]) -> str:
+    return f"{root} is in use by process {owner.get('pid')} on {owner.get('host')}"

@@ -1,0 +1,180 @@
+"""What a person should look at in a crawl: pure functions of its counts, rows and the thresholds in `[alarms]`."""
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...transforms.directory.manifests import Manifest
+from ...transforms.frontier.url_states import DEAD_HOST
+from ...transforms.outcomes import Outcome
+from ...transforms.politeness.host_stats import REFUSALS
+from ...transforms.settings import Alarms
+from .outcome_words import MEANINGS, status_words
+
+_NAMED = 5  # hosts that are named
+_EARLIER_ROUNDS = 5  # with which the rate of the last round is compared
+
+
+class Alarm(NamedTuple):
+    """One alarm."""
+
+    kind: str  # one of KINDS
+    text: str  # one line
+
+
+KINDS = (
+    "outcomes",
+    "seeds",
+    "sitemaps",
+    "host_errors",
+    "host_failures",
+    "refusals",
+    "robots",
+    "rate",
+    "parse_errors",
+    "traps",
+    "too_long",
+    "disk",
+)
+"""The kinds of alarms, as the label of a metric."""
+
+
+def outcome_alarms(outcomes: Mapping[str, int], limits: Alarms) -> list[Alarm]:
+    """Alarms about outcomes, except success, that more than a share of all visits have; deferred ones are no visits."""
+    visits = sum(outcomes.values()) - outcomes.get(Outcome.DEFERRED, 0)
+    good = (Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED)
+    bad = {o: n for o, n in outcomes.items() if n > visits * limits.outcome_share and o not in good}
+    return [Alarm("outcomes", f"{count} of {visits} visits ended as {outcome}") for outcome, count in bad.items()]
+
+
+def failing_hosts(hosts: Iterable[Mapping[str, Any]], limits: Alarms) -> list[Alarm]:
+    """Alarms about hosts with many consecutive failures, the worst first; `hosts` are their newest rows."""
+    failing = [row for row in hosts if (row["failures_in_row"] or 0) >= limits.host_failures]
+    worst = sorted(failing, key=lambda row: (-row["failures_in_row"], row["host"]))
+    lines = [
+        f"{row['host']} has failed {row['failures_in_row']} times in a row,"
+        f" and is not asked before {row['not_before']:%Y-%m-%d %H:%M:%S} UTC ({row['held_by']})"
+        for row in worst
+    ]
+    return _first("host_failures", lines, "more hosts have failed as often")
+
+
+def erring_hosts(hosts: Iterable[Mapping[str, Any]], limits: Alarms) -> list[Alarm]:
+    """Alarms about hosts of whose requests more than a share failed, those with the most failures first."""
+    bad = [
+        row
+        for row in hosts
+        if (row["requests"] or 0) >= limits.host_requests
+        and (row["failures"] or 0) > limits.host_error_share * row["requests"]
+    ]
+    worst = sorted(bad, key=lambda row: (-row["failures"], row["host"]))
+    lines = [f"{row['host']}: {row['failures']} of {row['requests']} requests failed" for row in worst]
+    return _first("host_errors", lines, "more hosts have as many errors")
+
+
+def refusing_hosts(
+    hosts: Iterable[Mapping[str, Any]], robots: Iterable[Mapping[str, Any]], limits: Alarms
+) -> list[Alarm]:
+    """Alarms about hosts whose every answer was 403 or 429, those with the most first.
+
+    `robots` are the newest robots.txt files of hosts without an answer about a page: they stand for the host.
+    """
+    least = max(1, limits.host_refusals)
+    counts = {
+        row["host"]: row["refusals"]
+        for row in hosts
+        if (row["refusals"] or 0) >= least and row["refusals"] == row["answers"] and not row["fetched"]
+    }
+    worst = sorted(counts, key=lambda host: (-counts[host], host))
+    lines = [
+        f"{host} refuses the robot: its only answer was 403 or 429"
+        if counts[host] == 1
+        else f"{host} refuses the robot: all of its {counts[host]} answers were 403 or 429"
+        for host in worst
+    ]
+    refused = sorted((row["host"], row["status"]) for row in robots if row["status"] in REFUSALS)
+    lines += [f"{host} refuses the robot: its robots.txt answers {status}" for host, status in refused]
+    return _first("refusals", lines, "more hosts refuse the robot")
+
+
+def seed_alarms(seeds: Iterable[Mapping[str, Any]]) -> list[Alarm]:
+    """Alarms about seeds whose last visit failed; takes their rows of table urls."""
+    rows = sorted(seeds, key=lambda row: str(row["url"]))
+    lines = [
+        f"seed {row['url']} failed: {_meaning(row['reason'], row['last_status'])}"
+        + ("; it is tried again" if row["state"] == "due" else "")
+        for row in rows
+    ]
+    return _first("seeds", lines, "more seeds failed")
+
+
+def sitemap_alarms(sitemaps: Iterable[Mapping[str, Any]]) -> list[Alarm]:
+    """Alarms about sitemaps whose last visit failed; takes these visits."""
+    rows = sorted(sitemaps, key=lambda row: str(row["url"]))
+    lines = [f"sitemap {row['url']} failed: {_meaning(row['outcome'], row['status'])}" for row in rows]
+    return _first("sitemaps", lines, "more sitemaps failed")
+
+
+def _meaning(reason: str, status: int | None) -> str:
+    """Why a visit failed: the status if the outcome is about one, else the meaning of the outcome."""
+    if status is not None and reason in (Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR):
+        return f"status {status_words(status)}"
+    return MEANINGS.get(reason, "its host failed too often" if reason == DEAD_HOST else reason)
+
+
+def robots_alarms(hosts: Sequence[Mapping[str, Any]], limits: Alarms) -> list[Alarm]:
+    """An alarm if the last request of more than a share of the hosts failed for their robots.txt."""
+    count = sum(bool(row["failures_in_row"]) and row["held_by"] == "robots" for row in hosts)
+    if count <= limits.robots_share * len(hosts):
+        return []
+    return [Alarm("robots", f"robots.txt of {count} of {len(hosts)} hosts cannot be fetched")]
+
+
+def rate_alarms(manifests: Sequence[Manifest], limits: Alarms) -> list[Alarm]:
+    """An alarm if the last fetch step was much slower than the median of those before; short ones do not count."""
+    rates = [rate for m in manifests if m.step == "fetch" and (rate := _rate(m, limits.rate_pages)) is not None]
+    *earlier, last = [0.0, *rates]
+    earlier = earlier[1:][-_EARLIER_ROUNDS:]
+    if not earlier or last >= (usual := statistics.median(earlier)) * limits.rate_share:
+        return []
+    return [Alarm("rate", f"the last round had {last:.1f} visits a second, the rounds before {usual:.1f}")]
+
+
+def _rate(manifest: Manifest, least: int) -> float | None:
+    """Visits per second of a fetch step; None if there were fewer than `least`."""
+    visits = manifest.counters.get("visits_rows", 0) - manifest.counters.get(Outcome.DEFERRED, 0)
+    if visits < least:
+        return None
+    return visits / manifest.seconds if manifest.seconds > 0 else None
+
+
+def parse_alarms(documents: int) -> list[Alarm]:
+    """An alarm if some documents could not be parsed."""
+    why = "select url, facts['parse_error'] from documents where facts['parse_error'] is not null"
+    text = f'{documents} documents could not be parsed; sql DIR "{why}" says why'
+    return [Alarm("parse_errors", text)] if documents else []
+
+
+def too_long_alarms(rejections: Iterable[Mapping[str, Any]], limits: Alarms) -> list[Alarm]:
+    """Alarms about hosts with links to over-long URLs, those with the most first; takes rows of rejections."""
+    counts: dict[str, int] = {}
+    samples: dict[str, str] = {}
+    for row in rejections:
+        if row["reason"] == "too_long":
+            counts[row["host"]] = counts.get(row["host"], 0) + row["count"]
+            samples[row["host"]] = row["samples"][0]
+    worst = sorted((h for h in counts if counts[h] >= limits.too_long_urls), key=lambda host: (-counts[host], host))
+    lines = [f"{host}: {counts[host]} links to over-long URLs, such as {samples[host][:80]}…" for host in worst]
+    return _first("too_long", lines, "more hosts have over-long URLs")
+
+
+def disk_alarms(free: int, total: int, limits: Alarms) -> list[Alarm]:
+    """An alarm if a disk is nearly full; `free` and `total` are bytes."""
+    if free >= limits.disk_share * total:
+        return []
+    return [Alarm("disk", f"the disk is nearly full: {free / 1e9:.1f} of {total / 1e9:.1f} GB are free")]
+
+
+def _first(kind: str, lines: Sequence[str], rest: str) -> list[Alarm]:
+    more = [f"{len(lines) - _NAMED} {rest}"] if len(lines) > _NAMED else []
+    return [Alarm(kind, text) for text in (*lines[:_NAMED], *more)]

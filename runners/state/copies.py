@@ -1,0 +1,119 @@
+"""Documents that are held as copies of others: their number by host, and why a document is a copy."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
+from ...transforms.tables.key_scan import Wanted, matching_rows
+from ...transforms.tables.schemas import DOCUMENTS, KEY
+from ...transforms.tables.table_files import read_table
+
+_RELATIONS = ("duplicate_of", "near_duplicate_of", "same_content_as")
+_COUNTED = ("duplicates", "near_duplicates", "copies")  # counts of a file of documents
+
+_DUPLICATE = "not indexed: it has the same content"
+_CANONICAL = "not indexed: its canonical link names that page"
+_NEAR = "not indexed, except by its identifiers of programs: it has nearly the same content"
+_SAME = "indexed, as is that page: another site has the same content"
+
+
+Row = dict[str, Any]
+
+
+class CopyCount(TypedDict):
+    """Documents of a host that are copies of documents of a host, which may be the same."""
+
+    host: str
+    of_host: str
+    duplicates: int  # not indexed
+    near_duplicates: int  # not indexed, except by their identifiers of programs
+    same_content: int  # of another site; both are indexed
+
+
+def count_copies(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[CopyCount]:
+    """The number of copies for each host and each host that they are copies of, most copies first.
+
+    The newest version of each document counts. Reads keys and hosts of all documents, if any is a copy.
+    """
+    files = files_of(manifests, "documents")
+    paths = [file.path for file in files]
+    wanted: set[bytes] = set()
+    for path in (file.path for file in files if any(map(file.counts.get, _COUNTED))):
+        keys = read_table(crawl.root, [path], DOCUMENTS, ["url_key", *_RELATIONS])
+        owners = pc.coalesce(*(keys[name] for name in _RELATIONS))
+        wanted.update(keys["url_key"].filter(owners.is_valid()).to_pylist(), owners.drop_null().to_pylist())
+    newest: dict[bytes, Row] = {}
+    for path in paths if wanted else ():
+        rows = read_table(crawl.root, [path], DOCUMENTS, ["url_key", "host", *_RELATIONS])
+        is_wanted = pc.is_in(rows["url_key"], value_set=pa.array(wanted, KEY))
+        newest |= {row["url_key"]: row for row in rows.filter(is_wanted).to_pylist()}
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for row in newest.values():
+        relation = next((name for name in _RELATIONS if row[name]), None)
+        if relation and (owner := newest.get(row[relation])):
+            counts.setdefault((row["host"], owner["host"]), Counter())[relation] += 1
+    found = [
+        CopyCount(
+            host=host,
+            of_host=of_host,
+            duplicates=count["duplicate_of"],
+            near_duplicates=count["near_duplicate_of"],
+            same_content=count["same_content_as"],
+        )
+        for (host, of_host), count in counts.items()
+    ]
+    return sorted(found, key=lambda row: (-total(row), row["host"], row["of_host"]))
+
+
+def total(row: CopyCount) -> int:
+    """The number of copies of a row."""
+    return row["duplicates"] + row["near_duplicates"] + row["same_content"]
+
+
+def copy_line(row: CopyCount) -> str:
+    """A row in words."""
+    counts = {
+        "duplicates": row["duplicates"],
+        "near duplicates": row["near_duplicates"],
+        "same content on another site": row["same_content"],
+    }
+    found = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+    return f"copies on {row['host']} of pages of {row['of_host']}: {found}"
+
+
+class CopyOf(TypedDict):
+    """The document that another one is a copy of."""
+
+    relation: str  # column of documents
+    url: str
+    reason: str
+
+
+def copy_of(crawl: CrawlDir, manifests: Sequence[Manifest], url_key: bytes) -> CopyOf | None:
+    """What the newest version of a document is a copy of, and why; None if it is no copy, or no document."""
+    columns = ["url_key", "url", "canonical_url", *_RELATIONS]
+    row = _newest(crawl, manifests, url_key, columns)
+    relation = next((name for name in _RELATIONS if row[name]), None) if row else None
+    if row is None or relation is None:
+        return None
+    owner = _newest(crawl, manifests, row[relation], ["url_key", "url"])
+    url = owner["url"] if owner else row[relation].hex()
+    by_link = _CANONICAL if row["canonical_url"] == url else _DUPLICATE
+    reasons = {"duplicate_of": by_link, "near_duplicate_of": _NEAR, "same_content_as": _SAME}
+    return CopyOf(relation=relation, url=url, reason=reasons[relation])
+
+
+def _newest(crawl: CrawlDir, manifests: Sequence[Manifest], url_key: bytes, columns: list[str]) -> Row | None:
+    """The newest row of a document."""
+    wanted = Wanted("url_key", [url_key])
+    for file in reversed(files_of(manifests, "documents")):
+        found = [
+            row for rows in matching_rows(crawl.root, file.path, DOCUMENTS, wanted, columns) for row in rows.to_pylist()
+        ]
+        if found:
+            return found[-1]
+    return None

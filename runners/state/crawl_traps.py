@@ -1,0 +1,110 @@
+"""The traps of a crawl, each with what it holds, and how to release that."""
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypedDict
+
+from ...pipeline.release_held import with_released
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, next_step
+from ...transforms.settings import Settings
+from ...transforms.tables.schemas import TABLES
+from ...transforms.tables.table_files import read_table
+from ...transforms.traps.allow_list import compile_allow_list
+from ...transforms.traps.judge import State, results_of
+from ...transforms.traps.names import group_templates, pattern_of
+
+
+class Trap(TypedDict):
+    """A template of URLs that is throttled or stopped."""
+
+    host: str
+    template: str
+    kind: str
+    round: int
+    state: str
+    since: int  # round
+    pages: int
+    fresh: int  # pages with anything new
+    failed: int  # requests that gave no page
+    redirected: int
+    samples: list[str]
+    name: str  # of the trap, as URL patterns: its templates may differ in folders
+    patterns: list[str]  # what releases it
+    waiting: int  # URLs in the frontier
+    held: int  # URLs in state trapped
+
+
+def closed_traps(crawl: CrawlDir, manifests: Sequence[Manifest], allow: Sequence[str]) -> list[Trap]:
+    """Return the traps, throttled or trapped, merged if they differ in folders alone; the costliest of a host first.
+
+    Those whose URLs the patterns `allow` exempt are not limited any more, and left out.
+    """
+    columns = ["host", "template", "kind", "round", "state", "since"]
+    columns += ["pages", "fresh", "failed", "redirected", "samples"]
+    paths = [file.path for file in files_of(manifests, "traps")]
+    newest: dict[tuple[str, str, str], Trap] = {}
+    for row in sorted(
+        read_table(crawl.root, paths, TABLES["traps"], columns).to_pylist(), key=lambda row: row["round"]
+    ):
+        newest[row["host"], row["template"], row["kind"]] = row
+    closed: dict[str, list[Trap]] = {}
+    for row in newest.values():
+        if row["state"] != State.OPEN:
+            closed.setdefault(row["host"], []).append(row)
+    names = {host: group_templates({row["template"] for row in rows}) for host, rows in closed.items()}
+    found: dict[tuple[str, tuple[str, ...]], list[Trap]] = {}
+    for host, rows in closed.items():
+        for row in rows:
+            if row["template"] in names[host]:
+                found.setdefault((host, names[host][row["template"]]), []).append(row)
+    queues = [file.path for file in files_of(manifests, "trap_queues")]
+    step = next_step(manifests)
+    waiting, held = Counter[tuple[str, tuple[str, ...]]](), Counter[tuple[str, tuple[str, ...]]]()
+    for queue in read_table(crawl.root, queues, TABLES["trap_queues"]).to_pylist():
+        row = newest.get((queue["host"], queue["template"], queue["kind"]))
+        if row is None or row["state"] == State.OPEN:
+            continue
+        of_host = names[row["host"]]
+        only = next(iter(of_host.values())) if len({*of_host.values()}) == 1 else ()
+        key = row["host"], of_host.get(row["template"], only)  # the only trap of a host holds what shared rows hold
+        held[key] += queue["held"] if queue["round"] >= row["since"] else 0
+        if row["template"] in of_host and queue["round"] >= step.round - 1:
+            waiting[key] += queue["waiting"]
+    traps = [_join(rows, key[1], waiting[key], held[key]) for key, rows in found.items()]
+    is_allowed = compile_allow_list(allow)
+    limited = [trap for trap in traps if not all(is_allowed(f"http://{pattern}") for pattern in trap["patterns"])]
+    return sorted(limited, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
+
+
+def _join(rows: list[Trap], names: Sequence[str], waiting: int, held: int) -> Trap:
+    """Return one row for the templates of a trap: that of the costliest, with the pages of all."""
+    row = max(rows, key=lambda row: (row["state"] == State.TRAPPED, row["pages"], row["template"], row["kind"])).copy()
+    row["pages"], row["fresh"] = sum(each["pages"] for each in rows), sum(each["fresh"] for each in rows)
+    row["failed"] = sum(each["failed"] or 0 for each in rows)  # null in rows of earlier versions
+    row["redirected"] = sum(each["redirected"] or 0 for each in rows)
+    row["name"], row["waiting"], row["held"] = " and ".join(names), waiting, held
+    row["patterns"] = [pattern_of(row["host"], name) for name in names]
+    return row
+
+
+def release_hint(crawl: CrawlDir) -> str:
+    """Return the command that releases what the trap with the most URLs holds; empty if there is no trap."""
+    traps = closed_traps(crawl, crawl.manifests(), with_released(crawl, Settings()).traps.allow)
+    if not traps:
+        return ""
+    command = _release_command(max(traps, key=lambda trap: trap["held"]), crawl.root)
+    return command + (f"; status names {len(traps) - 1} further traps" if len(traps) > 1 else "")
+
+
+def _release_command(row: Trap, directory: str) -> str:
+    return f"beamtrawl release {' '.join(map(shlex.quote, [directory, *row['patterns']]))}"
+
+
+def trap_line(row: Trap, directory: str) -> str:
+    sample = f", such as {row['samples'][0]}" if row["samples"] else ""
+    return (
+        f"{row['host']}{row['name']} is {row['state']} since round {row['since']}: {results_of(row)},"
+        f" {row['waiting']} URLs wait and {row['held']} are held{sample}; to release them:"
+        f" {_release_command(row, directory)}"
+    )

@@ -1,0 +1,1 @@
+"""Runs a query: matching, the best documents, hits, and the next page."""

@@ -1,0 +1,189 @@
+"""Answers a query: its words and phrases in the index, the documents that match, and the best of them."""
+
+import functools
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...transforms.indexing.analysis import is_further
+from ...transforms.indexing.korean import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
+from ..index import pruning
+from ..index.deadline import Deadline
+from ..index.patterns import is_pattern
+from ..index.postings import Unit
+from ..index.pruning import Weighted
+from ..index.scored import Scored
+from ..index.segments import Corpus, Mask
+from ..query.parse import Query, parse
+from ..query.spelling import Dictionary
+from ..query.synonyms import Synonyms
+from .cursor import Cursor
+from .match import matching, units
+
+_LOG = logging.getLogger(__name__)
+
+Numbers = npt.NDArray[np.signedinteger]
+
+_AS_TEXT = "no page matches this as it is written, so a minus and NOT are taken as text"
+
+
+class Candidate(NamedTuple):
+    """A document that matches. Candidates sort in the order of hits: highest score or date first, then by URL."""
+
+    negated_order: float
+    url: str
+    doc: int
+    score: float
+
+
+class Terms(NamedTuple):
+    """What a query's words and phrases are in the index."""
+
+    scored: Mapping[Unit, Scored]
+    stand_for: Mapping[str, Sequence[str]]  # by pattern or word, the words that are searched for in its place
+    respelled: Mapping[str, str]  # by word that no document has, the nearest one
+
+
+class Answer(NamedTuple):
+    """A query, with what it finds."""
+
+    parsed: Query
+    terms: Terms
+    found: Mask
+    candidates: list[Candidate]
+    has_more: bool  # documents after the candidates
+
+
+class Answers:
+    """Answers queries over an index. Thread-safe."""
+
+    def __init__(self, corpus: Corpus, synonyms: Synonyms) -> None:
+        self._corpus, self._synonyms = corpus, synonyms
+
+    def answer(
+        self,
+        query: str,
+        most: int,
+        order: str,
+        now: np.datetime64,
+        deadline: Deadline,
+        after: Cursor | None = None,
+    ) -> Answer:
+        """The answer to a query with its first `most` candidates, from a place on.
+
+        If exclusions leave nothing, they are text.
+        """
+
+        def answer_to(parsed: Query) -> Answer:
+            terms = self._terms(parsed, deadline)
+            return Answer(parsed, terms, *self._best(parsed, terms.scored, most, order, now, deadline, after))
+
+        answer = answer_to(parse(query, self._morphemes))
+        if answer.parsed.excludes and not answer.found.any() and not deadline.cuts():
+            plain = answer_to(parse(query, self._morphemes, is_text=True))
+            if plain.found.any():
+                return plain._replace(parsed=plain.parsed._replace(notes=(*plain.parsed.notes, _AS_TEXT)))
+        return answer
+
+    def _morphemes(self, text: str) -> list[str]:
+        """The morphemes of a text; none if the index has no morphemes."""
+        return morphemes(text) if is_korean(text) and self._has_morphemes else []
+
+    @functools.cached_property
+    def _has_morphemes(self) -> bool:
+        marker = (ANALYSED,)
+        if not len(self._corpus.scored([marker])[marker].scores):
+            return False
+        if not is_available():
+            _LOG.warning("the index has Korean morphemes, which this search does not use: %s", HOW_TO_INSTALL)
+        return is_available()
+
+    def _terms(self, parsed: Query, deadline: Deadline) -> Terms:
+        """The words and phrases of the query, with their scored postings.
+
+        A pattern has those of its terms, a word those of its synonyms too, and a word that no document contains those
+        of the nearest words.
+        """
+        wanted = dict.fromkeys((*parsed.scoring, *units(parsed.condition)))
+        patterns = [unit for unit in wanted if isinstance(unit, str) and is_pattern(unit)]
+        scored = self._corpus.scored([unit for unit in wanted if unit not in patterns], deadline)
+        any_of: Callable[[Sequence[Unit]], Scored] = functools.partial(self._corpus.any_of, deadline=deadline)
+        stand_for = {pattern: [] if deadline.cuts() else self._corpus.like(pattern) for pattern in patterns}
+        scored |= {pattern: any_of([(term,) for term in terms]) for pattern, terms in stand_for.items()}
+        respelled = {}
+        for word in wanted:
+            if isinstance(word, str) and word in self._synonyms:
+                stand_for[word] = [word, *self._synonyms[word]]
+                scored[word] = any_of(stand_for[word])
+        for word in parsed.words:
+            if word in stand_for or len(scored[word].scores) or is_further(word) or deadline.cuts():
+                continue
+            if near := self._near(word):
+                scored[word], stand_for[word], respelled[word] = any_of(near), near, near[0]
+        return Terms(scored, stand_for, respelled)
+
+    def _near(self, word: str) -> list[str]:
+        return self._dictionary.near(word) if self._corpus.documents else []
+
+    @functools.cached_property
+    def _dictionary(self) -> Dictionary:
+        return Dictionary(segment.term_frequencies() for segment in self._corpus.segments)
+
+    def _best(
+        self,
+        parsed: Query,
+        scored: Mapping[Unit, Scored],
+        most: int,
+        order: str,
+        now: np.datetime64,
+        deadline: Deadline,
+        after: Cursor | None,
+    ) -> tuple[Mask, list[Candidate], bool]:
+        """The documents that match, the first `most` of them after a place, and whether there are more."""
+        corpus = self._corpus
+        found = matching(corpus, scored, parsed.condition) & corpus.current
+        found[corpus.expired(now)] = False
+        scoring = [Weighted(scored[unit], parsed.weight(unit)) for unit in parsed.scoring]
+        if parsed.least_score:
+            scores = pruning.all_scores(scoring, len(found), deadline)
+            found &= scores >= parsed.least_score * np.max(scores, initial=0.0, where=found)
+        if len(corpus.copies.docs):
+            found[corpus.copies.others(found, self._scores(scoring, corpus.copies.docs))] = False
+        rest = found
+        if order == "score" and scoring and after is None:
+            docs, scores = pruning.best(scoring, found, most, deadline)
+            keys = scores
+        else:
+            if order == "score" and scoring:  # documents before the place are those that pruning is made for
+                keys = pruning.all_scores(scoring, len(found), deadline)
+            else:
+                keys = corpus.days if order == "date" else corpus.boosts
+            if after is not None:
+                rest = found & self._is_after(keys, after)
+            docs = pruning.highest(keys, rest, most)
+            keys, scores = keys[docs], self._scores(scoring, docs)
+        urls = [segment.facts["url"][doc].as_py() for segment, doc in map(corpus.place, docs.tolist())]
+        candidates = sorted(map(Candidate, (-keys).tolist(), urls, docs.tolist(), scores.tolist()))
+        return found, candidates[:most], int(np.count_nonzero(rest)) > most
+
+    def _is_after(self, keys: pruning.Floats, after: Cursor) -> Mask:
+        """Whether each document comes after a place, by its key and then by its URL."""
+        is_after = keys < after.key
+        for start, segment in zip(self._corpus.starts, self._corpus.segments, strict=False):
+            ties = np.flatnonzero(keys[start : start + segment.documents] == after.key)
+            is_after[start + ties] = pc.greater(segment.facts["url"].take(pa.array(ties)), after.url).to_numpy()
+        return is_after
+
+    def _scores(self, scoring: Sequence[Weighted], docs: Numbers) -> pruning.Floats:
+        """The scores of documents: without words, the boost factors are the score."""
+        if not scoring:
+            return self._corpus.boosts[docs]
+        ascending = np.argsort(docs)
+        scores = np.empty(len(docs))
+        scores[ascending] = pruning.scores_of(scoring, docs[ascending])
+        return scores

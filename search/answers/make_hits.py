@@ -1,0 +1,165 @@
+"""Makes hits of the documents that a query finds: facts, titles, snippets and explanations."""
+
+import functools
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from ...transforms.indexing.analysis import words_of
+from ..index.cache import Cache
+from ..index.patterns import is_pattern
+from ..index.postings import Unit
+from ..index.scored import Scored
+from ..index.segment import HitFacts, StoredDocument
+from ..index.segments import Corpus
+from ..query.parse import Query
+from ..results.beginnings import without_contents, without_title
+from ..results.form_matches import Forms, Text, kept
+from ..results.hits import Explanation, Hit, Part
+from ..results.snippets import MAX_SCANNED_CHARACTERS, WIDTH, Snippet, cut, searchable, snippet
+from .answer import Candidate, Terms
+
+SnippetKey = tuple[int, Forms]
+"""A document, and the forms that are marked in it."""
+
+MAX_CACHED_SNIPPETS = 2_000
+"""The number of snippets that are kept, of some 2 kB each."""
+
+MAX_CACHED_TEXTS = 16 << 20
+"""Characters of the texts that are kept as they are searched for passages."""
+
+
+class Snippets:
+    """Finished snippets, and the texts of documents as they are searched for passages."""
+
+    def __init__(self) -> None:
+        self.made: Cache[SnippetKey, Snippet] = Cache(MAX_CACHED_SNIPPETS)
+        self.texts: Cache[int, Text] = Cache(MAX_CACHED_TEXTS, _weight)
+
+
+def _weight(text: Text) -> int:
+    """The characters that a text takes, with those of its beginning as they are searched."""
+    return 1_000 + len(text.text) + min(len(text.text), MAX_SCANNED_CHARACTERS)
+
+
+def make_hits(
+    corpus: Corpus,
+    candidates: Sequence[Candidate],
+    explanations: Sequence[Explanation | None],
+    parsed: Query,
+    terms: Terms,
+    snippets: Snippets,
+) -> list[Hit]:
+    """The candidates as hits, with facts, titles and snippets. Snippets are kept in `snippets`."""
+    docs = [candidate.doc for candidate in candidates]
+    found = corpus.stored(docs)
+    others = {term: word for word, stands_for in terms.stand_for.items() for term in stands_for}
+    words = [*parsed.words, *(term for term, word in others.items() if not is_pattern(word))]
+    forms = {
+        segment: others | {form: others.get(word, word) for form, word in segment.forms(words).items()}
+        for segment in {segment for segment, _ in found}
+    }
+    in_texts = _in_texts(docs, parsed.words, terms.scored)
+    marked = functools.cache(lambda segment, words: kept(tuple(_only(forms[segment], words).items())))
+    documents = {doc: document for doc, (_, document) in zip(docs, found, strict=True)}
+    keys = [
+        (doc, marked(segment, in_text if document.texts["text"] else None))
+        for doc, (segment, document), in_text in zip(docs, found, in_texts, strict=True)
+    ]
+
+    def make(missing: list[SnippetKey]) -> dict[SnippetKey, Snippet]:
+        texts = snippets.texts.get([doc for doc, _ in missing], lambda new: {doc: _text(documents[doc]) for doc in new})
+        return {(doc, forms): _snippet(documents[doc], texts[doc], forms) for doc, forms in missing}
+
+    made = snippets.made.get(keys, make)
+    return [
+        _hit(candidate, documents[candidate.doc], made[key], why)
+        for candidate, key, why in zip(candidates, keys, explanations, strict=True)
+    ]
+
+
+def _in_texts(docs: Sequence[int], words: Sequence[str], scored: Mapping[Unit, Scored]) -> list[frozenset[str]]:
+    """The words that the text of each document has. A word that is not known to be in any may be in all."""
+    found: list[set[str]] = [set() for _ in docs]
+    for word in words:
+        postings = scored[word].postings
+        if not len(postings.docs):
+            in_text = np.ones(len(docs), bool)
+        elif "body" in postings.frequencies:
+            wanted = np.array(docs, postings.docs.dtype)  # of another type, all of the postings would be converted
+            places = postings.docs.searchsorted(wanted)
+            in_text = postings.docs.take(places, mode="clip") == wanted
+            in_text &= postings.frequencies["body"].take(places, mode="clip") > 0
+        else:
+            continue
+        for number in in_text.nonzero()[0].tolist():
+            found[number].add(word)
+    return list(map(frozenset, found))
+
+
+def _only(forms: Mapping[str, str], words: Collection[str] | None) -> Mapping[str, str]:
+    """The forms of some of the words: none of the others need be searched for in a text."""
+    return forms if words is None else {form: word for form, word in forms.items() if word in words}
+
+
+def explain(corpus: Corpus, doc: int, parsed: Query, scored: Mapping[Unit, Scored]) -> Explanation:
+    """The explanation of the score of a document."""
+    parts = []
+    for unit in parsed.scoring:
+        postings, scores = scored[unit].postings, scored[unit].scores
+        place = int(postings.docs.searchsorted(postings.docs.dtype.type(doc)))
+        if place < len(postings.docs) and postings.docs[place] == doc:
+            counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
+            text = " ".join(words_of(unit) if isinstance(unit, str) else unit)
+            if unit in parsed.exact:
+                text = f'"{text}"'
+            score = parsed.weight(unit) * float(scores[place] / corpus.boosts[doc])
+            parts.append(Part(text, len(postings.docs), counts, score))
+    return Explanation(parts, *(float(factor[0]) for factor in corpus.boost_factors(doc)))
+
+
+def forbids_copy(facts: HitFacts) -> bool:
+    """Whether a page forbids cached copies: by `noarchive`, or by `nosnippet`, which forbids to show any text."""
+    return bool(facts["noarchive"]) or facts["max_snippet"] == 0
+
+
+def _text(document: StoredDocument) -> Text:
+    # The text of a NOARCHIVE document is not stored; its description may be shown, unless the page forbids snippets.
+    texts = document.texts
+    return searchable(without_title(texts["text"] or texts["description"] or "", texts["title"] or ""))
+
+
+def _without_contents(text: Text) -> Text:
+    """The same text where it has no table of contents, so that what is prepared of it is used again."""
+    rest = without_contents(text.text)
+    return text if len(rest) == len(text.text) else Text(rest)
+
+
+def _snippet(document: StoredDocument, text: Text, forms: Forms) -> Snippet:
+    limit = document.facts["max_snippet"]  # includes the ellipses before and after, four characters
+    if limit == 0:
+        return Snippet()
+    width = WIDTH if limit is None else max(1, min(limit - 4, WIDTH))
+    found = snippet(_without_contents(text), forms, width)
+    if not any(is_match for _, is_match in found):
+        in_contents = snippet(text, forms, width)
+        found = in_contents if any(is_match for _, is_match in in_contents) else found
+    return found if limit is None else cut(found, limit)
+
+
+def _hit(candidate: Candidate, document: StoredDocument, found: Snippet, explanation: Explanation | None) -> Hit:
+    facts = document.facts
+    return Hit(
+        url=candidate.url,
+        title=" ".join((document.texts["title"] or "").split()),
+        snippet=found,
+        score=candidate.score,
+        host=facts["host"],
+        language=facts["language"],
+        media_type=facts["media_type"],
+        noarchive=forbids_copy(facts),
+        round=facts["round"],
+        fetched_at=facts["fetched_at"],
+        published_at=facts["published_at"],
+        explanation=explanation,
+    )

@@ -1,0 +1,1 @@
+"""The crawl directory: manifests of committed steps, what they make current, and who may write."""

@@ -1,0 +1,130 @@
+"""Manifests: one JSON file for each committed step, with the files that it read and wrote."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from importlib import metadata
+from typing import Any
+
+from ..errors import CrawlDirError
+from ..tables.table_files import TableFile
+from .migrations import SCHEMA_VERSION, upgraded
+
+FORMAT = "beamtrawl-crawl"
+_SUFFIX = re.compile(r"(-\w+)?\.json")
+
+
+@dataclasses.dataclass(frozen=True)
+class Manifest:
+    """A committed step: the files that it read and wrote."""
+
+    step: str  # seeds, revisits, fetch, update, rank, compact
+    round: int
+    settings_digest: str
+    files: tuple[TableFile, ...]
+    counters: dict[str, int]
+    consumed: tuple[str, ...]  # frontier files that later rounds need not read again
+    started_at: str  # ISO 8601, UTC
+    ended_at: str
+    index: tuple[str, ...] = ()  # folders of index segments
+    index_links: dict[str, str] = dataclasses.field(default_factory=dict)  # folders with the links to their documents
+    index_replaced: tuple[str, ...] = ()  # segments replaced by those of `index`, from this round on
+    index_dropped: tuple[str, ...] = ()  # folders that may be deleted
+    program: str = ""
+    schema_version: int = SCHEMA_VERSION
+    index_files: tuple[TableFile, ...] = ()  # the files in the folders of `index` and `index_links`
+    replaced: tuple[str, ...] = ()  # files of tables whose rows are in `files`
+    settings: dict[str, Any] | None = None  # of a fetch step: those that differ from the defaults, without secrets
+
+    @property
+    def name(self) -> str:
+        return f"{self.round:06d}-{self.step}"
+
+    @property
+    def seconds(self) -> float:
+        """The duration of the step; 0 if its times are not known."""
+        if not (self.started_at and self.ended_at):
+            return 0.0
+        return (moment(self.ended_at) - moment(self.started_at)).total_seconds()
+
+
+def program() -> str:
+    return f"beamtrawl {metadata.version('beamtrawl')}"
+
+
+RESTORE = "restore it from a copy, or start a crawl in another directory"
+REDO = "restore it from a copy, or delete it: beamtrawl crawl then does this step again"
+"""What to do about a manifest that cannot be used: in general, and if `is_last_step`."""
+
+
+def is_last_step(file_name: str, file_names: Iterable[str]) -> bool:
+    """Whether a file is the manifest of the last fetch or update step, on which no other step rests."""
+    round_, _, rest = file_name.partition("-")
+    if rest not in ("fetch.json", "update.json"):
+        return False
+    others = (other.partition("-") for other in file_names if other != file_name)
+    return all(number < round_ or (number == round_ and name < rest) for number, _, name in others)
+
+
+def missing_steps(file_names: Collection[str]) -> list[str]:
+    """The files of manifests that must have been written before others of a crawl; `file_names` are all there are.
+
+    >>> missing_steps(["000001-fetch.json", "000002-fetch.json"])
+    ['000000-seeds.json', '000001-update.json']
+    """
+    steps = [name for name in file_names if name.endswith(("-fetch.json", "-update.json"))]
+    last = max(steps, default="000001")
+    rounds = range(1, int(last[:6]) + 1)
+    expected = [f"{round_:06d}-{step}.json" for round_ in rounds for step in ("fetch", "update")]
+    earlier = ["000000-seeds.json", *(name for name in expected if name < last)]
+    return [name for name in earlier if name not in file_names] if file_names else []
+
+
+def parse_manifest(file_name: str, text: str, way_out: str = RESTORE) -> Manifest:
+    """The manifest in a JSON text; CrawlDirError, which ends with `way_out`, if it is corrupt, foreign or too new."""
+    try:
+        return manifest_of(file_name, json.loads(text))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise CrawlDirError(f"manifests/{file_name} cannot be used: {reason}; {way_out}") from error
+
+
+def manifest_of(file_name: str, data: Any) -> Manifest:
+    """The manifest with the fields in `data`; ValueError, TypeError or KeyError if they are not those of a manifest."""
+    if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
+        raise ValueError("it is not a manifest of Beamtrawl")
+    data = upgraded(data)
+    for name in ("files", "index_files"):
+        data[name] = tuple(TableFile(**file) for file in data[name])
+    lists = ("consumed", "index", "index_replaced", "index_dropped", "replaced")
+    for field, kind in (*((name, list) for name in lists), ("counters", dict), ("index_links", dict)):
+        if not isinstance(data[field], kind):
+            raise ValueError(f"its {field} is no {kind.__name__}")
+    data |= {name: tuple(data[name]) for name in lists}
+    manifest = Manifest(**data)
+    # One pattern for all manifests: to compile one for each would take longer than all else here.
+    if not file_name.startswith(manifest.name) or not _SUFFIX.fullmatch(file_name, len(manifest.name)):
+        raise ValueError(f"it says it is {manifest.name}")
+    return manifest
+
+
+def fields_of(manifest: Manifest) -> dict[str, Any]:
+    """The fields of a manifest, for JSON."""
+    files = {name: [file._asdict() for file in getattr(manifest, name)] for name in ("files", "index_files")}
+    names = (field.name for field in dataclasses.fields(manifest) if field.name not in files)
+    return {"format": FORMAT} | {name: getattr(manifest, name) for name in names} | files
+
+
+def render_manifest(manifest: Manifest) -> str:
+    return json.dumps(fields_of(manifest), indent=1, ensure_ascii=False) + "\n"
+
+
+def iso(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds")
+
+
+def moment(text: str) -> datetime:
+    """The time in the output of `iso`."""
+    return datetime.fromisoformat(text)

@@ -1,0 +1,35 @@
+"""Room on a disk for what must be written when it is full: a file that is removed then."""
+
+import contextlib
+import secrets
+from collections.abc import Callable
+from typing import TypeVar
+
+from ..errors import is_full
+from ..files import filesystem
+from .crawl_dir import CrawlDir
+
+T = TypeVar("T")
+
+RESERVE = "reserve"
+"""The file below a crawl directory on a local disk."""
+
+_BYTES = 1 << 16  # a folder, and some small files
+
+
+def keep_reserve(crawl: CrawlDir) -> None:
+    """Write the reserve unless it is there; a disk without room for it gets none, and object stores need none."""
+    if filesystem.is_local(crawl.root) and not crawl.exists(RESERVE):
+        with contextlib.suppress(OSError):
+            crawl.write_text(RESERVE, secrets.token_hex(_BYTES // 2))  # random, as some file systems compress
+
+
+def with_reserve(crawl: CrawlDir, write: Callable[[], T]) -> T:
+    """Return what a function returns that writes little; on a full disk it gets the room of the reserve."""
+    try:
+        return write()
+    except OSError as error:
+        if not is_full(error) or not crawl.exists(RESERVE):
+            raise
+    filesystem.delete([crawl.path(RESERVE)])
+    return write()

@@ -1,0 +1,1 @@
+"""Files: on the local disk, on object stores, and on any file system of Beam."""

@@ -1,0 +1,1 @@
+"""What authors allow others to do with their content."""

@@ -1,0 +1,1 @@
+"""Tables: their schemas and Parquet files; scans, merges and damage of files."""
