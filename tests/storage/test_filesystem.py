@@ -132,7 +132,7 @@ def test_a_scheme_is_never_taken_for_a_local_folder(tmp_path):
 
 def test_local_files_need_no_beam(tmp_path):
     program = (
-        "import sys; from beamtrawl.transforms.storage import filesystem as f; p = sys.argv[1];"
+        "import sys; from beamtrawl.transforms.files import filesystem as f; p = sys.argv[1];"
         "f.write_bytes(p + '/a', b'1'); f.rename(p + '/a', p + '/b'); f.match(p, '**'); f.read_bytes(p + '/b');"
         "f.delete([p + '/b']); print('apache_beam' in sys.modules)"
     )

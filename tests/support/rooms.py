@@ -46,7 +46,7 @@ def imports(path: Path, source: str) -> Iterator[str]:
 def room(module: str) -> str:
     """The room of a module.
 
-    >>> room("transforms.urls.canonical"), room("runners.cli"), room("pipeline.crawl")
+    >>> room("transforms.urls.canonical"), room("runners.errors"), room("pipeline.crawl")
     ('transforms.urls', 'runners.errors', 'pipeline')
     """
     parts = module.split(".")
