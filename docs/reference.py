@@ -82,7 +82,7 @@ def settings() -> str:
         for field in dataclasses.fields(part.type):
             default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
             shown = "unset" if default is None else f"`{to_toml(default)}`"
-            secret = " Secret: it is never logged or stored in tables." if field.metadata["secret"] else ""
+            secret = " Secret: never logged or stored in tables." if field.metadata["secret"] else ""
             lines.append(f"| `{field.name}` | {shown} | {_plain(field.metadata['comment'])}{secret} |")
     return "\n".join(lines) + "\n"
 
