@@ -8,6 +8,7 @@ from typing import TextIO
 
 from ...pipeline.control import StopSignal
 from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.waiting import count_waiting
 from ...transforms.errors import BeamtrawlError
 from ...transforms.plugins import PluginError
@@ -67,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         session.restore_settings(directory)
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
-    settings = session.stored_settings(directory)
+    settings = stored_settings(directory)
     flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
     if arguments.sample:
         for flag in ("rounds", "max_pages"):

@@ -48,7 +48,8 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
 
     A URL deferred because of its host does not count as tried; it fails once the host has failed too often in a row.
     If the robots.txt of its origin alone cannot be fetched, and the host answers otherwise, it counts as tried: nothing
-    else would ever end a link to the other scheme of a host that has only one. A URL that redirects to another spelling of itself is visited under that spelling.
+    else would ever end a link to the other scheme of a host that has only one. A URL that redirects to another spelling
+    of itself is visited under that spelling.
     """
     outcome = Outcome(fact["outcome"])
     is_of_origin = outcome is Outcome.UNREACHABLE_ROBOTS and fact["host_failures"] == 0

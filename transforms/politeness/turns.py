@@ -142,7 +142,7 @@ class Turns:
         turn.queue.trim(count)
 
     def goes_on_waiting(self, turn: HostTurn, due: Due, end: Outcome) -> bool:
-        """Return whether a visit without a request changes nothing, so that the URL stays in the frontier without it."""
+        """Return whether a visit without a request changes nothing; the URL then stays in the frontier without it."""
         if not waits_already(due.reason, due.due_at, end, turn.state.failures, self._context.limits):
             return False
         turn.tally.has_waited = True
