@@ -19,7 +19,7 @@ with quiet():
 from beamtrawl._progress import Progress, Recorder, visits_by_outcome
 from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.runners.crawling import session
-from beamtrawl.runners.engines.choose import RUNNERS, engine
+from beamtrawl.runners.engines.choose import RUNNERS, engine, notice
 from beamtrawl.runners.process.background import Background
 from beamtrawl.runners.progress.words import describe_end
 from beamtrawl.runners.state.crawl_traps import release_hint
@@ -140,6 +140,8 @@ def crawl(
     recorder, stop = Recorder(progress), StopSignal()
     with plain_beam():
         where = engine(runner, workers, list(beam_options))
+        if slower := notice(where):
+            warnings.warn(slower, BeamtrawlWarning, stacklevel=2)
         end = _run(partial(session.run, directory, chosen, found, where, recorder, stop, rounds), recorder, stop)
     for line in recorder.warnings:
         warnings.warn(line, BeamtrawlWarning, stacklevel=2)

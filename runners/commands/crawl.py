@@ -15,7 +15,7 @@ from ...transforms.plugins import PluginError
 from ...transforms.settings import SettingsError, override
 from ..crawling import session
 from ..crawling.console import Console, open_outputs, run_interruptibly
-from ..engines.choose import RUNNERS, engine, fork_early, submission
+from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
 from ..state.crawl_traps import release_hint
 from ..terminal.errors import Usage, one_line
 from ..terminal.numbers import at_least_0
@@ -98,6 +98,8 @@ def run(arguments: argparse.Namespace) -> int:
     except PluginError as error:
         raise Usage(str(error)) from error
     if line := session.refused_address(settings, seeds, words):
+        console.warn(line)
+    if line := notice(chosen):
         console.warn(line)
     fork_early(chosen, directory.root)
     stop = StopSignal()

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 from ..aliases.apply import ALIAS, Classes, stand_ins
@@ -10,6 +11,7 @@ from ..aliases.rules import NO_RULES, Rules
 from ..aliases.sample import Sample
 from ..outcomes import REQUESTED, RETRIED, Outcome
 from ..settings import Limits
+from ..tables.newest import newest
 from ..tables.sitemap_terms import PROBE, REQUISITE, unite, with_news
 from ..traps.judge import State, from_elsewhere
 from ..urls.canonical import neatness, url_key
@@ -314,10 +316,7 @@ def advance(
     must be in one partition. `earlier` and `frontier` have the rows of the `forms` of these URLs too. `max_depth` is
     the limit of the crawl, if it has one.
     """
-    known: dict[bytes, Row] = {}
-    for row in earlier:
-        if row["url_key"] not in known or row["round"] >= known[row["url_key"]]["round"]:
-            known[row["url_key"]] = row
+    known = newest(earlier, itemgetter("url_key"))
     changed: dict[bytes, Row] = {}
     due: dict[bytes, Row] = {}
     visited = set()

@@ -1,0 +1,32 @@
+"""Runs pipelines on this machine by Beam's own runner, where a version of Beam lacks what `direct` needs."""
+
+from collections.abc import Callable, Sequence
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+
+from .expected import reporting
+
+
+class StockEngine:
+    """Runs pipelines in this process. `missing` names what the installed version of Beam lacks."""
+
+    workers = 1
+
+    def __init__(self, flags: Sequence[str], missing: Sequence[str]) -> None:
+        self._flags, self._missing = list(flags), list(missing)
+
+    @property
+    def notice(self) -> str:
+        """What a user should know of this engine, in one line."""
+        more = f" and {len(self._missing) - 1} more" if len(self._missing) > 1 else ""
+        return (
+            f"apache-beam {beam.__version__} has no {self._missing[0]}{more}: all steps run in one process, slower and"
+            " with more memory; a version that this program was tested with is in constraints.txt"
+        )
+
+    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
+        """Run a pipeline to its end."""
+        with reporting(), beam.Pipeline(runner=FnApiRunner(), options=PipelineOptions(self._flags)) as pipeline:
+            build(pipeline)
