@@ -1,6 +1,7 @@
 """Runs pipelines on this machine by Beam's own runner, where a version of Beam lacks what `direct` needs."""
 
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -22,7 +23,7 @@ class StockEngine:
         """What a user should know of this engine, in one line."""
         more = f" and {len(self._missing) - 1} more" if len(self._missing) > 1 else ""
         return (
-            f"apache-beam {beam.__version__} has no {self._missing[0]}{more}: all steps run in one process, slower and"
+            f"apache-beam {version('apache-beam')} has no {self._missing[0]}{more}: all steps run in one process, slower and"
             " with more memory; a version that this program was tested with is in constraints.txt"
         )
 
