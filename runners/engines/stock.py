@@ -23,8 +23,8 @@ class StockEngine:
         """What a user should know of this engine, in one line."""
         more = f" and {len(self._missing) - 1} more" if len(self._missing) > 1 else ""
         return (
-            f"apache-beam {version('apache-beam')} has no {self._missing[0]}{more}: all steps run in one process, slower and"
-            " with more memory; a version that this program was tested with is in constraints.txt"
+            f"apache-beam {version('apache-beam')} has no {self._missing[0]}{more}: all steps run in one process, slower"
+            " and with more memory; a version that this program was tested with is in constraints.txt"
         )
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
