@@ -21,9 +21,10 @@ class StockEngine:
     @property
     def notice(self) -> str:
         """What a user should know of this engine, in one line."""
-        more = f" and {len(self._missing) - 1} more" if len(self._missing) > 1 else ""
+        first, *others = self._missing
+        more = f" and {len(others)} more" if others else ""
         return (
-            f"apache-beam {version('apache-beam')} has no {self._missing[0]}{more}: all steps run in one process, slower"
+            f"apache-beam {version('apache-beam')} has no {first}{more}: all steps run in one process, slower"
             " and with more memory; a version that this program was tested with is in constraints.txt"
         )
 
