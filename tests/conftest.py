@@ -1,14 +1,19 @@
 """Settings of all tests, and the choice of the short run: `--short` leaves out what is marked `slow(category)`."""
 
+import gc
 import signal
 from collections import Counter
 
 import pytest
 from hypothesis import settings
 
+from beamtrawl.runners.process.garbage import collect_rarely
+
 # A slow machine is no failure: examples have no deadline of their own.
 settings.register_profile("beamtrawl", deadline=None)
 settings.load_profile("beamtrawl")
+
+collect_rarely()  # as the program does: crawls in this process build pipelines of many objects without cycles
 
 # A shell starts what runs in its background with Ctrl-C ignored, and programs inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -38,6 +43,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("slow") or hasattr(getattr(item, "module", None), "crawl")
     }
     items.sort(key=lambda item: item.path not in long)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # the tests themselves stay until the end
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
