@@ -38,6 +38,8 @@ UNREAD = {"seeds", "robots", "near", "tombstones", "ranks", "host_ranks"}
 """Tables whose oldest file no merge of this crawl reads."""
 
 OF_INDEX = ["postings", "forms", "docstore", "docs", "links postings", "links forms", "links docs"]
+TOGETHER = [OF_TABLES, ["postings", "links postings"], ["forms", "links forms"], ["docs", "links docs"], ["docstore"]]
+"""Files that are damaged at once: each is read by a merge of its own, of which the others are no part."""
 
 
 @pytest.fixture(scope="module")
@@ -90,16 +92,17 @@ def merge_all(path: Path) -> list[str]:
     return told
 
 
-@pytest.mark.parametrize("name", [*OF_TABLES, *OF_INDEX])
-def test_no_merge_writes_a_damaged_file_anew(copy: Path, name: str) -> None:
-    file = file_of(copy, name)
-    flip(copy / file.path)
-    told = merge_all(copy)
-    assert [line for line in told if not line.startswith(f"{file.path}")] == []
-    assert len(told) == (name not in UNREAD)
+@pytest.mark.parametrize("names", TOGETHER, ids=lambda names: names[0])
+def test_no_merge_writes_a_damaged_file_anew(copy: Path, names: list[str]) -> None:
+    paths = {name: file_of(copy, name).path for name in names}
+    for path in paths.values():
+        flip(copy / path)
+    told = sorted(line.partition(": ")[0] for line in merge_all(copy))
+    assert told == sorted(path for name, path in paths.items() if name not in UNREAD)
     code, out, _ = beamtrawl("check", "crawl", copy)
-    assert (code, len(out.splitlines())) == (1, 1)
-    assert out.startswith(f"{file.path}: its checksum is crc32-")
+    found = dict(line.split(": ", 1) for line in out.splitlines())
+    assert (code, found.keys()) == (1, {*paths.values()})
+    assert all(problem.startswith("its checksum is crc32-") for problem in found.values())
 
 
 def test_all_other_files_are_merged(copy: Path) -> None:
@@ -143,15 +146,15 @@ DAMAGE: dict[str, tuple[Callable[[Path, TableFile], object], str]] = {
 
 
 @pytest.mark.parametrize(("damage", "told"), DAMAGE.values(), ids=DAMAGE)
-@pytest.mark.parametrize("name", ["links", "docs"])
 def test_damage_of_all_kinds_is_told_and_not_merged(
-    copy: Path, name: str, damage: Callable[[Path, TableFile], object], told: str
+    copy: Path, damage: Callable[[Path, TableFile], object], told: str
 ) -> None:
-    file = file_of(copy, name)
-    damage(copy, file)
-    (line,) = merge_all(copy)
-    assert line.startswith(f"{file.path}: {told}")
-    assert beamtrawl("check", "crawl", copy).out.startswith(f"{file.path}: {told}")
+    files = [file_of(copy, name) for name in ("links", "docs")]
+    for file in files:
+        damage(copy, file)
+    for lines in (merge_all(copy), beamtrawl("check", "crawl", copy).out.splitlines()):
+        assert len(lines) == 2
+        assert all(any(line.startswith(f"{file.path}: {told}") for line in lines) for file in files)
 
 
 def test_a_crawl_goes_on_without_merging_a_damaged_file(tmp_path: Path) -> None:
