@@ -1,6 +1,5 @@
 """Settings of all tests, and the choice of the short run: `--short` leaves out what is marked `slow(category)`."""
 
-import gc
 import signal
 from collections import Counter
 
@@ -43,10 +42,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("slow") or hasattr(getattr(item, "module", None), "crawl")
     }
     items.sort(key=lambda item: item.path not in long)
-
-
-def pytest_collection_finish() -> None:
-    gc.freeze()  # the tests themselves stay until the end
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
