@@ -114,7 +114,7 @@ HARMLESS: dict[str, dict[str, Any]] = {
         "scope__include": ["/page/", "/calendar/", "moved", "arrived", "spell", "mapped"],
         "scope__mode": "any",
         "scope__path_depth": 30,
-        "scope__depth": 3,
+        "scope__depth": 2,
     },
 }
 
