@@ -6,9 +6,13 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 
+from beamtrawl.runners.process.garbage import collect_rarely
+
 # A slow machine is no failure: examples have no deadline of their own.
 settings.register_profile("beamtrawl", deadline=None)
 settings.load_profile("beamtrawl")
+
+collect_rarely()  # as the program does: crawls in this process build pipelines of many objects without cycles
 
 # A shell starts what runs in its background with Ctrl-C ignored, and programs inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -21,6 +25,7 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--operations", type=int, default=200, help="commands beside a running crawl (test_beside.py)")
     parser.addoption("--faults", type=int, default=2, help="faults of each kind at each step; 0: all (test_faults.py)")
+    parser.addoption("--kills", type=int, default=8, help="kills of a process that fetches (test_killed_fetches.py)")
     parser.addoption("--short", action="store_true", help="leave out tests marked slow, and say at the end which")
 
 

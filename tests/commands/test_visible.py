@@ -1,5 +1,6 @@
 """What a terminal would act on is shown as text: whatever pages say, by every command, piped and on a terminal."""
 
+import contextlib
 import io
 import json
 import os
@@ -14,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.runners.program.main import run
 from beamtrawl.runners.progress.events import Warned
 from beamtrawl.runners.progress.live import LiveOutput
 from beamtrawl.runners.progress.outputs import TextOutput
-from beamtrawl.runners.terminal.visible import visible
+from beamtrawl.runners.terminal.visible import VisibleStream, visible
 from tests.support.command_line import LOOPBACK, PROGRAM
 from tests.support.web import Answer, Web, html, plain
 
@@ -137,6 +139,21 @@ def piped(*words: object, code: int = 0) -> str:
     return (ran.stdout + ran.stderr).decode()
 
 
+def in_this_process(*words: object, code: int = 0) -> str:
+    """All that a command writes to streams as the program makes them, when they are no terminal."""
+    streams = [VisibleStream(io.BytesIO(), encoding="utf-8", errors="backslashreplace") for _ in range(2)]
+    with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
+        returned = run([str(word) for word in words])
+    found = "".join(_written(stream) for stream in streams)
+    assert returned == code, found
+    return found
+
+
+def _written(stream: VisibleStream) -> str:
+    stream.flush()
+    return stream.detach().getvalue().decode()  # type: ignore[attr-defined]  # of a BytesIO
+
+
 def on_a_terminal(*words: object, code: int = 0) -> str:
     """All that a command writes to a terminal, with the line ends of the program."""
     end, own = pty.openpty()
@@ -217,6 +234,11 @@ OTHERS = [pytest.param(name, marks=pytest.mark.slow("every command")) for name i
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_command_passes_on_to_a_pipe_what_a_terminal_acts_on(crawled: tuple[Path, str], name: str) -> None:
+    assert_safe(in_this_process(*words_of(name, *crawled), code=FAIL.get(name, 0)))
+
+
+@pytest.mark.parametrize("name", ["search", "status", "sql error", "no option"])
+def test_the_streams_of_the_program_are_such(crawled: tuple[Path, str], name: str) -> None:
     assert_safe(piped(*words_of(name, *crawled), code=FAIL.get(name, 0)))
 
 

@@ -108,12 +108,14 @@ def test_pages_that_were_fetched_are_not_revisited_and_stay(tmp_path: Path, web:
 # changes of settings by which nothing is excluded that was accepted
 HARMLESS: dict[str, dict[str, Any]] = {
     "no setting of the scope": {"limits__max_tries": 2},
-    "a pattern that matches nothing": {"scope__exclude": ["/nothing/"], "scope__deny_hosts": ["b.test"]},
-    "all that is there is included": {
-        "scope__include": ["/page/", "/calendar/", "moved", "arrived", "spell", "mapped"]
+    "settings of the scope": {
+        "scope__exclude": ["/nothing/"],
+        "scope__deny_hosts": ["b.test"],
+        "scope__include": ["/page/", "/calendar/", "moved", "arrived", "spell", "mapped"],
+        "scope__mode": "any",
+        "scope__path_depth": 30,
+        "scope__depth": 2,
     },
-    "a wider scope": {"scope__mode": "any", "scope__path_depth": 30},
-    "a depth that suffices": {"scope__depth": 3},
 }
 
 

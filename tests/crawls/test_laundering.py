@@ -19,7 +19,7 @@ from beamtrawl.pipeline.rank import rank
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, files_of
 from beamtrawl.transforms.directory.table_runs import all_runs
-from beamtrawl.transforms.directory.verify import promised_files
+from beamtrawl.transforms.directory.verify import file_faults, promised_files
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from beamtrawl.transforms.settings import render
 from beamtrawl.transforms.tables.damage import problem, require_whole, require_whole_once
@@ -38,6 +38,8 @@ UNREAD = {"seeds", "robots", "near", "tombstones", "ranks", "host_ranks"}
 """Tables whose oldest file no merge of this crawl reads."""
 
 OF_INDEX = ["postings", "forms", "docstore", "docs", "links postings", "links forms", "links docs"]
+TOGETHER = [OF_TABLES, ["postings", "links postings"], ["forms", "links forms"], ["docs", "links docs"], ["docstore"]]
+"""Files that are damaged at once: each is read by a merge of its own, of which the others are no part."""
 
 
 @pytest.fixture(scope="module")
@@ -90,16 +92,24 @@ def merge_all(path: Path) -> list[str]:
     return told
 
 
-@pytest.mark.parametrize("name", [*OF_TABLES, *OF_INDEX])
-def test_no_merge_writes_a_damaged_file_anew(copy: Path, name: str) -> None:
-    file = file_of(copy, name)
-    flip(copy / file.path)
-    told = merge_all(copy)
-    assert [line for line in told if not line.startswith(f"{file.path}")] == []
-    assert len(told) == (name not in UNREAD)
+def faults_of(path: Path) -> list[str]:
+    """What `check crawl` finds, of which it prints the first."""
+    directory = CrawlDir(str(path))
+    return [str(fault) for fault in file_faults(directory, promised_files(directory.manifests()))]
+
+
+@pytest.mark.parametrize("names", TOGETHER, ids=lambda names: names[0])
+def test_no_merge_writes_a_damaged_file_anew(copy: Path, names: list[str]) -> None:
+    paths = {name: file_of(copy, name).path for name in names}
+    for path in paths.values():
+        flip(copy / path)
+    told = sorted(line.partition(": ")[0] for line in merge_all(copy))
+    assert told == sorted(path for name, path in paths.items() if name not in UNREAD)
+    faults = faults_of(copy)
+    assert sorted(line.partition(": ")[0] for line in faults) == sorted(paths.values())
+    assert all(": its checksum is crc32-" in line for line in faults)
     code, out, _ = beamtrawl("check", "crawl", copy)
-    assert (code, len(out.splitlines())) == (1, 1)
-    assert out.startswith(f"{file.path}: its checksum is crc32-")
+    assert (code, out.partition(": ")[0]) == (1, faults[0].partition(": ")[0])
 
 
 def test_all_other_files_are_merged(copy: Path) -> None:
@@ -143,15 +153,15 @@ DAMAGE: dict[str, tuple[Callable[[Path, TableFile], object], str]] = {
 
 
 @pytest.mark.parametrize(("damage", "told"), DAMAGE.values(), ids=DAMAGE)
-@pytest.mark.parametrize("name", ["links", "docs"])
 def test_damage_of_all_kinds_is_told_and_not_merged(
-    copy: Path, name: str, damage: Callable[[Path, TableFile], object], told: str
+    copy: Path, damage: Callable[[Path, TableFile], object], told: str
 ) -> None:
-    file = file_of(copy, name)
-    damage(copy, file)
-    (line,) = merge_all(copy)
-    assert line.startswith(f"{file.path}: {told}")
-    assert beamtrawl("check", "crawl", copy).out.startswith(f"{file.path}: {told}")
+    files = [file_of(copy, name) for name in ("links", "docs")]
+    for file in files:
+        damage(copy, file)
+    for lines in (merge_all(copy), faults_of(copy)):
+        assert len(lines) == 2
+        assert all(any(line.startswith(f"{file.path}: {told}") for line in lines) for file in files)
 
 
 def test_a_crawl_goes_on_without_merging_a_damaged_file(tmp_path: Path) -> None:

@@ -33,48 +33,48 @@ def words(name: str, number: int) -> str:
     return " ".join(f"{name}{number}word{n}" for n in range(50))
 
 
-def victim() -> dict:
+def victim(name: str) -> dict:
     """Sections with pages that only they link to."""
-    site = {"/": page("Victim", "All sections.", [f"/section/{n}" for n in range(SECTIONS)])}
+    site = {"/": page(f"Victim {name}", f"All of {name}.", [f"/section/{n}" for n in range(SECTIONS)])}
     for n in range(SECTIONS):
         links = [f"/section/{n}/page/{m}" for m in range(PAGES)]
-        site[f"/section/{n}"] = page(f"Section {n}", words("section", n), links)
-        site |= {link: page(f"Page {n} {m}", words(f"page{n}x", m)) for m, link in enumerate(links)}
+        site[f"/section/{n}"] = page(f"Section {n}", words(name, n), links)
+        site |= {link: page(f"Page {n} {m}", words(f"{name}page{n}x", m)) for m, link in enumerate(links)}
     return site
 
 
-def copier(change: str) -> dict:
+def copier(name: str, change: str) -> dict:
     """The same sections under shorter names, without the links."""
-    site = {"/": page("Copier", "Mine, all mine.", [f"/{n}" for n in range(SECTIONS)])}
-    return site | {f"/{n}": page(f"Section {n}", words("section", n) + change) for n in range(SECTIONS)}
+    site = {"/": page(f"Copier {name}", f"Mine, all of {name}.", [f"/{n}" for n in range(SECTIONS)])}
+    return site | {f"/{n}": page(f"Section {n}", words(name, n) + change) for n in range(SECTIONS)}
+
+
+COPIED = {"section": "", "chapter": " edited"}
+"""The sites that are copied, and what is added to each copied text."""
 
 
 @pytest.mark.parametrize("order", ["the copier first", "together"])
-@pytest.mark.parametrize("change", ["", " edited"], ids=["copies", "near copies"])
-def test_a_host_that_copies_another_takes_nothing_from_it(tmp_path: Path, order: str, change: str) -> None:
-    with Web({"victim.test": victim(), "c.test": copier(change)}) as web:
-        seeds = [web.url("c.test"), web.url("victim.test")]
-        if order == "the copier first":
-            crawl(tmp_path, seeds[:1])
-            crawl(tmp_path, seeds[1:])
-        else:
+def test_a_host_that_copies_another_takes_nothing_from_it(tmp_path: Path, order: str) -> None:
+    sites = {f"c-{name}.test": copier(name, change) for name, change in COPIED.items()}
+    with Web(sites | {f"{name}.test": victim(name) for name in COPIED}) as web:
+        copiers, victims = ([web.url(f"{start}{name}.test") for name in COPIED] for start in ("c-", ""))
+        for seeds in [copiers, victims] if order == "the copier first" else [copiers + victims]:
             crawl(tmp_path, seeds)
     documents = rows(tmp_path, "documents")
-    of_victim = [row for row in documents if row["url"].startswith(seeds[1])]
-    assert len(of_victim) == 1 + SECTIONS + SECTIONS * PAGES
-    assert all(row["text"] for row in of_victim)
+    for home in victims:
+        of_victim = [row for row in documents if row["url"].startswith(home)]
+        assert len(of_victim) == 1 + SECTIONS + SECTIONS * PAGES
+        assert all(row["text"] for row in of_victim)
     assert {row["duplicate_of"] for row in documents} == {row["near_duplicate_of"] for row in documents} == {None}
     index = Index.open(CrawlDir(str(tmp_path)))
-    for n in range(SECTIONS):
-        hits = index.search(f"section{n}word7", limit=100).hits
-        assert len(hits) == (1 if not change else 2)  # one of equal texts is shown, both of nearly equal ones
-    if not change:
-        keys = {row["url_key"]: row["url"] for row in documents}
-        copies = {row["url"]: keys[row["same_content_as"]] for row in documents if row["same_content_as"]}
-        pairs = [(f"{seeds[0]}{n}", f"{seeds[1]}section/{n}") for n in range(SECTIONS)]
-        if order == "together":  # the first in the alphabet
-            pairs = [(min(pair), max(pair)) for pair in pairs]
-        assert copies == {later: first for first, later in pairs}
+    shown = {name: {len(index.search(f"{name}{n}word7", limit=100).hits) for n in range(SECTIONS)} for name in COPIED}
+    assert shown == {"section": {1}, "chapter": {2}}  # one of equal texts is shown, both of nearly equal ones
+    keys = {row["url_key"]: row["url"] for row in documents}
+    copies = {row["url"]: keys[row["same_content_as"]] for row in documents if row["same_content_as"]}
+    pairs = [(f"{copiers[0]}{n}", f"{victims[0]}section/{n}") for n in range(SECTIONS)]
+    if order == "together":  # the first in the alphabet
+        pairs = [(min(pair), max(pair)) for pair in pairs]
+    assert copies == {later: first for first, later in pairs}
 
 
 def test_links_of_pages_with_the_same_text_are_followed(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -48,47 +49,94 @@ def asked(web: Web, host: str) -> list[str]:
     return [request.path for request in web.requests if request.host == host and request.path != "/robots.txt"]
 
 
-# the site, and the pages that are not there but linked by another one
+# the pages that a site links itself, and those that are not there but linked by another site
 DEAD_LINKS = {
-    "items": (listed(ITEMS), [f"/item?id={n}" for n in range(5000, 6000)]),
-    "a register": (listed(ENTRIES, 25), [f"/entry?id={n}" for n in range(600)]),
+    "items.test": (listed(ITEMS), [f"/item?id={n}" for n in range(5000, 6000)]),
+    "register.test": (listed(ENTRIES, 25), [f"/entry?id={n}" for n in range(600)]),
+}
+
+ALIKE = pages("/item?id={}", range(300))
+COPIES = {f"{path}&x=1": page for path, page in ALIKE.items()}
+"""Any parameter more makes a copy; those of the pages that come first would be the first pages to be judged."""
+
+COPIED: dict[str, Page] = {
+    "/": html("Home", text("home"), ["/a", *ESSAYS]),
+    "/a": html("A", text("a"), ["/b"]),
+    "/b": html("B", text("b"), ALIKE),
+    **ESSAYS,
+    **ALIKE,
+}
+LEAVES = pages("/leaf{}", range(300))
+HIDDEN: dict[str, Page] = {"/": html("Home", text("home"), ESSAYS), **ESSAYS, **LEAVES}
+
+CHAIN = {f"/{n}": redirect(f"/{n + 1}") for n in range(1, 10)} | {"/10": redirect("//redirecting.test/old")}
+WAYS = {f"/way{n}": html(f"Way {n}", text(f"way{n}"), [f"/way{n + 1}"]) for n in range(11)}
+REDIRECTING: dict[str, Page] = {
+    "/": html("Home", text("home"), ["/way0"]),
+    **WAYS,
+    "/way11": html("End", text("end"), ["/old"]),
+    "/old": redirect("/older"),
+    "/older": redirect("/new"),
+    "/new": html("New", text("new")),
 }
 
 
-@pytest.mark.parametrize(("site", "dead"), DEAD_LINKS.values(), ids=DEAD_LINKS)
-def test_dead_links_of_another_site_do_not_make_a_trap_of_the_pages(
-    tmp_path: Path, site: Mapping[str, Page], dead: list[str]
-) -> None:
-    with Web({"a.test": site, "b.test": linking("a.test", dead)}) as web:
-        crawl(tmp_path, [web.url("a.test"), web.url("b.test")], workers=2)
-        found = Counter(asked(web, "a.test"))
+class Crawled(NamedTuple):
+    """A crawl of pairs of sites, of which the second links the first."""
+
+    asked: dict[str, Counter[str]]
+    visits: dict[str, list[dict[str, Any]]]
+    states: dict[str, str]  # by host and path
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    path = tmp_path_factory.mktemp("own_links")
+    linked: dict[str, tuple[Mapping[str, Page], Iterable[str]]] = {
+        **DEAD_LINKS,
+        "copied.test": (COPIED | COPIES, sorted(COPIES)[:100]),
+        "hidden.test": (HIDDEN, LEAVES),
+        "redirecting.test": (REDIRECTING, []),
+    }
+    sites = {name: site for name, (site, _) in linked.items()}
+    sites |= {f"to-{name}": linking(name, paths) for name, (_, paths) in linked.items()}
+    sites["to-redirecting.test"] = {"/": html("B", text("b"), ["/1"]), **CHAIN}
+    with Web(sites) as web:
+        crawl(path, [web.url(host) for host in sites])
+        names = {web.authority(host): host for host in sites}
+        found = {host: Counter(asked(web, host)) for host in sites}
+    visits: dict[str, list[dict[str, Any]]] = {host: [] for host in sites}
+    for row in rows(path, "visits"):
+        visits[names[row["host"]]].append(row)
+    known = {names[row["host"]] + "/" + url.split("/", 3)[3]: row["state"] for url, row in states(path).items()}
+    return Crawled(found, visits, known)
+
+
+@pytest.mark.parametrize("host", DEAD_LINKS)
+def test_dead_links_of_another_site_do_not_make_a_trap_of_the_pages(crawled: Crawled, host: str) -> None:
+    site, found = DEAD_LINKS[host][0], crawled.asked[host]
     assert site.keys() <= found.keys()
     assert found.total() - len(site) <= MOST
-    useless = Counter(row["round"] for row in rows(tmp_path, "visits") if row["status"] == 404)
+    useless = Counter(row["round"] for row in crawled.visits[host] if row["status"] == 404)
     by_round = [useless[number] for number in range(2, 8)]
     assert by_round == sorted(by_round, reverse=True)
 
 
-def test_copies_that_another_site_links_first_are_no_evidence_against_the_pages(tmp_path: Path) -> None:
-    """Any parameter more makes a copy; those of the pages that come first would be the first pages to be judged."""
-    items = pages("/item?id={}", range(300))
-    copies = {f"{path}&x=1": page for path, page in items.items()}
-    deep = {"/": html("Home", text("home"), ["/a", *ESSAYS]), "/a": html("A", text("a"), ["/b"])}
-    site = deep | {"/b": html("B", text("b"), items), **ESSAYS, **items}
-    linked = linking("a.test", sorted(copies)[:100])
-    with Web({"a.test": site | copies, "b.test": linked}) as web:
-        crawl(tmp_path, [web.url("a.test"), web.url("b.test")])
-        assert {*site} <= {*asked(web, "a.test")}
+def test_copies_that_another_site_links_first_are_no_evidence_against_the_pages(crawled: Crawled) -> None:
+    assert COPIED.keys() <= crawled.asked["copied.test"].keys()
 
 
-def test_pages_that_only_another_site_links_are_found(tmp_path: Path) -> None:
-    leaves = pages("/leaf{}", range(300))
-    site = {"/": html("Home", text("home"), ESSAYS), **ESSAYS, **leaves}
-    with Web({"a.test": site, "b.test": linking("a.test", leaves)}) as web:
-        crawl(tmp_path, [web.url("a.test"), web.url("b.test")], rounds=5)
-        found = asked(web, "a.test")
-    assert {*site} <= {*found}
-    assert len(found) <= len(site) + 2  # two paths that cannot exist
+def test_pages_that_only_another_site_links_are_found(crawled: Crawled) -> None:
+    found = crawled.asked["hidden.test"]
+    assert HIDDEN.keys() <= found.keys()
+    assert found.total() <= len(HIDDEN) + 2  # two paths that cannot exist
+
+
+def test_another_site_does_not_spend_the_redirects_of_a_page(crawled: Crawled) -> None:
+    found = crawled.asked["redirecting.test"]
+    assert crawled.states["redirecting.test/new"] == "fetched"
+    assert found["/old"] == 2
+    assert max(found.values()) == 2
 
 
 def test_another_site_does_not_fill_the_rounds_of_a_host(tmp_path: Path) -> None:
@@ -101,43 +149,42 @@ def test_another_site_does_not_fill_the_rounds_of_a_host(tmp_path: Path) -> None
     assert len(found) == 1 + 5 * 25, "room stays empty"
 
 
-def test_another_site_does_not_spend_the_redirects_of_a_page(tmp_path: Path) -> None:
-    chain = {f"/{n}": redirect(f"/{n + 1}") for n in range(1, 10)} | {"/10": redirect("//a.test/old")}
-    ways = {f"/way{n}": html(f"Way {n}", text(f"way{n}"), [f"/way{n + 1}"]) for n in range(14)}
-    site = {"/": html("Home", text("home"), ["/way0"]), **ways, "/way14": html("End", text("end"), ["/old"])}
-    site |= {"/old": redirect("/older"), "/older": redirect("/new"), "/new": html("New", text("new"))}
-    with Web({"a.test": site, "b.test": {"/": html("B", text("b"), ["/1"]), **chain}}) as web:
-        crawl(tmp_path, [web.url("a.test"), web.url("b.test")])
-        found, known = Counter(asked(web, "a.test")), states(tmp_path)
-        assert known[web.url("a.test", "/new")]["state"] == "fetched"
-    assert found["/old"] == 2
-    assert max(found.values()) == 2
-
-
 # the depth of /page by the way that is found in the third round, and how often it is asked for
-NEARER = {"nearer": (1, 2), "as near": (3, 1)}
+NEARER = {"nearer": (1, 2), "as-near": (3, 1)}
 
 
-@pytest.mark.parametrize("linked_by", ["a.test", "b.test"])
-@pytest.mark.parametrize(("depth", "times"), NEARER.values(), ids=NEARER)
-def test_a_page_that_is_nearer_than_known_is_visited_again_for_its_links(
-    tmp_path: Path, linked_by: str, depth: int, times: int
-) -> None:
-    """Redirects make a short way take as many rounds as it needs to be found late."""
-    far = {"/": html("Home", text("home"), ["/1"]), "/1": html("1", text("one"), ["/2"])}
-    far |= {"/2": html("2", text("two"), ["//a.test/page"])}
+def ways(page: str, linked_by: str, depth: int) -> dict[str, dict[str, Page]]:
+    """Sites where two ways lead to a page. Redirects make the short way take so many rounds that it is found late."""
     links = ["/late"] if depth == 1 else ["/5"]
-    near = {"/late": redirect("/later"), "/later": redirect("/latest"), "/latest": redirect("/end")}
-    near |= {"/5": html("5", text("five"), ["/6"]), "/6": html("6", text("six"), ["//a.test/page"])}
-    near |= {"/end": redirect("//a.test/page")}
-    site = {"/page": html("Page", text("page"), ["/leaf"]), "/leaf": html("Leaf", text("leaf"))}
-    one, other = {**far, "/": html("Home", text("home"), ["/1", *links])}, near
-    sites = {linked_by: one | other}
-    sites.setdefault("a.test", {})
-    sites["a.test"] = {**sites["a.test"], **site}
+    by: dict[str, Page] = {
+        "/": html("Home", text("home"), ["/1", *links]),
+        "/1": html("1", text("one"), ["/2"]),
+        "/2": html("2", text("two"), [f"//{page}/page"]),
+        "/late": redirect("/later"),
+        "/later": redirect("/latest"),
+        "/latest": redirect("/end"),
+        "/5": html("5", text("five"), ["/6"]),
+        "/6": html("6", text("six"), [f"//{page}/page"]),
+        "/end": redirect(f"//{page}/page"),
+    }
+    site: dict[str, Page] = {
+        "/page": html("Page", text("page"), ["/leaf"]),
+        "/leaf": html("Leaf", text("leaf")),
+    }
+    return {page: by | site} if page == linked_by else {page: site, linked_by: by}
+
+
+def test_a_page_that_is_nearer_than_known_is_visited_again_for_its_links(tmp_path: Path) -> None:
+    sites: dict[str, dict[str, Page]] = {}
+    seeds: list[str] = []
+    for name, (depth, _) in NEARER.items():
+        for page, linked_by in ((f"{name}.test", f"{name}.test"), (f"{name}-page.test", f"{name}-links.test")):
+            sites |= ways(page, linked_by, depth)
+            seeds.append(linked_by)
     with Web(sites) as web:
-        seeds = [web.url(linked_by)]
-        crawl(tmp_path, seeds, scope__depth=3, scope__mode="any")
-        found = Counter(asked(web, "a.test"))
-    assert found["/page"] == times
-    assert ("/leaf" in found) is (depth == 1)
+        crawl(tmp_path, [web.url(host) for host in seeds], scope__depth=3, scope__mode="any")
+        found = {host: Counter(asked(web, host)) for host in sites}
+    for name, (depth, times) in NEARER.items():
+        for host in (f"{name}.test", f"{name}-page.test"):
+            assert (host, found[host]["/page"]) == (host, times)
+            assert ("/leaf" in found[host]) is (depth == 1), host

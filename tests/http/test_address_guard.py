@@ -42,18 +42,14 @@ PUBLIC = (
 )
 
 
-@pytest.mark.parametrize(
-    ("address", "reason"),
-    [(address, reason) for reason, addresses in SPECIAL.items() for address in addresses.split()]
-    + [("", "not an address")],
-)
-def test_special_addresses_are_refused_with_the_reason(address, reason):
-    assert blocked(address, ()) == reason
+def test_special_addresses_are_refused_with_the_reason():
+    reasons = {address: reason for reason, addresses in SPECIAL.items() for address in addresses.split()}
+    reasons[""] = "not an address"
+    assert {address: blocked(address, ()) for address in reasons} == reasons
 
 
-@pytest.mark.parametrize("address", PUBLIC.split())
-def test_public_addresses_are_not(address):
-    assert blocked(address, ()) is None
+def test_public_addresses_are_not():
+    assert [address for address in PUBLIC.split() if blocked(address, ())] == []
 
 
 @given(st.ip_addresses())
@@ -126,13 +122,16 @@ SPELLINGS = (
 )
 
 
-@pytest.mark.parametrize("host", SPELLINGS.split())
-def test_no_spelling_of_an_internal_address_is_connected_to(host):
-    connector = Connector()
-    # A system that does not read a spelling as an address says that there is no such name: as good.
-    with pytest.raises((BlockedAddress, NameNotResolved)):
-        connect(host, 80, 5, (), resolver=numeric, connector=connector)
-    assert connector.calls == []
+def test_no_spelling_of_an_internal_address_is_connected_to():
+    connected = []
+    for host in SPELLINGS.split():
+        connector = Connector()
+        # A system that does not read a spelling as an address says that there is no such name: as good.
+        with contextlib.suppress(BlockedAddress, NameNotResolved):
+            connect(host, 80, 5, (), resolver=numeric, connector=connector)
+            connected.append(host)
+        connected += connector.calls
+    assert connected == []
 
 
 def test_the_system_reads_most_of_these_spellings():

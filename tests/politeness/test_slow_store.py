@@ -7,7 +7,7 @@ import pytest
 
 from tests.support import slow_store
 from tests.support.access_log import ROBOTS, Manners, violations
-from tests.support.crawls import Silent, crawl, rows
+from tests.support.crawls import crawl, fetch, rows
 from tests.support.web import Request, html, status
 from tests.support.web_process import WebProcess
 
@@ -28,10 +28,11 @@ def test_a_slow_store_costs_no_request_and_no_time(tmp_path: Path) -> None:
         seeds = [web.url(name, path) for name in sites for path in sites[name]]
         logs = []
         for root in (str(tmp_path / "local"), f"{slow_store.PREFIX}{tmp_path}/remote"):
-            before, observer = len(web.requests), Silent()
+            before = len(web.requests)
             # Short pieces and timeouts: a store that held a request up would show.
             limits = {"limits__piece_time": 2.0, "fetch__read_timeout": 1.0, "fetch__total_timeout": 1.5}
-            crawl(root, seeds, rounds=1, observer=observer, politeness__delay=DELAY, **limits)
+            crawl(root, seeds, rounds=0)
+            fetch(root, politeness__delay=DELAY, **limits)
             logs.append(web.requests[before:])
             ends = Counter(row["outcome"] for row in rows(root, "visits"))
             assert ends == {"fetched": HOSTS * PAGES, "server_error": 1}

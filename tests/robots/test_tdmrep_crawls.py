@@ -124,22 +124,30 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(("file", "others", "reserved"), FILES.values(), ids=FILES)
-def test_files_that_are_not_as_they_should_be(
-    file: Answer, others: dict[str, Page], reserved: int, tmp_path: Path
-) -> None:
-    pages = site(plain("User-agent: *\n"), file) | others
-    with Web({"a.test": pages}) as web:
-        home = web.url("a.test")
-        crawl(tmp_path, [home], usage__tdmrep=True, limits__max_tries=1)
-        assert PATH in asked(web, "a.test")
-    directory = CrawlDir(str(tmp_path))
-    found = read_tdm_rules(directory, directory.manifests())
-    assert [len(file.reservations.rules) for file in found.values() if file.reservations.rules] == [1] * reserved
+def test_files_that_are_not_as_they_should_be(tmp_path: Path) -> None:
+    sites = {
+        f"{name.replace(' ', '-')}.test": site(plain("User-agent: *\n"), file) | others
+        for name, (file, others, _) in FILES.items()
+    }
+    with Web(sites) as web:
+        homes = [web.url(host) for host in sites]
+        crawl(tmp_path, homes, usage__tdmrep=True, limits__max_tries=1)
+        assert all(PATH in asked(web, host) for host in sites)
+        reserved = {
+            web.authority(host): count for host, (*_, count) in zip(sites, FILES.values(), strict=True) if count
+        }
+    assert numbers_of_rules(tmp_path) == reserved
     assert {url: state["state"] for url, state in states(tmp_path).items() if "/articles/" in url} == {
-        home + path[1:]: "fetched" for path in ARTICLES if path.startswith("/articles/")
+        home + path[1:]: "fetched" for home in homes for path in ARTICLES if path.startswith("/articles/")
     }
     assert not any("tdmrep" in row["url"] or "other.json" in row["url"] for row in rows(tmp_path, "documents"))
+
+
+def numbers_of_rules(path: Path) -> dict[str, int]:
+    """The number of rules that count for each host that has any."""
+    directory = CrawlDir(str(path))
+    found = read_tdm_rules(directory, directory.manifests())
+    return {host: len(file.reservations.rules) for host, file in found.items() if file.reservations.rules}
 
 
 CONCLUSIONS = [
@@ -160,23 +168,26 @@ def test_conclusions(training: bool | None, reserved: bool, expected: bool) -> N
 MOVED = redirect("/.well-known/other.json")
 
 
-@pytest.mark.parametrize(
-    ("answers", "counts"),
-    [
-        ((rules(RULES), rules(RULES[:1]), status(503)), (2, 1, 1)),
-        ((rules(RULES), status(404), rules(RULES)), (2, 0, 2)),
-        ((status(404), rules(RULES)), (0, 2)),  # a host that adds the file later
-        ((MOVED, MOVED, status(404)), (0, 1, 0)),
-    ],
-)
-def test_a_file_counts_as_it_was_fetched_last(answers: list[Answer], counts: list[int], tmp_path: Path) -> None:
-    changing = site(plain("User-agent: *\n"), answers[0]) | REDIRECTED
-    with Web({"a.test": changing}) as web:
-        home, directory = web.url("a.test"), CrawlDir(str(tmp_path))
+# the answers of a host, and the number of rules that count after each
+ANSWERS: dict[str, tuple[list[Page], list[int]]] = {
+    "changed.test": ([rules(RULES), rules(RULES[:1]), status(503)], [2, 1, 1]),
+    "gone.test": ([rules(RULES), status(404), rules(RULES)], [2, 0, 2]),
+    "added.test": ([status(404), rules(RULES), rules(RULES)], [0, 2, 2]),
+    "moved.test": ([MOVED, MOVED, status(404)], [0, 1, 0]),
+}
+
+
+def test_a_file_counts_as_it_was_fetched_last(tmp_path: Path) -> None:
+    sites = {host: site(plain("User-agent: *\n"), answers[0]) | REDIRECTED for host, (answers, _) in ANSWERS.items()}
+    with Web(sites) as web:
         again = {"usage__tdmrep": True, "recrawl__after": 1e-9, "sitemaps__after": 1e-9}
-        crawl(tmp_path, [home], rounds=1, **again)
-        for answer, count in zip(answers, counts, strict=True):
-            changing[PATH] = answer
+        crawl(tmp_path, [web.url(host) for host in sites], rounds=1, **again)
+        found: dict[str, list[int]] = {host: [] for host in sites}
+        for number in range(3):
+            for host, (answers, _) in ANSWERS.items():
+                sites[host][PATH] = answers[number]
             crawl(tmp_path, rounds=1, **again)
-            found = read_tdm_rules(directory, directory.manifests())
-            assert sum(len(file.reservations.rules) for file in found.values()) == count
+            counts = numbers_of_rules(tmp_path)
+            for host in sites:
+                found[host].append(counts.get(web.authority(host), 0))
+    assert found == {host: counts for host, (_, counts) in ANSWERS.items()}

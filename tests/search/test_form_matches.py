@@ -1,5 +1,7 @@
 """Matches of forms in a text are those that a search form by form and letter by letter finds."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,18 +80,25 @@ def test_a_text_made_in_parts_is_that_made_at_once(text, begin):
     assert in_parts.folded(len(text)) == fold(text)
 
 
-@pytest.mark.parametrize("divided_at", [2_220, 2_440, 10_220, 10_440, 49_780, 50_000, 50_220, 59_780, 60_000, 60_220])
-@pytest.mark.parametrize("before", range(12))
-@pytest.mark.parametrize("word", ["fog", "fogs", "fogg", "foggfog", "안개", "안개가", "안개가안개", "밤안개"])
-def test_marks_are_right_where_the_search_of_a_text_was_divided(word, before, divided_at):
-    """Parts that are searched end two widths of a snippet after 2,000, 10,000, 50,000 and 60,000 characters."""
-    text = f"{'fog 안개 fog ':.>{divided_at - before}}{word} fog 안개 fog{'.' * 300}"
+DIVIDED_AT = (2_220, 2_440, 10_220, 10_440, 49_780, 50_000, 50_220, 59_780, 60_000, 60_220)
+"""Parts that are searched end two widths of a snippet after 2,000, 10,000, 50,000 and 60,000 characters."""
+
+WORDS = ("fog", "fogs", "fogg", "foggfog", "안개", "안개가", "안개가안개", "밤안개")
+
+
+def joined(pieces):
+    return "".join(f"<{piece}>" if is_match else piece for piece, is_match in pieces)
+
+
+def test_marks_are_right_where_the_search_of_a_text_was_divided():
     forms = {"fog": "fog", "fogs": "fog", "안개": "안개", "never": "never"}
-    whole = "".join(f"<{piece}>" if is_match else piece for piece, is_match in marked(text, forms)).strip(".")
-    found = "".join(
-        f"<{piece}>" if is_match else piece for piece, is_match in snippet(searchable(text), prepared(forms))
-    )
-    assert found.strip(" ….") == whole
+    expected, found = {}, {}
+    for case in itertools.product(WORDS, range(12), DIVIDED_AT):
+        word, before, divided_at = case
+        text = f"{'fog 안개 fog ':.>{divided_at - before}}{word} fog 안개 fog{'.' * 300}"
+        expected[case] = joined(marked(text, forms)).strip(".")
+        found[case] = joined(snippet(searchable(text), prepared(forms))).strip(" ….")
+    assert found == expected
 
 
 def test_matches_where_the_search_of_a_text_was_divided_count_once():

@@ -84,7 +84,7 @@ def test_a_path_without_a_round_is_of_no_earlier_one():
 NAMES = [f"http://a.test/{n}" for n in range(9)]
 
 
-@settings(max_examples=30)  # each writes a crawl of several rounds
+@settings(max_examples=15)  # each writes a crawl of several rounds
 @given(st.lists(st.sets(st.sampled_from(NAMES)), min_size=1, max_size=4), st.data())
 def test_waiting_is_what_was_written_and_has_not_left(tmp_path_factory, rounds, data):
     """Each round writes some URLs that do not wait, and some that wait leave; SQL and all counts agree."""

@@ -19,18 +19,16 @@ def key(url: str) -> bytes:
     return urls.url_key(canonical)
 
 
-@pytest.mark.parametrize(("one", "other"), TWO.values(), ids=TWO)
-def test_two_resources_have_two_keys(one: str, other: str) -> None:
-    assert key(one) != key(other)
+def test_two_resources_have_two_keys() -> None:
+    assert [pair for pair in TWO.values() if key(pair[0]) == key(pair[1])] == []
 
 
 def test_the_table_of_two_resources_is_large() -> None:
     assert len(TWO) >= 200
 
 
-@pytest.mark.parametrize(("one", "other"), ONE.values(), ids=ONE)
-def test_one_resource_has_one_key(one: str, other: str) -> None:
-    assert key(one) == key(other)
+def test_one_resource_has_one_key() -> None:
+    assert [pair for pair in ONE.values() if key(pair[0]) != key(pair[1])] == []
 
 
 # Pieces that rules look for, so that they meet in every order.
@@ -129,7 +127,7 @@ def test_a_name_stands_once_in_the_list_and_the_list_has_a_date() -> None:
     assert re.fullmatch(r"20\d\d-\d\d-\d\d", tracking_parameters.REVIEWED)
 
 
-@pytest.mark.parametrize("name", [name for entry in tracking_parameters.TRACKING for name in entry.names.split()])
-def test_a_tracking_parameter_goes_and_what_is_beside_it_stays(name: str) -> None:
-    name = name.replace("*", "x")
-    assert urls.dedup_form(f"http://a.test/?a=1&{name}=b&c=2") == "http://a.test/?a=1&c=2"
+def test_a_tracking_parameter_goes_and_what_is_beside_it_stays() -> None:
+    names = [name.replace("*", "x") for entry in tracking_parameters.TRACKING for name in entry.names.split()]
+    found = {name: urls.dedup_form(f"http://a.test/?a=1&{name}=b&c=2") for name in names}
+    assert found == dict.fromkeys(names, "http://a.test/?a=1&c=2")

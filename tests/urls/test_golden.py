@@ -9,8 +9,6 @@ diff for all to see. To add a reference, add a line [reference, base] first.
 import json
 from pathlib import Path
 
-import pytest
-
 from beamtrawl.transforms import urls
 from tests.support.url_pairs import DIFFERENT, SAME, pairs
 
@@ -24,9 +22,8 @@ def forms(reference: str, base: str | None) -> list[str | None]:
     return [reference, base, url, url and urls.dedup_form(url), url and urls.url_key(url).hex()]
 
 
-@pytest.mark.parametrize("line", GOLDEN, ids=lambda line: ascii(line[0]))
-def test_a_reference_has_the_forms_and_the_key_that_it_always_had(line: list) -> None:
-    assert forms(*line[:2]) == line
+def test_a_reference_has_the_forms_and_the_key_that_it_always_had() -> None:
+    assert [(line, found) for line in GOLDEN if (found := forms(*line[:2])) != line] == []
 
 
 def test_the_file_holds_each_reference_once_and_all_pairs() -> None:
