@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import apache_beam as beam
 
@@ -40,6 +40,9 @@ class Destination:
             raise ValueError(f"no stage sends to {self.name}")
         first, *others = self.senders.values()
         return (first, *others) | f"To{self.name.title().replace('_', '')}" >> beam.Flatten() if others else first
+
+
+Named = TypeVar("Named", bound=Destination)
 
 
 class Elements(Destination):
@@ -105,30 +108,27 @@ class Graph:
 
     def __init__(self, progress: Callable[[str], StageProgress | None] = lambda stage: None) -> None:
         self._progress = progress
-        self._destinations: list[Destination] = []
+        self._destinations: dict[str, Destination] = {}
         self._takers: dict[Side, tuple[Exchange, str]] = {}
         self._sent = set[Side]()
 
     def exchange(self, name: str, *functions: StageFn) -> Exchange:
         """An exchange, with the functions that receive from it, each of a class of its own."""
         exchange = Exchange(name, functions)
-        for kind, function in exchange.functions.items():
+        for function in functions:
             for side in function.sides():
                 if side in self._takers:
                     raise ValueError(f"two functions take {side}")
-                self._takers[side] = exchange, kind
-        self._destinations.append(exchange)
-        return exchange
+                self._takers[side] = exchange, type(function).__name__
+        return self._declare(exchange)
 
     def summary(self, name: str, **parts: beam.CombineFn) -> Summary:
         """A summary of some parts."""
-        self._destinations.append(summary := Summary(name, parts))
-        return summary
+        return self._declare(Summary(name, parts))
 
     def elements(self, name: str) -> Elements:
         """Elements that are read without a shuffle."""
-        self._destinations.append(elements := Elements(name))
-        return elements
+        return self._declare(Elements(name))
 
     def read(
         self, stage: str, source: Source, functions: Mapping[str, StageFn], routing: Routing, *inputs: Any
@@ -150,6 +150,12 @@ class Graph:
         elements = exchange.read() if move is None else exchange.read() | move
         self._add(stage, elements, Receive, DispatchGroupsFn, exchange.functions, routing, inputs)
 
+    def _declare(self, destination: Named) -> Named:
+        if destination.name in self._destinations:
+            raise ValueError(f"two destinations are named {destination.name}")
+        self._destinations[destination.name] = destination
+        return destination
+
     def _add(
         self,
         stage: str,
@@ -169,9 +175,8 @@ class Graph:
         targets = {route.destination for some in routes.values() for each in some.values() for route in each}
         fn = dispatch(stage, functions, routes, kinds, self._progress(stage))
         sent = elements | stage >> transform(fn, targets, inputs)
-        for destination in self._destinations:
-            if destination.name in targets:
-                destination.add(stage, sent[destination.name])
+        for name in sorted(targets):
+            self._destinations[name].add(stage, sent[name])
 
     def _routes(self, stage: str, output: Output, targets: Sequence[Target]) -> Iterable[Route]:
         for target in targets:
@@ -198,10 +203,10 @@ class Graph:
     def __exit__(self, error: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
         if error is not None:
             return
-        for destination in self._destinations:
+        for destination in self._destinations.values():
             if not destination.is_read:
-                senders = ", ".join(destination.senders) or "no stage sends to it either"
-                raise ValueError(f"no stage reads {destination.name} ({senders})")
+                senders = " and ".join(destination.senders)
+                raise ValueError(f"no stage reads {destination.name}, to which {senders or 'no stage'} sends")
         for side in self._takers:
             if side not in self._sent:
                 raise ValueError(f"no stage sends to {side}")
