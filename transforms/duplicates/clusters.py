@@ -9,14 +9,13 @@ There is no all-pairs comparison: a document is compared with at most MOST_COMPA
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from .. import urls
 from ..tables.bloom import words
-from ..tables.schemas import KEY
+from ..tables.schemas import KEY, Row
 from . import minhash
 
 MOST_COMPARED = 64
@@ -52,8 +51,6 @@ VERDICTS = pa.schema(
         ("near_duplicate_of", KEY),
     ]
 )
-
-Row = dict[str, Any]
 
 
 def entries(documents: pa.Table) -> pa.Table:

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ..tables.schemas import Row
 from .allow_list import AllowList
-from .judge import SPARED, Kind, Known, Row, State, from_elsewhere, is_exempt, is_shared, kind_of, names_of, shape_of
+from .judge import SPARED, Kind, Known, State, from_elsewhere, is_exempt, is_shared, kind_of, names_of, shape_of
 
 TRAP = "trap"
 """The reason of a URL in state `trapped`."""
