@@ -51,6 +51,7 @@ setup(
     package_data={
         "beamtrawl": ["py.typed"],
         "beamtrawl.search.gateway": ["templates/*", "static/*", "translations/*"],
+        "beamtrawl.runners.demo": ["texts/*"],
         "beamtrawl.runners.policy": ["templates/*"],
         "beamtrawl.runners.report": ["templates/*"],
     },

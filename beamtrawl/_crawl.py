@@ -14,7 +14,8 @@ from beamtrawl._hits import Hits
 from beamtrawl._tables import Table
 from beamtrawl.transforms import sql
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.settings import Settings, parse
+from beamtrawl.transforms.directory.crawl_settings import stored_settings
+from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.tables.schemas import TABLES
 
 if TYPE_CHECKING:
@@ -88,8 +89,8 @@ class Crawl:
 
     @property
     def settings(self) -> Settings:
-        """The settings in crawl.toml."""
-        return parse(self._directory.read_text("crawl.toml"))
+        """The settings in crawl.toml; without it, those of the last round."""
+        return stored_settings(self._directory)
 
     def table(self, name: str) -> Table:
         """The table of a name. KeyError if there is no such table."""

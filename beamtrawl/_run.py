@@ -19,11 +19,12 @@ with quiet():
 from beamtrawl._progress import Progress, Recorder, visits_by_outcome
 from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.runners.crawling import session
-from beamtrawl.runners.engines.choose import RUNNERS, engine
+from beamtrawl.runners.engines.choose import RUNNERS, engine, notice
 from beamtrawl.runners.process.background import Background
 from beamtrawl.runners.progress.words import describe_end
 from beamtrawl.runners.state.crawl_traps import release_hint
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_settings import stored_settings
 from beamtrawl.transforms.directory.waiting import count_waiting
 from beamtrawl.transforms.settings import override
 
@@ -122,7 +123,7 @@ def crawl(
     given = {session.SETTINGS[name]: value for name, value in named.items() if value is not None}
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
-    chosen = override(session.stored_settings(directory), dict(settings or {}) | given)
+    chosen = override(stored_settings(directory), dict(settings or {}) | given)
     file = os.fspath(seeds) if isinstance(seeds, os.PathLike) else None
     urls = [] if isinstance(seeds, os.PathLike) else _strings(seeds)
     skipped: list[str] = []
@@ -139,6 +140,8 @@ def crawl(
     recorder, stop = Recorder(progress), StopSignal()
     with plain_beam():
         where = engine(runner, workers, list(beam_options))
+        if slower := notice(where):
+            warnings.warn(slower, BeamtrawlWarning, stacklevel=2)
         end = _run(partial(session.run, directory, chosen, found, where, recorder, stop, rounds), recorder, stop)
     for line in recorder.warnings:
         warnings.warn(line, BeamtrawlWarning, stacklevel=2)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..transforms.politeness.backoff import REFUSED, SILENT, STATE_COLUMNS, patience, ready_at, without_refusal
-from ..transforms.politeness.host_stats import newest_row
+from ..transforms.politeness.host_stats import newest_rows
 from ..transforms.settings import Politeness
 from ..transforms.tables.key_scan import Wanted, matching_rows
 from ..transforms.tables.schemas import HOSTS, TIME, HostRow
@@ -39,14 +39,11 @@ def held_hosts(
 
     A refusal in `other_rounds` does not count (`backoff.without_refusal`).
     """
-    rows: dict[str, HostRow] = {}
     waiting = {host for path in paths for host in _may_wait(root, path, politeness, now)}
     wanted = Wanted("host", sorted(waiting | {row["host"] for row in promised}))
     tables = (table for path in paths for table in matching_rows(root, path, HOSTS, wanted, STATE_COLUMNS))
-    for row in (*(row for table in tables for row in table.to_pylist()), *promised):
-        known = rows.get(row["host"])
-        rows[row["host"]] = newest_row([known, row] if known else [row]) or row
-    rows = {host: without_refusal(row, other_rounds) for host, row in rows.items()}
+    latest = newest_rows((*(row for table in tables for row in table.to_pylist()), *promised))
+    rows = {host: without_refusal(row, other_rounds) for host, row in latest.items()}
     times = {host: ready_at(row, politeness) for host, row in rows.items()}
     until = {host: time for host, time in times.items() if time and time > now}
     return Held(

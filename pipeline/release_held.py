@@ -4,6 +4,7 @@ import dataclasses
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -20,10 +21,11 @@ from ..transforms.directory.waiting import Left, Waiting, matching, read_waiting
 from ..transforms.frontier.files import write_frontier
 from ..transforms.settings import Aliases, Settings, Traps
 from ..transforms.tables.key_scan import Wanted, groups_with, matching_rows
+from ..transforms.tables.newest import newest
 from ..transforms.tables.schemas import KEY, TRAP_SAMPLES, TRAPS, URLS, Row
 from ..transforms.tables.table_files import open_parquet, read_table
 from ..transforms.traps.allow_list import compile_allow_list
-from ..transforms.traps.holds import Holds, TrappedHost, newest_by_key
+from ..transforms.traps.holds import Holds, TrappedHost
 from ..transforms.traps.judge import State
 from ..transforms.traps.novelty import unpack
 
@@ -178,7 +180,7 @@ def _held(
         for row in batch.to_pylist()
         if row["url_key"] in hosts
     ]
-    return [row for row in newest_by_key(rows).values() if row["state"] in states and is_wanted(row)]
+    return [row for row in newest(rows, itemgetter("url_key")).values() if row["state"] in states and is_wanted(row)]
 
 
 def _rows_in(root: str, path: str, states: Sequence[str]) -> Iterator[Row]:

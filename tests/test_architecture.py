@@ -166,4 +166,4 @@ def test_the_sdist_holds_every_module_and_every_page_of_the_gateway(tmp_path: Pa
         held = {name.partition("/")[2] for name in archive.getnames()}
     files = (path for package in PACKAGES for path in (ROOT / package).rglob("*.*") if path.suffix != ".pyc")
     assert {path.relative_to(ROOT).as_posix() for path in files if path.is_file()} - held == set()
-    assert {"search/gateway/templates/results.html", "runners/demo/pages/museum.py", "beamtrawl/py.typed"} <= held
+    assert {"search/gateway/templates/results.html", "runners/demo/texts/museum.txt", "beamtrawl/py.typed"} <= held

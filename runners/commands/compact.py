@@ -16,10 +16,10 @@ from ...pipeline.rank import rank
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.table_runs import all_runs
 from ...transforms.indexing.merge_policy import ALL
 from ...transforms.settings import settings_digest
-from ..crawling.session import stored_settings
 from ..engines.choose import RUNNERS, engine
 from ..process.lock import Lock
 from ..progress.words import describe_manifest

@@ -8,13 +8,14 @@ from typing import TextIO
 
 from ...pipeline.control import StopSignal
 from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.waiting import count_waiting
 from ...transforms.errors import BeamtrawlError
 from ...transforms.plugins import PluginError
 from ...transforms.settings import SettingsError, override
 from ..crawling import session
 from ..crawling.console import Console, open_outputs, run_interruptibly
-from ..engines.choose import RUNNERS, engine, fork_early, submission
+from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
 from ..state.crawl_traps import release_hint
 from ..terminal.errors import Usage, one_line
 from ..terminal.numbers import at_least_0
@@ -67,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         session.restore_settings(directory)
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
-    settings = session.stored_settings(directory)
+    settings = stored_settings(directory)
     flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
     if arguments.sample:
         for flag in ("rounds", "max_pages"):
@@ -97,6 +98,8 @@ def run(arguments: argparse.Namespace) -> int:
     except PluginError as error:
         raise Usage(str(error)) from error
     if line := session.refused_address(settings, seeds, words):
+        console.warn(line)
+    if line := notice(chosen):
         console.warn(line)
     fork_early(chosen, directory.root)
     stop = StopSignal()

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 
 from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.settings import Settings, parse
+from ...transforms.directory.crawl_settings import stored_settings
+from ...transforms.settings import Settings
 from ..estimate.begun import Begun, estimate_begun, known_of
 from ..estimate.defaults import DEFAULTS
 from ..estimate.measured import compare, hosts_of, measure, plan_of
@@ -90,7 +91,7 @@ def _begun(arguments: argparse.Namespace, rates: Rates, prices: Prices) -> Begun
 
 def _settings(crawl: CrawlDir) -> Settings:
     crawl.require_manifests()
-    return parse(crawl.read_text("crawl.toml")) if crawl.exists("crawl.toml") else Settings()
+    return stored_settings(crawl)
 
 
 def _plan(arguments: argparse.Namespace) -> Plan:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from ...pipeline.release_held import with_released
 from ...transforms import urls
 from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.plugins import PluginError
-from ...transforms.settings import parse
 from ..explain.host_record import host_lines, host_record
 from ..explain.narrative import conclusion, evidence
 from ..explain.sources import Sources, open_sources
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
     bad: list[str] = []  # subjects without an answer
     subjects = iter(arguments.subjects) if arguments.subjects else _read(arguments.file, bad)
     try:
-        sources = open_sources(crawl, with_released(crawl, parse(crawl.read_text("crawl.toml"))))
+        sources = open_sources(crawl, with_released(crawl, stored_settings(crawl)))
         with sources.tables:
             for answer in _answers(sources, subjects, datetime.now(UTC)):
                 if isinstance(answer, Unknown):

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 from ...pipeline.rank import rank
 from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.settings import settings_digest
-from ..crawling.session import stored_settings
 from ..engines.choose import RUNNERS, engine
 from ..process.lock import Lock
 from ..progress.words import describe_manifest

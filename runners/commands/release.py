@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from ...pipeline.release_held import count_matches, release
 from ...transforms.blocks.files import read_blocks
 from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.waiting import Waiting, read_waiting
 from ...transforms.settings import SettingsError, override, settings_digest
 from ...transforms.traps.allow_list import compile_allow_list
-from ..crawling.session import stored_settings
 from ..state.crawl_traps import closed_traps
 from ..terminal.errors import Usage
 from ..terminal.units import counted

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from ...pipeline.seeds import add_seeds
 from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.settings import parse, settings_digest
+from ...transforms.directory.crawl_settings import stored_settings
+from ...transforms.settings import settings_digest
 from ..crawling import session
 from ..crawling.console import Console, text_output
 from ..terminal.errors import Usage
@@ -36,7 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     found = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     if not found:
         raise Usage("seeds add needs a URL, --sitemap URL or --seeds FILE")
-    settings = parse(directory.read_text("crawl.toml"))
+    session.refuse_lost_settings(directory)
+    settings = stored_settings(directory)
     session.refuse_anonymous(settings, found, options={})
     console.seeds_added(add_seeds(directory, found, settings_digest(settings), datetime.now(UTC)))
     return 0

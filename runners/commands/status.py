@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.outcomes import count_requests
-from ...transforms.settings import Settings, parse
 from ..progress.elsewhere import RunningStep
 from ..state.alias_rules import alias_line
 from ..state.copies import copy_line, total
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the state of a crawl, or check it."""
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
-    settings = parse(crawl.read_text("crawl.toml")) if crawl.exists("crawl.toml") else Settings()
+    settings = stored_settings(crawl)
     found = summarize(crawl, datetime.now(UTC), settings, disk_of(crawl.root))
     if arguments.metrics:
         from ..state.metrics_file import write_metrics  # noqa: PLC0415

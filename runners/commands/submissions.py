@@ -6,19 +6,23 @@ from datetime import UTC, datetime
 from ...pipeline.seeds import Seed, add_seeds, parse_seeds
 from ...search.gateway.app import Answer, Submit
 from ...transforms.directory.crawl_dir import CrawlDir, files_of
+from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.parsing.registry import kinds_of
-from ...transforms.settings import Settings, parse, settings_digest
+from ...transforms.settings import Settings, settings_digest
 from ...transforms.tables.schemas import SEEDS
 from ...transforms.tables.table_files import read_table
 from ...transforms.urls.filters import UrlFilter
+from ..crawling.session import refuse_lost_settings
 
 
 def open_submissions(crawl: CrawlDir) -> Submit:
-    """What takes submissions to a crawl, which may be running; SettingsError if its settings cannot be read.
+    """Return what takes submissions to a crawl, which may be running.
 
+    SettingsError if its settings cannot be read, StartError if they are lost.
     One is taken at a time: it costs a look through the URLs that the crawl knows, and searches come first.
     """
-    read_settings(crawl)
+    refuse_lost_settings(crawl)
+    stored_settings(crawl)
     turn = threading.Lock()
 
     def submit(text: str) -> Answer:
@@ -38,17 +42,13 @@ def take(crawl: CrawlDir, text: str, now: datetime) -> Answer:
     if not seeds:
         problem = bad[0].problem if bad else "there is no URL"
         return Answer(400, f"This cannot be visited: {problem}.")
-    settings, url = read_settings(crawl), seeds[0].url
+    settings, url = stored_settings(crawl), seeds[0].url
     if rule := _url_filter(crawl, settings).reject(url, depth=0, redirects=0):
         return Answer(403, f"{url} is outside the scope of this crawl (rule {rule}).")
     added = add_seeds(crawl, [Seed(url)], settings_digest(settings), now)
     if added.known:
         return Answer(200, f"{url} is known already: the crawl has visited it, or will.")
     return Answer(202, f"{url} is accepted: the crawl visits it in its next round.")
-
-
-def read_settings(crawl: CrawlDir) -> Settings:
-    return parse(crawl.read_text("crawl.toml"))
 
 
 def _url_filter(crawl: CrawlDir, settings: Settings) -> UrlFilter:

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from ...pipeline import control
@@ -19,7 +19,8 @@ from ...pipeline.control import End, StopSignal
 from ...pipeline.crawl import run_crawl
 from ...pipeline.rank import has_unranked_links, rank
 from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest
+from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
 from ...transforms.directory.reserve import keep_reserve
 from ...transforms.frontier.scorers import load_scorers
 from ...transforms.http.address_guard import blocked, literal_loopback
@@ -30,7 +31,7 @@ from ...transforms.observers.registry import open_observers
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.plugins import PluginError
 from ...transforms.politeness.downloaders import open_downloaders
-from ...transforms.settings import Settings, override, parse, render, settings_digest
+from ...transforms.settings import Settings, override, render, settings_digest
 from ...transforms.settings.toml_values import to_toml
 from ...transforms.tables.sitemap_terms import SITEMAP
 from ...transforms.urls.filter_plugins import load_filters
@@ -79,17 +80,12 @@ class Observer(control.Observer, Protocol):
     def seeds_added(self, added: Added) -> None: ...
 
 
-def stored_settings(directory: CrawlDir) -> Settings:
-    """Return the settings in crawl.toml; the defaults if there is none."""
-    return parse(directory.read_text("crawl.toml")) if directory.exists("crawl.toml") else Settings()
-
-
 def refuse_lost_settings(directory: CrawlDir) -> None:
     """Raise StartError for a crawl without crawl.toml: the defaults may be less polite than what it ran with."""
-    if directory.exists("crawl.toml") or not (manifests := directory.manifests()):
+    if not has_lost_settings(directory):
         return
     lost = f"{directory.root} holds a crawl, but its crawl.toml is missing"
-    known = last_settings(manifests)
+    known = last_settings(directory.manifests())
     if known is None:
         raise StartError(f"{lost}, and its manifests do not know the settings; restore the file from a copy")
     text = ", ".join(f"{key} = {to_toml(value)}" for key, value in known.items()) or "the defaults"
@@ -114,15 +110,6 @@ def restore_settings(directory: CrawlDir) -> None:
     if known is None:
         refuse_lost_settings(directory)
     directory.write_new("crawl.toml", render(override(Settings(), known or {})))
-
-
-def last_settings(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
-    """Return the settings of the last round, as changes of the defaults; None if no manifest has them.
-
-    Random samples are left out: their limits are not those of the crawl.
-    """
-    found = [m.settings for m in manifests if m.settings is not None and "priority.random" not in m.settings]
-    return found[-1] if found else None
 
 
 def choose_seeds(

@@ -24,7 +24,8 @@ from socketserver import ThreadingTCPServer
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from .pages import Page, almanac, club, mirror, museum, port, read_pages, render
+from .pages import Page, pages_of, render
+from .traps import trap_page
 
 QUERIES: list[tuple[str, str]] = [
     ("fresnel lens", "/lighthouses/fresnel-lens.html"),
@@ -83,21 +84,21 @@ class Site:
 
 
 _SITE_LINK = re.compile(r"(?<=href=\")//(\w+)/")
-_MUSEUM = read_pages(museum.TEXT)
+_MUSEUM = pages_of("museum")
 
 SITES: dict[str, Site] = {
     "museum": Site("Skarvholm Museum of Fishing", "en", _MUSEUM),
-    "port": Site("푸른만 항구 마을", "ko", read_pages(port.TEXT)),
-    "mirror": Site("Skarvholm Museum of Fishing", "en", _MUSEUM | read_pages(mirror.TEXT), robots=None),
+    "port": Site("푸른만 항구 마을", "ko", pages_of("port")),
+    "mirror": Site("Skarvholm Museum of Fishing", "en", _MUSEUM | pages_of("mirror"), robots=None),
     "almanac": Site(
         "The Skarvholm Almanac",
         "en",
-        read_pages(almanac.TEXT),
+        pages_of("almanac"),
         robots="User-agent: *\nDisallow: /private/\nCrawl-delay: 0.1\n",
         redirects={"/tide-tables.html": "/tides.html"},
         noindex=frozenset(["/drafts.html"]),
     ),
-    "club": Site("Skarvholm Rowing Club", "en", read_pages(club.TEXT), generated=club.trap_page),
+    "club": Site("Skarvholm Rowing Club", "en", pages_of("club"), generated=trap_page),
 }
 
 

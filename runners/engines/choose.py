@@ -1,16 +1,18 @@
 """Chooses the engine that runs the pipelines, and checks Beam's options."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
 
 from ...pipeline.attempt import Engine
 from ...transforms.files.filesystem import is_local
 from ..process.submission import Submission
+from .beam_parts import PARTS, missing_parts
 from .beam_runner import BeamEngine, OptionsError, open_runner
-from .direct import DirectEngine
 from .flink import JOB_SERVER_OPTIONS, FlinkEngine
+from .stock import StockEngine
 
 BEAM_RUNNERS = {"dataflow": "DataflowRunner", "spark": "SparkRunner"}
 
@@ -18,8 +20,18 @@ BEAM_RUNNERS = {"dataflow": "DataflowRunner", "spark": "SparkRunner"}
 RUNNERS = ("direct", "flink", *BEAM_RUNNERS)
 
 
-def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
-    """Return the engine of a name. OptionsError for options that Beam does not define: Beam itself ignores them."""
+@runtime_checkable
+class ForksEarly(Protocol):
+    """An engine that forks processes before a crawl is opened."""
+
+    def fork_server(self) -> None: ...
+
+
+def engine(name: str, workers: int | None, flags: Sequence[str], parts: Mapping[str, Sequence[str]] = PARTS) -> Engine:
+    """Return the engine of a name. OptionsError for options that Beam does not define: Beam itself ignores them.
+
+    `parts` are the undocumented parts of Beam that DirectEngine needs.
+    """
     if workers is not None and workers < 1:
         raise OptionsError(f"workers = {workers}: must be at least 1")
     if runner := PipelineOptions(list(flags)).view_as(StandardOptions).runner:
@@ -28,6 +40,10 @@ def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
     if runner:
         return BeamEngine(runner, workers, flags)
     if name == "direct":
+        if missing := missing_parts(parts):
+            return StockEngine(flags, missing)
+        from .direct import DirectEngine  # noqa: PLC0415 - its modules need these parts
+
         return DirectEngine(workers, flags)
     if name == "flink":
         return FlinkEngine(workers, flags)
@@ -38,8 +54,13 @@ def engine(name: str, workers: int | None, flags: Sequence[str]) -> Engine:
 
 def fork_early(engine: Engine, root: str) -> None:
     """Fork what an engine forks before a crawl in `root` is opened: connections to a store do not survive a fork."""
-    if isinstance(engine, DirectEngine) and is_local(root):
+    if isinstance(engine, ForksEarly) and is_local(root):
         engine.fork_server()
+
+
+def notice(engine: Engine) -> str:
+    """Return what a user should know of an engine, in one line; usually nothing."""
+    return engine.notice if isinstance(engine, StockEngine) else ""
 
 
 def submission(engine: Engine) -> Submission:

@@ -17,7 +17,7 @@ from .bundles import Runner
 from .cores import usable_cores
 from .expected import reporting
 from .fork_server import COMMAND, ForkServer
-from .inspection import inspect_classes_once
+from .inspection import classes_inspected_once
 from .local_workers import LocalWorkers
 
 _WORTH_WORKERS = 6.0
@@ -52,7 +52,6 @@ class DirectEngine:
         self._flags = list(flags)
         self._command = command
         self._server: ForkServer | None = None
-        inspect_classes_once()
         share_memory()
         # Beam warns about this mode, which is intended here.
         logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
@@ -92,5 +91,5 @@ class DirectEngine:
 
 
 def _run(build: Callable[[beam.Pipeline], None], runner: Runner, options: PipelineOptions) -> None:
-    with reporting(), beam.Pipeline(runner=runner, options=options) as pipeline:
+    with classes_inspected_once(), reporting(), beam.Pipeline(runner=runner, options=options) as pipeline:
         build(pipeline)

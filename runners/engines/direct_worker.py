@@ -39,9 +39,8 @@ def main() -> None:
 
     from ...pipeline import fetch, update  # noqa: F401
     from ...transforms.parsing.language import load_model
-    from .inspection import inspect_classes_once
+    from .inspection import classes_inspected_once
 
-    inspect_classes_once()
     load_model()
     logging.disable(logging.NOTSET)
     logging.getLogger("apache_beam").setLevel(logging.ERROR)  # nor do its messages on the start and end of a worker
@@ -56,15 +55,16 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     print("ready", flush=True)
     running: set[int] = set()
-    for message in _messages(ended, running):
-        if pid := message.get("kill"):
-            if pid in running:
-                os.kill(pid, signal.SIGKILL)
-        elif pid := os.fork():
-            running.add(pid)
-            print("started", pid, flush=True)
-        else:
-            _work(message["environment"], sdk_worker_main.main)
+    with classes_inspected_once():
+        for message in _messages(ended, running):
+            if pid := message.get("kill"):
+                if pid in running:
+                    os.kill(pid, signal.SIGKILL)
+            elif pid := os.fork():
+                running.add(pid)
+                print("started", pid, flush=True)
+            else:
+                _work(message["environment"], sdk_worker_main.main)
 
 
 def _messages(ended: int, running: set[int]) -> Iterator[dict[str, Any]]:

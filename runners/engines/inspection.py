@@ -5,7 +5,9 @@ has, and reads the signatures of all its methods each time: 45 % of a step of fe
 class only.
 """
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import MethodType
 from typing import Any
 
@@ -32,8 +34,21 @@ def by_class(inspect: Callable[[Any], Specs]) -> Callable[[Any], Specs]:
     return specs
 
 
-def inspect_classes_once() -> None:
-    """Install the function above in Beam, in this process."""
-    if not hasattr(userstate.get_dofn_specs, "is_by_class"):
-        userstate.get_dofn_specs = by_class(userstate.get_dofn_specs)
-        userstate.get_dofn_specs.is_by_class = True
+_lock, _users, _original = threading.Lock(), 0, userstate.get_dofn_specs
+_inspect_once = by_class(_original)
+
+
+@contextmanager
+def classes_inspected_once() -> Iterator[None]:
+    """Let Beam use the function above while any thread of the process is in here; nothing is changed afterwards."""
+    global _users  # noqa: PLW0603 - what it counts is global, too
+    with _lock:
+        _users += 1
+        userstate.get_dofn_specs = _inspect_once
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if not _users:
+                userstate.get_dofn_specs = _original

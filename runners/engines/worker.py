@@ -19,7 +19,7 @@ from apache_beam.runners.worker import sdk_worker_main
 from google.protobuf import json_format, text_format
 
 from ..process.garbage import collect_rarely
-from .inspection import inspect_classes_once
+from .inspection import classes_inspected_once
 from .parent_watch import end_with_parent
 
 _PROVISION_SECONDS = 60.0
@@ -69,13 +69,13 @@ def main(words: Sequence[str] | None = None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver
     end_with_parent()
     collect_rarely()
-    inspect_classes_once()
     info = _provision_info(arguments.provision_endpoint, arguments.id)
     given = {"control": arguments.control_endpoint, "logging": arguments.logging_endpoint}
     os.environ.update(harness_environment(arguments.id, given, info))
     code = 1
     try:
-        sdk_worker_main.main(sys.argv)
+        with classes_inspected_once():
+            sdk_worker_main.main(sys.argv)
         code = 0
     finally:
         # The runner has ended. A running bundle would continue its requests to servers, without use.

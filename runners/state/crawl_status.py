@@ -5,6 +5,7 @@ import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ...pipeline.excluded_urls import excluded_urls
@@ -21,6 +22,7 @@ from ...transforms.indexing.live_segments import live_index
 from ...transforms.outcomes import Outcome, count_requests
 from ...transforms.parsing.registry import PARSE_ERRORS
 from ...transforms.settings import Limits, Settings
+from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import TABLES
 from ...transforms.tables.table_files import read_table
 from ..progress.elsewhere import RunningStep, running_step
@@ -231,12 +233,9 @@ def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str
     """Return the backoff state of each host, from its newest row."""
     columns = ["host", "round", "requests", "failures", "failures_in_row", "crawl_delay", "not_before", "held_by"]
     columns += ["fetched", "answers", "refusals"]
-    newest: dict[str, dict[str, Any]] = {}
-    for file in files_of(manifests, "hosts"):
-        for row in read_table(crawl.root, [file.path], TABLES["hosts"], columns).to_pylist():
-            if row["host"] not in newest or row["round"] >= newest[row["host"]]["round"]:
-                newest[row["host"]] = row
-    return newest
+    files = files_of(manifests, "hosts")
+    tables = (read_table(crawl.root, [file.path], TABLES["hosts"], columns) for file in files)
+    return newest((row for table in tables for row in table.to_pylist()), itemgetter("host"))
 
 
 def _add(total: dict[str, int], counts: dict[str, int]) -> None:

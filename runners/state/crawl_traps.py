@@ -3,11 +3,13 @@
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import TypedDict
 
 from ...pipeline.release_held import with_released
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, next_step
 from ...transforms.settings import Settings
+from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import TABLES
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.allow_list import compile_allow_list
@@ -43,13 +45,10 @@ def closed_traps(crawl: CrawlDir, manifests: Sequence[Manifest], allow: Sequence
     columns = ["host", "template", "kind", "round", "state", "since"]
     columns += ["pages", "fresh", "failed", "redirected", "samples"]
     paths = [file.path for file in files_of(manifests, "traps")]
-    newest: dict[tuple[str, str, str], Trap] = {}
-    for row in sorted(
-        read_table(crawl.root, paths, TABLES["traps"], columns).to_pylist(), key=lambda row: row["round"]
-    ):
-        newest[row["host"], row["template"], row["kind"]] = row
+    rows = read_table(crawl.root, paths, TABLES["traps"], columns).to_pylist()
     closed: dict[str, list[Trap]] = {}
-    for row in newest.values():
+    current = newest(rows, itemgetter("host", "template", "kind"))
+    for row in current.values():
         if row["state"] != State.OPEN:
             closed.setdefault(row["host"], []).append(row)
     names = {host: group_templates({row["template"] for row in rows}) for host, rows in closed.items()}
@@ -62,7 +61,7 @@ def closed_traps(crawl: CrawlDir, manifests: Sequence[Manifest], allow: Sequence
     step = next_step(manifests)
     waiting, held = Counter[tuple[str, tuple[str, ...]]](), Counter[tuple[str, tuple[str, ...]]]()
     for queue in read_table(crawl.root, queues, TABLES["trap_queues"]).to_pylist():
-        row = newest.get((queue["host"], queue["template"], queue["kind"]))
+        row = current.get((queue["host"], queue["template"], queue["kind"]))
         if row is None or row["state"] == State.OPEN:
             continue
         of_host = names[row["host"]]

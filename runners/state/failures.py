@@ -1,11 +1,13 @@
 """What failed in a crawl that a person asked for by name, or that a host offers: seeds, sitemaps, robots.txt files."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, paths_of
 from ...transforms.outcomes import REMOVES_PAGE, RETRIED, Outcome
 from ...transforms.tables.key_scan import Wanted, matching_rows
+from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import ROBOTS, SEEDS, URLS, VISITS, Row
 from ...transforms.tables.sitemap_terms import SITEMAP, SITEMAP_VISITS
 from ...transforms.tables.table_files import read_table
@@ -27,7 +29,7 @@ def failed_seeds(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]:
         for row in batch.to_pylist()
         if row["url_key"] in keys
     )
-    return [row for row in _newest(rows, "url_key") if has_failed(row)]
+    return [row for row in newest(rows, itemgetter("url_key")).values() if has_failed(row)]
 
 
 def has_failed(row: Mapping[str, Any]) -> bool:
@@ -46,7 +48,8 @@ def failed_sitemaps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]
         ).to_pylist()
         if row["kind"] == SITEMAP
     ]
-    return [row for row in _newest(rows, "url", "fetched_at") if row["outcome"] in _FAILED]
+    latest = newest(rows, itemgetter("url"), itemgetter("fetched_at"))
+    return [row for row in latest.values() if row["outcome"] in _FAILED]
 
 
 def robots_rows(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Collection[str]) -> Iterator[Row]:
@@ -60,12 +63,4 @@ def robots_rows(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Collectio
 
 def newest_robots(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Collection[str]) -> list[Row]:
     """Return the newest of these rows of each origin."""
-    return list(_newest(robots_rows(crawl, manifests, hosts), "origin", "fetched_at"))
-
-
-def _newest(rows: Iterable[Row], key: str, by: str = "round") -> Iterable[Row]:
-    found: dict[Any, Row] = {}
-    for row in rows:
-        if row[key] not in found or row[by] >= found[row[key]][by]:
-            found[row[key]] = row
-    return found.values()
+    return list(newest(robots_rows(crawl, manifests, hosts), itemgetter("origin"), itemgetter("fetched_at")).values())

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import beamtrawl as beamtrawl_package
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.directory.verify import promised_files
 from beamtrawl.transforms.settings import render
 from beamtrawl.transforms.tables.table_files import TableFile, mending
 from tests.support.command_line import beamtrawl, contents, failure
-from tests.support.crawls import crawl, settings
+from tests.support.crawls import crawl, settings, states
 from tests.support.web import Web, html, plain
 
 PAGES = {
@@ -238,6 +239,29 @@ def test_lost_settings_are_not_replaced_by_defaults(copy: Path) -> None:
     assert (copy / "crawl.toml").read_text() == render(settings())
     code, line = failure("crawl", copy, "--restore-settings")
     assert (code, line) == (2, f"{copy}/crawl.toml is there; leave out --restore-settings")
+
+
+def test_commands_that_only_read_do_without_the_settings_file(copy: Path, tmp_path: Path) -> None:
+    """They read the crawl by the settings of its last round; what adds to it refuses."""
+    (copy / "crawl.toml").unlink()
+    url = next(iter(states(copy)))
+    reads: list[list[object]] = [
+        ["status", copy],
+        ["explain", copy, url],
+        ["check", "url", "--dir", copy, url],
+        ["check", "crawl", copy],
+        ["export", "corpus", copy, tmp_path / "corpus"],
+        ["export", "warc", copy, tmp_path / "a.warc.gz"],
+        ["report", copy, "--output", tmp_path / "report.html"],
+        ["estimate", "--like", copy],
+        ["search", copy, "words"],
+    ]
+    assert {" ".join(map(str, words)): beamtrawl(*words).code for words in reads} == {
+        " ".join(map(str, words)): 0 for words in reads
+    }
+    assert beamtrawl_package.open(copy).settings.fetch.allow_addresses == ["127.0.0.0/8"]
+    code, line = failure("seeds", "add", copy, url)
+    assert (code, "its crawl.toml is missing; its last round ran with" in line) == (2, True)
 
 
 def test_lost_settings_that_no_manifest_has_are_refused(copy: Path) -> None:

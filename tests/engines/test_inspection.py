@@ -8,7 +8,7 @@ from apache_beam.coders import StrUtf8Coder
 from apache_beam.transforms import userstate
 from apache_beam.transforms.core import CallableWrapperDoFn
 
-from beamtrawl.runners.engines.inspection import by_class
+from beamtrawl.runners.engines.inspection import by_class, classes_inspected_once
 
 STATE = userstate.BagStateSpec("names", StrUtf8Coder())
 TIMER = userstate.TimerSpec("end", userstate.TimeDomain.WATERMARK)
@@ -65,3 +65,13 @@ def test_a_class_is_inspected_once() -> None:
         inspect(Plain())
         inspect(Stateful())
     assert [type(dofn) for dofn in inspected] == [Plain, Stateful]
+
+
+def test_nothing_of_beam_is_changed_afterwards() -> None:
+    before = userstate.get_dofn_specs
+    with classes_inspected_once():
+        with classes_inspected_once():
+            pass
+        assert userstate.get_dofn_specs is not before
+        assert userstate.get_dofn_specs(Stateful()) == ({STATE}, {TIMER})
+    assert userstate.get_dofn_specs is before

@@ -117,6 +117,16 @@ def test_a_url_waits_no_longer_for_a_host_that_has_failed_too_often(outcome, hos
     assert url["reason"] == ("dead_host" if state == "failed" else outcome)
 
 
+def test_a_url_whose_origin_alone_cannot_be_reached_fails_after_the_usual_tries():
+    """A link to https of a host that has only http: the host answers, so that its failures never end the URL."""
+    url, waits = known("/a"), []
+    while url["state"] == "due":
+        url, row = after_visit(url, visited("/a", Outcome.UNREACHABLE_ROBOTS, host_failures=0), LIMITS)
+        waits.append(row and (row["reason"], row["due_at"] - NOW))
+    assert waits == [("retry", timedelta(minutes=5)), ("retry", timedelta(minutes=10)), None]
+    assert (url["state"], url["reason"], url["failures"]) == ("failed", "unreachable_robots", 3)
+
+
 def test_a_page_that_is_tried_again_is_asked_for_by_what_is_known_of_it():
     page = known("/a", etag='"1"', last_modified="yesterday", digest=b"a" * 16)
     _, row = after_visit(page, visited("/a", Outcome.TIMEOUT), LIMITS)

@@ -206,6 +206,15 @@ def test_an_origin_without_robots_txt_holds_no_page_of_another(reply: Reply, exp
     assert (len(good), turns(events)["a.test"]["held_by"]) == expected
 
 
+def test_a_url_of_an_origin_without_robots_txt_has_a_visit_each_time() -> None:
+    """Its failures are counted by URL, and end it; those of the host would never."""
+    others = {"https://a.test/robots.txt": Reply(failure=Outcome.CONNECT_ERROR)}
+    queue = ["http://a.test/0", "https://a.test/1"]
+    events = Round(Servers(others), queue, waiting={"reason": "retry"}).run()
+    assert outcomes(events) == {"http://a.test/0": "fetched", "https://a.test/1": "unreachable_robots"}
+    assert [event.row["host_failures"] for event in events if event.table == "visits"] == [0, 0]
+
+
 def test_a_host_is_held_if_no_origin_of_it_answers() -> None:
     down = dict.fromkeys(["http://a.test/robots.txt", "https://a.test/robots.txt"], Reply(503))
     events = Round(Servers(down), ["http://a.test/", "https://a.test/"]).run()

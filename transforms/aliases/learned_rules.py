@@ -1,11 +1,13 @@
 """The alias rules that the committed steps of a crawl have learned."""
 
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from ..directory.crawl_dir import CrawlDir, Manifest, files_of
+from ..tables.newest import newest
 from ..tables.schemas import ALIAS_COUNTS, ALIASES, Row
 from ..tables.table_files import read_table
 from ..urls.canonical import host
@@ -30,14 +32,15 @@ class KnownRules(NamedTuple):
         cls, rows: Iterable[Row], exempt: Exempt = EXEMPT_NOTHING, counts: Mapping[Stratum, Count] | None = None
     ) -> "KnownRules":
         """From rows of table aliases. Those that earlier versions learned for whole origins are ignored."""
-        ordered = sorted(rows, key=lambda row: row["round"])
-        old = {stratum_of(row): row["state"] for row in ordered if is_of_origin(row)}
-        newest = {stratum_of(row): row for row in ordered if not is_of_origin(row)}
+        rows = sorted(rows, key=itemgetter("round"))
+        of_origins = newest(filter(is_of_origin, rows), stratum_of)
+        current = newest((row for row in rows if not is_of_origin(row)), stratum_of)
         states: dict[Rule, list[tuple[str, str]]] = {}
-        for (rule, scope), row in newest.items():
+        for (rule, scope), row in current.items():
             states.setdefault(rule, []).append((scope, row["state"]))
         used, live = (_rules(states, exempt, *names) for names in (("used",), ("used", "proposed")))
-        return cls(newest, used, live, exempt, counts or {}, list(old.values()).count("used"))
+        ignored = sum(row["state"] == "used" for row in of_origins.values())
+        return cls(current, used, live, exempt, counts or {}, ignored)
 
     def forms(self, url: str) -> set[str]:
         """The URL and those that may be equivalent to it: a round that finds or visits it reads their rows too."""
@@ -83,8 +86,8 @@ def known_rules(crawl: CrawlDir, manifests: Iterable[Manifest]) -> KnownRules:
         table: read_table(crawl.root, [file.path for file in files_of(manifests, table)], schema).to_pylist()
         for table, schema in (("aliases", ALIASES), ("alias_counts", ALIAS_COUNTS))
     }
-    newest = sorted(read["alias_counts"], key=lambda row: row["round"])
-    counts = {stratum_of(row): Count(row["held"], row["sampled"]) for row in newest}
+    counted = newest(read["alias_counts"], stratum_of)
+    counts = {stratum: Count(row["held"], row["sampled"]) for stratum, row in counted.items()}
     return KnownRules.of(read["aliases"], exempt_urls(crawl), counts)
 
 

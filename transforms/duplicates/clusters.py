@@ -9,12 +9,14 @@ There is no all-pairs comparison: a document is compared with at most MOST_COMPA
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
 
 from .. import urls
 from ..tables.bloom import words
+from ..tables.newest import newest
 from ..tables.schemas import KEY, Row
 from . import minhash
 
@@ -81,7 +83,7 @@ def find_pairs(found: pa.Table, round_: int, similarity: float) -> pa.Table:
     for band in _shared_bands(found):
         heads = np.empty((MOST_COMPARED, minhash.SLOTS), np.uint8)
         head_rows: list[Row] = []
-        for row in sorted(_newest(band), key=_precedence):
+        for row in sorted(newest(band, itemgetter("url_key")).values(), key=_precedence):
             one = np.frombuffer(row["signature"], np.uint8)
             alike: list[Row] = []
             if row["round"] == round_ and not row["stays"]:
@@ -158,12 +160,3 @@ def _shared_bands(found: pa.Table) -> Iterator[list[Row]]:
     for start, end in itertools.pairwise([*starts, len(keys)]):
         if end - start > 1:
             yield found.take(order[start:end]).to_pylist()
-
-
-def _newest(rows: Iterable[Row]) -> Iterable[Row]:
-    """The newest version of each document."""
-    newest: dict[bytes, Row] = {}
-    for row in rows:
-        if row["url_key"] not in newest or row["round"] > newest[row["url_key"]]["round"]:
-            newest[row["url_key"]] = row
-    return newest.values()

@@ -13,6 +13,7 @@ from ..exchange.batch_schemas import CONTENTS
 from ..exchange.functions import Output, Partition, Side, WriteFn
 from ..indexing.tombstones import is_taken_back
 from ..outcomes import Outcome
+from ..tables.newest import newest
 from ..tables.schemas import DIGESTS, KEY
 from ..tables.table_files import TableWriter
 
@@ -74,9 +75,9 @@ def judge_contents(
     `earlier` may contain other digests and several rows of a digest, of which the newest counts; `left` are RELEASED.
     A document is never a duplicate of itself, although its own digest may be known from an earlier visit.
     """
-    newest = {_key(row): row for row in sorted(earlier, key=lambda row: row["round"])}
     gone = {(row["digest"], row["url_key"]) for row in left}
-    known = {key: row for key, row in newest.items() if row["url_key"] and (key[0], row["url_key"]) not in gone}
+    keepers = newest(earlier, _key)
+    known = {key: row for key, row in keepers.items() if row["url_key"] and (key[0], row["url_key"]) not in gone}
     owners, found = dict(known), Contents([], [], [])
     with_content = {(row["digest"], row["url_key"]): row for row in (*contents, *known.values())}
     for content in sorted(contents, key=precedence):
@@ -99,7 +100,7 @@ def judge_contents(
     nobody = {"url_key": None, "url": None, "depth": None}
     found.changed.extend(
         row | nobody | {"site": key[1], "foreign": None}
-        for key, row in newest.items()
+        for key, row in keepers.items()
         if row["url_key"] and key not in owners
     )
     return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 import apache_beam as beam
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 
 from ..directory.waiting import MATCHED
 from ..tables.batches import Batch, from_ipc, split
+from ..tables.newest import newest
 from ..tables.schemas import TIME, URLS
 from ..tables.sitemap_terms import MAY_CHANGE, REQUISITE, TDMREP
 from ..tables.table_files import TableFile, conform, open_parquet, statistics
@@ -92,12 +94,8 @@ def revisits(
 
     `states` are rows of urls; of several rows of a URL, the newest counts.
     """
-    newest: dict[bytes, dict[str, Any]] = {}
-    for row in states:
-        if row["url_key"] not in newest or row["round"] >= newest[row["url_key"]]["round"]:
-            newest[row["url_key"]] = row
     in_frontier = {row["url_key"] for row in waiting}
-    for key, row in sorted(newest.items()):
+    for key, row in sorted(newest(states, itemgetter("url_key")).items()):
         if criteria.holds(row) and key not in in_frontier:
             kept = (
                 "url_key",

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..freshness.trials import with_trials
 from ..outcomes import Outcome
 from ..settings import Settings
 from ..tables.key_scan import Wanted, matching_rows
+from ..tables.newest import newest
 from ..tables.schemas import CHANGE_RATES, HOST_CHANGES, VISITS, Row
 from ..tables.sitemap_terms import MAY_CHANGE, REQUISITE, TDMREP
 from ..tables.table_files import read_table
@@ -87,10 +89,7 @@ def plan_visits(
     (host, round, *OBSERVED) of the earlier rows of host_changes (the newest counts).
     """
     visits = {fact["url_key"]: fact for fact in facts}
-    known: dict[bytes, Row] = {}
-    for row in earlier:
-        if row["url_key"] not in known or row["round"] >= known[row["url_key"]]["round"]:
-            known[row["url_key"]] = row
+    known = newest(earlier, itemgetter("url_key"))
     rows = [_with_fixed(row, visits.get(row["url_key"]), known.get(row["url_key"]), plan) for row in urls]
     _plan_pages([row for row in rows if _is_by_rate(row, visits)], visits, _rates(hosts), plan)
     due, pages, sums = [], Counter[Bucket](), dict[str, tuple[float, ...]]()
@@ -170,9 +169,8 @@ def _bucket(changes_per_day: float, weight: float) -> Bucket:
 
 def read_histogram(root: str, paths: Sequence[str]) -> dict[Bucket, int]:
     """The pages by rate and weight, of files of change_rates, oldest first."""
-    rows = read_table(root, paths, CHANGE_RATES).to_pylist()
-    newest = {(row["rate"], row["weight"]): row["pages"] for row in sorted(rows, key=lambda row: row["round"])}
-    return {key: count for key, count in newest.items() if count > 0}
+    buckets = newest(read_table(root, paths, CHANGE_RATES).to_pylist(), itemgetter("rate", "weight"))
+    return {key: row["pages"] for key, row in buckets.items() if row["pages"] > 0}
 
 
 def page_rows(changes: Iterable[tuple[Bucket, int]], earlier: Histogram, round_: int) -> list[Row]:

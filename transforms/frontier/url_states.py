@@ -3,12 +3,14 @@
 import math
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from operator import itemgetter
 
 from ..aliases.apply import ALIAS, Classes, stand_ins
 from ..aliases.rules import NO_RULES, Rules
 from ..aliases.sample import Sample
 from ..outcomes import REQUESTED, RETRIED, Outcome
 from ..settings import Limits
+from ..tables.newest import newest
 from ..tables.schemas import Row
 from ..tables.sitemap_terms import PROBE, REQUISITE, unite, with_news
 from ..traps.judge import State, from_elsewhere
@@ -32,22 +34,26 @@ _PAGE = (Outcome.FETCHED, Outcome.NOT_MODIFIED)
 _PERMANENT = (301, 308)  # RFC 9110, 15.4: the target replaces this URL permanently
 
 _FIRST_WAIT = timedelta(seconds=2)
+_FIRST_WAIT_FOR_ORIGIN = timedelta(minutes=5)  # as long as an answer about its robots.txt is used
 _LONGEST_WAIT = timedelta(days=1)
 
 
-def retry_at(failures: int, visited_at: datetime) -> datetime:
+def retry_at(failures: int, visited_at: datetime, first: timedelta = _FIRST_WAIT) -> datetime:
     """The time of the next attempt: the delay doubles with each failure, up to a day. Host backoff is separate."""
-    return visited_at + min(_FIRST_WAIT * 2 ** min(failures - 1, 30), _LONGEST_WAIT)
+    return visited_at + min(first * 2 ** min(failures - 1, 30), _LONGEST_WAIT)
 
 
 def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     """(the URL's new row, its row in the next frontier if it is to be visited again).
 
     A URL deferred because of its host does not count as tried; it fails once the host has failed too often in a row.
-    A URL that redirects to another spelling of itself is visited under that spelling.
+    If the robots.txt of its origin alone cannot be fetched, and the host answers otherwise, it counts as tried: nothing
+    else would ever end a link to the other scheme of a host that has only one. A URL that redirects to another spelling
+    of itself is visited under that spelling.
     """
     outcome = Outcome(fact["outcome"])
-    unasked = outcome in (Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS)
+    is_of_origin = outcome is Outcome.UNREACHABLE_ROBOTS and fact["host_failures"] == 0
+    unasked = outcome in (Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS) and not is_of_origin
     waits = unasked and (fact["host_failures"] or 0) < limits.max_host_tries
     failures = url["failures"]
     if outcome in RETRIED and not unasked:
@@ -56,7 +62,8 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
         failures = 0
     fails = outcome in RETRIED and not unasked and failures < limits.max_tries
     again = waits or fails or fact["respelled"] is not None
-    due_at = retry_at(failures, fact["fetched_at"]) if fails else None
+    first_wait = _FIRST_WAIT_FOR_ORIGIN if is_of_origin else _FIRST_WAIT
+    due_at = retry_at(failures, fact["fetched_at"], first_wait) if fails else None
     state = "due" if again else "probed" if url.get("kind") == PROBE else _STATES.get(outcome, "failed")
     changed = url | {"state": state, "failures": failures, "next_fetch_at": due_at, "reason": outcome.value}
     changed["url"] = fact["respelled"] or fact["url"]
@@ -87,14 +94,19 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     return changed, row
 
 
-def waits_already(reason: str | None, due_at: datetime | None, outcome: Outcome) -> bool:
+def waits_already(
+    reason: str | None, due_at: datetime | None, outcome: Outcome, host_failures: int, limits: Limits
+) -> bool:
     """Whether a row of the frontier says already that its URL waits without a request, for what this outcome says.
 
-    Such rows are those of `after_visit`. A further visit of this kind changes nothing, so it has no row of its own.
+    Such rows are those of `after_visit`. A further visit of this kind changes nothing, so it has no row of its own:
+    until the host has failed so often that its URLs fail, and unless the failure is that of the URL's origin alone.
     """
+    if host_failures >= limits.max_host_tries:
+        return False
     if outcome is Outcome.DEFERRED:
         return reason == "deferred"
-    return outcome is Outcome.UNREACHABLE_ROBOTS and reason == "retry" and due_at is None
+    return outcome is Outcome.UNREACHABLE_ROBOTS and reason == "retry" and due_at is None and host_failures > 0
 
 
 def compared(url: Row, fact: Row) -> Row:
@@ -302,10 +314,7 @@ def advance(
     must be in one partition. `earlier` and `frontier` have the rows of the `forms` of these URLs too. `max_depth` is
     the limit of the crawl, if it has one.
     """
-    known: dict[bytes, Row] = {}
-    for row in earlier:
-        if row["url_key"] not in known or row["round"] >= known[row["url_key"]]["round"]:
-            known[row["url_key"]] = row
+    known = newest(earlier, itemgetter("url_key"))
     changed: dict[bytes, Row] = {}
     due: dict[bytes, Row] = {}
     visited = set()

@@ -11,7 +11,7 @@ from ..settings import Politeness
 from ..tables.schemas import HOSTS, ROBOTS, VISITS, HostRow, RobotsRow
 from ..tables.table_files import TableFile, TableWriter, read_table
 from . import backoff
-from .host_stats import EMPTY_LATENCY, newest_row
+from .host_stats import EMPTY_LATENCY, newest_row, newest_rows
 from .works import Work
 
 
@@ -36,9 +36,7 @@ class Adopted:
                 for row in read_table(root, [file.path], ROBOTS).to_pylist():
                     if hosts is None or row["host"] in hosts:
                         found.robots.setdefault(row["host"], []).append(row)
-        for row in state_rows(root, leftovers):
-            known = found.hosts.get(row["host"])
-            found.hosts[row["host"]] = newest_row([known, row] if known else [row]) or row
+        found.hosts.update(newest_rows(state_rows(root, leftovers)))
         return found
 
     def take_over(self, work: Work) -> Work:
@@ -67,10 +65,7 @@ def visited_keys(path: str, root: str) -> Iterator[tuple[str, list[bytes]]]:
 
 def write_promises(root: str, round_: int, leftovers: Leftovers) -> list[TableFile]:
     """Write the promised host states as a host_turns file, so that they outlive the step; no file without promises."""
-    latest: dict[str, HostRow] = {}
-    for row in (row for path in leftovers.promises for row in promised_states(root, path)):
-        known = latest.get(row["host"])
-        latest[row["host"]] = newest_row([known, row] if known else [row]) or row
+    latest = newest_rows(row for path in leftovers.promises for row in promised_states(root, path))
     writer = TableWriter(root, "host_turns", round_)
     nothing = {"visits": 0, "requests": 0, "fetched": 0, "failures": 0, "bytes": 0, "elapsed_ms": 0.0}
     writer.write_rows([{**nothing, "latency": list(EMPTY_LATENCY), "addresses": [], **row} for row in latest.values()])

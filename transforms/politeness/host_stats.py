@@ -2,12 +2,14 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import cast
 
 from ..http.reply import Reply
 from ..outcomes import REQUESTED, Outcome
+from ..tables.newest import newest
 from ..tables.schemas import HostRow
 from .backoff import HOST_FAILURES, HostState
 
@@ -122,9 +124,14 @@ def add_turn(earlier: HostRow, turn: HostRow) -> HostRow:
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-def newest_row(rows: Sequence[HostRow]) -> HostRow | None:
-    """Return the newest row of a host."""
-    return max(rows, key=age_key, default=None)
+def newest_rows(rows: Iterable[HostRow]) -> dict[str, HostRow]:
+    """Return the newest row of each host."""
+    return newest(rows, itemgetter("host"), age_key)
+
+
+def newest_row(rows: Iterable[HostRow]) -> HostRow | None:
+    """Return the newest row of one host."""
+    return next(iter(newest_rows(rows).values()), None)
 
 
 def age_key(row: HostRow) -> tuple[int, datetime, datetime]:

@@ -142,11 +142,8 @@ class Turns:
         turn.queue.trim(count)
 
     def goes_on_waiting(self, turn: HostTurn, due: Due, end: Outcome) -> bool:
-        """Return whether a visit without a request changes nothing, so that the URL stays in the frontier without it.
-
-        It does change something the first time, and once the host has failed so often that its URLs fail.
-        """
-        if not waits_already(due.reason, due.due_at, end) or turn.state.failures >= self._context.limits.max_host_tries:
+        """Return whether a visit without a request changes nothing; the URL then stays in the frontier without it."""
+        if not waits_already(due.reason, due.due_at, end, turn.state.failures, self._context.limits):
             return False
         turn.tally.has_waited = True
         return True

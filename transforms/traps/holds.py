@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import NamedTuple
 
+from ..tables.newest import newest
 from ..tables.schemas import Row
 from .allow_list import AllowList
 from .judge import SPARED, Kind, Known, State, from_elsewhere, is_exempt, is_shared, kind_of, names_of, shape_of
@@ -68,7 +70,7 @@ def hold(
     `earlier` has a row of urls for each held URL that is not in `changed`. URLs requested before are not held.
     """
     wanted = {row["url_key"] for row in due if holds(row)} if holds else set()
-    rows = newest_by_key([row for row in earlier if row["url_key"] in wanted])
+    rows = newest((row for row in earlier if row["url_key"] in wanted), itemgetter("url_key"))
     rows |= {row["url_key"]: row for row in changed}
     held = {key for key in wanted if not rows[key]["fetches"]}
     for key in held:
@@ -104,8 +106,3 @@ def count_held(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
 
 def _whole(row: Row) -> QueueName:
     return row["host"], "", str(Kind.FOREIGN) if from_elsewhere(row) else ""
-
-
-def newest_by_key(rows: Iterable[Row]) -> dict[bytes, Row]:
-    """The newest row of each URL."""
-    return {row["url_key"]: row for row in sorted(rows, key=lambda row: row["round"])}

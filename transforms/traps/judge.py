@@ -7,8 +7,10 @@ docs/traps.md states the rules.
 import functools
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any, NamedTuple
 
+from ..tables.newest import newest
 from ..tables.schemas import Row
 from ..urls.canonical import is_foreign
 from ..urls.templates import extension, family, form, query_template, template
@@ -211,14 +213,9 @@ def wake(row: Row, round_: int) -> Row:
 
 def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
     """The newest row of each template and kind."""
-    found: dict[Name, Row] = {}
-    for row in rows:
-        name = (row["template"], row["kind"])
-        if name not in found or row["round"] >= found[name]["round"]:
-            found[name] = row
     return {
         name: new_row(row["host"], name) | {column: value for column, value in row.items() if value is not None}
-        for name, row in found.items()
+        for name, row in newest(rows, itemgetter("template", "kind")).items()
     }
 
 

@@ -8,10 +8,10 @@ from ....transforms.blocks.files import add_block
 from ....transforms.blocks.rules import Block, Blocks, check_pattern
 from ....transforms.directory.claims import read_running
 from ....transforms.directory.crawl_dir import CrawlDir, iso
+from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.directory.reserve import with_reserve
 from ....transforms.errors import DiskError
 from ....transforms.settings import settings_digest
-from ...crawling.session import stored_settings
 from ...state.blocked import count_blocked
 from ...terminal.errors import Failure
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from ....transforms.directory.crawl_dir import CrawlDir
-from ...crawling.session import stored_settings
+from ....transforms.directory.crawl_settings import stored_settings
 from ...exports.output import require_folder
 from ...policy.page import render_policy
 from ...terminal.errors import Failure, Usage

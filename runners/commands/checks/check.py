@@ -9,6 +9,7 @@ from typing import Any
 from ....transforms import urls
 from ....transforms.aliases.learned_rules import known_rules
 from ....transforms.directory.crawl_dir import CrawlDir, files_of
+from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.directory.verify import file_faults, promised_files, row_faults
 from ....transforms.indexing.live_segments import live_index
 from ....transforms.indexing.read_segment import count_documents
@@ -136,7 +137,7 @@ def _url_filter(arguments: argparse.Namespace) -> UrlFilter | None:
     crawl = CrawlDir(arguments.dir)
     seeds = [file.path for file in files_of(crawl.require_manifests(), "seeds")]
     hosts = read_table(crawl.root, seeds, SEEDS, ["host"])["host"].to_pylist()
-    settings = parse(crawl.read_text("crawl.toml"))
+    settings = stored_settings(crawl)
     return _filter_of(settings, settings.scope, frozenset(hosts))
 
 
@@ -149,7 +150,7 @@ def _filter_of(settings: Settings, scope: Scope, seed_hosts: frozenset[str]) -> 
 
 def _aliases(crawl: CrawlDir, url: str) -> list[dict[str, str]]:
     """The rules learned by a crawl that would change a URL, and what each makes of it."""
-    if not parse(crawl.read_text("crawl.toml")).aliases.learn:
+    if not stored_settings(crawl).aliases.learn:
         return []
     rules = known_rules(crawl, crawl.require_manifests()).used
     return [{"rule": rule.name, "url": form} for rule, form in rules.steps(url)]

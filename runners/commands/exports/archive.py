@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 
 from ....transforms.blocks.files import BlockFiles
 from ....transforms.directory.crawl_dir import CrawlDir
+from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
-from ....transforms.settings import Settings, parse
+from ....transforms.settings import Settings
 from ...exports.archive_index import ArchiveIndex, chosen, index_line
 from ...exports.captures import Capture, captures
 from ...exports.output import whole_file, whole_folder
@@ -83,7 +84,7 @@ def _reporting(index: ArchiveIndex) -> Iterator[None]:
 def _captures(arguments: argparse.Namespace, index: ArchiveIndex) -> tuple[Iterator[Capture], Settings]:
     crawl = CrawlDir(arguments.dir)
     manifests = crawl.require_manifests()
-    settings = parse(crawl.read_text("crawl.toml"))
+    settings = stored_settings(crawl)
     found = captures(crawl, manifests, Identity.of(settings.robot).token)
     return chosen(found, index, BlockFiles(crawl).read(), arguments.noarchive), settings
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from ....transforms.blocks.files import BlockFiles
 from ....transforms.directory.crawl_dir import CrawlDir
+from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
 from ....transforms.rights.tdm_rules import read_tdm_rules
-from ....transforms.settings import parse
 from ....transforms.sql import QueryError, query_batches
 from ...exports.corpus import BATCH, OVERRIDES, query, write_corpus
 from ...exports.corpus_card import card
@@ -40,7 +40,7 @@ def export_corpus(arguments: argparse.Namespace) -> None:
     crawl, where, format_ = CrawlDir(arguments.dir), arguments.where, arguments.format
     manifests = crawl.require_manifests()
     rounds = max(manifest.round for manifest in manifests)
-    identity = Identity.of(parse(crawl.read_text("crawl.toml")).robot)
+    identity = Identity.of(stored_settings(crawl).robot)
     try:
         with (
             query_batches(crawl, query(where, arguments.include), BATCH) as batches,

@@ -1,22 +1,8 @@
-"""A rowing club, with a calendar that has no last month and an album whose path grows with each page."""
+"""The traps of the rowing club: a calendar that has no last month, and an album whose path grows with each page."""
 
 import re
 
-from ..pages import Page
-
-TEXT = """\
-# / Skarvholm Rowing Club
-We row traditional four-oared gigs in the sheltered water behind the breakwater, summer and winter. New
-members start on Saturday mornings; [the beginners' page](/beginners.html) tells what to bring.
-
-Boats are booked in the [calendar](/calendar/2026/11). Pictures of last year's regatta are in the
-[album](/album/). The boats stand in the old net loft of the [museum](//museum/).
-
-# /beginners.html Rowing for beginners
-Come in clothes that may get wet and shoes with thin soles. The first lesson is on land: how to sit, how to
-hold the oar with straight wrists, and how to stop the boat when the cox calls easy all. Look at the
-[tides](//almanac/tides.html) before you come: at low water the slip is dry.
-"""
+from .pages import Page
 
 # Not from `calendar`, whose names follow the locale.
 _MONTHS = [

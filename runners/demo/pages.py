@@ -1,4 +1,4 @@
-"""The text of the demo's web: one module a site, written for it.
+"""The text of the demo's web: one file a site, written for it, in the folder `texts`.
 
 A site's text is a sequence of pages. A page starts with a line `# PATH TITLE`; paragraphs are parted by blank
 lines; `[words](link)` is a link, in which `//NAME/` stands for the site of that name.
@@ -6,6 +6,7 @@ lines; `[words](link)` is a link, in which `//NAME/` stands for the site of that
 
 import re
 from html import escape
+from importlib.resources import files
 from typing import NamedTuple
 
 
@@ -14,6 +15,11 @@ class Page(NamedTuple):
 
     title: str
     paragraphs: tuple[str, ...]
+
+
+def pages_of(site: str) -> dict[str, Page]:
+    """The pages of a site of the demo, by path."""
+    return read_pages(files(__package__).joinpath("texts", f"{site}.txt").read_text(encoding="utf-8"))
 
 
 def read_pages(text: str) -> dict[str, Page]:

@@ -1,0 +1,129 @@
+"""The fetch step of a round: its plan, and one attempt at it."""
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
+from ..transforms.directory.pieces import attempts_prefix, find_leftovers
+from ..transforms.directory.waiting import Waiting
+from ..transforms.frontier.priority import Quota, shares_of
+from ..transforms.frontier.read_due import Bounds, spare
+from ..transforms.http.request_headers import Identity
+from ..transforms.outcomes import REQUESTED, SAMPLED_OF
+from ..transforms.parsing.registry import kinds_of
+from ..transforms.politeness.adopted import write_promises
+from ..transforms.politeness.backoff import HostState, budget
+from ..transforms.politeness.context import CHECK_INTERVAL, VisitContext
+from ..transforms.politeness.downloaders import client_opener
+from ..transforms.settings import Limits, Settings, changed_values, settings_digest
+from . import fetch
+from .attempt import Attempt, Engine
+from .control import Observer, StopSignal
+from .excluded_urls import count_excluded
+from .outlook import Situation
+
+TRAP_TABLES = ("traps", "trap_samples")
+"""The tables by which the budgets of templates are decided."""
+
+_SECONDS = 0.0015  # of computing per page, roughly (benchmarks/README.md)
+
+
+def pages_left(limits: Limits, manifests: Sequence[Manifest]) -> int | None:
+    """Return the remaining visits under the limit of the crawl; None without a limit."""
+    if not limits.max_pages:
+        return None
+    asked = sum(m.counters.get(outcome, 0) for m in manifests if m.step == "fetch" for outcome in REQUESTED)
+    return max(0, limits.max_pages - asked)
+
+
+def plan_fetch(
+    root: str,
+    settings: Settings,
+    manifests: Sequence[Manifest],
+    situation: Situation,
+    attempt: Attempt,
+    most_pages: int | None,
+    requests_before: datetime | None,
+) -> fetch.FetchStep:
+    """Return the fetch step of a round.
+
+    `most_pages` limits its visits. Until `requests_before`, workers of an earlier attempt may send requests.
+    """
+    kinds = kinds_of(tuple(settings.documents.kinds))
+    identity = Identity.of(settings.robot, kinds.accept)
+    quota = Quota(shares_of(settings.priority), attempt.step.round)
+    traps, held = settings.traps, situation.held
+    if settings.priority.random:  # budgets of templates would thin the sample; held URLs are not in the frontier
+        traps = dataclasses.replace(traps, detect=False)
+    return fetch.FetchStep(
+        root=root,
+        context=VisitContext(
+            politeness=settings.politeness,
+            limits=settings.limits,
+            fetch=settings.fetch,
+            traps=traps,
+            identity=identity,
+            round=attempt.step.round,
+            requests_before=requests_before,
+            deadline=None,
+            quota=quota,
+            opener=partial(client_opener, settings, identity.complete, kinds.media_types),
+            root=root,
+            attempt=attempt.name,
+            progress=attempt.progress,
+            stop_file=attempt.stop_file,
+        ),
+        waiting=Waiting.of(manifests),
+        robots=paths_of(manifests, "robots"),
+        hosts=paths_of(manifests, "hosts"),
+        traps=[path for table in TRAP_TABLES for path in paths_of(manifests, table)] if settings.traps.detect else [],
+        held=held.until,
+        bounds=Bounds(
+            situation.at,
+            spare(budget(settings.limits, HostState(), settings.politeness, settings.limits.round_time)),
+            most_pages if most_pages is not None and most_pages < situation.waiting else None,
+            held.not_due,
+            held.failing,
+            settings.priority,
+            quota,
+            situation.blocks,
+            situation.excluded,
+        ),
+        leftovers=situation.leftovers,
+        other_rounds=situation.other_rounds,
+    )
+
+
+def fetch_round(
+    crawl: CrawlDir,
+    settings: Settings,
+    engine: Engine,
+    observer: Observer,
+    stop: StopSignal,
+    manifests: Sequence[Manifest],
+    step: Step,
+    situation: Situation,
+) -> Manifest:
+    """Run the fetch step of a round and commit it, with what earlier attempts have left."""
+    attempt = Attempt(crawl, step)
+    attempt.stop_earlier()
+    # Running workers of an earlier attempt start no request after their next check of the stop file.
+    requests_before = datetime.now(UTC) + CHECK_INTERVAL if attempt.is_another else None
+    limits = (pages_left(settings.limits, manifests), settings.limits.max_pages_per_round or None)
+    most_pages = min((limit for limit in limits if limit is not None), default=None)
+    plan = plan_fetch(crawl.root, settings, manifests, situation, attempt, most_pages, requests_before)
+    observer.step_started(step, attempt.progress, situation.waiting, most_pages)
+    stop.watch(attempt.stop_file)
+    engine.run(partial(fetch.build, step=plan), min(situation.waiting, most_pages or situation.waiting) * _SECONDS)
+    promises = write_promises(crawl.root, step.round, find_leftovers(crawl, attempts_prefix(step)))
+    files = [*situation.leftovers.files, *attempt.pieces(), *promises]
+    population = None
+    # In a round that was cut, hosts that answer fast have more than their share of the sample.
+    if settings.priority.random and not situation.leftovers.files and not stop.is_set():
+        population = {SAMPLED_OF: situation.waiting - count_excluded(crawl, settings, manifests)}
+    digest, values = settings_digest(settings), changed_values(settings)
+    manifest = attempt.commit(digest, files=files, counters=population, settings=values)
+    observer.step_committed(manifest)
+    return manifest

@@ -1,0 +1,51 @@
+"""Reads what a round depends on: the waiting URLs, their hosts, blocks, and files of earlier attempts."""
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import datetime
+
+from ..transforms.blocks.files import read_blocks
+from ..transforms.blocks.rules import Blocks
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
+from ..transforms.directory.pieces import Leftovers, attempts_prefix, find_leftovers
+from ..transforms.directory.waiting import Waiting, read_waiting, waiting_by_reason
+from ..transforms.frontier.due_pages import DuePages
+from ..transforms.frontier.excluded import Excluded, NotRequested
+from ..transforms.frontier.selection import NextRound, next_round
+from ..transforms.politeness.adopted import state_rows
+from ..transforms.settings import Settings, settings_digest
+from .excluded_urls import excluded_urls
+from .held_hosts import Held, held_hosts
+from .next_action import LONGEST_WAIT, Outlook
+
+
+@dataclasses.dataclass(frozen=True)
+class Situation:
+    """The state of a crawl before a round, at one moment."""
+
+    at: datetime
+    waiting: int  # URLs in the frontier
+    held: Held
+    blocks: Blocks
+    excluded: Excluded | None
+    leftovers: Leftovers  # of earlier attempts
+    other_rounds: frozenset[int]  # that were fetched with other settings
+    outlook: Outlook
+
+
+def look(crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], step: Step, now: datetime) -> Situation:
+    """Return the situation before a round; leftovers are committed by a round even if no URL is due."""
+    leftovers, digest = find_leftovers(crawl, attempts_prefix(step)), settings_digest(settings)
+    others = frozenset(m.round for m in manifests if m.step == "fetch" and m.settings_digest != digest)
+    promised = list(state_rows(crawl.root, leftovers))
+    held = held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, settings.politeness, now, others)
+    blocks, excluded = read_blocks(crawl), excluded_urls(crawl, settings, manifests)
+    closed = NotRequested(blocks, excluded)
+    batches = read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *closed.columns])
+    coming = next_round(map(closed.without, batches), held.until, held.silent, now, LONGEST_WAIT)
+    if leftovers.files:
+        coming = NextRound(now, now)
+    planned_at = DuePages.of(crawl.root, manifests).first() if settings.recrawl.per_day else None
+    outlook = Outlook(coming, planned_at, closed.blocked, closed.excluded, held.refused)
+    waiting = sum(waiting_by_reason(crawl.root, manifests).values())
+    return Situation(now, waiting, held, blocks, excluded, leftovers, others, outlook)

@@ -1,0 +1,69 @@
+"""The update step of a round: its plan, and one attempt at it."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from ..transforms.aliases.learned_rules import known_rules
+from ..transforms.aliases.secret import crawl_secret
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
+from ..transforms.directory.waiting import Waiting, settle
+from ..transforms.http.request_headers import Identity
+from ..transforms.settings import Settings, settings_digest
+from ..transforms.sitemaps.follow import count_entries
+from ..transforms.tables.damage import require_whole_once
+from . import update
+from .add_revisits import plan_of
+from .attempt import Attempt, Engine
+from .control import Observer
+from .fetch_round import TRAP_TABLES
+
+_SECONDS = 0.006  # of computing per page, roughly (benchmarks/README.md)
+
+
+def update_round(
+    crawl: CrawlDir,
+    settings: Settings,
+    engine: Engine,
+    observer: Observer,
+    manifests: Sequence[Manifest],
+    step: Step,
+) -> Manifest:
+    """Run the update step of a round and commit it."""
+    attempt = Attempt(crawl, step)
+    fetched = [file for m in manifests if (m.step, m.round) == ("fetch", step.round) for file in m.files]
+    visits = [file for file in fetched if file.table == "visits"]
+    require_whole_once(crawl.root, visits)
+    rows = sum(file.rows for file in visits)
+    paths = {t: paths_of(manifests, t) for t in ("urls", "digests", "near", "hosts", "seeds")}
+    known = {t: paths_of(manifests, t) if settings.traps.detect else [] for t in TRAP_TABLES}
+    of_last_round = [m for m in manifests if m.round == step.round - 1]
+    plan = update.UpdateStep(
+        root=crawl.root,
+        round=step.round,
+        settings=settings,
+        robot=Identity.of(settings.robot).token,
+        aliases=known_rules(crawl, manifests) if settings.aliases.learn else None,
+        secret=crawl_secret(crawl),
+        trap_files=known["traps"],
+        trap_samples=known["trap_samples"],
+        trap_queues=paths_of(of_last_round, "trap_queues") if settings.traps.detect else [],
+        visits=[file.path for file in visits],
+        visit_rows=rows,
+        visit_bytes=sum(file.bytes for file in visits),
+        sitemap_entries=count_entries(crawl.root, visits, settings.sitemaps.max_urls),
+        turns=[file.path for file in fetched if file.table == "host_turns"],
+        robots=[file.path for file in fetched if file.table == "robots"],
+        workers=engine.workers,
+        waiting=Waiting.of(manifests),
+        report=attempt.report,
+        progress=attempt.progress,
+        plan=plan_of(crawl, settings, manifests, [file.path for file in visits]),
+        **paths,
+    )
+    observer.step_started(step, attempt.progress, rows)
+    engine.run(partial(update.build, step=plan), rows * _SECONDS)
+    settled = settle(crawl.root, manifests, attempt.files())
+    counters = {"frontier_waiting": settled.waiting}
+    manifest = attempt.commit(settings_digest(settings), consumed=settled.consumed, counters=counters)
+    observer.step_committed(manifest)
+    return manifest

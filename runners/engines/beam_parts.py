@@ -1,0 +1,63 @@
+"""The parts of Beam that this program uses and Beam does not document, by name: what a new version may lack.
+
+They make steps on this machine cheaper: small bundles (`bundles`), worker processes whose death is noticed
+(`local_workers`), one inspection of a class (`inspection`). Without one of them, steps run by Beam's stock runner in
+one process (`stock`). What could become part of Beam is in docs/decisions/beam_parts.md.
+"""
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+
+_EXECUTION = "apache_beam.runners.portability.fn_api_runner.execution"
+_RUNNER = "apache_beam.runners.portability.fn_api_runner.fn_runner"
+_HANDLERS = "apache_beam.runners.portability.fn_api_runner.worker_handlers"
+
+PARTS: Mapping[str, Sequence[str]] = {
+    "apache_beam.coders.coder_impl": ("create_OutputStream",),
+    "apache_beam.metrics.monitoring_infos": ("consolidate",),
+    "apache_beam.runners.portability.local_job_service": ("BeamFnLoggingServicer",),
+    "apache_beam.runners.worker.bundle_processor": ("DATA_INPUT_URN", "DATA_OUTPUT_URN"),
+    "apache_beam.runners.worker.sdk_worker_main": ("main",),
+    "apache_beam.transforms.userstate": ("get_dofn_specs",),
+    _EXECUTION: (
+        *(f"GroupingBuffer.{name}" for name in ("_table", "_windowing", "_key_coder", "_post_grouped_coder")),
+        *(f"BundleContextManager.{name}" for name in ("_worker_handlers", "get_buffer", "process_bundle_descriptor")),
+    ),
+    _RUNNER: (
+        *(f"FnApiRunner.{name}" for name in ("_get_bundle_manager", "get_cache_token_generator")),
+        *(f"BundleManager.{name}" for name in ("_progress_frequency", "_cache_token_generator", "process_bundle")),
+        "ParallelBundleManager.process_bundle",
+    ),
+    _HANDLERS: (
+        "ControlConnection.push",
+        "ControlConnection.set_input",
+        "ControlFuture.set",
+        "GrpcWorkerHandler.start_worker",
+        "GrpcWorkerHandler.stop_worker",
+        "GrpcWorkerHandler.control_conn",
+        "GrpcWorkerHandler.data_conn",
+        "WorkerHandler.register_environment",
+    ),
+}
+"""Each module with its names: functions, classes, and attributes of classes and of their objects."""
+
+
+def missing_parts(parts: Mapping[str, Sequence[str]] = PARTS) -> list[str]:
+    """Return the names that the installed version of Beam lacks."""
+    return [f"{module}.{name}" for module, names in parts.items() for name in names if not _has(module, name)]
+
+
+def _has(module: str, name: str) -> bool:
+    first, _, attribute = name.partition(".")
+    try:
+        owner = getattr(importlib.import_module(module), first)
+    except (ImportError, AttributeError):
+        return False
+    return not attribute or hasattr(owner, attribute) or attribute in _assigned(owner)
+
+
+def _assigned(owner: type) -> Iterator[str]:
+    """Yield the names of attributes in the constructors of a class."""
+    for cls in owner.__mro__:
+        code = getattr(cls.__dict__.get("__init__"), "__code__", None)
+        yield from getattr(code, "co_names", ())
