@@ -1,10 +1,9 @@
 """Functions of stages: they declare the sides that they take and the outputs that they yield."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import apache_beam as beam
 import pyarrow as pa
 from apache_beam.pvalue import TaggedOutput
 
@@ -89,8 +88,16 @@ class Output(_Declared):
         return self.each(split_by(rows, numbers))
 
 
-class StageFn(beam.DoFn):
-    """A function of a stage; the Sides and Outputs among the attributes of its class are what it takes and yields."""
+class StageFn:
+    """A function of a stage; the Sides and Outputs among the attributes of its class are what it takes and yields.
+
+    Stages call it as Beam calls a DoFn. It is none, because to mypy a class of Beam has every attribute, even mistyped.
+    """
+
+    process: Callable[..., Iterable[TaggedOutput] | None]
+
+    def setup(self) -> None:
+        """Prepare a worker."""
 
     @classmethod
     def sides(cls) -> list[Side]:
