@@ -23,7 +23,10 @@ OUTSIDE = {
 }
 """Pages outside of docs/, and the pages of the site that show them."""
 
-DECISIONS = "\n\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+LISTS = ("decisions/README", "measurements/README")
+"""Pages that lead to all others of their folder."""
+
+TREE = "\n\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
 
 
 def read(_app, page, source):
@@ -41,8 +44,8 @@ def read(_app, page, source):
         return f"]({posixpath.relpath(target, here)}{link[2] or ''})"
 
     source[0] = re.sub(r"\]\(([^)#:\s]+)(#[^)]*)?\)", inside, source[0])
-    if page == "decisions/README":
-        source[0] += DECISIONS
+    if page in LISTS:
+        source[0] += TREE
 
 
 def setup(app):

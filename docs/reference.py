@@ -25,24 +25,24 @@ WIDTH = 80  # columns of the help
 GUIDES = {
     "crawl": "running.md",
     "seeds": "running.md",
-    "status": "running.md#alarms",
+    "status": "monitoring.md#alarms",
     "release": "traps.md",
-    "block": "politeness.md#blocks-when-a-webmaster-complains",
-    "unblock": "politeness.md#blocks-when-a-webmaster-complains",
-    "blocks": "politeness.md#blocks-when-a-webmaster-complains",
-    "rank": "searching.md#scoring",
-    "estimate": "running.md#estimates",
+    "block": "blocks.md#blocks-when-a-webmaster-complains",
+    "unblock": "blocks.md#blocks-when-a-webmaster-complains",
+    "blocks": "blocks.md#blocks-when-a-webmaster-complains",
+    "rank": "ranking.md#scoring",
+    "estimate": "estimates.md#estimates",
     "compact": "compaction.md",
     "search": "searching.md",
     "serve": "gateway.md",
     "sql": "tables.md",
-    "explain": "running.md#why-a-url-is-or-is-not-in-the-index",
-    "changes": "running.md#what-has-changed",
-    "check": "running.md#what-the-crawler-makes-of-a-url-a-robotstxt-or-a-page",
+    "explain": "explain.md#why-a-url-is-or-is-not-in-the-index",
+    "changes": "changes.md#what-has-changed",
+    "check": "explain.md#what-the-crawler-makes-of-a-url-a-robotstxt-or-a-page",
     "export": "export.md",
     "clean": "running.md#when-something-breaks",
     "policy": "politeness.md#the-robots-page",
-    "report": "running.md#the-report",
+    "report": "monitoring.md#the-report",
     "completion": "running.md#completion-in-a-shell",
     "demo": "tutorial.md",
 }
@@ -82,7 +82,7 @@ def settings() -> str:
         for field in dataclasses.fields(part.type):
             default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
             shown = "unset" if default is None else f"`{to_toml(default)}`"
-            secret = " Secret: it is never logged or stored in tables." if field.metadata["secret"] else ""
+            secret = " Secret: never logged or stored in tables." if field.metadata["secret"] else ""
             lines.append(f"| `{field.name}` | {shown} | {_plain(field.metadata['comment'])}{secret} |")
     return "\n".join(lines) + "\n"
 

@@ -59,6 +59,8 @@ def test_the_two_commands_of_the_readme_are_what_ci_runs() -> None:
         assert words in ci
 
 
+SOURCES = [path for folder in ("pipeline", "transforms", "search", "runners") for path in (ROOT / folder).rglob("*.py")]
+SOURCES += [ROOT / "setup.py", *(ROOT / "tests").glob("*.py")]
 PAGES = sorted([*ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 
@@ -81,6 +83,40 @@ def test_named_files_exist(page: Path) -> None:
     folders = r"`((?:beamtrawl|pipeline|transforms|search|runners|tests|benchmarks|docs)/[\w./-]*)`"
     named = re.findall(folders, page.read_text(encoding="utf-8"))
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def cells(text: str) -> list[str]:
+    """The cells of the tables of a page as they are shown: of a link its text.
+
+    >>> cells("| [a](b.md) | `c` |")
+    ['a', '`c`']
+    """
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    rows = re.findall(r"^\|(.*)\|$", prose, re.MULTILINE)
+    shown = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", row) for row in rows)
+    return [cell.strip() for row in shown for cell in re.split(r"(?<!\\)\|", row)]
+
+
+LONGEST_CELL = 120
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_cells_of_tables_are_short(page: Path) -> None:
+    assert [cell for cell in cells(page.read_text(encoding="utf-8")) if len(cell) > LONGEST_CELL] == []
+
+
+def test_contributing_names_what_exists() -> None:
+    """Each path and each name of code in CONTRIBUTING.md, be it a class, a constant, an attribute or a setting."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    code = set(re.findall(r"`([^`\n]+)`", re.sub(r"^    .*$", "", text, flags=re.MULTILINE)))
+    paths = {word for word in code if re.fullmatch(r"\.?[\w./-]*(?:/|\.py|\.md)[\w./-]*", word)}
+    assert len(paths) > 10
+    assert [path for path in paths if not path.startswith(".cache/") and not (ROOT / path).exists()] == []
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    names = {word.partition("(")[0] for word in code if re.fullmatch(r"[A-Za-z_][\w.]*(?:\(.*\).*)?", word)} - paths
+    assert len(names) > 10
+    known = set(re.findall(r"\w+", sources))
+    assert [name for name in names if not set(name.split(".")) <= known] == []
 
 
 def commands(page: Path) -> list[list[str]]:
@@ -147,7 +183,7 @@ def definitions(module: Path) -> set[str]:
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(sys.modules[__name__]) == (0, 1)
+    assert doctest.testmod(sys.modules[__name__]) == (0, 2)
 
 
 def test_names_in_the_architecture_exist() -> None:

@@ -1,4 +1,4 @@
-"""The tables of a crawl in SQL, with DuckDB inside this process (SPEC J6)."""
+"""The tables of a crawl in SQL, with DuckDB inside this process (docs/tables.md)."""
 
 import contextlib
 import re

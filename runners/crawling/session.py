@@ -151,7 +151,7 @@ def refuse_seedless(directory: CrawlDir, seeds: list[Seed], words: Words) -> Non
 
 
 def refuse_anonymous(settings: Settings, seeds: list[Seed], options: Mapping[str, str]) -> None:
-    """Raise StartError if a seed is not on this machine and the robot has no name or contact (SPEC A3).
+    """Raise StartError if a seed is not on this machine and the robot has no name or contact (docs/politeness.md).
 
     `options` names the caller's options for them besides crawl.toml; it may be empty.
     """

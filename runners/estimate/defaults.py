@@ -3,7 +3,7 @@
 from .plan import Rates, Size
 
 DEFAULTS = Rates(
-    source="benchmarks/README.md (six manuals); a response of 0.5 s and 6 rounds are assumptions",
+    source="docs/measurements/planning.md (six manuals); a response of 0.5 s and 6 rounds are assumptions",
     body_bytes=58_400,
     response=0.5,
     response_factor=1.0,

@@ -33,7 +33,7 @@ def prism() -> str:
     """The path of the program; skips the test where it is not."""
     named = os.environ.get("BEAMTRAWL_PRISM", "prism")
     if not (found := shutil.which(named)):
-        pytest.skip(f"no Prism at {named}: docs/running.md says how to build it; BEAMTRAWL_PRISM is its path")
+        pytest.skip(f"no Prism at {named}: docs/runners.md says how to build it; BEAMTRAWL_PRISM is its path")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Each weight of the ranking, by what it does to a score. `docs/searching.md` states the same numbers."""
+"""Each weight of the ranking, by what it does to a score. `docs/ranking.md` states the same numbers."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Honest sites that look like traps: uniform templates, numbers and dates in URLs, long listings (SPEC E8).
+"""Honest sites that look like traps: uniform templates, numbers and dates in URLs, long listings (docs/traps.md).
 
 Each function takes the number of pages that it is about, and returns every path of the site with its page.
 `reach` is the walk that a crawl of them is compared with.

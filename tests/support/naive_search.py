@@ -12,7 +12,7 @@ from beamtrawl.transforms.indexing.write_segment import url_text
 
 FIELDS = ("title", "body", "headings", "url", "anchors")
 
-# The numbers of docs/searching.md, and not those of the program: what is compared with them is held by them.
+# The numbers of docs/ranking.md, and not those of the program: what is compared with them is held by them.
 WEIGHTS = {"title": 2.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
 B = {"title": 0.75, "body": 0.6, "headings": 0.75, "url": 0.75, "anchors": 0.75}
 K1, NAMES, PHRASE, PAIR = 1.2, 1.0, 0.5, 0.25

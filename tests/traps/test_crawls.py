@@ -1,4 +1,4 @@
-"""No trap holds us: seven rounds of a crawl of ten trap sites, and what the operator sees of it (SPEC E4, E5)."""
+"""No trap holds us: seven rounds of a crawl of ten trap sites, and what the operator sees of it (docs/traps.md)."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Evidence for and against alias rules, and the state of a rule that follows from it (SPEC E6; docs/aliases.md)."""
+"""Evidence for and against alias rules, and the state of a rule that follows from it (docs/aliases.md)."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

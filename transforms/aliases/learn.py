@@ -1,4 +1,4 @@
-"""Learns alias rules from the contents of a round, and partitions the rows of urls by class (SPEC E6)."""
+"""Learns alias rules from the contents of a round, and partitions the rows of urls by class (docs/aliases.md)."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Priority classes: each has a share of a round in which not all due URLs have room (SPEC B2).
+"""Priority classes: each has a share of a round in which not all due URLs have room (docs/selection.md).
 
 These are the front queues of Mercator (Heydon and Najork, 1999). Within a class, URLs keep their order.
 """

@@ -309,7 +309,7 @@ def advance(
 
     `earlier` contains the rows of urls of the candidates and of the visited URLs (others are ignored; the newest row of
     a key counts), `frontier` their rows of the frontier, `near` the verdicts on visited URLs. A row of the frontier
-    that does not change is in the result as the same object: a URL without a visit stays in the frontier (SPEC B5).
+    that does not change is in the result as the same object: a URL without a visit stays in the frontier.
     URLs that are aliases by `rules` get state `alias`, except for a `sample`, which counts them; all rows of such URLs
     must be in one partition. `earlier` and `frontier` have the rows of the `forms` of these URLs too. `max_depth` is
     the limit of the crawl, if it has one.

@@ -80,7 +80,7 @@ class Line:
     """The subset of a socket's interface that HTTP libraries use. All failures are RequestErrors.
 
     Each read and write ends by the deadline of the current request: the timeouts of `requests` are per read,
-    and a server that sends a byte now and then never exceeds them (FINDINGS, "requests").
+    and a server that sends a byte now and then never exceeds them (docs/decisions/requests.md).
     """
 
     def __init__(self, sock: socket.socket, address: str | None, exchange: Exchange) -> None:

@@ -1,4 +1,4 @@
-"""The headers of requests: the robot's identity, and headers from the settings (SPEC C1)."""
+"""The headers of requests: the robot's identity, and headers from the settings (docs/politeness.md)."""
 
 import base64
 import dataclasses
@@ -17,7 +17,7 @@ class Identity:
     user_agent: str
     contact: str
     token: str  # the product token in robots.txt: the name without a version
-    complete: bool  # whether requests beyond loopback are allowed (SPEC A3)
+    complete: bool  # whether requests beyond loopback are allowed
     accept: str  # the media types that are wanted
 
     @classmethod

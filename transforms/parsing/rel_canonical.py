@@ -1,4 +1,4 @@
-"""Canonical links: which page a page declares itself a copy of, and whether to accept that (SPEC E7, RFC 6596).
+"""Canonical links: which page a page declares itself a copy of, and whether to accept that (docs/aliases.md, RFC 6596).
 
 Only equal or nearly equal contents join pages. A page whose canonical link is accepted is joined to the page that the
 link names; a page with different content stays a document of its own.

@@ -15,7 +15,7 @@ from ..tables.schemas import HostRow
 NO_ANSWER = frozenset({Outcome.TIMEOUT, Outcome.CONNECT_ERROR, Outcome.TLS_ERROR})
 
 HOST_FAILURES = NO_ANSWER | NO_ADDRESS | {Outcome.SERVER_ERROR, Outcome.UNREACHABLE_ROBOTS}
-"""Outcomes that concern the host, not the URL, and so cause a backoff (SPEC C7)."""
+"""Outcomes that concern the host, not the URL, and so cause a backoff (docs/politeness.md)."""
 
 BLAMED_ON_TEMPLATES = frozenset({Outcome.SERVER_ERROR, Outcome.TIMEOUT, Outcome.CONNECT_ERROR})
 """Outcomes after which URLs of other templates are requested first: some paths may fail while others work."""
@@ -68,7 +68,7 @@ def after(state: HostState, outcome: Outcome, elapsed_s: float, is_counted: bool
 
 
 def usual_rest(state: HostState, politeness: Politeness) -> Rest:
-    """Return the delay after a success: the maximum of `delay`, Crawl-delay and the response-time delay (SPEC C8)."""
+    """Return the delay after a success: the maximum of `delay`, Crawl-delay and the response-time delay."""
     waits = (
         Rest(politeness.delay, "delay"),
         Rest(state.crawl_delay, "crawl_delay"),
@@ -115,7 +115,7 @@ def patience(held_by: str | None, politeness: Politeness) -> float:
 
     For an ordinary delay 5, or twice the configured delay if that is longer, and for the delay after the failure of a
     single template; for any other backoff 1. A host that is not ready by then is deferred, so that a round never lasts
-    as long as a backoff or a long Crawl-delay (SPEC B4).
+    as long as a backoff or a long Crawl-delay (docs/selection.md).
     """
     if is_backoff(held_by) and held_by != TEMPLATE:
         return _BACKOFF_PATIENCE_S
@@ -178,7 +178,7 @@ def without_refusal(row: HostRow, rounds: Collection[int]) -> HostRow:
 def budget(limits: Limits, state: HostState, politeness: Politeness, seconds: float) -> int:
     """Return how many pages of a host fit into the remaining seconds of a round, at least one.
 
-    The budget accounts for delays and response times, so no host prolongs the round (SPEC B4).
+    The budget accounts for delays and response times, so no host prolongs the round (docs/selection.md).
     """
     if limits.max_seconds_per_host:
         seconds = min(seconds, limits.max_seconds_per_host)

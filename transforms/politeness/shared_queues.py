@@ -1,4 +1,4 @@
-"""Selects the next host to fetch: hosts in queues, one request at a time in each (SPEC B3).
+"""Selects the next host to fetch: hosts in queues, one request at a time in each (docs/politeness.md).
 
 A queue belongs to one host, or to the hosts of a domain or of an address. Times are those of the monotonic clock.
 """

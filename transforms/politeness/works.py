@@ -33,7 +33,7 @@ class Work(NamedTuple):
 def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext, now: datetime) -> Work | None:
     """Return the work of a host in a round; None if it has none.
 
-    A host that is not due keeps all its URLs in the frontier, and is not passed to the fetcher (SPEC B4, B5, C7).
+    A host that is not due keeps all its URLs in the frontier, and is not passed to the fetcher (docs/selection.md).
     """
     politeness, row = context.politeness, newest_row(list(sides["hosts"]))
     wait_s = max(0.0, ((backoff.ready_at(row, politeness) or now) - now).total_seconds())

@@ -1,4 +1,4 @@
-"""Downloader that runs the scripts of pages in a browser, so that generated text and links are found (SPEC C12).
+"""Downloader that runs the scripts of pages in a browser and finds generated text and links (docs/rendering.md).
 
 The browser has no network access. The crawler's client fetches the page, and what its scripts request from the
 page's host, subject to robots.txt and to the delay between requests.

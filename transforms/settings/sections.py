@@ -101,8 +101,8 @@ class Politeness:
     dead_after: int = _setting(3, "Number of consecutive failures without a response that mark a host as dead.")
     dead_backoff: float = _setting(
         600.0,
-        "Pause for a dead host, in seconds; twice as long if its name has no address, or a refused one."
-        " Doubles with each further failure.",
+        "Pause for a dead host, in seconds; twice as long without an address, or with a refused one."
+        " Doubles with each failure.",
     )
     longest_backoff: float = _setting(86_400.0, "Maximum of every pause, in seconds. Also bounds Retry-After.")
 

@@ -1,4 +1,4 @@
-"""Turns the sitemaps in robots.txt and the entries of sitemaps into candidates of the crawl (SPEC D5).
+"""Turns the sitemaps in robots.txt and the entries of sitemaps into candidates of the crawl (docs/sitemaps.md).
 
 A file of rules about text and data mining (TDMRep) is found, and redirected, like a sitemap.
 

@@ -1,7 +1,7 @@
 """Judges URL templates by the content of their pages: whether they are sampled or held, and their budget of pages.
 
 A row of table traps is for a template and a `Kind` of discovery. All functions depend only on such rows and on URLs.
-docs/traps.md states the rules.
+docs/trap-judgement.md states the rules.
 """
 
 import functools

@@ -1,6 +1,6 @@
 """Soft 404s: what a host answers to paths that cannot exist, and the pages that are like that answer.
 
-A family whose pages look like answers to any address is asked for two such paths, once. docs/traps.md states the rules.
+A family whose pages look like answers to any address is asked for two such paths, once (docs/trap-judgement.md).
 """
 
 import hashlib
