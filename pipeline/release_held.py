@@ -22,11 +22,11 @@ from ..transforms.frontier.files import write_frontier
 from ..transforms.settings import Aliases, Settings, Traps
 from ..transforms.tables.key_scan import Wanted, groups_with, matching_rows
 from ..transforms.tables.newest import newest
-from ..transforms.tables.schemas import KEY, TRAP_SAMPLES, TRAPS, URLS
+from ..transforms.tables.schemas import KEY, TRAP_SAMPLES, TRAPS, URLS, Row
 from ..transforms.tables.table_files import open_parquet, read_table
 from ..transforms.traps.allow_list import compile_allow_list
 from ..transforms.traps.holds import Holds, TrappedHost
-from ..transforms.traps.judge import Row, State
+from ..transforms.traps.judge import State
 from ..transforms.traps.novelty import unpack
 
 HELD_STATES = (State.TRAPPED.value, ALIAS)

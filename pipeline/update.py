@@ -3,8 +3,7 @@
 Pure computation over files: no network access, repeatable.
 """
 
-import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
 
 import apache_beam as beam
@@ -22,16 +21,13 @@ from ..transforms.aliases.learn import (
     suggest,
     with_forms,
 )
-from ..transforms.aliases.learned_rules import KnownRules
-from ..transforms.directory.waiting import Waiting
 from ..transforms.documents.parse_visits import ParseFn
 from ..transforms.duplicates.exact import JudgeFn
-from ..transforms.duplicates.minhash import BANDS
 from ..transforms.duplicates.near import DecideFn, FindPairsFn, ReadEarlierFn
-from ..transforms.exchange.semi_join import CollectKeysFn, CollectListFn, CollectSetFn, ReadByNameFn
-from ..transforms.exchange.stage_progress import StageProgress
-from ..transforms.exchange.stages import Read, Receive, Routes, Summarize, To, ToAll, ToOne, ToSummary, together
-from ..transforms.exchange.writers import ReportFn, WriteSideFn
+from ..transforms.exchange.functions import StageFn, WriteFn
+from ..transforms.exchange.graph import DROPPED, Converted, Graph, Part, Routing, Source, Target
+from ..transforms.exchange.semi_join import ReadDigestsFn, ReadUrlsFn
+from ..transforms.exchange.writers import MarkFn, ReportFn, WriteAlertsFn, WriteGoneFn
 from ..transforms.frontier.advance_urls import (
     AdvanceFn,
     ReadWaitingByNameFn,
@@ -41,108 +37,21 @@ from ..transforms.frontier.advance_urls import (
     WritePlanFn,
     WriteQueuesFn,
 )
-from ..transforms.frontier.revisit_plan import Plan
 from ..transforms.indexing.write_tombstones import WriteTombstonesFn, had_content, removals_by_key
-from ..transforms.settings import Settings
 from ..transforms.sitemaps.follow import FollowFn
-from ..transforms.tables.schemas import DIGESTS, TRAP_QUEUES, TRAP_SAMPLES, TRAPS, URLS
-from ..transforms.traps.watch_yields import HostsWithTrapsFn, ReadTrapsFn, hosts_of
+from ..transforms.traps.watch_yields import (
+    HostsWithTrapsFn,
+    ReadTrapQueuesFn,
+    ReadTrapSamplesFn,
+    ReadTrapsFn,
+    hosts_of,
+)
+from .update_exchanges import Exchanges, declare, rules_of
 from .update_hosts import AddHostsFn, EarlierHostsFn, TurnsFn
-from .update_parts import MarkFn, WatchAndFinishFn, WriteRejectionsFn, row_groups
+from .update_parts import ROW_GROUPS, WatchAndFinishFn, WriteRejectionsFn, row_groups
+from .update_step import STAGES, UpdateStep
 
-STAGES = {
-    "ParseVisits": "parsing pages",
-    "ReadEarlier": "reading earlier contents",
-    "JudgeContents": "finding duplicates",
-    "FindNearDuplicates": "finding near duplicates",
-    "FinishPages": "writing documents and index",
-    "ScanTrapped": "reading the URLs of traps",
-    "ReadUrls": "reading the known URLs",
-    "LearnAliases": "learning aliases",
-    "AdvanceUrls": "writing the states of URLs",
-    "WriteFrontier": "writing the next frontier",
-}
-"""The stages on which workers report, by label and in the order in which they run, with what they do."""
-
-_LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
-_ROWS_PER_PARTITION = 100_000
-_ROWS_PER_FRONTIER_FILE = 500_000
-_PAGES_PER_SHARD = 5_000
-_VISIT_BYTES_PER_SHARD = 4 << 20  # of compressed files; larger ones take more memory (`shard_pages`)
-_SMALL = 200  # visits
-
-
-@dataclasses.dataclass(frozen=True)
-class UpdateStep:
-    """The inputs and outputs of one update step; paths are below the crawl directory."""
-
-    root: str
-    round: int
-    settings: Settings
-    robot: str  # the name that page directives may address
-    aliases: KnownRules | None  # None: alias detection is off
-    secret: bytes  # of the crawl: no site can foresee which aliases are fetched, nor the URLs that cannot exist
-    visits: Sequence[str]
-    visit_rows: int
-    visit_bytes: int  # of the files
-    sitemap_entries: int  # upper bound, in the visited sitemaps
-    turns: Sequence[str]
-    robots: Sequence[str]  # of this round
-    workers: int
-    waiting: Waiting
-    urls: Sequence[str]
-    digests: Sequence[str]
-    near: Sequence[str]
-    hosts: Sequence[str]
-    trap_files: Sequence[str]
-    trap_samples: Sequence[str]
-    trap_queues: Sequence[str]
-    seeds: Sequence[str]
-    report: str
-    progress: str = ""  # prefix of the workers' reports; empty: they report nothing
-    plan: Plan | None = None  # of revisits
-
-    @property
-    def partitions(self) -> int:
-        """Partitions of the key space: enough to use all workers, and few enough that small rounds write few files."""
-        return _share(self.links, _ROWS_PER_PARTITION, self._least)
-
-    @property
-    def links(self) -> int:
-        """Estimate of the round's distinct link targets; it sizes filters and partitions."""
-        return self.visit_rows * _LINKS_PER_VISIT + self.sitemap_entries
-
-    @property
-    def shards(self) -> int:
-        """Shards of the hosts: each is the work of one worker."""
-        by_bytes = _share(self.visit_bytes, _VISIT_BYTES_PER_SHARD, self._least)
-        return max(by_bytes, _share(self.visit_rows, _PAGES_PER_SHARD, self._least))
-
-    @property
-    def frontier_shards(self) -> int:
-        """Files of the frontier that the step writes."""
-        return _share(self.links, _ROWS_PER_FRONTIER_FILE, 1)
-
-    @property
-    def files(self) -> list[tuple[str, str]]:
-        """(kind, path) of all files that the step reads, and ("report", "") for `MarkFn`."""
-        names = ("visits", "robots", "turns", "urls", "digests", "near", "hosts", "trap_samples", "trap_queues")
-        kinds = {name: getattr(self, name) for name in names}
-        kinds |= {"traps": self.trap_files, "frontier": self.waiting.frontier}
-        return [("report", ""), *((kind, path) for kind, paths in kinds.items() for path in paths)]
-
-    def stage(self, label: str) -> StageProgress | None:
-        """Return where workers report that they process a stage, by its label."""
-        number = list(STAGES).index(label) + 1
-        return StageProgress(self.progress, STAGES[label], number, len(STAGES)) if self.progress else None
-
-    @property
-    def _least(self) -> int:
-        return 1 if self.visit_rows < _SMALL else self.workers
-
-
-def _share(rows: int, most: int, least: int) -> int:
-    return min(256, max(least, -(-rows // most)))
+__all__ = ["STAGES", "UpdateStep", "build"]
 
 
 def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
@@ -151,258 +60,186 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     What the stages send to one another goes through few exchanges, in batches of several kinds, because a cluster
     pays for each shuffle and each vertex of the graph (docs/flink.md).
     """
-    root, round_, partitions = step.root, step.round, step.partitions
-    known = step.aliases or KnownRules.of([])
-    forms = partial(with_forms, known=known)
-    files = pipeline | "Files" >> beam.Create(step.files, reshuffle=False)
-
-    stage = step.stage
-    parsed = (
-        files
-        | "SpreadFiles" >> beam.Reshuffle()
-        | "ListRowGroups" >> beam.FlatMap(row_groups, root)
-        | "ParseVisits" >> _parse_visits(step, forms)
-    )
-    summary = parsed["summary"] | "SummarizeRound" >> Summarize(_summaries(step))
-    read = files | "ReadEarlier" >> _read_earlier(step, summary)
-    judged = together("by_content", parsed, read) | "JudgeContents" >> _judge_contents(step, known)
-    decided = together("near", parsed, judged) | "FindNearDuplicates" >> Receive(
-        {"": DecideFn(root, step.near, round_, step.settings.documents.similarity, partitions)},
-        {"": [To("by_shard", "", "near")], "by_url": [To("to_class", "urls", "near")]},
-        progress=stage("FindNearDuplicates"),
-    )
-    finished = together("by_shard", parsed, read, judged, decided) | "FinishPages" >> Receive(
-        {"": WatchAndFinishFn(root, round_, step.settings, partitions, step.seeds, step.secret)},
-        {
-            "": [To("to_class", "urls", "candidates"), ToSummary("found", "keys", forms)],
-            "removals": [To("to_class", "tombstones", "documents")],
-            "rejections": [To("to_class", "rejections", "found")],
-            "trapped": [ToAll("trapped")],
-            "files": [_TO_REPORT],
-        },
-        summary,
-        progress=stage("FinishPages"),
-    )
-    trapped = beam.pvalue.AsList(finished["trapped"])
-    scanned = files | "ScanTrapped" >> Read(
-        {"frontier": ScanTrappedFn(root, step.waiting.left, partitions, step.settings.traps)},
-        {"frontier": [ToSummary("found", "keys", forms)], "queues": [ToOne("to_write", "queues", "queues")]},
-        trapped,
-        progress=stage("ScanTrapped"),
-    )
-    keys = together("found", parsed, judged, finished, scanned) | "SummarizeFound" >> Summarize(
-        {"keys": _keys(step), "suggested": CollectListFn()}
-    )
-    earlier = files | "ReadUrls" >> _read_urls(step, known, keys)
-    learned = (
-        together("contents", parsed, judged, earlier)
-        | "Members" >> beam.ParDo(MembersFn(known, partitions), keys)
-        | "LearnAliases"
-        >> Receive(
-            {"": JudgeRulesFn(root, round_, known)},
-            {"judged": [ToAll("judged")], "files": [_TO_REPORT]},
-            progress=stage("LearnAliases"),
-        )
-    )
-    rules = beam.pvalue.AsList(learned["judged"])
-    freed = _read_freed(files, step, known, earlier, keys, rules) if known.used else []
-    advanced = (
-        together("to_class", parsed, decided, finished, earlier, *freed)
-        | "ByClass" >> beam.ParDo(ByClassFn("urls", known, partitions), rules)
-        | "AdvanceUrls"
-        >> Receive(
-            {
-                "urls": AdvanceFn(
-                    root,
-                    round_,
-                    step.settings.limits,
-                    step.settings.traps,
-                    step.frontier_shards,
-                    known,
-                    step.plan,
-                    step.secret,
-                    step.settings.scope.depth,
-                ),
-                "tombstones": WriteTombstonesFn(root, round_),
-                "rejections": WriteRejectionsFn(root, round_),
-            },
-            {
-                "written": [To("to_write", "frontier", "written")],
-                "left": [To("to_write", "left", "left")],
-                "queues": [To("to_write", "queues", "queues")],
-                "aliases": [To("to_write", "aliases", "aliases")],
-                **({} if step.plan is None else {name: [To("to_write", "plan", name)] for name in _PLANNED}),
-                "files": [_TO_REPORT],
-            },
-            rules,
-            trapped,
-            progress=stage("AdvanceUrls"),
-        )
-    )
-    written = together("to_write", advanced, scanned) | "WriteFrontier" >> Receive(
-        {
-            "frontier": WriteFrontierFn(root, round_ + 1),
-            "left": WriteLeftFn(root, round_),
-            "queues": WriteQueuesFn(root, round_),
-            "aliases": WriteCountsFn(root, round_, known),
-            **({} if step.plan is None else {"plan": WritePlanFn(root, round_, step.plan)}),
-        },
-        {"files": [_TO_REPORT]},
-        progress=stage("WriteFrontier"),
-    )
-    files_written = together("files", parsed, judged, finished, learned, advanced, written)
-    files_written | "Report" >> Receive({"": ReportFn(step.report)}, {})
+    paths = [(kind, path) for kind, some in step.files.items() for path in some]
+    files = Source(pipeline | "Files" >> beam.Create(paths, reshuffle=False), tuple(step.files))
+    visits = files.elements | "SpreadFiles" >> beam.Reshuffle() | "ListRowGroups" >> beam.FlatMap(row_groups, step.root)
+    known, partitions = rules_of(step), step.partitions
+    with Graph(step.stage) as graph:
+        to = declare(graph, step)
+        graph.read("ParseVisits", Source(visits, ROW_GROUPS), _parsers(step), _parsed(step, to))
+        round_keys = to.round_keys.as_singleton()
+        graph.read("ReadEarlier", files, _readers_of_earlier_rounds(step), _EARLIER_ROWS, round_keys)
+        graph.receive("JudgeContents", to.by_content, _judged_contents(step, to))
+        graph.receive("FindNearDuplicates", to.near_duplicates, _NEAR_DUPLICATES)
+        graph.receive("FinishPages", to.by_host, _finished_pages(step, to), round_keys)
+        trapped = to.trapped.as_list()
+        scan = ScanTrappedFn(step.root, step.waiting.left, partitions, step.settings.traps)
+        graph.read("ScanTrapped", files, {"frontier": scan}, _rows_of_traps(step, to), trapped)
+        url_keys = to.url_keys.as_singleton()
+        graph.read("ReadUrls", files, _readers_of_urls(step), _earlier_urls(to), url_keys)
+        graph.apply("Members", to.url_contents, MembersFn(known, partitions), _MEMBERS, url_keys)
+        graph.receive("LearnAliases", to.by_origin, {JudgeRulesFn.judged: [to.judged], **_TO_REPORT})
+        judged = to.judged.as_list()
+        if to.alias_keys is not None:
+            free = HeldAliasesFn(step.root, known, partitions)
+            graph.read("ReadFreed", files, {"urls": free}, _freed(step, to.alias_keys["held"]), judged)
+            alias_keys = to.alias_keys.as_singleton()
+            graph.read("ReadJoined", files, _readers_of_aliases(step), _URLS_OF_ALIASES, url_keys, alias_keys)
+        by_class = "ByClass" >> beam.ParDo(ByClassFn(AdvanceFn.__name__, known, partitions), judged)
+        graph.receive("AdvanceUrls", to.by_url, _advanced_urls(step), judged, trapped, move=by_class)
+        graph.receive("WriteFrontier", to.by_file, _TO_REPORT)
+        graph.receive("Report", to.report, {})
 
 
-_PLANNED = ("due", "pages", "observed")  # tagged outputs of `AdvanceFn`
-
-_TO_REPORT = To("files", "", "files")
+_TO_REPORT: Routing = {WriteFn.files: [ReportFn.files]}
 
 
-def _keys(step: UpdateStep) -> CollectKeysFn:
-    return CollectKeysFn(step.links, "url_key", "host")
+def _keys_of_urls(step: UpdateStep, part: Part) -> Converted:
+    """The keys of the URLs in a batch, and of those that may be equivalent."""
+    return Converted(partial(with_forms, known=rules_of(step)), part)
 
 
-def _parse_visits(step: UpdateStep, forms: "partial") -> Read:
-    settings, partitions = step.settings, step.partitions
-    scope, kinds = settings.scope, tuple(settings.documents.kinds)
-    progress = step.stage("ParseVisits")
-    parse = ParseFn(step.root, settings, step.robot, step.shards, partitions, step.round, step.seeds, progress)
-    tdmrep = settings.usage.tdmrep
-    follow = FollowFn(step.root, scope, settings.sitemaps, tdmrep, kinds, step.shards, partitions, step.seeds)
-    rejections, keys = To("to_class", "rejections", "found"), ToSummary("found", "keys", forms)
-    routes: Routes = {
-        "visits": [To("by_shard", "", "pages")],
-        "yields": [To("by_shard", "", "yields"), ToSummary("summary", "hosts", hosts_of)],
-        "contents": [
-            To("by_content", "digests", "new"),
-            ToSummary("summary", "digests"),
-            ToAll("contents", partial(now_seen, round_=step.round)),
-        ],
-        "released": [To("by_content", "digests", "released"), ToSummary("summary", "digests")],
-        "bands": [To("by_content", "bands", "new"), ToSummary("summary", "bands")],
-        "sites": [ToSummary("summary", "sites")],
-        "changed": [ToOne("near", "", "changed")],
-        "dead": [ToSummary("summary", "dead")],
-        "alerts": [To("by_content", "alerts", "rows")],
-        "gone": [To("by_content", "gone", "rows")],
-        "facts": [To("to_class", "urls", "facts"), To("to_class", "tombstones", "visits", removals_by_key), keys],
-        "sitemaps": [To("to_class", "urls", "candidates"), keys],
-        "requisites": [To("to_class", "urls", "candidates"), keys],
-        "rejections": [rejections],
-        "turns": [To("by_content", "hosts", "turns")],
-        "turn_hosts": [ToSummary("summary", "turn_hosts")],
-        "trap_hosts": [ToSummary("summary", "trap_hosts")],
-        "report": [_TO_REPORT],
+def _parsers(step: UpdateStep) -> Mapping[str, StageFn]:
+    root, settings, seeds = step.root, step.settings, step.seeds
+    shards, partitions, progress = step.shards, step.partitions, step.stage("ParseVisits")
+    kinds, tdmrep = tuple(settings.documents.kinds), settings.usage.tdmrep
+    return {
+        "visits": ParseFn(root, settings, step.robot, shards, partitions, step.round, seeds, progress),
+        "sitemaps": FollowFn(root, settings.scope, settings.sitemaps, tdmrep, kinds, shards, partitions, seeds),
+        "turns": TurnsFn(root, partitions),
+        "traps": HostsWithTrapsFn(root),
+        "report": MarkFn(),
     }
-    fns = {"visits": parse, "sitemaps": follow, "turns": TurnsFn(step.root, partitions), "report": MarkFn()}
-    return Read(fns | {"traps": HostsWithTrapsFn(step.root)}, routes)
 
 
-def _summaries(step: UpdateStep) -> dict[str, beam.CombineFn]:
-    keys = {
-        "digests": CollectKeysFn(step.visit_rows, "digest", "digest"),
-        "bands": CollectKeysFn(step.visit_rows * BANDS, "band", None),
+def _parsed(step: UpdateStep, to: Exchanges) -> Routing:
+    round_, keys = to.round_keys, _keys_of_urls(step, to.url_keys["keys"])
+    contents = Converted(partial(now_seen, round_=step.round), to.url_contents)
+    removals = Converted(removals_by_key, WriteTombstonesFn.visits)
+    return {
+        ParseFn.pages: [WatchAndFinishFn.pages],
+        ParseFn.yields: [WatchAndFinishFn.yields, Converted(hosts_of, round_["hosts"])],
+        ParseFn.contents: [JudgeFn.new, round_["digests"], contents],
+        ParseFn.released: [JudgeFn.released, round_["digests"]],
+        ParseFn.bands: [FindPairsFn.new, round_["bands"]],
+        ParseFn.sites: [round_["sites"]],
+        ParseFn.changed: [DecideFn.changed],
+        ParseFn.dead: [round_["dead"]],
+        ParseFn.alerts: [WriteAlertsFn.rows],
+        ParseFn.gone: [WriteGoneFn.rows],
+        ParseFn.facts: [AdvanceFn.facts, removals, keys],
+        ParseFn.requisites: [AdvanceFn.candidates, keys],
+        ParseFn.rejections: [WriteRejectionsFn.rejections],
+        FollowFn.candidates: [AdvanceFn.candidates, keys],
+        FollowFn.rejections: [WriteRejectionsFn.rejections],
+        TurnsFn.turns: [AddHostsFn.turns],
+        TurnsFn.hosts: [round_["turn_hosts"]],
+        HostsWithTrapsFn.hosts: [round_["trap_hosts"]],
+        **_TO_REPORT,
     }
-    return keys | {name: CollectSetFn() for name in ("sites", "hosts", "trap_hosts", "turn_hosts", "dead")}
 
 
-def _read_earlier(step: UpdateStep, summary: beam.pvalue.AsSingleton) -> Read:
-    """Read the rows of earlier rounds that the round's contents, templates and hosts are compared with."""
+def _readers_of_earlier_rounds(step: UpdateStep) -> Mapping[str, StageFn]:
+    """Read what the round's contents, templates and hosts are compared with."""
     root, shards, partitions = step.root, step.shards, step.partitions
-    return Read(
-        {
-            "digests": ReadByNameFn(root, DIGESTS, "digest", partitions, "digests"),
-            "near": ReadEarlierFn(root, partitions),
-            "traps": ReadTrapsFn(root, TRAPS, shards, ["hosts", "trap_hosts"]),
-            "trap_samples": ReadTrapsFn(root, TRAP_SAMPLES, shards, ["hosts"]),
-            "trap_queues": ReadTrapsFn(root, TRAP_QUEUES, shards, None),
-            "hosts": EarlierHostsFn(root, partitions),
-        },
-        {
-            "digests": [To("by_content", "digests", "earlier")],
-            "near": [To("by_content", "bands", "earlier")],
-            **{name: [To("by_shard", "", name)] for name in ("traps", "trap_samples", "trap_queues")},
-            "hosts": [To("by_content", "hosts", "earlier")],
-        },
-        summary,
-        progress=step.stage("ReadEarlier"),
-    )
-
-
-def _judge_contents(step: UpdateStep, known: KnownRules) -> Receive:
-    """Find exact duplicates and pairs of similar documents; write the state of hosts, and rows that need no join."""
-    root, round_ = step.root, step.round
-    routes: Routes = {
-        "digests": [To("by_shard", "", "duplicates"), ToOne("near", "", "duplicates")],
-        "copies": [To("by_shard", "", "copies")],
-        "near": [ToOne("near", "", "pairs")],
-        "files": [_TO_REPORT],
+    return {
+        "digests": ReadDigestsFn(root, partitions, "digests"),
+        "near": ReadEarlierFn(root, partitions),
+        "traps": ReadTrapsFn(root, shards),
+        "trap_samples": ReadTrapSamplesFn(root, shards),
+        "trap_queues": ReadTrapQueuesFn(root, shards),
+        "hosts": EarlierHostsFn(root, partitions),
     }
-    suggestions = [ToSummary("found", "suggested", partial(suggest, known=known)), ToAll("contents", keepers)]
-    return Receive(
-        {
-            "digests": JudgeFn(root, round_),
-            "bands": FindPairsFn(round_, step.settings.documents.similarity),
-            "hosts": AddHostsFn(root, round_),
-            "alerts": WriteSideFn(root, "alerts", round_, "kind"),
-            "gone": WriteSideFn(root, "near", round_),
-        },
-        routes if step.aliases is None else {**routes, "pairs": suggestions},
-        progress=step.stage("JudgeContents"),
-    )
 
 
-def _read_urls(step: UpdateStep, known: KnownRules, keys: beam.pvalue.AsSingleton) -> Read:
-    """Read the earlier states of the URLs found and visited, and their waiting rows unless aliases are used."""
-    read = {"urls": ReadByNameFn(step.root, URLS, "url_key", step.partitions, "keys")}
-    routes: dict[str, list[To]] = {
-        "urls": [
-            To("to_class", "urls", "earlier"),
-            To("to_class", "tombstones", "earlier", had_content),
-            ToAll("contents", seen_before),
-        ]
+_EARLIER_ROWS: Routing = {
+    ReadDigestsFn.rows: [JudgeFn.earlier],
+    ReadEarlierFn.entries: [FindPairsFn.earlier],
+    ReadTrapsFn.rows: [WatchAndFinishFn.traps],
+    ReadTrapSamplesFn.rows: [WatchAndFinishFn.trap_samples],
+    ReadTrapQueuesFn.rows: [WatchAndFinishFn.trap_queues],
+    EarlierHostsFn.rows: [AddHostsFn.earlier],
+}
+
+
+def _judged_contents(step: UpdateStep, to: Exchanges) -> Routing:
+    """Exact duplicates and pairs of similar documents; the alias rules that they suggest."""
+    suggested = Converted(partial(suggest, known=rules_of(step)), to.url_keys["suggested"])
+    return {
+        JudgeFn.duplicates: [WatchAndFinishFn.duplicates, DecideFn.duplicates],
+        JudgeFn.copies: [WatchAndFinishFn.copies],
+        JudgeFn.pairs: DROPPED if step.aliases is None else [suggested, Converted(keepers, to.url_contents)],
+        FindPairsFn.pairs: [DecideFn.pairs],
+        **_TO_REPORT,
     }
-    if known.used:
-        routes["urls"].append(ToSummary("joined", "joined", joined_keys))
-        return Read(read, routes, keys, progress=step.stage("ReadUrls"))
-    waiting = ReadWaitingByNameFn(step.root, step.waiting.left, step.partitions, "keys")
-    return Read(
-        {**read, "frontier": waiting},
-        {**routes, "frontier": [To("to_class", "urls", "frontier")]},
-        keys,
-        progress=step.stage("ReadUrls"),
-    )
 
 
-def _read_freed(
-    files: beam.PCollection,
-    step: UpdateStep,
-    known: KnownRules,
-    earlier: dict[str, beam.PCollection],
-    keys: beam.pvalue.AsSingleton,
-    rules: beam.pvalue.AsList,
-) -> Sequence[dict[str, beam.PCollection]]:
-    """Read the aliases whose rules are dropped, and the waiting rows, also of URLs that represent aliases."""
-    root, partitions = step.root, step.partitions
-    freed = files | "ReadFreed" >> Read(
-        {"urls": HeldAliasesFn(root, known, partitions)},
-        {
-            "urls": [To("to_class", "urls", "candidates")],
-            "held": [ToSummary("joined", "held", partial(with_forms, known=known))],
-        },
-        rules,
-    )
-    joined = together("joined", earlier, freed) | "SummarizeJoined" >> Summarize(
-        {"joined": _keys(step), "held": _keys(step)}
-    )
-    again = files | "ReadJoined" >> Read(
-        {
-            "urls": ReadByNameFn(root, URLS, "url_key", partitions, "held"),
-            "frontier": ReadWaitingByNameFn(root, step.waiting.left, partitions, "keys", "joined"),
-        },
-        {"urls": [To("to_class", "urls", "earlier")], "frontier": [To("to_class", "urls", "frontier")]},
-        keys,
-        joined,
-    )
-    return freed, again
+_NEAR_DUPLICATES: Routing = {DecideFn.by_shard: [WatchAndFinishFn.near], DecideFn.by_url: [AdvanceFn.near]}
+
+
+def _finished_pages(step: UpdateStep, to: Exchanges) -> Routing:
+    return {
+        WatchAndFinishFn.candidates: [AdvanceFn.candidates, _keys_of_urls(step, to.url_keys["keys"])],
+        WatchAndFinishFn.removals: [WriteTombstonesFn.documents],
+        WatchAndFinishFn.rejections: [WriteRejectionsFn.rejections],
+        WatchAndFinishFn.trapped: [to.trapped],
+        **_TO_REPORT,
+    }
+
+
+def _rows_of_traps(step: UpdateStep, to: Exchanges) -> Routing:
+    return {
+        ScanTrappedFn.held: [_keys_of_urls(step, to.url_keys["keys"])],
+        ScanTrappedFn.queues: [WriteQueuesFn.queues],
+    }
+
+
+_WAITING_ROWS: Routing = {ReadWaitingByNameFn.rows: [AdvanceFn.frontier]}
+_URLS_OF_ALIASES: Routing = {ReadUrlsFn.rows: [AdvanceFn.earlier], **_WAITING_ROWS}
+_MEMBERS: Routing = {MembersFn.members: [JudgeRulesFn.members]}
+
+
+def _readers_of_urls(step: UpdateStep) -> Mapping[str, StageFn]:
+    """Read the earlier states of the URLs found and visited, and their waiting rows unless alias rules are in use."""
+    urls = ReadUrlsFn(step.root, step.partitions, "keys")
+    if rules_of(step).used:
+        return {"urls": urls}
+    return {"urls": urls, "frontier": ReadWaitingByNameFn(step.root, step.waiting.left, step.partitions, "keys")}
+
+
+def _earlier_urls(to: Exchanges) -> Routing:
+    earlier: list[Target] = [
+        AdvanceFn.earlier,
+        Converted(had_content, WriteTombstonesFn.earlier),
+        Converted(seen_before, to.url_contents),
+    ]
+    if to.alias_keys is None:
+        return {ReadUrlsFn.rows: earlier, **_WAITING_ROWS}
+    return {ReadUrlsFn.rows: [*earlier, Converted(joined_keys, to.alias_keys["joined"])]}
+
+
+def _freed(step: UpdateStep, held: Part) -> Routing:
+    """The aliases whose rules are dropped."""
+    return {HeldAliasesFn.candidates: [AdvanceFn.candidates], HeldAliasesFn.held: [_keys_of_urls(step, held)]}
+
+
+def _readers_of_aliases(step: UpdateStep) -> Mapping[str, StageFn]:
+    """Read the states of aliases set free, and the waiting rows, also of the URLs that represent aliases."""
+    return {
+        "urls": ReadUrlsFn(step.root, step.partitions, "held"),
+        "frontier": ReadWaitingByNameFn(step.root, step.waiting.left, step.partitions, "keys", "joined"),
+    }
+
+
+def _advanced_urls(step: UpdateStep) -> Routing:
+    is_planned = step.plan is not None
+    return {
+        AdvanceFn.written: [WriteFrontierFn.written],
+        AdvanceFn.left: [WriteLeftFn.left],
+        AdvanceFn.queues: [WriteQueuesFn.queues],
+        AdvanceFn.aliases: [WriteCountsFn.aliases],
+        AdvanceFn.due: [WritePlanFn.due] if is_planned else DROPPED,
+        AdvanceFn.pages: [WritePlanFn.pages] if is_planned else DROPPED,
+        AdvanceFn.observed: [WritePlanFn.observed] if is_planned else DROPPED,
+        **_TO_REPORT,
+    }

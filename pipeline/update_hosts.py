@@ -1,60 +1,67 @@
 """The part of an update step that writes the new state of hosts."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-import apache_beam as beam
+import pyarrow as pa
+from apache_beam.pvalue import TaggedOutput
 
+from ..transforms.exchange.functions import Output, Partition, Side, StageFn, WriteFn
+from ..transforms.exchange.summaries import Found, found
 from ..transforms.exchange.writers import write_rows
 from ..transforms.politeness.host_stats import add_turn, age_key, newest_row
-from ..transforms.tables.batches import Batch, from_ipc
 from ..transforms.tables.key_scan import Wanted, matching_rows
 from ..transforms.tables.schemas import HOSTS, HostRow
 from ..transforms.tables.table_files import read_table
 from ..transforms.traps.watch_yields import by_host
 
 
-class TurnsFn(beam.DoFn):
-    """Takes the path of a file of host_turns; yields its rows by shard of the host, and the hosts, tagged."""
+class TurnsFn(StageFn):
+    """Takes the path of a file of host_turns."""
+
+    turns = Output(HOSTS)  # by shard of the host
+    hosts = Output(set[str])
 
     def __init__(self, root: str, shards: int) -> None:
         self._root, self._shards = root, shards
 
-    def process(self, path: str) -> Iterator[Any]:
+    def process(self, path: str) -> Iterator[TaggedOutput]:
         turns = read_table(self._root, [path], HOSTS)
-        yield from by_host(turns, self._shards)
-        yield beam.pvalue.TaggedOutput("turn_hosts", (0, set(turns["host"].to_pylist())))
+        yield from self.turns.each(by_host(turns, self._shards))
+        yield self.hosts.once(set(turns["host"].to_pylist()))
 
 
-class EarlierHostsFn(beam.DoFn):
+class EarlierHostsFn(StageFn):
     """Takes the path of a hosts file; yields the rows of the hosts that had a turn, by shard of the host."""
 
+    rows = Output(HOSTS)
+
     def __init__(self, root: str, shards: int) -> None:
         self._root, self._shards = root, shards
 
-    def process(self, path: str, summary: Mapping[str, Any]) -> Iterator[Batch]:
-        for rows in matching_rows(self._root, path, HOSTS, Wanted("host", summary.get("turn_hosts", ()))):
-            yield from by_host(rows, self._shards)
+    def process(self, path: str, summary: Found) -> Iterator[TaggedOutput]:
+        for rows in matching_rows(self._root, path, HOSTS, Wanted("host", found("turn_hosts", summary) or ())):
+            yield from self.rows.each(by_host(rows, self._shards))
 
 
-class AddHostsFn(beam.DoFn):
-    """Takes a shard with {"turns": HOSTS, "earlier": HOSTS}; writes the new rows of the hosts that had a turn."""
+class AddHostsFn(WriteFn):
+    """Takes a shard of hosts; writes the new rows of those that had a turn."""
+
+    turns, earlier = Side(HOSTS), Side(HOSTS)
 
     def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
 
-    def process(self, partition: tuple[int, Mapping[str, Iterable[bytes]]]) -> Iterator[Any]:
-        turns, earlier = (_rows_by_host(partition[1][side]) for side in ("turns", "earlier"))
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+        turns, earlier = (_rows_by_host(side.table(partition[1])) for side in (self.turns, self.earlier))
         rows = [_add_turns(turns[host], earlier.get(host, [])) for host in sorted(turns)]
-        if file := write_rows(self._root, "hosts", self._round, rows):
-            yield beam.pvalue.TaggedOutput("files", (0, file))
+        yield from self.files.if_any(write_rows(self._root, "hosts", self._round, rows))
 
 
-def _rows_by_host(batches: Iterable[bytes]) -> dict[str, list[HostRow]]:
-    found: dict[str, list[HostRow]] = {}
-    for row in from_ipc(batches, HOSTS).to_pylist():
-        found.setdefault(row["host"], []).append(row)
-    return found
+def _rows_by_host(table: pa.Table) -> dict[str, list[HostRow]]:
+    rows: dict[str, list[HostRow]] = {}
+    for row in table.to_pylist():
+        rows.setdefault(row["host"], []).append(row)
+    return rows
 
 
 def _add_turns(turns: list[HostRow], earlier: list[HostRow]) -> HostRow:

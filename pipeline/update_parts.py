@@ -1,24 +1,25 @@
 """Smaller parts of an update step."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import apache_beam as beam
 import pyarrow as pa
+from apache_beam.pvalue import TaggedOutput
 
 from ..transforms.documents.finish_pages import FinishFn, add_rejections
-from ..transforms.exchange.batch_schemas import CANDIDATES, CandidateRow
+from ..transforms.exchange.batch_schemas import CANDIDATES, CandidateRow, Rejection
+from ..transforms.exchange.functions import Partition, Side, WriteFn
+from ..transforms.exchange.summaries import Found, found
 from ..transforms.exchange.writers import write_rows
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.settings import Settings
-from ..transforms.tables.batches import Batch, split
 from ..transforms.tables.schemas import SEEDS
 from ..transforms.tables.table_files import open_parquet, read_hosts
 from ..transforms.traps.watch_yields import WatchFn
 from ..transforms.urls.filters import UrlFilter
 
-Rejection = tuple[tuple[str, str], tuple[int, list[str]]]
-"""((reason, host), (count, samples))"""
+ROW_GROUPS = ("visits", "sitemaps", "turns", "traps", "report")
+"""The kinds that `row_groups` yields."""
 
 
 def row_groups(file: tuple[str, str], root: str) -> Iterator[tuple[str, Any]]:
@@ -33,18 +34,17 @@ def row_groups(file: tuple[str, str], root: str) -> Iterator[tuple[str, Any]]:
         yield file
 
 
-class MarkFn(beam.DoFn):
-    """Yields one element for the report of files, which is written even if there are none."""
-
-    def process(self, _: str) -> Iterator[Any]:
-        yield 0, None
-
-
-class WatchAndFinishFn(beam.DoFn):
+class WatchAndFinishFn(WriteFn):
     """Takes a shard of hosts: what `WatchFn` and then `FinishFn` take; yields what they yield.
 
     URLs that cannot exist become candidates as links do, if the scope of the crawl permits them.
     """
+
+    pages, duplicates, copies, near = FinishFn.pages, FinishFn.duplicates, FinishFn.copies, FinishFn.near
+    yields, traps, trap_samples = WatchFn.yields, WatchFn.traps, WatchFn.trap_samples
+    trap_queues = WatchFn.trap_queues
+    candidates, removals, rejections = FinishFn.candidates, FinishFn.removals, FinishFn.rejections
+    trapped = WatchFn.trapped
 
     def __init__(
         self, root: str, round_: int, settings: Settings, partitions: int, seeds: Sequence[str], secret: bytes
@@ -54,39 +54,40 @@ class WatchAndFinishFn(beam.DoFn):
         morphemes, scorers = settings.documents.korean_morphemes, settings.priority.scorers
         self._finish = FinishFn(root, round_, morphemes, partitions, scorers)
 
-    def process(self, shard: tuple[int, dict[str, Iterable[Any]]], summary: Mapping[str, Any]) -> Iterator[Any]:
-        number, sides = shard
+    def process(self, partition: Partition, summary: Found) -> Iterator[TaggedOutput]:
+        number, sides = partition
         stale = []
-        for output in self._watch.process(shard):
-            if isinstance(output, beam.pvalue.TaggedOutput) and output.tag == "probes":
+        for output in self._watch.process(partition):
+            if output.tag == WatchFn.probes.name:
                 yield from self._candidates(output.value[1])
-            elif isinstance(output, beam.pvalue.TaggedOutput):
-                yield output
+            elif output.tag == WatchFn.stale.name:
+                stale.append(output.value[1])
             else:
-                stale.append(output[1])
-        yield from self._finish.process((number, sides | {"stale": stale}), summary.get("dead", ()))
+                yield output
+        shard = number, {**sides, FinishFn.stale.name: stale}
+        yield from self._finish.process(shard, found("dead", summary) or ())
 
-    def _candidates(self, probes: Iterable[CandidateRow]) -> Iterator[Batch]:
+    def _candidates(self, probes: Iterable[CandidateRow]) -> Iterator[TaggedOutput]:
         extensions = kinds_of(tuple(self._settings.documents.kinds)).extensions
         url_filter = UrlFilter(self._settings.scope, read_hosts(self._root, self._seeds, SEEDS), extensions)
         rows = [row for row in probes if url_filter.reject(row["url"], row["depth"], 0) is None]
-        yield from split(pa.Table.from_pylist(rows, schema=CANDIDATES), "url_key", self._partitions)
+        yield from self.candidates.split(pa.Table.from_pylist(rows, schema=CANDIDATES), self._partitions)
 
 
-class WriteRejectionsFn(beam.DoFn):
-    """Takes a shard with {"found": lists of `Rejection`}, and writes their sums."""
+class WriteRejectionsFn(WriteFn):
+    """Writes the sums of the rejections of a shard."""
+
+    rejections = Side(list[Rejection])
 
     def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
 
-    def process(self, partition: tuple[int, Mapping[str, Iterable[list[Rejection]]]], *_: Any) -> Iterator[Any]:
-        found: dict[tuple[str, str], list[tuple[int, list[str]]]] = {}
-        for some in partition[1]["found"]:
-            for name, part in some:
-                found.setdefault(name, []).append(part)
+    def process(self, partition: Partition, *_: Any) -> Iterator[TaggedOutput]:
+        parts_of: dict[tuple[str, str], list[tuple[int, list[str]]]] = {}
+        for name, part in self.rejections.values(partition[1]):
+            parts_of.setdefault(name, []).append(part)
         rows = []
-        for (reason, host), parts in sorted(found.items()):
+        for (reason, host), parts in sorted(parts_of.items()):
             count, samples = add_rejections(parts)
             rows.append({"reason": reason, "host": host, "round": self._round, "count": count, "samples": samples})
-        if file := write_rows(self._root, "rejections", self._round, rows, "reason", "count"):
-            yield beam.pvalue.TaggedOutput("files", (0, file))
+        yield from self.files.if_any(write_rows(self._root, "rejections", self._round, rows, "reason", "count"))

@@ -9,7 +9,8 @@ from ...transforms import urls
 from ...transforms.frontier.scorers import ScoredLink, Scorer, factor_of, load_scorers
 from ...transforms.parsing.html_links import FOLLOWED_KINDS, Link, why_not_followed
 from ...transforms.parsing.registry import kinds_of
-from .sources import Row, Sources, keys
+from ...transforms.tables.schemas import Row
+from .sources import Sources, keys
 
 
 class LinkFacts(NamedTuple):

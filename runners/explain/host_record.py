@@ -8,13 +8,14 @@ from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.http.request_headers import Identity
 from ...transforms.robots import rules
+from ...transforms.tables.schemas import Row
 from ...transforms.traps.judge import State, results_of
 from ..state.host_waits import RobotsFailure, robots_failures, why
 from ..state.outcome_words import MEANINGS, status_words
 from ..terminal.units import counted, latency, size
 from .known import MOST
 from .narrative import FAILED, WAITS, robots_verdict
-from .sources import Row, Sources
+from .sources import Sources
 
 
 def host_record(sources: Sources, host: str) -> Row | None:

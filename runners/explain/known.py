@@ -17,11 +17,11 @@ from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
 from ...transforms.outcomes import REQUESTED
 from ...transforms.rights.tdm_rules import TdmRules, read_tdm_rules
-from ...transforms.tables.schemas import TABLES
+from ...transforms.tables.schemas import TABLES, Row
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.judge import State
 from ...transforms.urls.filters import NEVER_TEXT, UrlFilter, extension
-from .sources import Row, Sources, keys
+from .sources import Sources, keys
 
 MOST = 20
 """Maximum number of referrers, visits and other rows of one kind; the counts are complete."""

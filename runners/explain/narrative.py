@@ -10,13 +10,13 @@ from ...transforms.outcomes import Outcome
 from ...transforms.rights.tdm_rules import concluded
 from ...transforms.rights.usage import Usage
 from ...transforms.robots.rules import Verdict
+from ...transforms.tables.schemas import Row
 from ...transforms.tables.sitemap_terms import REQUISITE
 from ...transforms.traps.judge import State, results_of
 from ..state.host_waits import why
 from ..state.outcome_words import MEANINGS, status_words
 from ..terminal.units import counted
 from .known import MOST
-from .sources import Row
 from .url_record import UrlRecord
 
 _RELATIONS = {

@@ -9,9 +9,7 @@ import pyarrow as pa
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest
 from ...transforms.settings import Settings
 from ...transforms.sql import connect
-
-Row = dict[str, Any]
-"""JSON-like: values by column name, times as `datetime`, keys in hexadecimal."""
+from ...transforms.tables.schemas import Row
 
 _USED = (
     *("urls", "frontier", "visits", "documents", "links", "robots", "hosts", "traps", "ranks", "seeds"),

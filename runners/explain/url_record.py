@@ -13,12 +13,13 @@ from ...transforms.aliases.scopes import scope_of
 from ...transforms.rights.tdm_rules import effect
 from ...transforms.robots import rules as robots_rules
 from ...transforms.robots.lookup import Robots
+from ...transforms.tables.schemas import Row
 from ...transforms.urls.explain import explain
 from ...transforms.urls.rejections import in_words
 from ...transforms.urls.templates import query_template, template
 from ..state.alias_rules import pattern_of
 from .known import LONGEST_PATH, MOST, Known, read_known, robots_of
-from .sources import Row, Sources
+from .sources import Sources
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.tables.key_scan import Wanted, matching_rows
-from ...transforms.tables.schemas import DOCUMENTS, KEY
+from ...transforms.tables.schemas import DOCUMENTS, KEY, Row
 from ...transforms.tables.table_files import read_table
 
 _RELATIONS = ("duplicate_of", "near_duplicate_of", "same_content_as")
@@ -19,9 +19,6 @@ _DUPLICATE = "not indexed: it has the same content"
 _CANONICAL = "not indexed: its canonical link names that page"
 _NEAR = "not indexed, except by its identifiers of programs: it has nearly the same content"
 _SAME = "indexed, as is that page: another site has the same content"
-
-
-Row = dict[str, Any]
 
 
 class CopyCount(TypedDict):

@@ -8,11 +8,9 @@ from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, path
 from ...transforms.outcomes import REMOVES_PAGE, RETRIED, Outcome
 from ...transforms.tables.key_scan import Wanted, matching_rows
 from ...transforms.tables.newest import newest
-from ...transforms.tables.schemas import ROBOTS, SEEDS, URLS, VISITS
+from ...transforms.tables.schemas import ROBOTS, SEEDS, URLS, VISITS, Row
 from ...transforms.tables.sitemap_terms import SITEMAP, SITEMAP_VISITS
 from ...transforms.tables.table_files import read_table
-
-Row = dict[str, Any]
 
 _FAILED = (REMOVES_PAGE | RETRIED) - {Outcome.REDIRECTED}
 

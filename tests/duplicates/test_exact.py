@@ -217,7 +217,7 @@ def test_a_round_writes_its_new_digests_and_tells_each_shard_its_duplicates(tmp_
     }
     root = str(tmp_path)
     found = outputs(JudgeFn(root, 5).process((0, sides)))
-    duplicates = {number: from_ipc([data], DUPLICATES).to_pylist() for number, data in found[""]}
+    duplicates = {number: from_ipc([data], DUPLICATES).to_pylist() for number, data in found["duplicates"]}
     assert {n: [(r["url_key"], r["duplicate_of"]) for r in rows] for n, rows in duplicates.items()} == {
         0: [(url_key("/c"), url_key("/old"))],
         2: [(url_key("/bb"), url_key("/a"))],

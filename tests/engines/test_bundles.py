@@ -5,33 +5,36 @@ from typing import Any
 
 import apache_beam as beam
 import pytest
+from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import GlobalWindow, WindowedValue
 
 from beamtrawl.runners.engines.bundles import Runner
-from beamtrawl.transforms.exchange.stages import Receive, Routes, To, together
+from beamtrawl.transforms.exchange.functions import Output, Partition, Side, StageFn
+from beamtrawl.transforms.exchange.graph import Graph, Source
 
 MB = 1 << 20
 
 
-class SendFn(beam.DoFn):
+class SendFn(StageFn):
     """Sends each (partition, bytes) to an exchange."""
 
-    def __init__(self, side: str) -> None:
-        self._side = side
+    data = Output(bytes)
 
-    def process(self, batch: tuple[int, bytes]) -> Iterator[Any]:
-        number, data = batch
-        yield ("", number), (self._side, data)
+    def process(self, batch: tuple[int, bytes]) -> Iterator[TaggedOutput]:
+        yield self.data.at(*batch)
 
 
-class SizesFn(beam.DoFn):
+class SizesFn(StageFn):
     """Yields the partition and the sizes of its data by side."""
 
-    def process(self, group: tuple[int, dict[str, list[bytes]]]) -> Iterator[Any]:
-        number, sides = group
-        yield number, sorted((side, sorted(map(len, data))) for side, data in sides.items())
+    a, b = Side(bytes), Side(bytes)
+    sizes = Output(tuple)
+
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+        number, sides = partition
+        yield self.sizes.once((number, sorted((side, sorted(map(len, data))) for side, data in sides.items())))
 
 
 class CountFn(beam.DoFn):
@@ -53,17 +56,24 @@ FOUND = [(number, [("a", [3 * MB + number] if number != 4 else [1, 3 * MB + 4]),
 
 def exchanged(pipeline: beam.Pipeline) -> Any:
     """What a stage yields for SENT by two senders."""
-    sent = {"meet": pipeline | "A" >> beam.Create(SENT) | "SendA" >> beam.ParDo(SendFn("a"))}
-    more = {"meet": pipeline | "B" >> beam.Create([(n, b"7 bytes") for n in range(9)]) | beam.ParDo(SendFn("b"))}
-    routes: Routes = {"": [To("out", "", "")]}
-    return (together("meet", sent, more) | "Sizes" >> Receive({"": SizesFn()}, routes))["out"]
+    return sizes(pipeline, SENT, [(number, b"7 bytes") for number in range(9)])
+
+
+def sizes(pipeline: beam.Pipeline, *sent: list[tuple[int, bytes]]) -> Any:
+    """What a stage yields for what senders send to each of its sides."""
+    with Graph() as graph:
+        meet, out = graph.exchange("meet", SizesFn()), graph.elements("out")
+        for batches, side in zip(sent, (SizesFn.a, SizesFn.b), strict=True):
+            elements = pipeline | f"Create{side.name}" >> beam.Create([("batch", batch) for batch in batches])
+            graph.read(f"Send{side.name}", Source(elements, ["batch"]), {"batch": SendFn()}, {SendFn.data: [side]})
+        graph.receive("Sizes", meet, {SizesFn.sizes: [out]})
+        return out.read()
 
 
 @pytest.mark.parametrize("runner", [FnApiRunner, Runner])
 def test_a_stage_receives_what_others_sent(runner: type[FnApiRunner]) -> None:
-    expected = [(("", number), ("", sizes)) for number, sizes in FOUND]
     with beam.Pipeline(runner=runner()) as pipeline:
-        assert_that(exchanged(pipeline), equal_to(expected))
+        assert_that(exchanged(pipeline), equal_to(FOUND))
 
 
 @pytest.mark.parametrize(("runner", "counts"), [(FnApiRunner, [9]), (Runner, [1, 2, 2, 2, 2])])
@@ -75,6 +85,4 @@ def test_a_bundle_ends_with_4_megabytes(runner: type[FnApiRunner], counts: list[
 
 def test_an_exchange_without_elements() -> None:
     with beam.Pipeline(runner=Runner()) as pipeline:
-        nothing = {"meet": pipeline | beam.Create([]) | beam.ParDo(SendFn("a"))}
-        found = together("meet", nothing) | Receive({"": SizesFn()}, {"": [To("out", "", "")]})
-        assert_that(found["out"], equal_to([]))
+        assert_that(sizes(pipeline, [], []), equal_to([]))

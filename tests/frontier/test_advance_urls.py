@@ -112,7 +112,7 @@ def test_what_is_held_leaves_and_what_waits_is_counted(tmp_path):
     bloom.add(pa.array([url_key(url) for url in (*TRAP, KEPT[0])], KEY))
     read = ReadWaitingByNameFn(root, waiting.left, 1, "keys")
     keys = {"keys": Wanted("host", ["a.test"], "url_key", bloom)}
-    (matched,) = [data for path in waiting.frontier for _, data in read.process(path, keys)]
+    (matched,) = [data for path in waiting.frontier for _, data in outputs(read.process(path, keys))["rows"]]
     sides = {"candidates": (CANDIDATES, [new]), "facts": (FACTS, facts), "earlier": (URLS, earlier)}
     sides["frontier"] = (MATCHED, from_ipc([matched], MATCHED).to_pylist())
     files = advanced(root, sides, 1, TRAPPED, [data for _, data in scanned["queues"]])
@@ -126,7 +126,7 @@ def test_what_is_held_leaves_and_what_waits_is_counted(tmp_path):
     queues = {(r["template"], r["kind"]): (r["waiting"], r["held"]) for r in rows["trap_queues"]}
     assert queues == {("", ""): (0, 40), ("/a/*", "links_without_news"): (0, 40)}
     assert {(r["host"], r["round"]) for r in rows["trap_queues"]} == {("a.test", 5)}
-    held = from_ipc([data for _, data in scanned[""]], FRONTIER)["url"].to_pylist()
+    held = from_ipc([data for _, data in scanned["held"]], FRONTIER)["url"].to_pylist()
     assert Counter(held) == Counter(url for url in TRAP if url != gone)
 
 

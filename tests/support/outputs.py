@@ -6,10 +6,9 @@ from typing import Any
 import apache_beam as beam
 
 
-def outputs(found: Iterable[Any]) -> dict[str, list[Any]]:
-    """The outputs of a DoFn's `process` by their tag; those without one under an empty name."""
+def outputs(found: Iterable[beam.pvalue.TaggedOutput]) -> dict[str, list[Any]]:
+    """The outputs of a DoFn's `process` by their tag."""
     by_tag: dict[str, list[Any]] = {}
     for one in found:
-        tag, value = (one.tag, one.value) if isinstance(one, beam.pvalue.TaggedOutput) else ("", one)
-        by_tag.setdefault(tag, []).append(value)
+        by_tag.setdefault(one.tag, []).append(one.value)
     return by_tag

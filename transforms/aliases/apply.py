@@ -5,8 +5,8 @@ when its rule is dropped, or when the visit of the URL that represents it gives 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
+from ..tables.schemas import Row
 from ..urls.canonical import host, neatness, url_key
 from .rules import Rules
 from .sample import Found, Sample
@@ -15,8 +15,6 @@ ALIAS = "alias"
 
 _STAND_INS = 3
 _OF = " of "  # unambiguous, since URLs contain no blanks
-
-Row = dict[str, Any]
 
 
 def stands_for(reason: str) -> str:

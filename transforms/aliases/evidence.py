@@ -1,8 +1,9 @@
 """Evidence for and against alias rules, and the state of a rule that follows from it (docs/aliases.md)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..tables.schemas import Row
 from ..urls.canonical import host
 from .rules import Rule, Stratum
 
@@ -17,8 +18,6 @@ MAX_TRACKED = 16
 unlimited rules."""
 
 _MAX_EVIDENCE, _MAX_AGAINST = 20, 3  # maximum number of stored pairs
-
-Row = dict[str, Any]
 
 
 class Member(NamedTuple):

@@ -1,23 +1,26 @@
 """Learns alias rules from the contents of a round, and partitions the rows of urls by class (docs/aliases.md)."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
+from apache_beam.pvalue import TaggedOutput
 
 from ..duplicates.exact import PAIRS
 from ..exchange.batch_schemas import CANDIDATES
+from ..exchange.functions import Output, Partition, Side, StageFn, WriteFn
 from ..exchange.stages import Keyed
+from ..exchange.summaries import Found, found
 from ..exchange.writers import write_rows
-from ..tables.batches import Batch, from_ipc, read_ipc, split, split_by, to_ipc
+from ..tables.batches import Batch, from_ipc, read_ipc, split_by, to_ipc
 from ..tables.bloom import partitions, shard
-from ..tables.schemas import KEY, URLS
+from ..tables.schemas import KEY, URLS, Row
 from ..tables.table_files import conform, open_parquet, statistics
 from ..urls.canonical import host, url_key
 from .apply import ALIAS, is_free, stands_for
-from .evidence import ENOUGH, ENOUGH_MORE, Member, Pair, Row, choose, judge, weigh
+from .evidence import ENOUGH, ENOUGH_MORE, Member, Pair, choose, judge, weigh
 from .learned_rules import InForce, KnownRules, RulesInForce
 from .rules import Rule, Rules, Stratum, explain_pair
 from .sample import Count
@@ -100,12 +103,12 @@ def judge_members(rows: Iterable[Row], known: KnownRules, round_: int) -> Iterat
         rule = Rule(*(row[name] for name in Rule._fields))
         member = Member(*(row[name] for name in Member._fields))
         classes.setdefault((rule, row["class_key"]), []).append(member)
-    found: dict[Stratum, list[Pair]] = {}
+    pairs_of: dict[Stratum, list[Pair]] = {}
     for (rule, _), some in classes.items():
         for scope in {member.scope for member in some if member.scope is not None}:
             if pair := weigh(some, round_, scope):
-                found.setdefault((rule, scope), []).append(pair)
-    for stratum, pairs in sorted(found.items()):
+                pairs_of.setdefault((rule, scope), []).append(pair)
+    for stratum, pairs in sorted(pairs_of.items()):
         enough = ENOUGH_MORE if known.used.is_trusted(*stratum) else ENOUGH
         if changed := judge(stratum, known.rows.get(stratum), pairs, round_, enough):
             yield changed
@@ -115,8 +118,8 @@ def with_forms(batch: Batch, known: KnownRules) -> Iterator[Batch]:
     """The keys and hosts of the URLs in a batch (columns url_key, url, host), and of URLs that may be equivalent."""
     yield batch[0], to_ipc(read_ipc(batch[1]).select(["url_key", "host"]))
     if rows := _concerned(batch[1], known.live):
-        found = sorted({form for row in rows for form in known.forms(row["url"])})
-        keys, hosts = pa.array(map(url_key, found), KEY), pa.array(map(host, found), pa.string())
+        forms = sorted({form for row in rows for form in known.forms(row["url"])})
+        keys, hosts = pa.array(map(url_key, forms), KEY), pa.array(map(host, forms), pa.string())
         yield batch[0], to_ipc(pa.table({"url_key": keys, "host": hosts}))
 
 
@@ -132,8 +135,8 @@ def suggest(batch: Batch, known: KnownRules) -> Iterator[tuple[int, list[tuple[R
     """The rules that explain pairs of URLs with the same content, with its digest."""
     rows = from_ipc([batch[1]], PAIRS).to_pylist()
     rules = [explain_pair(known.used.normal(row["url"]), known.used.normal(row["other_url"])) for row in rows]
-    if found := [(rule, row["digest"]) for rule, row in zip(rules, rows, strict=True) if rule]:
-        yield batch[0], found
+    if suggested := [(rule, row["digest"]) for rule, row in zip(rules, rows, strict=True) if rule]:
+        yield batch[0], suggested
 
 
 def by_class(batch: Batch, in_force: InForce, count: int) -> Iterator[Batch]:
@@ -183,57 +186,54 @@ def _concerned(batch: bytes, rules: Rules) -> list[Row]:
     return list(table.filter(pc.is_in(table["host"], pa.array(sorted(rules.hosts), pa.string()))).to_pylist())
 
 
-class MembersFn(beam.DoFn):
+class MembersFn(StageFn):
     """Takes CONTENTS_OF_URLS; yields `members` for the rules that are known or "suggested" by the round (summary)."""
+
+    members = Output(_MEMBERS)
 
     def __init__(self, known: KnownRules, partitions: int) -> None:
         self._known, self._partitions = known, partitions
         self._tracked: Tracked | None = None
 
-    def process(self, contents: bytes, summary: Mapping[str, Any]) -> Iterator[Keyed]:
+    def process(self, contents: bytes, summary: Found) -> Iterator[TaggedOutput]:
         if self._tracked is None:
-            self._tracked = Tracked.of(self._known, summary.get("suggested", ()))
-        for number, batch in members(contents, self._tracked, self._partitions):
-            yield ("", number), ("members", batch)
+            self._tracked = Tracked.of(self._known, found("suggested", summary) or ())
+        yield from self.members.each(members(contents, self._tracked, self._partitions))
 
 
-class JudgeRulesFn(beam.DoFn):
-    """Takes {"members": members} of the rules of some origins; writes and yields the rows of table aliases that change.
+class JudgeRulesFn(WriteFn):
+    """Takes the members of the rules of some origins; writes and yields the rows of table aliases that change."""
 
-    The rows are tagged "judged", the file "files".
-    """
+    members = Side(_MEMBERS)
+    judged = Output(Row)
 
     def __init__(self, root: str, round_: int, known: KnownRules) -> None:
         self._root, self._round, self._known = root, round_, known
 
-    def process(self, shard_: tuple[int, Mapping[str, Iterable[bytes]]]) -> Iterator[Any]:
-        rows = from_ipc(shard_[1]["members"], _MEMBERS).to_pylist()
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+        rows = self.members.table(partition[1]).to_pylist()
         judged = list(judge_members(rows, self._known, self._round))
-        yield from (beam.pvalue.TaggedOutput("judged", (0, row)) for row in judged)
-        if file := write_rows(self._root, "aliases", self._round, judged, "state"):
-            yield beam.pvalue.TaggedOutput("files", (0, file))
+        yield from map(self.judged.once, judged)
+        yield from self.files.if_any(write_rows(self._root, "aliases", self._round, judged, "state"))
 
 
-class WriteCountsFn(beam.DoFn):
-    """Takes {"aliases": lists of (`Stratum`, `Count`)} of a round, and writes their sums with those of earlier rounds.
+class WriteCountsFn(WriteFn):
+    """Writes the sums of the counts of a round and of earlier rounds as alias_counts."""
 
-    The file of table alias_counts is tagged "files".
-    """
+    aliases = Side(list[tuple[Stratum, Count]], in_one_place=True)
 
     def __init__(self, root: str, round_: int, known: KnownRules) -> None:
         self._root, self._round, self._counts = root, round_, known.counts
 
-    def process(self, partition: tuple[int, Mapping[str, Iterable[list[tuple[Stratum, Count]]]]]) -> Iterator[Any]:
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
         sums: dict[Stratum, Count] = {}
-        for some in partition[1]["aliases"]:
-            for stratum, count in some:
-                sums[stratum] = sums.get(stratum, self._counts.get(stratum, Count())).plus(count)
+        for stratum, count in self.aliases.values(partition[1]):
+            sums[stratum] = sums.get(stratum, self._counts.get(stratum, Count())).plus(count)
         rows = [
             rule._asdict() | {"template": scope, "round": self._round} | count._asdict()
             for (rule, scope), count in sorted(sums.items())
         ]
-        if file := write_rows(self._root, "alias_counts", self._round, rows):
-            yield beam.pvalue.TaggedOutput("files", (0, file))
+        yield from self.files.if_any(write_rows(self._root, "alias_counts", self._round, rows))
 
 
 class ByClassFn(beam.DoFn):
@@ -252,26 +252,29 @@ class ByClassFn(beam.DoFn):
             yield (kind, partition), (side, part)
 
 
-class HeldAliasesFn(beam.DoFn):
+class HeldAliasesFn(StageFn):
     """Takes the path of a file of urls; yields candidates for the aliases that this round's drops of rules set free.
 
-    Opens no file if no rule was dropped. Yields CANDIDATES and, tagged "held", the rows (URLS) of the aliases.
+    Opens no file if no rule was dropped.
     """
+
+    candidates = Output(CANDIDATES, key="url_key")
+    held = Output(URLS, key="url_key")  # the rows of the aliases
 
     def __init__(self, root: str, known: KnownRules, partitions: int) -> None:
         self._root, self._partitions = root, partitions
         self._in_force = RulesInForce(known)
 
-    def process(self, path: str, judged: list[Row]) -> Iterator[Any]:
+    def process(self, path: str, judged: list[Row]) -> Iterator[TaggedOutput]:
         for rows in freed_rows(path, self._in_force.after(judged), self._root):
-            yield from _as_candidates(rows, self._partitions)
-            yield from (beam.pvalue.TaggedOutput("held", batch) for batch in split(rows, "url_key", self._partitions))
+            yield from self.candidates.split(_as_candidates(rows), self._partitions)
+            yield from self.held.split(rows, self._partitions)
 
 
-def _as_candidates(rows: pa.Table, count: int) -> Iterator[Batch]:
+def _as_candidates(rows: pa.Table) -> pa.Table:
     """Candidates for aliases with an inbound link; an alias without one is only the normal form of other URLs."""
     linked = rows.filter(pc.is_valid(rows["discovered_from"]))
     redirects = pc.fill_null(linked["redirects"], 0)
     table = linked.append_column("referrer", linked["discovered_from"])
     table = table.set_column(table.column_names.index("redirects"), "redirects", redirects)
-    yield from split(conform(table, CANDIDATES), "url_key", count)
+    return conform(table, CANDIDATES)

@@ -8,10 +8,9 @@ import pyarrow as pa
 
 from ..directory.crawl_dir import CrawlDir, Manifest, files_of
 from ..tables.newest import newest
-from ..tables.schemas import ALIAS_COUNTS, ALIASES
+from ..tables.schemas import ALIAS_COUNTS, ALIASES, Row
 from ..tables.table_files import read_table
 from ..urls.canonical import host
-from .evidence import Row
 from .exempt import EXEMPT_NOTHING, Exempt, exempt_urls
 from .rules import BETWEEN_ORIGINS, KINDS, Rule, Rules, Stratum
 from .sample import Count

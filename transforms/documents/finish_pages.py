@@ -1,19 +1,19 @@
 """Writes the documents, links and index segments of a round, and emits the targets of its links."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
-import apache_beam as beam
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import COPIES, DUPLICATES
 from ..duplicates.near_rows import is_folded, mark_near_duplicates, near_rows, reduce_near_duplicates
-from ..exchange.batch_schemas import CANDIDATES, NOT_FOLLOWED, PAGES
+from ..exchange.batch_schemas import CANDIDATES, NOT_FOLLOWED, PAGES, Rejection
+from ..exchange.functions import Output, Partition, Side, WriteFn
 from ..frontier.scorers import ScoredLink, Scorer, factors, load_scorers
 from ..indexing.tombstones import REMOVALS, REPLACED
 from ..indexing.write_segment import in_order, write_segment
@@ -21,7 +21,7 @@ from ..outcomes import Outcome
 from ..parsing import rel_canonical
 from ..parsing.registry import PARSE_ERROR, PARSE_ERRORS
 from ..parsing.spam import SOFT_404
-from ..tables.batches import cuts, from_ipc, release_freed, split
+from ..tables.batches import cuts, release_freed
 from ..tables.schemas import DOCUMENTS, KEY, LINKS
 from ..tables.table_files import TableFile, TableWriter, conform, new_path
 from ..traps.watch_yields import STALE
@@ -184,15 +184,18 @@ def add_rejections(parts: Iterable[tuple[int, list[str]]]) -> tuple[int, list[st
     return total, sorted(samples)[:_SAMPLES]
 
 
-class FinishFn(beam.DoFn):
+class FinishFn(WriteFn):
     """Writes the documents, links and index segments of a shard of hosts; yields the targets of its links.
 
-    Takes a shard with {"pages": PAGES, "duplicates": DUPLICATES, "copies": COPIES, "stale": STALE, "near": VERDICTS},
-    and the keys of URLs whose visit gave no page. Duplicates are written without text and not indexed; their links are
-    followed, because they may differ. Near duplicates are indexed by their identifiers of programs only.
-    Yields CANDIDATES and, tagged, "removals" (REMOVALS of the documents) by partition of url_key; "rejections" by
-    shard: lists of ((reason, host), (count, samples)); "files".
+    Takes also the keys of URLs whose visit gave no page. Duplicates are written without text and not indexed; their
+    links are followed, because they may differ. Near duplicates are indexed by their identifiers of programs only.
     """
+
+    pages, stale = Side(PAGES), Side(STALE)
+    duplicates, copies, near = Side(DUPLICATES), Side(COPIES), Side(VERDICTS)
+    candidates = Output(CANDIDATES, key="url_key")
+    removals = Output(REMOVALS, key="url_key")  # of the documents
+    rejections = Output(list[Rejection])  # by shard
 
     def __init__(
         self, root: str, round_: int, korean_morphemes: bool, partitions: int, scorers: Sequence[str] = ()
@@ -200,13 +203,13 @@ class FinishFn(beam.DoFn):
         self._root, self._round, self._partitions, self._scorers = root, round_, partitions, scorers
         self._korean_morphemes = korean_morphemes
 
-    def process(self, shard: tuple[int, dict[str, Iterable[bytes]]], dead: Iterable[bytes]) -> Iterator[Any]:
-        number, sides = shard
+    def process(self, partition: Partition, dead: Iterable[bytes]) -> Iterator[TaggedOutput]:
+        number, sides = partition
         pages = ShardPages(sides["pages"])
-        facts = mark_duplicates(pages.facts, from_ipc(sides["duplicates"], DUPLICATES))
-        facts = mark_copies(judge_canonicals(facts, dead, pages.texts), from_ipc(sides["copies"], COPIES))
-        facts = mark_links_without_news(facts, from_ipc(sides["stale"], STALE))
-        facts = mark_near_duplicates(facts, from_ipc(sides["near"], VERDICTS))
+        facts = mark_duplicates(pages.facts, self.duplicates.table(sides))
+        facts = mark_copies(judge_canonicals(facts, dead, pages.texts), self.copies.table(sides))
+        facts = mark_links_without_news(facts, self.stale.table(sides))
+        facts = mark_near_duplicates(facts, self.near.table(sides))
         writers = {name: TableWriter(self._root, name, self._round) for name in ROW_GROUPS}
         for part in pages.parts(facts):
             yield from self._links(part, number, writers)
@@ -214,10 +217,9 @@ class FinishFn(beam.DoFn):
             del part  # the index takes most memory
             yield from self._index(documents, number)
         for writer in writers.values():
-            if file := writer.close():
-                yield beam.pvalue.TaggedOutput("files", (0, file))
+            yield from self.files.if_any(writer.close())
 
-    def _links(self, pages: pa.Table, number: int, writers: Mapping[str, TableWriter]) -> Iterator[Any]:
+    def _links(self, pages: pa.Table, number: int, writers: Mapping[str, TableWriter]) -> Iterator[TaggedOutput]:
         """Write some pages and their links; yield what their links lead to."""
         links = flatten_links(pages)
         documents = conform(pages.filter(pages["is_document"]), DOCUMENTS)
@@ -226,18 +228,18 @@ class FinishFn(beam.DoFn):
                 group = rows.slice(start, ROW_GROUPS[name])
                 writers[name].write(group, _counts(group) if name == "documents" else None)
         if rejections := list(rejections_of(links)):
-            yield beam.pvalue.TaggedOutput("rejections", (number, rejections))
-        yield from split(candidates_of(links, load_scorers(self._scorers)), "url_key", self._partitions)
+            yield self.rejections.at(number, rejections)
+        yield from self.candidates.split(candidates_of(links, load_scorers(self._scorers)), self._partitions)
 
-    def _index(self, pages: pa.Table, number: int) -> Iterator[Any]:
+    def _index(self, pages: pa.Table, number: int) -> Iterator[TaggedOutput]:
         """Index some pages; yield what the index removes and the files."""
         removals = removals_of_pages(pages)
-        yield from (beam.pvalue.TaggedOutput("removals", b) for b in split(removals, "url_key", self._partitions))
+        yield from self.removals.split(removals, self._partitions)
         indexed = removals.filter(pc.equal(removals["reason"], REPLACED))["url_key"]
         is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
         documents = conform(pages.filter(is_indexed), DOCUMENTS)
         for file in index_shard(self._root, self._round, number, documents, self._korean_morphemes):
-            yield beam.pvalue.TaggedOutput("files", (0, file))
+            yield self.files.once(file)
 
 
 def index_shard(

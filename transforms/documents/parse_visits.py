@@ -6,18 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
+from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
 from ..directory.crawl_dir import CrawlDir
-from ..duplicates.clusters import DOCUMENT
-from ..duplicates.exact import released_contents
+from ..duplicates.clusters import DOCUMENT, ENTRIES, entries
+from ..duplicates.exact import RELEASED, released_contents
 from ..duplicates.minhash import signature
-from ..duplicates.near import changed_documents, hosts_of_sites, spread
+from ..duplicates.near import changed_documents, hosts_of_sites
 from ..duplicates.near_rows import gone_rows
-from ..exchange.batch_schemas import CANDIDATES, CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS
+from ..exchange.batch_schemas import CANDIDATES, CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS, Rejection
+from ..exchange.functions import Output, StageFn
 from ..exchange.stage_progress import StageProgress
 from ..http import media_types
 from ..http.reply import Headers, header
@@ -31,9 +32,9 @@ from ..parsing.registry import kinds_of
 from ..parsing.spam import SOFT_404, judge
 from ..rights.usage import Usage
 from ..settings import Settings
-from ..tables.batches import release_freed, split, split_by, to_ipc
+from ..tables.batches import release_freed
 from ..tables.bloom import shard
-from ..tables.schemas import DOCUMENTS, KEY, SEEDS, VISITS
+from ..tables.schemas import DOCUMENTS, KEY, SEEDS, VISITS, Row
 from ..tables.sitemap_terms import PROBE
 from ..tables.table_files import conform, open_parquet, read_hosts
 from ..urls.filters import UrlFilter
@@ -199,20 +200,18 @@ def links_column(links: list[list[tuple]]) -> pa.ListArray:
     )
 
 
-class ParseFn(beam.DoFn):
-    """Takes a row group of a visits file. Keeps all its pages in memory, but only one parse tree at a time.
+class ParseFn(StageFn):
+    """Takes a row group of a visits file. Keeps all its pages in memory, but only one parse tree at a time."""
 
-    Yields PAGES by shard, without bodies; and, tagged:
-
-    - by partition of url_key: "facts" (FACTS)
-    - by partition of the digest: "contents" (CONTENTS), "released" (RELEASED)
-    - by partition of the band: "bands" (ENTRIES)
-    - by partition of url_key: "requisites" (CANDIDATES)
-    - by shard: "yields" (YIELDS), "alerts" and "gone" (rows of tables alerts and near), "rejections" of requisites:
-      lists of ((reason, host), (count, samples))
-    - in one partition: "sites", the hosts of the documents' sites; "changed", the keys that `DecideFn` takes; "dead",
-      the keys of URLs that were requested without getting a page
-    """
+    pages, yields = Output(PAGES), Output(YIELDS)  # by shard; pages without bodies
+    facts, requisites = Output(FACTS, key="url_key"), Output(CANDIDATES, key="url_key")
+    contents, released = Output(CONTENTS, key="digest"), Output(RELEASED, key="digest")
+    bands = Output(ENTRIES, key="band")
+    alerts, gone = Output(list[Row]), Output(list[Row])  # of tables alerts and near, by shard
+    rejections = Output(list[Rejection])  # of requisites, by shard
+    sites = Output(set[str])  # the hosts of the documents' sites
+    changed = Output(list[bytes])  # the keys that `DecideFn` takes
+    dead = Output(list[bytes])  # the keys of URLs that were requested without getting a page
 
     def __init__(
         self,
@@ -235,7 +234,7 @@ class ParseFn(beam.DoFn):
         self._observers = open_observers(self._settings, CrawlDir(self._root).read_bytes)
         self._seed_hosts = read_hosts(self._root, self._seeds, SEEDS)
 
-    def process(self, row_group: tuple[str, int]) -> Iterator[Any]:
+    def process(self, row_group: tuple[str, int]) -> Iterator[TaggedOutput]:
         kinds = kinds_of(self._kinds)
         url_filter = UrlFilter(self._settings.scope, self._seed_hosts, kinds.extensions)
         if self._progress:
@@ -263,12 +262,12 @@ class ParseFn(beam.DoFn):
                     alerts.setdefault(shard(visit["host"], self._shards), []).extend(found_alerts)
         if self._progress:
             self._progress.report(len(visits))
-        yield from (beam.pvalue.TaggedOutput("alerts", batch) for batch in alerts.items())
+        yield from self.alerts.each(alerts.items())
         if self._takes_requisites:
             yield from self._requisites(requisites)
         yield from self._facts(pa.Table.from_pylist(facts, schema=FACTS))
         if yields:
-            yield from self._by_shard("yields", pa.Table.from_pylist(yields, schema=YIELDS))
+            yield from self._by_shard(self.yields, pa.Table.from_pylist(yields, schema=YIELDS))
         if pages:
             table = pa.Table.from_pylist(pages, schema=PAGES.remove(PAGES.get_field_index("links")))
             table = table.append_column(PAGES.field("links"), links_column(links))
@@ -276,35 +275,32 @@ class ParseFn(beam.DoFn):
             yield from self._pages(table)
             release_freed(table.nbytes)
 
-    def _facts(self, facts: pa.Table) -> Iterator[Any]:
-        yield from (beam.pvalue.TaggedOutput("facts", b) for b in split(facts, "url_key", self._partitions))
-        if dead := dead_keys(facts):
-            yield beam.pvalue.TaggedOutput("dead", (0, dead))
+    def _facts(self, facts: pa.Table) -> Iterator[TaggedOutput]:
+        yield from self.facts.split(facts, self._partitions)
+        yield from self.dead.if_any(dead_keys(facts))
         released = released_contents(facts)
         if released.num_rows:
-            yield from (beam.pvalue.TaggedOutput("released", b) for b in split(released, "digest", self._partitions))
-            yield beam.pvalue.TaggedOutput("changed", (0, released["url_key"].to_pylist()))
+            yield from self.released.split(released, self._partitions)
+            yield self.changed.once(released["url_key"].to_pylist())
         gone: dict[int, list[Any]] = {}
         for row in gone_rows(released, self._round):
             gone.setdefault(shard(row["host"], self._shards), []).append(row)
-        yield from (beam.pvalue.TaggedOutput("gone", batch) for batch in gone.items())
+        yield from self.gone.each(gone.items())
 
-    def _requisites(self, found: Requisites) -> Iterator[Any]:
+    def _requisites(self, found: Requisites) -> Iterator[TaggedOutput]:
         candidates = pa.Table.from_pylist(found.candidates, schema=CANDIDATES)
-        yield from (beam.pvalue.TaggedOutput("requisites", b) for b in split(candidates, "url_key", self._partitions))
+        yield from self.requisites.split(candidates, self._partitions)
         for (reason, url), count in found.rejected.items():
             host = urls.host(url)
             rejection = ((reason, host), (count, [url]))
-            yield beam.pvalue.TaggedOutput("rejections", (shard(host, self._shards), [rejection]))
+            yield self.rejections.at(shard(host, self._shards), [rejection])
 
-    def _by_shard(self, tag: str, table: pa.Table) -> Iterator[Any]:
-        for number, rows in split_by(table, [shard(host, self._shards) for host in table["host"].to_pylist()]):
-            yield beam.pvalue.TaggedOutput(tag, (number, to_ipc(rows)))
+    def _by_shard(self, output: Output, table: pa.Table) -> Iterator[TaggedOutput]:
+        yield from output.split_by(table, [shard(host, self._shards) for host in table["host"].to_pylist()])
 
-    def _pages(self, table: pa.Table) -> Iterator[Any]:
+    def _pages(self, table: pa.Table) -> Iterator[TaggedOutput]:
         shards = [shard(host, self._shards) for host in table["host"].to_pylist()]
-        for number, rows in split_by(table, shards):
-            yield number, to_ipc(rows)
+        yield from self.pages.split_by(table, shards)
         yields = pc.and_(pc.is_valid(table["canonical_url"]), pc.is_null(table["canonical_ignored"]))
         table = table.append_column("yields", yields).append_column("shard", pa.array(shards, pa.int32()))
         named = [_key(url) if url else None for url in table["canonical_url"].to_pylist()]
@@ -312,10 +308,9 @@ class ParseFn(beam.DoFn):
         named = [key if key != other else None for key, other in zip(named, own, strict=True)]
         table = table.append_column("canonical_key", pa.array(named, KEY))
         contents = conform(table.filter(table["is_document"]), CONTENTS)
-        yield from (beam.pvalue.TaggedOutput("contents", b) for b in split(contents, "digest", self._partitions))
+        yield from self.contents.split(contents, self._partitions)
         if self._near:
             documents = conform(table.filter(table["is_document"]), DOCUMENT)
-            yield from (beam.pvalue.TaggedOutput("bands", batch) for batch in spread(documents, self._partitions))
-            yield beam.pvalue.TaggedOutput("sites", (0, hosts_of_sites(documents)))
-            if changed := changed_documents(documents):
-                yield beam.pvalue.TaggedOutput("changed", (0, changed))
+            yield from self.bands.split(entries(documents), self._partitions)
+            yield self.sites.once(hosts_of_sites(documents))
+            yield from self.changed.if_any(changed_documents(documents))

@@ -10,7 +10,6 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,7 @@ import pyarrow as pa
 from .. import urls
 from ..tables.bloom import words
 from ..tables.newest import newest
-from ..tables.schemas import KEY
+from ..tables.schemas import KEY, Row
 from . import minhash
 
 MOST_COMPARED = 64
@@ -54,8 +53,6 @@ VERDICTS = pa.schema(
         ("near_duplicate_of", KEY),
     ]
 )
-
-Row = dict[str, Any]
 
 
 def entries(documents: pa.Table) -> pa.Table:

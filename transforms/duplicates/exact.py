@@ -4,15 +4,15 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
+from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
 from ..exchange.batch_schemas import CONTENTS
+from ..exchange.functions import Output, Partition, Side, WriteFn
 from ..indexing.tombstones import is_taken_back
 from ..outcomes import Outcome
-from ..tables.batches import Batch, from_ipc, split_by, to_ipc
 from ..tables.newest import newest
 from ..tables.schemas import DIGESTS, KEY
 from ..tables.table_files import TableWriter
@@ -126,37 +126,30 @@ def _copies(
                 yield content | {"same_content_as": first["url_key"], "other_url": first["url"]}
 
 
-class JudgeFn(beam.DoFn):
+class JudgeFn(WriteFn):
     """Joins the digests of a round with those of all earlier rounds; writes the new ones.
 
-    Takes a partition of the digests with {"new": CONTENTS, "earlier": DIGESTS, "released": RELEASED}. The first
-    document of a site with a content owns it as long as it has that content. Order: documents that their own site
-    links, earlier round, documents without another page as canonical, smaller depth, shorter URL, alphabetical order,
-    so that runs are reproducible.
-    Yields DUPLICATES and, tagged, "copies" (COPIES) by shard; "pairs" (PAIRS) and "files".
+    Takes a partition of the digests. The first document of a site with a content owns it as long as it has that
+    content. Order: documents that their own site links, earlier round, documents without another page as canonical,
+    smaller depth, shorter URL, alphabetical order, so that runs are reproducible.
     """
+
+    new, earlier, released = Side(CONTENTS), Side(DIGESTS), Side(RELEASED)
+    duplicates, copies = Output(DUPLICATES), Output(COPIES)  # by shard
+    pairs = Output(PAIRS)
 
     def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
 
-    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]], *_: Any) -> Iterator[Any]:
-        sides = partition[1]
-        contents = from_ipc(sides["new"], CONTENTS).to_pylist()
-        earlier, left = from_ipc(sides["earlier"], DIGESTS), from_ipc(sides["released"], RELEASED)
-        judged = judge_contents(contents, earlier.to_pylist(), left.to_pylist())
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+        sides = (self.new, self.earlier, self.released)
+        judged = judge_contents(*(side.table(partition[1]).to_pylist() for side in sides))
         rows = sorted(({**row, "round": self._round} for row in judged.changed), key=_key)
         writer = TableWriter(self._root, "digests", self._round)
         writer.write_rows([{name: row.get(name) for name in DIGESTS.names} for row in rows])
-        if file := writer.close():
-            yield beam.pvalue.TaggedOutput("files", (0, file))
+        yield from self.files.if_any(writer.close())
         if pairs := judged.duplicates + judged.copies:
-            yield beam.pvalue.TaggedOutput("pairs", (0, to_ipc(pa.Table.from_pylist(pairs, schema=PAIRS))))
-        yield from _by_shard(judged.duplicates, DUPLICATES)
-        for batch in _by_shard(judged.copies, COPIES):
-            yield beam.pvalue.TaggedOutput("copies", batch)
-
-
-def _by_shard(rows: list[dict[str, Any]], schema: pa.Schema) -> Iterator[Batch]:
-    table = pa.Table.from_pylist(rows, schema=schema)
-    for shard, part in split_by(table, table["shard"].to_pylist()):
-        yield shard, to_ipc(part)
+            yield self.pairs.once(pa.Table.from_pylist(pairs, schema=PAIRS))
+        for output, found in ((self.duplicates, judged.duplicates), (self.copies, judged.copies)):
+            table = pa.Table.from_pylist(found, schema=output.content)
+            yield from output.split_by(table, table["shard"].to_pylist())

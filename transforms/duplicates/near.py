@@ -1,14 +1,14 @@
 """Finds near duplicates: groups signatures of all rounds by band, pairs them, and decides all pairs in one place."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
+from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
-from ..tables.batches import Batch, from_ipc, split, split_by, to_ipc
+from ..exchange.functions import Output, Partition, Side, StageFn
+from ..exchange.summaries import Found, found
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import NEAR
 from ..tables.table_files import conform
@@ -28,65 +28,65 @@ def hosts_of_sites(documents: pa.Table) -> set[str]:
     return sites | {f"www.{site}" for site in sites}
 
 
-def spread(documents: pa.Table, count: int) -> Iterator[Batch]:
-    """ENTRIES of documents (DOCUMENT), by partition of the band."""
-    yield from split(entries(documents), "band", count)
-
-
-class ReadEarlierFn(beam.DoFn):
+class ReadEarlierFn(StageFn):
     """Takes a file of table near; yields ENTRIES of its documents that share a band with the round's documents.
 
     The summary holds the round's "bands" (`Wanted`) and "sites", the hosts of its documents' sites.
     """
 
+    entries = Output(ENTRIES, key="band")
+
     def __init__(self, root: str, count: int) -> None:
         self._root, self._count = root, count
 
-    def process(self, path: str, summary: Mapping[str, Any]) -> Iterator[Batch]:
-        if not (bands := summary.get("bands")):
+    def process(self, path: str, summary: Found) -> Iterator[TaggedOutput]:
+        if not (bands := found("bands", summary)):
             return
-        for rows in matching_rows(self._root, path, NEAR, Wanted("host", summary["sites"])):
-            found = entries(conform(rows, DOCUMENT))
-            yield from split(found.filter(pa.array(bands.mask(found))), "band", self._count)
+        for rows in matching_rows(self._root, path, NEAR, Wanted("host", found("sites", summary))):
+            earlier = entries(conform(rows, DOCUMENT))
+            yield from self.entries.split(earlier.filter(pa.array(bands.mask(earlier))), self._count)
 
 
-class FindPairsFn(beam.DoFn):
-    """Takes a partition of the bands with {"new": ENTRIES, "earlier": ENTRIES}; yields PAIRS."""
+class FindPairsFn(StageFn):
+    """Pairs the similar documents in a partition of the bands."""
+
+    new, earlier = Side(ENTRIES), Side(ENTRIES)
+    pairs = Output(PAIRS)
 
     def __init__(self, round_: int, similarity: float) -> None:
         self._round, self._similarity = round_, similarity
 
-    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]], *_: Any) -> Iterator[Any]:
-        sides = partition[1]
-        found = pa.concat_tables(from_ipc(sides[name], ENTRIES) for name in ("new", "earlier"))
-        pairs = find_pairs(found, self._round, self._similarity)
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+        both = pa.concat_tables(side.table(partition[1]) for side in (self.new, self.earlier))
+        pairs = find_pairs(both, self._round, self._similarity)
         if pairs.num_rows:
-            yield beam.pvalue.TaggedOutput("near", (0, to_ipc(pairs)))
+            yield self.pairs.once(pairs)
 
 
-class DecideFn(beam.DoFn):
+class DecideFn(StageFn):
     """Finds the near duplicates of a round and their representatives, of this round or of earlier ones.
 
-    Takes {"pairs": PAIRS, "changed": lists of keys, of changed documents and of pages whose earlier content is replaced
-    or gone, "duplicates": DUPLICATES}, all of the round; `paths` are those of table near. Yields VERDICTS by shard and,
-    tagged "by_url", by partition of url_key.
+    Takes what all partitions of the round have found; `paths` are those of table near.
     """
+
+    pairs, duplicates = Side(PAIRS, in_one_place=True), Side(DUPLICATES, in_one_place=True)
+    changed = Side(list[bytes], in_one_place=True)  # documents, and pages whose earlier content is replaced or gone
+    by_shard, by_url = Output(VERDICTS), Output(VERDICTS, key="url_key")
 
     def __init__(self, root: str, paths: Sequence[str], round_: int, similarity: float, count: int) -> None:
         self._root, self._paths = root, paths
         self._round, self._similarity, self._count = round_, similarity, count
 
-    def process(self, together: tuple[int, dict[str, Iterable[Any]]]) -> Iterator[Any]:
-        sides = together[1]
-        pairs = from_ipc(sides["pairs"], PAIRS)
-        duplicates = set(from_ipc(sides["duplicates"], DUPLICATES)["url_key"].to_pylist())
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+        sides = partition[1]
+        pairs = self.pairs.table(sides)
+        duplicates = set(self.duplicates.table(sides)["url_key"].to_pylist())
         earlier = pairs.filter(pc.less(pairs["like_round"], self._round))
-        newest = self._newest(earlier) | {key: self._round for keys in sides["changed"] for key in keys}
+        newest = self._newest(earlier) | dict.fromkeys(self.changed.values(sides), self._round)
         verdicts = decide(pairs.to_pylist(), newest, duplicates, self._round, self._similarity)
         table = pa.Table.from_pylist(verdicts, schema=VERDICTS)
-        for shard, part in split_by(table, table["shard"].to_pylist()):
-            yield shard, to_ipc(part)
-        yield from (beam.pvalue.TaggedOutput("by_url", batch) for batch in split(table, "url_key", self._count))
+        yield from self.by_shard.split_by(table, table["shard"].to_pylist())
+        yield from self.by_url.split(table, self._count)
 
     def _newest(self, pairs: pa.Table) -> dict[bytes, int]:
         """The round of the newest row of table near for each document that is similar to one of the pairs."""

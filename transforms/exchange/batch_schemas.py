@@ -145,5 +145,8 @@ class YieldRow(TypedDict):
     kind: str | None
 
 
+Rejection = tuple[tuple[str, str], tuple[int, list[str]]]
+"""((reason, host), (count, samples))"""
+
 STALE = pa.schema([("url_key", KEY)])
 """The pages of a round without news."""

@@ -6,16 +6,20 @@ cost depends on the size of the round, not on that of the crawl.
 Elements are batches, (partition of the key space, rows as Arrow IPC), which are many times faster to move than rows.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
+from apache_beam.pvalue import TaggedOutput
 
 from ..tables.batches import Batch, read_ipc, split
 from ..tables.bloom import Bloom
 from ..tables.key_scan import Wanted, matching_rows
+from ..tables.schemas import DIGESTS, URLS
+from .functions import Output, StageFn
+from .summaries import Found, found
 
 
 class CollectKeysFn(beam.CombineFn):
@@ -129,17 +133,30 @@ class _ReadMatchingFn(beam.DoFn):
             yield from split(rows, self._key, self._count)
 
 
-class ReadByNameFn(_ReadMatchingFn):
-    """As `ReadMatching`, with the keys of a summary (`stages.Summarize`) of a name."""
+class ReadByNameFn(StageFn):
+    """As `ReadMatching`, with the keys of a part of a summary."""
 
-    def __init__(self, root: str, schema: pa.Schema, key: str, count: int, name: str) -> None:
-        super().__init__(root, schema, key, count)
-        self._name = name
+    rows: Output
 
-    def process(self, path: str, *summaries: Mapping[str, Any]) -> Iterator[Batch]:  # type: ignore[override]
-        for summary in summaries:
-            if self._name in summary:
-                yield from super().process(path, summary[self._name])
+    def __init__(self, root: str, count: int, part: str) -> None:
+        self._read = _ReadMatchingFn(root, self.rows.content, self.rows.key, count)
+        self._part = part
+
+    def process(self, path: str, *summaries: Found) -> Iterator[TaggedOutput]:
+        if wanted := found(self._part, *summaries):
+            yield from self.rows.each(self._read.process(path, wanted))
+
+
+class ReadDigestsFn(ReadByNameFn):
+    """The earlier rows of digests."""
+
+    rows = Output(DIGESTS, key="digest")
+
+
+class ReadUrlsFn(ReadByNameFn):
+    """The earlier rows of urls."""
+
+    rows = Output(URLS, key="url_key")
 
 
 class ReadMatching(beam.PTransform):

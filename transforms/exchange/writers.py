@@ -6,7 +6,9 @@ from typing import Any
 import apache_beam as beam
 
 from ..files import filesystem
+from ..tables.schemas import Row
 from ..tables.table_files import TableFile, TableWriter, render_report
+from .functions import Partition, Side, StageFn, TaggedOutput, WriteFn
 
 _BATCH_ROWS = 256
 
@@ -40,31 +42,52 @@ def _counts(rows: Iterable[Mapping[str, Any]], count_by: str | None, weight: str
     return counts
 
 
-class WriteSideFn(beam.DoFn):
-    """Takes (partition, {"rows": lists of rows}), and writes the rows as one file."""
+class WriteAlertsFn(WriteFn):
+    """Writes the alerts of a shard of hosts as one file."""
 
-    def __init__(self, root: str, table: str, round_: int, count_by: str | None = None) -> None:
-        self._root, self._table, self._round, self._count_by = root, table, round_, count_by
+    rows = Side(list[Row])  # of table alerts
 
-    def process(
-        self, partition: tuple[int, Mapping[str, Iterable[list[dict[str, Any]]]]], *_: Any
-    ) -> Iterator[beam.pvalue.TaggedOutput]:
-        rows = [row for some in partition[1]["rows"] for row in some]
-        if file := write_rows(self._root, self._table, self._round, rows, self._count_by):
-            yield beam.pvalue.TaggedOutput("files", (0, file))
+    def __init__(self, root: str, round_: int) -> None:
+        self._root, self._round = root, round_
+
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+        rows = self.rows.values(partition[1])
+        yield from self.files.if_any(write_rows(self._root, "alerts", self._round, rows, "kind"))
+
+
+class WriteGoneFn(WriteFn):
+    """Writes the documents that are gone from a shard of hosts, as one file of table near."""
+
+    rows = Side(list[Row])  # of table near
+
+    def __init__(self, root: str, round_: int) -> None:
+        self._root, self._round = root, round_
+
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+        rows = self.rows.values(partition[1])
+        yield from self.files.if_any(write_rows(self._root, "near", self._round, rows))
 
 
 def _write_text(text: str, path: str) -> None:
     filesystem.write_bytes(path, text.encode(), durable=False)
 
 
-class ReportFn(beam.DoFn):
-    """Takes (partition, {"files": TableFiles}), and writes their list as `ReportFiles`."""
+class MarkFn(WriteFn):
+    """Yields one element for the report of files, which is written even if there are none."""
+
+    def process(self, _: str) -> Iterator[TaggedOutput]:
+        yield self.files.once(None)
+
+
+class ReportFn(StageFn):
+    """Writes the list of the files that a step has written, as `ReportFiles`."""
+
+    files = Side(TableFile, in_one_place=True)
 
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def process(self, partition: tuple[int, Mapping[str, Iterable[TableFile | None]]]) -> None:
+    def process(self, partition: Partition) -> None:
         _write_text(render_report(file for file in partition[1]["files"] if file is not None), self._path)
 
 

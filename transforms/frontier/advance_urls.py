@@ -1,32 +1,45 @@
 """The last part of an update step: writes the new states of URLs, and the changes to the frontier."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from apache_beam.pvalue import TaggedOutput
 
 from ..aliases.learned_rules import KnownRules, RulesInForce
-from ..aliases.sample import Sample
+from ..aliases.rules import Stratum
+from ..aliases.sample import Count, Sample
 from ..directory.waiting import MATCHED, Left, Waiting, groups, matching, read_groups
 from ..duplicates.clusters import VERDICTS
 from ..exchange.batch_schemas import CANDIDATES, FACTS
+from ..exchange.functions import Output, Partition, Side, StageFn, WriteFn
+from ..exchange.summaries import Found, found
 from ..exchange.writers import write_rows
 from ..settings import Limits, Traps
-from ..tables.batches import Batch, from_ipc, split, split_by, to_ipc
+from ..tables.batches import Batch, split
 from ..tables.bloom import shard
 from ..tables.key_scan import Wanted
-from ..tables.schemas import FRONTIER, FRONTIER_LEFT, REVISITS, URLS
+from ..tables.schemas import FRONTIER, FRONTIER_LEFT, REVISITS, URLS, Row
 from ..tables.table_files import TableWriter, open_parquet, statistics
 from ..traps.allow_list import compile_allow_list
-from ..traps.holds import Holds, QueueName, Row, count_held, count_waiting, hold
+from ..traps.holds import Holds, QueueName, count_held, count_waiting, hold
 from .due_pages import write_due_pages
 from .files import write_frontier
-from .revisit_plan import Plan, add_observed, page_rows, plan_visits, read_observed
+from .revisit_plan import Bucket, Plan, add_observed, page_rows, plan_visits, read_observed
 from .url_states import advance
+
+QueueCounts = tuple[QueueName, tuple[int, int]]
+"""(queue, (waiting, held))"""
+
+PageCount = tuple[Bucket, int]
+"""An item of `Planned.pages`."""
+
+HostCount = tuple[str, tuple[float, ...]]
+"""An item of `Planned.hosts`."""
 
 
 class Changes(NamedTuple):
@@ -42,17 +55,19 @@ def changes(before: Sequence[Row], after: Sequence[Row]) -> Changes:
     return Changes([row for row in after if id(row) not in old], [row for row in before if id(row) not in new])
 
 
-class AdvanceFn(beam.DoFn):
+class AdvanceFn(WriteFn):
     """Joins the URLs found and visited with those of all earlier rounds; writes urls, yields changes of the frontier.
 
-    Takes a partition of url_key, or of the normal form by alias rules (`ByClassFn`), with {"candidates": CANDIDATES,
-    "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS}; the rows of table aliases of this round;
-    and the hosts with throttled or trapped templates (`TrappedHost`), which determine the rows that are held.
-    Yields, tagged: "files"; "written" (FRONTIER) by shard; "left" (FRONTIER_LEFT) and "queues", lists of
-    (`QueueName`, (waiting, held)), in one partition; "aliases", lists of (`Stratum`, `Count`), in one partition; with a
-    plan of revisits, "due" (REVISITS), "pages" and "observed",
-    lists for `WritePlanFn`, in one partition.
+    Takes a partition of url_key, or of the normal form by alias rules (`ByClassFn`); the rows of table aliases of this
+    round; and the hosts with throttled or trapped templates (`TrappedHost`), which determine the rows that are held.
     """
+
+    candidates, facts, earlier = Side(CANDIDATES), Side(FACTS), Side(URLS)
+    frontier, near = Side(MATCHED), Side(VERDICTS)
+    written, left = Output(FRONTIER), Output(FRONTIER_LEFT)  # `written` by shard
+    queues = Output(list[QueueCounts])
+    aliases = Output(list[tuple[Stratum, Count]])
+    due, pages, observed = Output(REVISITS), Output(list[PageCount]), Output(list[HostCount])  # with a plan of revisits
 
     def __init__(
         self,
@@ -70,12 +85,8 @@ class AdvanceFn(beam.DoFn):
         self._shards, self._in_force, self._plan = shards, RulesInForce(known), plan
         self._known, self._secret, self._max_depth = known, secret, max_depth
 
-    def process(
-        self, partition: tuple[int, Mapping[str, Iterable[bytes]]], judged: list[Row], trapped: list[tuple]
-    ) -> Iterator[Any]:
-        sides = partition[1]
-        schemas = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS}
-        rows = {name: from_ipc(sides.get(name, ()), schema).to_pylist() for name, schema in schemas.items()}
+    def process(self, partition: Partition, judged: list[Row], trapped: list[tuple]) -> Iterator[TaggedOutput]:
+        rows = {side.name: side.table(partition[1]).to_pylist() for side in self.sides()}
         rules = self._in_force.after(judged).rules
         sample = Sample(self._secret, self._known.counts)
         urls, following = advance(
@@ -87,8 +98,7 @@ class AdvanceFn(beam.DoFn):
             sample=sample,
             max_depth=self._max_depth,
         )
-        if sample.taken:
-            yield beam.pvalue.TaggedOutput("aliases", (0, list(sample.taken.items())))
+        yield from self.aliases.if_any(list(sample.taken.items()))
         holds = Holds(trapped, compile_allow_list(self._traps.allow))
         urls, kept = hold(urls, following, rows["earlier"], holds, self._round)
         if self._plan is not None:
@@ -96,96 +106,91 @@ class AdvanceFn(beam.DoFn):
             planned = plan_visits(urls, rows["facts"], rows["earlier"], hosts, self._plan)
             urls = planned.urls
             if planned.due:
-                yield beam.pvalue.TaggedOutput("due", (0, to_ipc(pa.Table.from_pylist(planned.due, schema=REVISITS))))
-            if planned.pages:
-                yield beam.pvalue.TaggedOutput("pages", (0, list(planned.pages.items())))
-            if planned.hosts:
-                yield beam.pvalue.TaggedOutput("observed", (0, list(planned.hosts.items())))
+                yield self.due.once(pa.Table.from_pylist(planned.due, schema=REVISITS))
+            yield from self.pages.if_any(list(planned.pages.items()))
+            yield from self.observed.if_any(list(planned.hosts.items()))
         written, left = changes(rows["frontier"], kept)
         if urls:
             writer = TableWriter(self._root, "urls", self._round)
             writer.write_rows(urls, Counter(row["state"] for row in urls))
-            yield beam.pvalue.TaggedOutput("files", (0, writer.close()))
+            yield self.files.once(writer.close())
         if written:
             table = pa.Table.from_pylist(written, schema=FRONTIER)
             numbers = [shard(row["host"], self._shards) for row in written] if self._shards > 1 else [0] * len(written)
-            for number, part in split_by(table, numbers):
-                yield beam.pvalue.TaggedOutput("written", (number, to_ipc(part)))
+            yield from self.written.split_by(table, numbers)
         if left:
-            table = pa.Table.from_pylist([row | {"round": self._round} for row in left], schema=FRONTIER_LEFT)
-            yield beam.pvalue.TaggedOutput("left", (0, to_ipc(table)))
+            rows_left = [row | {"round": self._round} for row in left]
+            yield self.left.once(pa.Table.from_pylist(rows_left, schema=FRONTIER_LEFT))
         if holds:
             waiting = count_waiting(written, holds)
             waiting.subtract(count_waiting(left, holds))
             held = count_held(changes(following, kept).left, holds)
             names = sorted(waiting.keys() | held.keys())
-            if names:
-                queues = [(name, (waiting[name], held[name])) for name in names]
-                yield beam.pvalue.TaggedOutput("queues", (0, queues))
+            yield from self.queues.if_any([(name, (waiting[name], held[name])) for name in names])
 
 
-class WriteFrontierFn(beam.DoFn):
-    """Takes a shard with {"written": FRONTIER}, and writes it as one file of the next frontier."""
+class WriteFrontierFn(WriteFn):
+    """Writes a shard as one file of the next frontier."""
 
-    def __init__(self, root: str, round_: int) -> None:
-        self._root, self._round = root, round_
-
-    def process(self, partition: tuple[int, Mapping[str, Iterable[bytes]]]) -> Iterator[Any]:
-        if file := write_frontier(self._root, self._round, from_ipc(partition[1]["written"], FRONTIER)):
-            yield beam.pvalue.TaggedOutput("files", (0, file))
-
-
-class WriteLeftFn(beam.DoFn):
-    """Takes {"left": FRONTIER_LEFT} of a round, and writes it as one file."""
+    written = Side(FRONTIER)
 
     def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
 
-    def process(self, partition: tuple[int, Mapping[str, Iterable[bytes]]]) -> Iterator[Any]:
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+        yield from self.files.if_any(write_frontier(self._root, self._round, self.written.table(partition[1])))
+
+
+class WriteLeftFn(WriteFn):
+    """Writes the rows that have left the frontier in a round as one file."""
+
+    left = Side(FRONTIER_LEFT, in_one_place=True)
+
+    def __init__(self, root: str, round_: int) -> None:
+        self._root, self._round = root, round_
+
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
         writer = TableWriter(self._root, "frontier_left", self._round)
-        rows = from_ipc(partition[1]["left"], FRONTIER_LEFT)
-        writer.write(rows.sort_by([("path", "ascending"), ("number", "ascending")]))
-        if file := writer.close():
-            yield beam.pvalue.TaggedOutput("files", (0, file))
+        writer.write(self.left.table(partition[1]).sort_by([("path", "ascending"), ("number", "ascending")]))
+        yield from self.files.if_any(writer.close())
 
 
-class WriteQueuesFn(beam.DoFn):
-    """Takes {"queues": lists of (`QueueName`, (waiting, held))} of a round, and writes their sums as trap_queues."""
+class WriteQueuesFn(WriteFn):
+    """Writes the sums of the queues of a round as trap_queues."""
+
+    queues = Side(list[QueueCounts], in_one_place=True)
 
     def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
 
-    def process(
-        self, partition: tuple[int, Mapping[str, Iterable[list[tuple[QueueName, tuple[int, int]]]]]]
-    ) -> Iterator[Any]:
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
         sums: dict[QueueName, tuple[int, int]] = {}
-        for some in partition[1]["queues"]:
-            for name, (waiting, held) in some:
-                known = sums.get(name, (0, 0))
-                sums[name] = (known[0] + waiting, known[1] + held)
+        for name, (waiting, held) in self.queues.values(partition[1]):
+            known = sums.get(name, (0, 0))
+            sums[name] = (known[0] + waiting, known[1] + held)
         rows = [_queue_row(item, self._round) for item in sorted(sums.items())]
-        if file := write_rows(self._root, "trap_queues", self._round, rows):
-            yield beam.pvalue.TaggedOutput("files", (0, file))
+        yield from self.files.if_any(write_rows(self._root, "trap_queues", self._round, rows))
 
 
-class WritePlanFn(beam.DoFn):
-    """Takes {"due", "pages", "observed"} of `AdvanceFn`, and writes revisits, change_rates and host_changes."""
+class WritePlanFn(WriteFn):
+    """Writes revisits, change_rates and host_changes of a round."""
+
+    due = Side(REVISITS, in_one_place=True)
+    pages, observed = Side(list[PageCount], in_one_place=True), Side(list[HostCount], in_one_place=True)
 
     def __init__(self, root: str, round_: int, plan: Plan) -> None:
         self._root, self._round, self._plan = root, round_, plan
 
-    def process(self, partition: tuple[int, Mapping[str, Iterable[Any]]]) -> Iterator[Any]:
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
         sides = partition[1]
-        pages = [item for some in sides.get("pages", ()) for item in some]
-        observed = [item for some in sides.get("observed", ()) for item in some]
+        pages, observed = self.pages.values(sides), self.observed.values(sides)
         earlier = read_observed(self._root, self._plan.hosts, {host for host, _ in observed})
         for file in (
-            write_due_pages(self._root, self._round, [from_ipc(sides.get("due", ()), REVISITS)]),
+            write_due_pages(self._root, self._round, [self.due.table(sides)]),
             write_rows(self._root, "change_rates", self._round, page_rows(pages, self._plan.earlier, self._round)),
             write_rows(self._root, "host_changes", self._round, add_observed(observed, earlier, self._round)),
         ):
-            if file:
-                yield beam.pvalue.TaggedOutput("files", (0, file))
+            yield from self.files.if_any(file)
 
 
 def _queue_row(item: tuple[QueueName, tuple[int, int]], round_: int) -> Row:
@@ -204,16 +209,17 @@ class _ReadMatchingFn(beam.DoFn):
                 yield from split(rows, "url_key", self._partitions)
 
 
-class ReadWaitingByNameFn(_ReadMatchingFn):
-    """As `ReadMatchingWaiting`, with the keys of some names in summaries (`stages.Summarize`)."""
+class ReadWaitingByNameFn(StageFn):
+    """As `ReadMatchingWaiting`, with the keys of some parts of summaries."""
 
-    def __init__(self, root: str, left: Sequence[str], partitions: int, *names: str) -> None:
-        super().__init__(root, left, partitions)
-        self._names = names
+    rows = Output(MATCHED, key="url_key")
 
-    def process(self, path: str, *summaries: Mapping[str, Any]) -> Iterator[Batch]:  # type: ignore[override]
-        if wanted := [summary[name] for summary in summaries for name in self._names if name in summary]:
-            yield from super().process(path, *wanted)
+    def __init__(self, root: str, left: Sequence[str], partitions: int, *parts: str) -> None:
+        self._read, self._parts = _ReadMatchingFn(root, left, partitions), parts
+
+    def process(self, path: str, *summaries: Found) -> Iterator[TaggedOutput]:
+        if wanted := list(filter(None, (found(part, *summaries) for part in self._parts))):
+            yield from self.rows.each(self._read.process(path, *wanted))
 
 
 class ReadMatchingWaiting(beam.PTransform):
@@ -230,18 +236,20 @@ class ReadMatchingWaiting(beam.PTransform):
         )
 
 
-class ScanTrappedFn(beam.DoFn):
+class ScanTrappedFn(StageFn):
     """Reads the waiting URLs of the hosts with throttled or trapped templates; opens no file if there are none.
 
-    Takes the path of a file of the frontier and the hosts (`TrappedHost`). Yields the rows that are to be held
-    (FRONTIER) by partition of url_key and, tagged "queues", the waiting URLs before the round, as `AdvanceFn`.
+    Takes the path of a file of the frontier and the hosts (`TrappedHost`).
     """
+
+    held = Output(FRONTIER, key="url_key")  # the rows that are to be held
+    queues = Output(list[QueueCounts])  # the waiting URLs before the round
 
     def __init__(self, root: str, left: Sequence[str], partitions: int, traps: Traps) -> None:
         self._root, self._partitions, self._traps = root, partitions, traps
         self._left = Left(root, left)
 
-    def process(self, path: str, trapped: list[tuple]) -> Iterator[Any]:
+    def process(self, path: str, trapped: list[tuple]) -> Iterator[TaggedOutput]:
         holds = Holds(trapped, compile_allow_list(self._traps.allow))
         if not holds:
             return
@@ -264,7 +272,5 @@ class ScanTrappedFn(beam.DoFn):
                 waiting.update(count_waiting(rows, holds))
                 held = table.filter(pa.array([holds(row) for row in rows], pa.bool_()))
                 if held.num_rows:
-                    yield from split(held, "url_key", self._partitions)
-        if waiting:
-            queues = [(name, (count, 0)) for name, count in sorted(waiting.items())]
-            yield beam.pvalue.TaggedOutput("queues", (0, queues))
+                    yield from self.held.split(held, self._partitions)
+        yield from self.queues.if_any([(name, (count, 0)) for name, count in sorted(waiting.items())])

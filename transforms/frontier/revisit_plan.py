@@ -16,11 +16,9 @@ from ..outcomes import Outcome
 from ..settings import Settings
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.newest import newest
-from ..tables.schemas import CHANGE_RATES, HOST_CHANGES, VISITS
+from ..tables.schemas import CHANGE_RATES, HOST_CHANGES, VISITS, Row
 from ..tables.sitemap_terms import MAY_CHANGE, REQUISITE, TDMREP
 from ..tables.table_files import read_table
-
-Row = dict[str, Any]
 
 OBSERVED = ("changed", "changed_log_s", "unchanged_s", "unchanged")
 """Columns of urls and host_changes; the first three are those of `Observed`."""

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from operator import itemgetter
-from typing import Any
 
 from ..aliases.apply import ALIAS, Classes, stand_ins
 from ..aliases.rules import NO_RULES, Rules
@@ -12,12 +11,11 @@ from ..aliases.sample import Sample
 from ..outcomes import REQUESTED, RETRIED, Outcome
 from ..settings import Limits
 from ..tables.newest import newest
+from ..tables.schemas import Row
 from ..tables.sitemap_terms import PROBE, REQUISITE, unite, with_news
 from ..traps.judge import State, from_elsewhere
 from ..urls.canonical import neatness, url_key
 from ..urls.filters import MAX_REDIRECTS
-
-Row = dict[str, Any]
 
 _STATES = {
     Outcome.FETCHED: "fetched",

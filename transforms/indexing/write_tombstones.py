@@ -1,13 +1,14 @@
 """Writes the tombstones of a round (`tombstones`)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
+from apache_beam.pvalue import TaggedOutput
 
-from ..tables.batches import Batch, from_ipc, read_ipc, to_ipc
+from ..exchange.functions import Partition, Side, WriteFn
+from ..tables.batches import Batch, read_ipc, to_ipc
 from ..tables.schemas import KEY
 from ..tables.table_files import TableWriter
 from .tombstones import REMOVALS, removals_of_visits, tombstone_rows
@@ -29,22 +30,19 @@ def had_content(batch: Batch) -> Iterator[Batch]:
         yield batch[0], to_ipc(with_content)
 
 
-class WriteTombstonesFn(beam.DoFn):
-    """Writes the tombstones of a round.
+class WriteTombstonesFn(WriteFn):
+    """Writes the tombstones of a round, for a partition of url_key."""
 
-    Takes a partition of url_key with {"visits": REMOVALS of the round's visits, "documents": REMOVALS of its documents,
-    "earlier": the keys of URLs that had content, of at least all that were visited}.
-    """
+    visits, documents = Side(REMOVALS), Side(REMOVALS)  # by the round's visits, and by its documents
+    earlier = Side(_KEYS)  # of URLs that had content, of at least all that were visited
 
     def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
 
-    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]], *_: Any) -> Iterator[Any]:
-        sides = partition[1]
-        removals = from_ipc([*sides["visits"], *sides["documents"]], REMOVALS)
+    def process(self, partition: Partition, *_: Any) -> Iterator[TaggedOutput]:
+        removals = pa.concat_tables(side.table(partition[1]) for side in (self.visits, self.documents))
         pairs = zip(removals["url_key"].to_pylist(), removals["reason"].to_pylist(), strict=True)
-        rows = tombstone_rows(pairs, from_ipc(sides["earlier"], _KEYS)["url_key"].to_pylist(), self._round)
+        rows = tombstone_rows(pairs, self.earlier.table(partition[1])["url_key"].to_pylist(), self._round)
         writer = TableWriter(self._root, "tombstones", self._round)
         writer.write_rows(rows)
-        if file := writer.close():
-            yield beam.pvalue.TaggedOutput("files", (0, file))
+        yield from self.files.if_any(writer.close())

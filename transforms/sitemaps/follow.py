@@ -10,15 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import apache_beam as beam
 import pyarrow as pa
+from apache_beam.pvalue import TaggedOutput
 
-from ..exchange.batch_schemas import CANDIDATES, CandidateRow
+from ..exchange.batch_schemas import CANDIDATES, CandidateRow, Rejection
+from ..exchange.functions import Output, StageFn
 from ..outcomes import Outcome
 from ..parsing.registry import kinds_of
 from ..rights import reservations
 from ..settings import Scope, Sitemaps
-from ..tables.batches import split
 from ..tables.bloom import shard
 from ..tables.other_visits import visits_without_page
 from ..tables.schemas import ROBOTS, SEEDS, RobotsRow, VisitRow
@@ -188,12 +188,14 @@ def count_entries(root: str, files: Iterable[TableFile], max_urls: int) -> int:
     return sum(min(max_urls, visit["body_bytes"] // _ENTRY_BYTES) for visit in visits)
 
 
-class FollowFn(beam.DoFn):
+class FollowFn(StageFn):
     """Finds the pages named by the robots.txt files and the sitemaps of a round.
 
-    Takes ("robots" or "visits", path) of a file that the round has fetched. Yields CANDIDATES by partition of url_key
-    and, tagged, "rejections" by shard of the host: lists of ((reason, host), (count, samples)).
+    Takes ("robots" or "visits", path) of a file that the round has fetched.
     """
+
+    candidates = Output(CANDIDATES, key="url_key")
+    rejections = Output(list[Rejection])  # by shard of the host
 
     def __init__(
         self,
@@ -212,15 +214,16 @@ class FollowFn(beam.DoFn):
     def setup(self) -> None:
         self._seed_hosts = read_hosts(self._root, self._seeds, SEEDS)
 
-    def process(self, file: tuple[str, str]) -> Iterator[Any]:
+    def process(self, file: tuple[str, str]) -> Iterator[TaggedOutput]:
         table, path = file
         url_filter = UrlFilter(self._scope, self._seed_hosts, kinds_of(self._kinds).extensions)
         for links in self._links(table, path, url_filter):
-            yield from split(pa.Table.from_pylist(links.candidates, schema=CANDIDATES), "url_key", self._partitions)
+            candidates = pa.Table.from_pylist(links.candidates, schema=CANDIDATES)
+            yield from self.candidates.split(candidates, self._partitions)
             for (reason, url), count in links.rejected.items():
                 if count:
                     rejection = ((reason, host(url)), (count, [url]))
-                    yield beam.pvalue.TaggedOutput("rejections", (shard(host(url), self._shards), [rejection]))
+                    yield self.rejections.at(shard(host(url), self._shards), [rejection])
 
     def _links(self, table: str, path: str, url_filter: UrlFilter) -> Iterator[SitemapLinks]:
         if table == "robots":

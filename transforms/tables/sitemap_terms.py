@@ -5,7 +5,8 @@ with the URL from discovery to parsing and, for an index, to the sitemaps that i
 """
 
 from collections.abc import Iterable
-from typing import Any
+
+from .schemas import Row
 
 SITEMAP = "sitemap"
 """The kind of a URL that is parsed as a sitemap, never as a document."""
@@ -37,8 +38,6 @@ MAX_LEVEL = 3
 
 MAX_HOSTS = 1000
 """Maximum number of hosts that authorise one sitemap: large hosting services name the same one in each robots.txt."""
-
-Row = dict[str, Any]
 
 
 def terms(level: int, budget: int, hosts: Iterable[str]) -> Row:

@@ -1,8 +1,8 @@
 """Draining: what waits of a throttled template is visited in rounds that grow, if it is finite and worth its pages."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Row = dict[str, Any]
+from ..tables.schemas import Row
 
 DRAINED = 64
 """Pages of the first round of draining."""

@@ -6,8 +6,9 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ..tables.newest import newest
+from ..tables.schemas import Row
 from .allow_list import AllowList
-from .judge import SPARED, Kind, Known, Row, State, from_elsewhere, is_exempt, is_shared, kind_of, names_of, shape_of
+from .judge import SPARED, Kind, Known, State, from_elsewhere, is_exempt, is_shared, kind_of, names_of, shape_of
 
 TRAP = "trap"
 """The reason of a URL in state `trapped`."""

@@ -11,12 +11,12 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ..tables.newest import newest
+from ..tables.schemas import Row
 from ..urls.canonical import is_foreign
 from ..urls.templates import extension, family, form, query_template, template
 from .draining import DRAINED, Queue, drains, is_useful
 from .novelty import form_hash
 
-Row = dict[str, Any]
 Name = tuple[str, str]  # template and kind
 
 ENOUGH = 6

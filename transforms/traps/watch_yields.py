@@ -1,22 +1,24 @@
 """Finds the pages of a round without news, and updates the templates of their URLs."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
+from apache_beam.pvalue import TaggedOutput
 
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import DUPLICATES
 from ..exchange.batch_schemas import STALE, YIELDS, CandidateRow, YieldRow
+from ..exchange.functions import Output, Partition, Side, StageFn, WriteFn
+from ..exchange.summaries import Found, found
 from ..outcomes import Outcome
 from ..settings import Traps
 from ..tables.batches import Batch, from_ipc, split_by, to_ipc
 from ..tables.bloom import shard
 from ..tables.key_scan import Wanted, matching_rows
-from ..tables.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS
+from ..tables.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS, Row
 from ..tables.sitemap_terms import PROBE
 from ..tables.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
 from ..urls.canonical import url_key
@@ -25,7 +27,7 @@ from . import judge, soft_404
 from .allow_list import AllowList, compile_allow_list
 from .draining import Queue
 from .holds import TrappedHost
-from .judge import Counts, Kind, Name, Row, State, from_elsewhere, is_own, names_of, shape_of
+from .judge import Counts, Kind, Name, State, from_elsewhere, is_own, names_of, shape_of
 from .novelty import Family, PageWords, pack, unpack
 from .soft_404 import Suspicion, is_soft_404
 from .stacks import is_stacked
@@ -260,26 +262,29 @@ def _order(request: YieldRow) -> tuple[int, float, str]:
     return (request["depth"], -request["priority"], request["url"])
 
 
-class WatchFn(beam.DoFn):
+class WatchFn(WriteFn):
     """Finds the pages of a round without news, and judges templates by them; writes traps and trap_samples.
 
-    Takes a shard with {"yields": YIELDS, "duplicates": DUPLICATES, "near": VERDICTS, "traps": TRAPS, "trap_samples":
-    TRAP_SAMPLES, "trap_queues": TRAP_QUEUES} of some hosts. Yields STALE and, tagged, "trapped": `TrappedHost` as
-    tuples, of the hosts with throttled or trapped templates; "probes": lists of candidates; "files".
+    Takes a shard of hosts.
     """
+
+    yields, duplicates, near = Side(YIELDS), Side(DUPLICATES), Side(VERDICTS)
+    traps, trap_samples, trap_queues = Side(TRAPS), Side(TRAP_SAMPLES), Side(TRAP_QUEUES)
+    stale = Output(STALE)
+    trapped = Output(tuple)  # `TrappedHost` as a tuple, of each host with throttled or trapped templates
+    probes = Output(list[CandidateRow])
 
     def __init__(self, root: str, round_: int, settings: Traps, key: bytes) -> None:
         self._root, self._round, self._allow, self._key = root, round_, settings.allow, key
 
-    def process(self, shard_: tuple[int, dict[str, Iterable[Any]]]) -> Iterator[Any]:
-        number, sides = shard_
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+        number, sides = partition
         is_allowed = compile_allow_list(self._allow)
-        copies = _originals(from_ipc(sides["duplicates"], DUPLICATES), "duplicate_of")
-        near = _originals(from_ipc(sides["near"], VERDICTS), "near_duplicate_of")
-        requests = _by_host(from_ipc(sides["yields"], YIELDS).to_pylist())
-        tables = {"traps": TRAPS, "trap_samples": TRAP_SAMPLES, "trap_queues": TRAP_QUEUES}
-        earlier = (_by_host(from_ipc(sides[name], schema).to_pylist()) for name, schema in tables.items())
-        traps, trap_samples, queues = earlier
+        copies = _originals(self.duplicates.table(sides), "duplicate_of")
+        near = _originals(self.near.table(sides), "near_duplicate_of")
+        requests = _by_host(self.yields.table(sides).to_pylist())
+        tables = (self.traps, self.trap_samples, self.trap_queues)
+        traps, trap_samples, queues = (_by_host(side.table(sides).to_pylist()) for side in tables)
         stale, rows, reopened = list[bytes](), dict[str, list[Row]](traps=[], trap_samples=[]), 0
         for host in sorted(requests.keys() | traps.keys()):
             sides_ = (traps.get(host, ()), trap_samples.get(host, ()), queues_of(queues.get(host, ()), self._round - 1))
@@ -287,16 +292,16 @@ class WatchFn(beam.DoFn):
             watched = watch_host(host, requests.get(host, ()), copies, near, *sides_, *last)
             stale += watched.stale
             if watched.probes:
-                yield beam.pvalue.TaggedOutput("probes", (number, watched.probes))
+                yield self.probes.at(number, watched.probes)
             rows["traps"] += watched.traps
             rows["trap_samples"] += watched.trap_samples
             reopened += watched.reopened
             if watched.trapped:
-                yield beam.pvalue.TaggedOutput("trapped", (0, tuple(watched.trapped)))
+                yield self.trapped.once(tuple(watched.trapped))
         for table, part in rows.items():
-            if file := self._write(table, part, {REOPENED: reopened} if reopened and table == "traps" else None):
-                yield beam.pvalue.TaggedOutput("files", (0, file))
-        yield number, to_ipc(pa.table({"url_key": stale}, schema=STALE))
+            counts = {REOPENED: reopened} if reopened and table == "traps" else None
+            yield from self.files.if_any(self._write(table, part, counts))
+        yield self.stale.at(number, pa.table({"url_key": stale}, schema=STALE))
 
     def _write(self, table: str, rows: list[Row], counts: dict[str, int] | None) -> TableFile | None:
         writer = TableWriter(self._root, table, self._round)
@@ -330,30 +335,56 @@ def hosts_with_traps(path: str, root: str) -> Iterator[str]:
                 yield from pc.unique(rows.filter(pc.not_equal(rows["state"], State.OPEN.value))["host"]).to_pylist()
 
 
-class HostsWithTrapsFn(beam.DoFn):
-    """Takes the path of a traps file; yields `hosts_with_traps`, tagged "trap_hosts"."""
+class HostsWithTrapsFn(StageFn):
+    """Takes the path of a traps file; yields `hosts_with_traps`."""
+
+    hosts = Output(list[str])
 
     def __init__(self, root: str) -> None:
         self._root = root
 
-    def process(self, path: str) -> Iterator[beam.pvalue.TaggedOutput]:
-        if hosts := list(hosts_with_traps(path, self._root)):
-            yield beam.pvalue.TaggedOutput("trap_hosts", (0, hosts))
+    def process(self, path: str) -> Iterator[TaggedOutput]:
+        yield from self.hosts.if_any(list(hosts_with_traps(path, self._root)))
 
 
-class ReadTrapsFn(beam.DoFn):
-    """The rows of a trap table for some hosts, by shard of their host; for all hosts, without a name of hosts."""
+class _ReadHostsFn(StageFn):
+    """The rows of a table for the hosts in some parts of the summary, by shard of their host."""
 
-    def __init__(self, root: str, schema: pa.Schema, shards: int, names: Sequence[str] | None) -> None:
-        self._root, self._schema, self._shards, self._names = root, schema, shards, names
+    rows: Output
+    _parts: tuple[str, ...]
 
-    def process(self, path: str, summary: Mapping[str, Any]) -> Iterator[Batch]:
-        if self._names is None:
-            yield from by_host(read_table(self._root, [path], self._schema), self._shards)
-            return
-        hosts = sorted({host for name in self._names for host in summary.get(name, ())})
-        for rows in matching_rows(self._root, path, self._schema, Wanted("host", hosts)):
-            yield from by_host(rows, self._shards)
+    def __init__(self, root: str, shards: int) -> None:
+        self._root, self._shards = root, shards
+
+    def process(self, path: str, summary: Found) -> Iterator[TaggedOutput]:
+        hosts = sorted({host for part in self._parts for host in found(part, summary) or ()})
+        for rows in matching_rows(self._root, path, self.rows.content, Wanted("host", hosts)):
+            yield from self.rows.each(by_host(rows, self._shards))
+
+
+class ReadTrapsFn(_ReadHostsFn):
+    """The rows of traps for the hosts of the round and those with throttled or trapped templates."""
+
+    rows, _parts = Output(TRAPS), ("hosts", "trap_hosts")
+
+
+class ReadTrapSamplesFn(_ReadHostsFn):
+    """The rows of trap_samples for the hosts of the round."""
+
+    rows, _parts = Output(TRAP_SAMPLES), ("hosts",)
+
+
+class ReadTrapQueuesFn(StageFn):
+    """All rows of trap_queues, by shard of their host."""
+
+    rows = Output(TRAP_QUEUES)
+
+    def __init__(self, root: str, shards: int) -> None:
+        self._root, self._shards = root, shards
+
+    def process(self, path: str, *_: Found) -> Iterator[TaggedOutput]:
+        rows = read_table(self._root, [path], TRAP_QUEUES)
+        yield from self.rows.each(by_host(rows, self._shards))
 
 
 def by_host(rows: pa.Table, shards: int) -> Iterator[Batch]:

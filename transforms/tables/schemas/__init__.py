@@ -5,6 +5,7 @@ Hive-style folders (`documents/round=000003/…`) let any engine read a table.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -59,9 +60,13 @@ __all__ = [
     "DocumentRow",
     "HostRow",
     "RobotsRow",
+    "Row",
     "TombstoneRow",
     "VisitRow",
 ]
+
+Row = dict[str, Any]
+"""A row of a table or a batch whose columns its schema names; those with a TypedDict have a type of their own."""
 
 TABLES: Mapping[str, pa.Schema] = {
     "frontier": FRONTIER,

@@ -1,0 +1,104 @@
+"""What an update step is given, its sizes and the names of its stages."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from ..transforms.aliases.learned_rules import KnownRules
+from ..transforms.directory.waiting import Waiting
+from ..transforms.exchange.stage_progress import StageProgress
+from ..transforms.frontier.revisit_plan import Plan
+from ..transforms.settings import Settings
+
+STAGES = {
+    "ParseVisits": "parsing pages",
+    "ReadEarlier": "reading earlier contents",
+    "JudgeContents": "finding duplicates",
+    "FindNearDuplicates": "finding near duplicates",
+    "FinishPages": "writing documents and index",
+    "ScanTrapped": "reading the URLs of traps",
+    "ReadUrls": "reading the known URLs",
+    "LearnAliases": "learning aliases",
+    "AdvanceUrls": "writing the states of URLs",
+    "WriteFrontier": "writing the next frontier",
+}
+"""The stages on which workers report, by label and in the order in which they run, with what they do."""
+
+_LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
+_ROWS_PER_PARTITION = 100_000
+_ROWS_PER_FRONTIER_FILE = 500_000
+_PAGES_PER_SHARD = 5_000
+_VISIT_BYTES_PER_SHARD = 4 << 20  # of compressed files; larger ones take more memory (`shard_pages`)
+_SMALL = 200  # visits
+
+
+@dataclasses.dataclass(frozen=True)
+class UpdateStep:
+    """The inputs and outputs of one update step; paths are below the crawl directory."""
+
+    root: str
+    round: int
+    settings: Settings
+    robot: str  # the name that page directives may address
+    aliases: KnownRules | None  # None: alias detection is off
+    secret: bytes  # of the crawl: no site can foresee which aliases are fetched, nor the URLs that cannot exist
+    visits: Sequence[str]
+    visit_rows: int
+    visit_bytes: int  # of the files
+    sitemap_entries: int  # upper bound, in the visited sitemaps
+    turns: Sequence[str]
+    robots: Sequence[str]  # of this round
+    workers: int
+    waiting: Waiting
+    urls: Sequence[str]
+    digests: Sequence[str]
+    near: Sequence[str]
+    hosts: Sequence[str]
+    trap_files: Sequence[str]
+    trap_samples: Sequence[str]
+    trap_queues: Sequence[str]
+    seeds: Sequence[str]
+    report: str
+    progress: str = ""  # prefix of the workers' reports; empty: they report nothing
+    plan: Plan | None = None  # of revisits
+
+    @property
+    def partitions(self) -> int:
+        """Partitions of the key space: enough to use all workers, and few enough that small rounds write few files."""
+        return _share(self.links, _ROWS_PER_PARTITION, self._least)
+
+    @property
+    def links(self) -> int:
+        """Estimate of the round's distinct link targets; it sizes filters and partitions."""
+        return self.visit_rows * _LINKS_PER_VISIT + self.sitemap_entries
+
+    @property
+    def shards(self) -> int:
+        """Shards of the hosts: each is the work of one worker."""
+        by_bytes = _share(self.visit_bytes, _VISIT_BYTES_PER_SHARD, self._least)
+        return max(by_bytes, _share(self.visit_rows, _PAGES_PER_SHARD, self._least))
+
+    @property
+    def frontier_shards(self) -> int:
+        """Files of the frontier that the step writes."""
+        return _share(self.links, _ROWS_PER_FRONTIER_FILE, 1)
+
+    @property
+    def files(self) -> dict[str, Sequence[str]]:
+        """The paths of all files that the step reads, by kind, and one empty path of "report", for `MarkFn`."""
+        names = ("visits", "robots", "turns", "urls", "digests", "near", "hosts", "trap_samples", "trap_queues")
+        tables = {name: getattr(self, name) for name in names}
+        return {"report": [""], **tables, "traps": self.trap_files, "frontier": self.waiting.frontier}
+
+    def stage(self, label: str) -> StageProgress | None:
+        """Return where workers report that they process a stage, by its label; None: they do not."""
+        if not self.progress or label not in STAGES:
+            return None
+        return StageProgress(self.progress, STAGES[label], list(STAGES).index(label) + 1, len(STAGES))
+
+    @property
+    def _least(self) -> int:
+        return 1 if self.visit_rows < _SMALL else self.workers
+
+
+def _share(rows: int, most: int, least: int) -> int:
+    return min(256, max(least, -(-rows // most)))
