@@ -3,6 +3,7 @@
 import re
 import zlib
 from collections.abc import Iterable, Set
+from itertools import filterfalse
 from typing import NamedTuple
 
 import numpy as np
@@ -71,7 +72,8 @@ class Family:
 
     def take(self, words: PageWords, elsewhere: Set[int] = frozenset()) -> "Novelty":
         """Adds the words of a page and returns their novelty. Words `elsewhere` are known, too."""
-        title, text = unpack(words.title) - self.seen, unpack(words.text) - self.seen
+        text = set(filterfalse(self.seen.__contains__, memoryview(words.text).cast("I").tolist()))
+        title = text.intersection(unpack(words.title))  # whose words are among those of the text
         if len(self.seen) < _MOST:
             self.seen |= text
             self.added += text
