@@ -26,7 +26,8 @@ from .allow_list import AllowList, compile_allow_list
 from .draining import Queue
 from .holds import TrappedHost
 from .judge import Counts, Kind, Name, Row, State, from_elsewhere, is_own, names_of, shape_of
-from .novelty import Family, PageWords, pack, unpack
+from .novelty import Family, pack, unpack
+from .page_words import PageWords
 from .soft_404 import Suspicion, is_soft_404
 from .stacks import is_stacked
 
