@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.transforms.documents.page_yield import yield_row
+from beamtrawl.transforms.documents.page_yield import yield_rows
 from beamtrawl.transforms.documents.parse_visits import parse_visit
 from beamtrawl.transforms.documents.requisites import Requisites, requisites_of
 from beamtrawl.transforms.outcomes import Outcome
@@ -115,8 +115,8 @@ def test_a_page_takes_a_bounded_number_of_requests() -> None:
 
 
 def test_they_are_no_evidence_of_traps() -> None:
-    assert yield_row(style(outcome=Outcome.GONE.value), None) is None
-    assert yield_row(visit(outcome=Outcome.GONE.value), None) is not None
+    requisite, page = (row(outcome=Outcome.GONE.value) for row in (style, visit))
+    assert [row["url"] for row in yield_rows([(requisite, None), (page, None)])] == [page["url"]]
 
 
 def test_who_reads_sitemaps_reads_no_requisites(tmp_path: Any) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from beamtrawl.pipeline.release_held import frontier_row
 from beamtrawl.transforms import urls
-from beamtrawl.transforms.documents.page_yield import yield_row
+from beamtrawl.transforms.documents.page_yield import yield_rows
 from beamtrawl.transforms.documents.parse_visits import fact_row, judged, link_rows, parse_batch, probe_page
 from beamtrawl.transforms.duplicates import minhash
 from beamtrawl.transforms.exchange.batch_schemas import LINK
@@ -134,14 +134,12 @@ def _judge(
 ) -> tuple[Watched, list[Row], list[Row]]:  # fmt: skip
     """(what `watch` finds, facts, candidates) of a round's visits."""
     copies, near = dict[bytes, bytes](), dict[bytes, bytes]()
-    yields, facts, found = [], [], []
+    seen, facts, found = [], [], []
     for visit, page, links in parse_batch(visits, "robot", _KIND_NAMES):
         rows = link_rows(links, page, visit, url_filter, FOLLOWED_KINDS | _KINDS.link_kinds)
         found.append((visit, page, [dict(zip(LINK.names, row, strict=True)) for row in rows]))
         facts.append(fact_row(visit, page) | {"respelled": None})
-        seen = probe_page(visit, "robot", _KIND_NAMES) if visit["kind"] == PROBE else page
-        if row := yield_row(visit, seen):
-            yields.append(row)
+        seen.append((visit, probe_page(visit, "robot", _KIND_NAMES) if visit["kind"] == PROBE else page))
         if page is None:
             continue
         key = visit["url_key"]
@@ -149,7 +147,7 @@ def _judge(
             copies[key] = owner
         elif like := contents.resembled(key, judged(visit["url"], page, True).get("signature")):
             near[key] = like
-    watched = watch_host(HOST, yields, copies, near, traps, samples, queues, _ALLOWED, round_, b"key")
+    watched = watch_host(HOST, yield_rows(seen), copies, near, traps, samples, queues, _ALLOWED, round_, b"key")
     stale = set(watched.stale)
     candidates = [
         {"url_key": link["target_key"], "url": link["target_url"], "host": urls.host(link["target_url"])}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.transforms.exchange.batch_schemas import YieldRow
-from beamtrawl.transforms.traps.novelty import page_words
+from beamtrawl.transforms.traps.page_words import Shown, page_words
 from beamtrawl.transforms.traps.soft_404 import Answer, Known, Suspicion, impossible_urls, is_soft_404, learn
 from tests.support.crawls import crawl, rows, states
 from tests.support.trap_answers import own_words
@@ -31,7 +31,7 @@ def test_what_cannot_exist_is_beside_a_page(url: str, pattern: str) -> None:
 
 
 def row(url: str, title: str, text: str | None, links: tuple[str, ...] = ()) -> YieldRow:
-    words = page_words(title, text or "", url, links)
+    words = page_words([Shown(title, text or "", url, links)])[0]
     found = dict.fromkeys(YieldRow.__annotations__) | {"url": url, "title_words": words.title}
     return found | {"words": None if text is None else words.text, "own_words": words.own}  # type: ignore[return-value]
 

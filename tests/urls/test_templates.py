@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.traps.novelty import Family, page_words
+from beamtrawl.transforms.traps.novelty import Family
+from beamtrawl.transforms.traps.page_words import Shown, page_words
 from beamtrawl.transforms.urls.templates import family, form, is_opaque, template
 
 # path and query: template
@@ -83,7 +84,7 @@ def test_what_a_person_has_named(token: str) -> None:
 
 
 def novelty(family_: Family, title: str, text: str = "", url: str = "http://a.test/x/1", links: tuple = ()) -> tuple:
-    return tuple(family_.take(page_words(title, text, url, links)))[:2]
+    return tuple(family_.take(*page_words([Shown(title, text, url, links)])))[:2]
 
 
 NEXT = ("http://a.test/7/2032", "http://a.test/7/2033")
@@ -114,5 +115,5 @@ def test_what_a_page_adds_to_its_family(title: str, text: str, url: str, links: 
 
 
 def test_words_of_earlier_rounds_are_known() -> None:
-    words = page_words("Old tin", "red shoes", "http://a.test/", ())
+    (words,) = page_words([Shown("Old tin", "red shoes", "http://a.test/", ())])
     assert tuple(Family([words.text]).take(words)) == (False, False, False, False, set())

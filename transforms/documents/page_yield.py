@@ -1,11 +1,13 @@
 """Rows of YIELDS: the input of trap detection for the URLs that a round has requested for the first time."""
 
+from collections.abc import Iterable
+
 from ..exchange.batch_schemas import YieldRow
 from ..outcomes import Outcome
 from ..parsing.html_page import Page, followed
 from ..tables.schemas.fetching import VisitRow
 from ..tables.sitemap_terms import REQUISITE
-from ..traps.novelty import page_words
+from ..traps.page_words import Shown, page_words
 
 _TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # maximum characters of a text, links, and characters of an anchor
 
@@ -22,16 +24,36 @@ WITHOUT_PAGE = frozenset(
 """Outcomes without a page that count as evidence about the URL."""
 
 
-def yield_row(visit: VisitRow, page: Page | None) -> YieldRow | None:
-    """The row of a URL requested for the first time; None if it was visited before or the outcome is no evidence.
+def yield_rows(visits: Iterable[tuple[VisitRow, Page | None]]) -> list[YieldRow]:
+    """The rows of the URLs that are evidence, of all visits of a batch with their pages."""
+    found = [(visit, page) for visit, page in visits if _is_evidence(visit, page)]
+    rows = [_row(visit) for visit, _ in found]
+    with_page = [(row, page) for row, (_, page) in zip(rows, found, strict=True) if page is not None]
+    for (row, _), words in zip(
+        with_page, page_words([_shown(row["url"], page) for row, page in with_page]), strict=True
+    ):
+        row["title_words"], row["words"], row["own_words"] = words
+    return rows
+
+
+def _is_evidence(visit: VisitRow, page: Page | None) -> bool:
+    """Whether a URL was requested for the first time, with a result that is evidence about it.
 
     Requisites of pages are no evidence.
     """
-    if visit["kind"] == REQUISITE:
-        return None
-    if visit["digest_before"] is not None or (page is None and visit["outcome"] not in WITHOUT_PAGE):
-        return None
-    row = YieldRow(
+    if visit["kind"] == REQUISITE or visit["digest_before"] is not None:
+        return False
+    return page is not None or visit["outcome"] in WITHOUT_PAGE
+
+
+def _shown(url: str, page: Page) -> Shown:
+    links = [link for link in page.links[:_LINKS] if followed(link, page.nofollow)]
+    text = " ".join([page.text[:_TEXT], *(link.anchor[:_ANCHOR] for link in links)])
+    return Shown(page.title, text, url, [link.url for link in links])
+
+
+def _row(visit: VisitRow) -> YieldRow:
+    return YieldRow(
         url_key=visit["url_key"],
         url=visit["url"],
         host=visit["host"],
@@ -47,9 +69,3 @@ def yield_row(visit: VisitRow, page: Page | None) -> YieldRow | None:
         own_words=None,
         kind=visit["kind"],
     )
-    if page is not None:
-        links = [link for link in page.links[:_LINKS] if followed(link, page.nofollow)]
-        text = " ".join([page.text[:_TEXT], *(link.anchor[:_ANCHOR] for link in links)])
-        words = page_words(page.title, text, visit["url"], (link.url for link in links))
-        row["title_words"], row["words"], row["own_words"] = words
-    return row

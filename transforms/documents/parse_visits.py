@@ -38,7 +38,7 @@ from ..tables.schemas import DOCUMENTS, KEY, SEEDS, VISITS, Row
 from ..tables.sitemap_terms import PROBE
 from ..tables.table_files import conform, open_parquet, read_hosts
 from ..urls.filters import UrlFilter
-from .page_yield import yield_row
+from .page_yield import yield_rows
 from .requisites import Requisites, requisites_of
 
 
@@ -242,7 +242,7 @@ class ParseFn(StageFn):
         path, number = row_group
         with open_parquet(self._root, path) as file:
             visits = conform(file.read_row_group(number), VISITS).to_pylist()
-        pages, links, facts, yields = [], [], [], []
+        pages, links, facts, seen = [], [], [], []
         alerts: dict[int, list[Any]] = {}
         requisites = Requisites([], Counter())
         for visit, page, found in parse_batch(visits, self._robot, self._kinds):
@@ -253,9 +253,9 @@ class ParseFn(StageFn):
                 links.append(rows)
             if self._takes_requisites:
                 requisites.add(requisites_of(visit, page, url_filter))
-            seen = probe_page(visit, self._robot, self._kinds) if visit["kind"] == PROBE else page
-            if self._settings.traps.detect and (observed := yield_row(visit, seen)):
-                yields.append(observed)
+            if self._settings.traps.detect:
+                is_probe = visit["kind"] == PROBE
+                seen.append((visit, probe_page(visit, self._robot, self._kinds) if is_probe else page))
             if page is not None and pages[-1]["is_document"]:
                 pages[-1] |= judged(visit["url"], page, self._near)
                 if found_alerts := list(alert_rows(self._observers, visit, page)):
@@ -266,12 +266,12 @@ class ParseFn(StageFn):
         if self._takes_requisites:
             yield from self._requisites(requisites)
         yield from self._facts(pa.Table.from_pylist(facts, schema=FACTS))
-        if yields:
+        if yields := yield_rows(seen):
             yield from self._by_shard(self.yields, pa.Table.from_pylist(yields, schema=YIELDS))
         if pages:
             table = pa.Table.from_pylist(pages, schema=PAGES.remove(PAGES.get_field_index("links")))
             table = table.append_column(PAGES.field("links"), links_column(links))
-            del pages, links, facts, visits
+            del pages, links, facts, visits, seen
             yield from self._pages(table)
             release_freed(table.nbytes)
 

@@ -4,6 +4,7 @@ import functools
 import re
 from collections.abc import Iterable
 
+import numpy as np
 import py3langid.langid
 
 _TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_][\w-]*)?")
@@ -63,4 +64,6 @@ def load_model() -> None:
 def _identifier() -> py3langid.langid.LanguageIdentifier:
     identifier = py3langid.langid.LanguageIdentifier.from_model_file(py3langid.langid.MODEL_FILE, norm_probs=True)
     identifier.set_languages(_GUESSED.split())
+    # The columns of these languages, by rows: a text takes a few hundred rows, which numpy reads twice as fast.
+    identifier.nb_ptc = np.ascontiguousarray(identifier.nb_ptc)
     return identifier

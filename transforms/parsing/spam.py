@@ -111,9 +111,9 @@ def judge(url: str, title: str, headings: Sequence[str], text: str, links: Seque
     >>> judge("http://a.test/x", "404 Not Found - A shop", [], "Sorry!", [], Traits()).reasons
     ['soft_404']
     """
-    words = text[:_LOOKED_AT].lower().split()
-    thin = len(words) < _THIN and len(text) < _THIN_TEXT
-    values = _text_values(text[:_LOOKED_AT].lower()) | _link_values(url, len(text), links)
+    start = text[:_LOOKED_AT].lower()
+    thin = len(text) < _THIN_TEXT and len(start.split()) < _THIN
+    values = _text_values(start) | _link_values(url, len(text), links)
     if seen.hidden_words >= _ENOUGH_WORDS:
         values["hidden_text"] = seen.hidden_words / max(1, len(text.split()) - seen.hidden_words)
     if thin:
@@ -144,8 +144,8 @@ def _text_values(text: str) -> dict[str, float]:
     values = {}
     words = [word for line in text.split("\n") if len(line) >= _RUNNING for word in line.split()]
     if len(words) >= _ENOUGH_WORDS:
-        counts = Counter(word for word in words if word.isalpha() and word not in STOP_WORDS)
-        values["keyword_stuffing"] = max(counts.values(), default=0) / len(words)
+        counts = [count for word, count in Counter(words).items() if word.isalpha() and word not in STOP_WORDS]
+        values["keyword_stuffing"] = max(counts, default=0) / len(words)
     data = text.encode()
     if len(data) >= _ENOUGH_BYTES:
         ratio = len(data) / len(zlib.compress(data, 1))

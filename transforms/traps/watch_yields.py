@@ -28,7 +28,8 @@ from .allow_list import AllowList, compile_allow_list
 from .draining import Queue
 from .holds import TrappedHost
 from .judge import Counts, Kind, Name, State, from_elsewhere, is_own, names_of, shape_of
-from .novelty import Family, PageWords, pack, unpack
+from .novelty import Family, pack, unpack
+from .page_words import PageWords
 from .soft_404 import Suspicion, is_soft_404
 from .stacks import is_stacked
 
@@ -42,6 +43,8 @@ _CHAIN = 2  # redirects in a row within a template; a renamed page takes one, it
 WHOLE: Name = ("", "")
 ALL_FOREIGN: Name = ("", Kind.FOREIGN.value)
 """The names of the queues of all URLs of a host: of those that its own site links, and of the others."""
+
+_REDIRECTED, _FAILED = Counts(redirected=1), Counts(failed=1)  # the results of a request that gave no page
 
 _FOREIGN = "foreign "  # precedes the families of URLs that only other sites link, in table trap_samples
 
@@ -126,7 +129,7 @@ def watch(
     telling = site.telling + sum(row["telling"] or 0 for row in trap_samples)
     seen = site.pages + sum(int(row["pages"]) for row in known.values() if not judge.is_shared(row["template"]))
     stale: list[bytes] = []
-    counts: dict[Name, Counter[str]] = {}
+    tallies = Counter[tuple[tuple[Name, ...], Counts]]()  # of equal requests, by their names and results
     redirects: dict[str, Counter[str]] = {}  # by template
     samples, new_forms, new_telling = dict[Name, list[str]](), dict[str, list[int]](), Counter[str]()
     is_idle = True
@@ -145,7 +148,7 @@ def watch(
             forms.add(shape.form)
             new_forms.setdefault(group, []).append(shape.form)
         is_redirect, is_inside = request["outcome"] == Outcome.REDIRECTED, shape.referrer == shape.template
-        came = Counter({"redirected" if is_redirect else "failed": 1})
+        came = _REDIRECTED if is_redirect else _FAILED
         if request["words"] is not None:
             seen += 1
             found = PageWords(request["title_words"] or b"", request["words"], request["own_words"] or b"")
@@ -165,31 +168,34 @@ def watch(
             is_fresh = is_news or (kind is Kind.PLAIN and not is_copy)
             if is_fresh and not is_uniform and group not in asked:
                 is_named = added.is_named or not is_news
-                suspicions.setdefault(group, Suspicion()).add(request, is_named=is_named, is_series=is_series)
-            came = Counter({"pages": 1, "fresh": int(is_fresh), "news": int(is_news), "different": int(not is_copy)})
+                if group not in suspicions:
+                    suspicions[group] = Suspicion()
+                suspicions[group].add(request, is_named=is_named, is_series=is_series)
+            came = Counts(pages=1, fresh=int(is_fresh), news=int(is_news), different=int(not is_copy))
             if not is_fresh and not is_allowed(request["url"]):
                 stale.append(request["url_key"])
         if shape.referrer and request["redirects"]:
             is_chained = is_redirect and is_inside and request["redirects"] >= _CHAIN
-            is_reached = came["fresh"] or (is_redirect and not is_inside)
+            is_reached = came.fresh or (is_redirect and not is_inside)
             redirects.setdefault(shape.referrer, Counter()).update(chained=is_chained, reached=bool(is_reached))
         if request["outcome"] == Outcome.UNWANTED_TYPE and shape.extension:
             names = list(dict.fromkeys([*names, judge.type_name(shape)]))
         is_idle = is_idle and any(name in known and known[name]["state"] != State.OPEN for name in names)
         if is_allowed(request["url"]):
             continue
-        for name in names:
-            counts.setdefault(name, Counter()).update(came)
-            if not came["fresh"]:
+        tallies[tuple(names), came] += 1
+        if not came.fresh:
+            for name in names:
                 samples.setdefault(name, []).append(request["url"])
+    counts = _totals(tallies)
     for name in {*known, *counts}:
         if name[0] in redirects:
-            counts.setdefault(name, Counter()).update(redirects[name[0]])
+            counts[name] = counts.get(name, Counts())._replace(**redirects[name[0]])
     requested = len(requests)
     changed = {
         name: judge.judge(
             known.get(name) or judge.new_row(host, name),
-            Counts(**came),
+            came,
             queues.get(WHOLE),
             samples.get(name, ()),
             round_,
@@ -203,7 +209,7 @@ def watch(
         for name, row in changed.items()
     )
     known |= changed
-    is_idle = is_idle and bool(counts) and not any(came["fresh"] for came in counts.values())
+    is_idle = is_idle and bool(counts) and not any(came.fresh for came in counts.values())
     for name, row in known.items():
         after = judge.end(row, is_idle, round_) if is_idle or not counts else judge.wake(row, round_)
         if row["state"] != State.OPEN and after != row:
@@ -224,6 +230,16 @@ def watch(
     trapped = TrappedHost(host, list(known.values()), sorted(forms)) if has_traps else None
     shown = Seen(frozenset(all_words), telling, seen)
     return Watched(stale, probes, list(changed.values()), rows, trapped, reopened, shown)
+
+
+def _totals(tallies: Mapping[tuple[tuple[Name, ...], Counts], int]) -> dict[Name, Counts]:
+    """The results of all requests by name."""
+    totals: dict[Name, Counts] = {}
+    for (names, came), number in tallies.items():
+        for name in names:
+            before = totals.get(name, Counts())
+            totals[name] = Counts(*(total + number * one for total, one in zip(before, came, strict=True)))
+    return totals
 
 
 def _answers(requests: Iterable[YieldRow]) -> dict[str, soft_404.Known]:

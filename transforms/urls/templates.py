@@ -81,10 +81,12 @@ def form(target: str) -> str | None:
     >>> form("/s/4f9a02c7be11/page-2?t=1731999999"), form("/docs/python3/sha256.html?date=20261105")
     ('/s/~/page-2?t=~', None)
     """
-    found = _TOKEN.sub(lambda token: "~" if is_opaque(token[0]) else token[0], target)
-    return None if found == target else found
+    if not any(map(is_opaque, _TOKEN.findall(target))):
+        return None
+    return _TOKEN.sub(lambda token: "~" if is_opaque(token[0]) else token[0], target)
 
 
+@functools.lru_cache(1 << 12)
 def is_opaque(token: str) -> bool:
     """Whether a token of letters and digits looks generated rather than a name.
 
@@ -105,7 +107,9 @@ def is_opaque(token: str) -> bool:
     return len(_CHANGES.findall(token)) >= max(_MANY_CHANGES, len(token) / _LONGEST_RUN)
 
 
+@functools.lru_cache(1 << 12)
 def _kind(segment: str) -> str:
+    """What a template has instead of a name; cached, because the pages of a site share their folders."""
     if segment in ("", "~"):
         return segment
     if _NUMBER.fullmatch(segment):

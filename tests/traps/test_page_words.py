@@ -1,0 +1,36 @@
+"""The words of pages that may be news: the same as of each page alone, by the plain definition."""
+
+import re
+import zlib
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamtrawl.transforms.traps.page_words import PageWords, Shown, page_words
+
+_WORD = re.compile(r"\w+(?:[.:'-]+\w+)*")
+_PART = re.compile(r"[^\W_]+")
+
+TEXTS = st.text(st.sampled_from("aB1ıİΣß中²_-.:'’–\u00a0\u0301\u2003 \t\x1f\n@é"), max_size=40)
+URLS = st.text(st.sampled_from("ab1/-_."), max_size=12).map(lambda path: f"http://a.test/{path}")
+PAGES = st.builds(Shown, TEXTS, TEXTS, URLS, st.lists(URLS, max_size=3).map(tuple))
+
+
+def plainly(page: Shown) -> PageWords:
+    folder = page.url[: page.url.rfind("/") + 1]
+    below = [link[len(folder) :] for link in page.links if link.startswith(folder)]
+    numbered = [link for link in page.links if re.sub("[0-9]+", "#", link) == re.sub("[0-9]+", "#", page.url)]
+    near = [page.url, *(link for link in below if "/" not in link), *numbered]
+    own, named = (set(_PART.findall(" ".join(some).lower())) for some in (near, [page.url, *below]))
+    numbers = {part for part in own if part.isdecimal()}
+    titled = {word for word in _WORD.findall(page.title.lower()) if not numbers.issuperset(_PART.findall(word))}
+    told = {word for word in _WORD.findall(page.text.lower()) if not own.issuperset(_PART.findall(word))}
+    of_urls = {word for word in titled | told if named.issuperset(_PART.findall(word))}
+    return PageWords(*(np.sort([*map(zlib.crc32, map(str.encode, words))]).astype(np.uint32).tobytes() for words in (
+        titled, titled | told, of_urls)))  # fmt: skip
+
+
+@given(st.lists(PAGES, max_size=4))
+def test_pages_together_have_the_words_of_each_alone(pages: list[Shown]) -> None:
+    assert page_words(pages) == list(map(plainly, pages))
