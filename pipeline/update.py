@@ -47,8 +47,15 @@ from ..transforms.traps.watch_yields import (
     hosts_of,
 )
 from .update_exchanges import Exchanges, declare, rules_of
-from .update_hosts import AddHostsFn, EarlierHostsFn, TurnsFn
-from .update_parts import ROW_GROUPS, WatchAndFinishFn, WriteRejectionsFn, row_groups
+from .update_parts import (
+    ROW_GROUPS,
+    AddHostsFn,
+    EarlierHostsFn,
+    TurnsFn,
+    WatchAndFinishFn,
+    WriteRejectionsFn,
+    row_groups,
+)
 from .update_step import STAGES, UpdateStep
 
 __all__ = ["STAGES", "UpdateStep", "build"]

@@ -12,8 +12,7 @@ from ..transforms.exchange.semi_join import CollectKeysFn, CollectListFn, Collec
 from ..transforms.exchange.writers import ReportFn, WriteAlertsFn, WriteGoneFn
 from ..transforms.frontier.advance_urls import AdvanceFn, WriteFrontierFn, WriteLeftFn, WritePlanFn, WriteQueuesFn
 from ..transforms.indexing.write_tombstones import WriteTombstonesFn
-from .update_hosts import AddHostsFn
-from .update_parts import WatchAndFinishFn, WriteRejectionsFn
+from .update_parts import AddHostsFn, WatchAndFinishFn, WriteRejectionsFn
 from .update_step import UpdateStep
 
 
