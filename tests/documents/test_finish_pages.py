@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.documents.finish_pages import (
+    FinishFn,
     add_rejections,
     candidates_of,
     flatten_links,
@@ -153,6 +154,12 @@ def test_rejections_are_counted_by_reason_and_host_with_samples():
         ("too_long", "a.test"): (1, ["http://a.test/2"]),
         ("depth", "b.test"): (1, ["http://b.test/3"]),
     }
+
+
+def test_a_shard_without_pages_writes_nothing(tmp_path):
+    """Such as one of a host whose URLs all failed in a round: its shard has yields alone."""
+    assert list(FinishFn(str(tmp_path), 1, korean_morphemes=False, partitions=4).process((0, {}), [])) == []
+    assert list(tmp_path.rglob("*.parquet")) == []
 
 
 def test_a_few_samples_are_kept():

@@ -205,7 +205,7 @@ class FinishFn(WriteFn):
 
     def process(self, partition: Partition, dead: Iterable[bytes]) -> Iterator[TaggedOutput]:
         number, sides = partition
-        pages = ShardPages(sides["pages"])
+        pages = ShardPages(self.pages.batches(sides))
         facts = mark_duplicates(pages.facts, self.duplicates.table(sides))
         facts = mark_copies(judge_canonicals(facts, dead, pages.texts), self.copies.table(sides))
         facts = mark_links_without_news(facts, self.stale.table(sides))

@@ -42,13 +42,17 @@ class Side(_Declared):
 
     in_one_place: bool = False
 
+    def batches(self, sides: Sides) -> Iterable[Any]:
+        """The batches of a partition, of which there may be none."""
+        return sides.get(self.name, ())
+
     def table(self, sides: Sides) -> pa.Table:
         """The rows of a partition."""
-        return from_ipc(sides.get(self.name, ()), self.content)
+        return from_ipc(self.batches(sides), self.content)
 
     def values(self, sides: Sides) -> list[Any]:
         """The values of a partition: the batches of such a side are collections."""
-        return [value for some in sides.get(self.name, ()) for value in some]
+        return [value for some in self.batches(sides) for value in some]
 
 
 @dataclasses.dataclass(eq=False)
