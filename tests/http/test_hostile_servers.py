@@ -6,6 +6,7 @@ import multiprocessing
 import re
 import resource
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -31,6 +32,15 @@ FETCH = Fetch(
     connect_timeout=1.0, read_timeout=0.5, total_timeout=1.0, max_body_bytes=LIMIT, allow_addresses=["127.0.0.0/8"]
 )
 IDENTITY = Identity.of(Robot())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_long_collections() -> Iterator[None]:
+    """A full collection of what earlier tests have left may take as long as a fault may last."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 class Asking:
