@@ -74,8 +74,8 @@ def decide(run: Run, outlook: Outlook, now: datetime) -> Fetch | Wait | End:
     coming, soon = outlook.coming, now + LONGEST_WAIT
 
     def end(reason: str, due_at: datetime | None = None) -> End:
-        counts = (outlook.blocked, outlook.excluded, outlook.refused)
-        return End(reason, run.rounds, due_at, blocked=counts[0], excluded=counts[1], refused=counts[2])
+        blocked, excluded, refused = outlook.blocked, outlook.excluded, outlook.refused
+        return End(reason, run.rounds, due_at, blocked=blocked, excluded=excluded, refused=refused)
 
     if outlook.planned_at is not None and (coming is None or coming.first > soon):
         return end("not_due", max(now, min(outlook.planned_at, coming.first if coming else outlook.planned_at)))

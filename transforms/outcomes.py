@@ -28,7 +28,7 @@ class Outcome(StrEnum):
     DENIED_META = "denied_meta"
     """The page's own directives exclude it from the index (counted by the update step)."""
     UNREACHABLE_ROBOTS = "unreachable_robots"
-    """robots.txt could not be fetched (429, 5xx, network error): the host is deferred."""
+    """robots.txt could not be fetched (429, 5xx, network error): the host waits, or the origin if others answer."""
     DEFERRED = "deferred"
     """The host's turn ended (deadline, shutdown) before the URL was requested."""
     TIMEOUT = "timeout"
