@@ -122,7 +122,7 @@ def fetch_round(
     population = None
     # In a round that was cut, hosts that answer fast have more than their share of the sample.
     if settings.priority.random and not situation.leftovers.files and not stop.is_set():
-        population = {SAMPLED_OF: situation.waiting - count_excluded(crawl, settings, manifests)}
+        population = {SAMPLED_OF: situation.waiting - count_excluded(crawl, manifests, situation.excluded)}
     digest, values = settings_digest(settings), changed_values(settings)
     manifest = attempt.commit(digest, files=files, counters=population, settings=values)
     observer.step_committed(manifest)

@@ -39,7 +39,7 @@ def look(crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], ste
     others = frozenset(m.round for m in manifests if m.step == "fetch" and m.settings_digest != digest)
     promised = list(state_rows(crawl.root, leftovers))
     held = held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, settings.politeness, now, others)
-    blocks, excluded = read_blocks(crawl), excluded_urls(crawl, settings, manifests)
+    blocks, excluded = read_blocks(crawl), excluded_urls(crawl, manifests, digest, settings.scope, settings.documents)
     closed = NotRequested(blocks, excluded)
     batches = read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *closed.columns])
     coming = next_round(map(closed.without, batches), held.until, held.silent, now, LONGEST_WAIT)

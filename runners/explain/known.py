@@ -11,12 +11,15 @@ from ...transforms import urls
 from ...transforms.aliases.learned_rules import KnownRules, known_rules
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
+from ...transforms.directory.crawl_dir import paths_of
 from ...transforms.frontier.excluded import has_changed
 from ...transforms.http.request_headers import Identity
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
 from ...transforms.outcomes import REQUESTED
+from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.rights.tdm_rules import TdmRules, read_tdm_rules
+from ...transforms.settings import settings_digest
 from ...transforms.tables.schemas import TABLES, Row
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.judge import State
@@ -72,12 +75,12 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
     origins = {"origin": pa.array(sorted({urls.origin(url) for url in asked}), pa.string())}
     unknown = [url for url in asked if urls.url_key(url).hex() not in states]
     settings = sources.settings
-    url_filter = UrlFilter(settings.scope, sources.seed_hosts, _followed_extensions(sources, asked))
+    url_filter = _url_filter(sources, asked)
     links |= _explained(sources, links, states, {_hex(url) for url in unknown if not url_filter.reject_url(url)})
     return Known(
         robot=Identity.of(settings.robot).token,
         filter=url_filter,
-        has_changed=has_changed(settings, sources.manifests),
+        has_changed=has_changed(settings_digest(settings), sources.manifests),
         limit=_limit_reached(sources),
         blocks=read_blocks(sources.crawl),
         aliases=known_rules(sources.crawl, sources.manifests) if settings.aliases.learn else KnownRules.of([]),
@@ -193,13 +196,13 @@ def _hex(url: str) -> str:
     return urls.url_key(url).hex()
 
 
-def _followed_extensions(sources: Sources, asked: Iterable[str]) -> frozenset[str]:
-    """The extensions of parsed contents; none if no URL depends on them, because that loads the parsers."""
+def _url_filter(sources: Sources, asked: Iterable[str]) -> UrlFilter:
+    """The filter of the crawl; without the extensions of its kinds, which loads the parsers, if no URL has one."""
+    settings = sources.settings
     if not any(extension(url) in NEVER_TEXT for url in asked):
-        return frozenset()
-    from ...transforms.parsing.registry import kinds_of  # noqa: PLC0415
-
-    return kinds_of(tuple(sources.settings.documents.kinds)).extensions
+        return UrlFilter(settings.scope, sources.seed_hosts)
+    seeds = paths_of(sources.manifests, "seeds")
+    return CrawlScope.of(sources.crawl.root, settings.scope, settings.documents, seeds).url_filter()
 
 
 def _origins(sources: Sources, states: Iterable[Row], links: Iterable[Row]) -> dict[str, Row]:
