@@ -133,9 +133,9 @@ def crawl(
         for line in skipped:
             warnings.warn(line, BeamtrawlWarning, stacklevel=2)
     session.refuse_seedless(directory, found, _WORDS)
-    session.refuse_anonymous(chosen, found, _WORDS.robot)
+    session.refuse_anonymous(chosen.robot, found, _WORDS.robot)
     session.refuse_missing_plugins(chosen, directory)
-    if refused := session.refused_address(chosen, found, _WORDS):
+    if refused := session.refused_address(chosen.fetch, found, _WORDS):
         warnings.warn(refused, BeamtrawlWarning, stacklevel=2)
     recorder, stop = Recorder(progress), StopSignal()
     with plain_beam():

@@ -1,5 +1,6 @@
 """The driver: derive the next step from the manifests, run and commit it, until there is none."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from ..transforms.blocks.files import read_blocks
@@ -30,13 +31,14 @@ def run_crawl(
 
     An uncommitted step is repeated, from the committed state. `rounds` counts fetch steps from now on.
     """
-    chosen, settings, damage = settings, with_released(crawl, settings), Damage(crawl, observer.warn)
+    chosen, damage = settings, Damage(crawl, observer.warn)
+    settings = replace(chosen, traps=with_released(crawl, chosen.traps))
     digest = settings_digest(settings)
     release_allowed_urls(crawl, settings.traps, digest, datetime.now(UTC))
     release_aliases(crawl, settings.aliases, digest, datetime.now(UTC))
     run, revisits_at = Run(rounds), datetime.min.replace(tzinfo=UTC)
     while True:
-        settings = with_released(crawl, chosen)
+        settings = replace(chosen, traps=with_released(crawl, chosen.traps))
         digest = settings_digest(settings)
         manifests = crawl.manifests()
         step = next_step(manifests)
@@ -47,8 +49,8 @@ def run_crawl(
             if not stop.is_set():
                 compact_all(crawl, settings.storage, digest, engine, observer, damage)
             continue
+        excluded = excluded_urls(crawl, manifests, digest, settings.scope, settings.documents)
         if reason := limit_reached(run, stop.is_set(), pages_left(settings.limits, manifests)):
-            excluded = excluded_urls(crawl, manifests, digest, settings.scope, settings.documents)
             waiting = 0 if reason == "stopped" else count_excluded(crawl, manifests, excluded)
             most = settings.limits.max_pages if reason == "max_pages" else 0
             return End(reason, run.rounds, excluded=waiting, max_pages=most)
@@ -62,7 +64,8 @@ def run_crawl(
             if criteria and add_revisits(crawl, criteria, digest, engine, manifests, step.round):
                 manifests = crawl.manifests()
         observer.busy("looking for due URLs")
-        situation = look(crawl, settings, manifests, step, now)
+        is_planned = settings.recrawl.per_day > 0
+        situation = look(crawl, manifests, step, now, digest, settings.politeness, excluded, is_planned)
         action = decide(run, situation.outlook, now)
         if isinstance(action, End):
             is_empty = action.reason == "frontier_empty"
