@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest
-from ...transforms.settings import Settings
+from ...transforms.settings import Alarms, Recrawl
 from ..estimate.plan import Estimate
 from ..state.crawl_status import Status
 
@@ -43,7 +43,8 @@ class Known:
 
     crawl: CrawlDir
     manifests: Sequence[Manifest]
-    settings: Settings
+    alarms: Alarms
+    recrawl: Recrawl
     status: Status
     now: datetime
     estimate: Estimate | None  # made before the crawl

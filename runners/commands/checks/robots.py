@@ -8,8 +8,8 @@ from typing import Any
 from ....transforms import urls
 from ....transforms.http.request_headers import Identity
 from ....transforms.robots.rules import Rules, Verdict, line_of, parse
+from ...checks.single_fetch import Requester, fetch_robots, pace_of, read_source, settings_of
 from ...checks.single_fetch import add_arguments as add_options
-from ...checks.single_fetch import fetch_robots, pace_of, read_source, settings_of
 from ...terminal.errors import Usage
 
 
@@ -28,7 +28,9 @@ def run(arguments: argparse.Namespace) -> None:
     origin, status, verdict = _ANY, None, Verdict.RULES
     if body is None:
         url = urls.canonicalize(arguments.source) or ""
-        origin, file = urls.origin(url), fetch_robots(url, settings, agent, pace_of(arguments, settings))
+        kinds, pace = tuple(settings.documents.kinds), pace_of(arguments, settings.politeness)
+        requester = Requester(settings.robot, settings.fetch, kinds, pace)
+        origin, file = urls.origin(url), fetch_robots(url, requester, agent)
         body, status, verdict = file.body, file.status, file.effect.verdict
     rules = parse(body if verdict is Verdict.RULES else b"", agent, origin)
     found: dict[str, Any] = {
