@@ -93,6 +93,9 @@ def parse_visit(
     page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds)
     if page is not None and page.unavailable_after is not None and page.unavailable_after <= visit["fetched_at"]:
         page = dataclasses.replace(page, noindex=True)
+    usage, signals = visit.get("robots_usage"), visit.get("robots_signals")
+    if page is not None and (usage or signals):
+        page = dataclasses.replace(page, usage=page.usage | Usage(usage or "", content_signals=signals or ""))
     links = [*refresh_links(visit["url"], headers), *rel_canonical.header_links(visit["url"], headers)]
     return page, [*links, *(page.links if page else ())]
 
@@ -128,8 +131,7 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     row |= {"is_document": is_new, "score": visit["priority"], "domain": urls.domain(visit["host"])}
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
-        preference = page.usage | Usage(visit.get("robots_usage") or "")
-        row |= preference.columns(page.media_type)
+        row |= page.usage.columns(page.media_type)
         row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
         row["stays"] = visit.get("digest_before") is not None
         row["truncated"] = "bytes" if visit.get("truncated") else row["truncated"]
@@ -175,6 +177,7 @@ def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
     row["etag"], row["last_modified"] = header(headers, "etag"), header(headers, "last-modified")
     if page is not None:
         row["digest"], row["denied_meta"] = page.digest, page.noindex
+        row["denied_search"] = page.usage.search() is False
     return row
 
 

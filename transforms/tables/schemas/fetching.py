@@ -74,6 +74,7 @@ VISITS = pa.schema(
         ("robots_usage", pa.string()),  # statement of robots.txt about the use of the content
         ("body_removed", pa.bool_()),  # by storage.body_rounds; `body_bytes` is what it was
         ("foreign", pa.bool_()),  # only other sites link to it; null: unknown
+        ("robots_signals", pa.string()),  # content signals of robots.txt, as "search=yes, ai-train=no"
     ]
 )
 
@@ -165,6 +166,7 @@ class VisitRow(TypedDict, total=False):
     robots_usage: str | None
     body_removed: bool | None
     foreign: bool | None
+    robots_signals: str | None
 
 
 class RobotsRow(TypedDict, total=False):
