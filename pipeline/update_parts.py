@@ -19,6 +19,7 @@ from ..transforms.tables.schemas import HOSTS, SEEDS, HostRow
 from ..transforms.tables.table_files import open_parquet, read_hosts, read_table
 from ..transforms.traps.watch_yields import WatchFn, by_host
 from ..transforms.urls.filters import UrlFilter
+from ..transforms.urls.index_scope import IndexScope
 
 ROW_GROUPS = ("visits", "sitemaps", "turns", "traps", "report")
 """The kinds that `row_groups` yields."""
@@ -54,7 +55,8 @@ class WatchAndFinishFn(WriteFn):
         self._root, self._settings, self._partitions, self._seeds = root, settings, partitions, seeds
         self._watch = WatchFn(root, round_, settings.traps, secret)
         morphemes, scorers = settings.documents.korean_morphemes, settings.priority.scorers
-        self._finish = FinishFn(root, round_, morphemes, partitions, scorers)
+        index_scope = IndexScope.of(settings.index)
+        self._finish = FinishFn(root, round_, morphemes, partitions, scorers, index_scope)
 
     def process(self, partition: Partition, summary: Found) -> Iterator[TaggedOutput]:
         number, sides = partition

@@ -38,6 +38,7 @@ from ..tables.schemas import DOCUMENTS, KEY, SEEDS, VISITS, Row
 from ..tables.sitemap_terms import PROBE
 from ..tables.table_files import conform, open_parquet, read_hosts
 from ..urls.filters import UrlFilter
+from ..urls.index_scope import WHOLE, IndexScope
 from .page_yield import yield_rows
 from .requisites import Requisites, requisites_of
 
@@ -141,13 +142,14 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     return row
 
 
-def judged(url: str, page: Page, near: bool) -> dict[str, Any]:
+def judged(url: str, page: Page, near: bool, index_scope: IndexScope = WHOLE) -> dict[str, Any]:
     """The quality of a document, and its signature if it may be indexed."""
     columns: dict[str, Any] = {}
     if page.media_type in media_types.HTML:
         quality = judge(url, page.title, page.headings, page.text, page.links, page.traits)
         columns |= {"spam_score": quality.score, "quality_reasons": quality.reasons}
-    if near and not page.noindex and SOFT_404 not in columns.get("quality_reasons", ()):
+    is_indexed = not (page.noindex or page.usage.search() is False or index_scope.keeps_out(url))
+    if near and is_indexed and SOFT_404 not in columns.get("quality_reasons", ()):
         columns["signature"] = signature(page.title, page.text)
     return columns
 
@@ -231,6 +233,7 @@ class ParseFn(StageFn):
         self._seeds, self._progress = seeds, progress
         self._takes_requisites = settings.fetch.requisites
         self._kinds, self._near = tuple(settings.documents.kinds), settings.documents.near_duplicates
+        self._index_scope = IndexScope.of(settings.index)
         self._shards, self._partitions = shards, partitions
 
     def setup(self) -> None:
@@ -260,7 +263,7 @@ class ParseFn(StageFn):
                 is_probe = visit["kind"] == PROBE
                 seen.append((visit, probe_page(visit, self._robot, self._kinds) if is_probe else page))
             if page is not None and pages[-1]["is_document"]:
-                pages[-1] |= judged(visit["url"], page, self._near)
+                pages[-1] |= judged(visit["url"], page, self._near, self._index_scope)
                 if found_alerts := list(alert_rows(self._observers, visit, page)):
                     alerts.setdefault(shard(visit["host"], self._shards), []).extend(found_alerts)
         if self._progress:
@@ -310,10 +313,18 @@ class ParseFn(StageFn):
         own = table["url_key"].to_pylist()
         named = [key if key != other else None for key, other in zip(named, own, strict=True)]
         table = table.append_column("canonical_key", pa.array(named, KEY))
-        contents = conform(table.filter(table["is_document"]), CONTENTS)
+        contents = conform(table.filter(pc.and_(table["is_document"], self._may_be_found(table))), CONTENTS)
         yield from self.contents.split(contents, self._partitions)
         if self._near:
             documents = conform(table.filter(table["is_document"]), DOCUMENT)
             yield from self.bands.split(entries(documents), self._partitions)
             yield self.sites.once(hosts_of_sites(documents))
             yield from self.changed.if_any(changed_documents(documents))
+
+    def _may_be_found(self, pages: pa.Table) -> pa.ChunkedArray:
+        """Whether neither the author of each page nor the index scope keeps it from searches.
+
+        A page that is kept from them owns no content: other pages with the same one would not be found either.
+        """
+        kept = pc.or_(pc.fill_null(pages["noindex"], False), pc.fill_null(pc.invert(pages["search"]), False))
+        return pc.invert(pc.or_(kept, self._index_scope.mask(pages["url"])))

@@ -11,7 +11,6 @@ from ..rights.signals import NO, SIGNALS, parse, render
 from ..urls.path_patterns import Patterns, TooExpensive
 from ..urls.path_rules import path_of, patterns_of, rule_of, target_of
 
-
 _EVERY = b""  # the agent of lines before all groups
 
 
@@ -23,8 +22,7 @@ class SignalLine(NamedTuple):
     number: int  # in the file, from 1
 
     def __str__(self) -> str:
-        path = self.path.decode("utf-8", "replace")
-        return f"Content-Signal: {' '.join(filter(None, (path, self.statement)))}"
+        return f"Content-Signal: {' '.join(filter(None, (_path_text(self), self.statement)))}"
 
 
 class Signal(NamedTuple):
@@ -102,6 +100,10 @@ class SignalGroups:
         return tuple(SignalLine(path, statement, number) for (path, statement), number in found if statement)
 
 
+def _path_text(line: SignalLine) -> str:
+    return line.path.decode("utf-8", "replace")
+
+
 def _strictest(lines: Iterable[tuple[SignalLine, Mapping[str, str]]]) -> dict[str, Signal]:
     """What lines of equal weight say together: of a signal "no", else the first value."""
     found: dict[str, Signal] = {}
@@ -110,6 +112,11 @@ def _strictest(lines: Iterable[tuple[SignalLine, Mapping[str, str]]]) -> dict[st
             if key not in found or (key in SIGNALS and value == NO != found[key].value):
                 found[key] = Signal(value, line)
     return found
+
+
+def text_of(lines: Iterable[SignalLine]) -> str | None:
+    """The lines as column `signals` of table robots has them; None if there are none."""
+    return "\n".join(" ".join(filter(None, (_path_text(line), line.statement))) for line in lines) or None
 
 
 def statement_of(found: Mapping[str, Signal]) -> str:

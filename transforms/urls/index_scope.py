@@ -3,9 +3,12 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
+
+from ..settings import Index
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,8 +19,18 @@ class IndexScope:
     exclude: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, include: Sequence[str], exclude: Sequence[str]) -> "IndexScope":
-        return cls(tuple(include), tuple(exclude))
+    def of(cls, settings: Index) -> "IndexScope":
+        return cls(tuple(settings.include), tuple(settings.exclude))
+
+    @classmethod
+    def recorded(cls, settings: Mapping[str, Any]) -> "IndexScope":
+        """The scope in what `record` returns, or in other changes of the default settings."""
+        return cls(*(tuple(settings.get(f"index.{name}", ())) for name in ("include", "exclude")))
+
+    def record(self) -> dict[str, Any]:
+        """The scope as a manifest keeps it (`Manifest.settings`)."""
+        patterns = {"index.include": list(self.include), "index.exclude": list(self.exclude)}
+        return {name: some for name, some in patterns.items() if some}
 
     def __bool__(self) -> bool:
         """Whether it may keep a document out."""
@@ -51,3 +64,7 @@ class IndexScope:
     @functools.cached_property
     def _including(self) -> list[re.Pattern[str]]:
         return [re.compile(pattern) for pattern in self.include]
+
+
+WHOLE = IndexScope()
+"""All documents."""

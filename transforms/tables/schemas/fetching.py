@@ -92,6 +92,7 @@ ROBOTS = pa.schema(
         ("body", pa.large_binary()),
         ("error", pa.string()),
         ("depth", pa.int32()),  # of the URL for which it was requested
+        ("signals", pa.string()),  # its Content-Signal lines for this robot, without the name, one a line
     ]
 )
 
@@ -184,6 +185,7 @@ class RobotsRow(TypedDict, total=False):
     body: bytes | None
     error: str | None
     depth: int
+    signals: str | None
 
 
 class HostRow(TypedDict, total=False):
