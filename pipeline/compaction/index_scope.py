@@ -1,9 +1,10 @@
 """Makes the index follow `[index]` after a change of it, from the stored documents."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
+from ...transforms.directory.index_scopes import scopes_of
 from ...transforms.settings import Settings, settings_digest
 from ...transforms.tables.schemas import DOCUMENTS
 from ...transforms.tables.table_files import read_table
@@ -36,16 +37,3 @@ def differs(crawl: CrawlDir, manifests: Sequence[Manifest], wanted: IndexScope) 
         if any(not other.mask(urls).equals(wanted.mask(urls)) for other in others):
             return True
     return False
-
-
-def scopes_of(manifests: Iterable[Manifest]) -> set[IndexScope]:
-    """The scopes by which the documents in the index were chosen: since it was made anew, if it was."""
-    found: set[IndexScope] = set()
-    # Manifests are sorted by name; a step of a round that makes the index anew comes after its update step.
-    for manifest in sorted(manifests, key=lambda m: (m.round, m.step == "compact", m.ended_at)):
-        if manifest.step == "compact" and manifest.settings is not None:
-            found = set()
-        elif manifest.step != "update":
-            continue
-        found.add(IndexScope.recorded(manifest.settings or {}))
-    return found

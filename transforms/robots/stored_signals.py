@@ -44,6 +44,9 @@ class StoredSignals:
         return np.fromiter(found, bool, len(urls))
 
 
+NO_SIGNALS = StoredSignals({})
+
+
 def read_signals(root: str, paths: Iterable[str], token: str | None = None) -> StoredSignals:
     """The lines of the newest file of each origin, of files of table robots. One that cannot be fetched does not count.
 
@@ -52,7 +55,7 @@ def read_signals(root: str, paths: Iterable[str], token: str | None = None) -> S
     """
     parts = [part for path in paths if (part := _read(root, path, token)).num_rows]
     if not any(pc.any(pc.is_valid(part["signals"])).as_py() for part in parts):
-        return StoredSignals({})
+        return NO_SIGNALS
     newest: dict[str, Row] = {}
     for row in (row for part in parts for row in part.to_pylist()):
         if row["origin"] not in newest or row["fetched_at"] > newest[row["origin"]]["fetched_at"]:
