@@ -34,6 +34,8 @@ class Usage(NamedTuple):
 
         Vocab, "Combining Preferences"; TDMRep, "Processing priority": values in a page replace those of its header.
         """
+        if not any(other):  # nearly all pages
+            return self if other.tdm_reservation is None else self._replace(tdm_reservation=False)
         return Usage(
             combine(self.content_usage, other.content_usage),
             self.tdm_reservation if other.tdm_reservation is None else other.tdm_reservation,
@@ -55,6 +57,8 @@ class Usage(NamedTuple):
 
     def search(self) -> bool | None:
         """Whether searches may find the content, as `training`."""
+        if not (self.content_usage or self.content_signals):
+            return None
         return _concluded(parse(self.content_usage).get(SEARCH), self._signal(signals.SEARCH))
 
     def _signal(self, name: str) -> bool | None:

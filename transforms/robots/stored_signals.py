@@ -53,8 +53,11 @@ def read_signals(root: str, paths: Iterable[str], token: str | None = None) -> S
     Without the robot's product token, rows of versions that did not store the lines say nothing; with it, their bodies
     are read.
     """
-    parts = [part for path in paths if (part := _read(root, path, token)).num_rows]
-    if not any(pc.any(pc.is_valid(part["signals"])).as_py() for part in parts):
+    paths = list(paths)
+    if token is None and not _has_any(read_table(root, paths, ROBOTS, ["signals"])):
+        return NO_SIGNALS
+    parts = [_read(root, path, token) for path in paths]
+    if not any(map(_has_any, parts)):
         return NO_SIGNALS
     newest: dict[str, Row] = {}
     for row in (row for part in parts for row in part.to_pylist()):
@@ -67,6 +70,10 @@ def lines_of(signals: str) -> list[SignalLine]:
     """The lines in column `signals`; the number of a line is that among them."""
     found = (line.split(" ", 1) if line.startswith("/") else ("", line) for line in signals.split("\n"))
     return [SignalLine(path.encode(), text, number) for number, (path, text) in enumerate(found, 1)]
+
+
+def _has_any(rows: pa.Table) -> bool:
+    return rows["signals"].null_count < rows.num_rows
 
 
 def _read(root: str, path: str, token: str | None) -> pa.Table:

@@ -44,6 +44,8 @@ class IndexScope:
         >>> IndexScope(include=("/docs/",)).keeps_out("http://a.org/tag/b")
         'no pattern of index.include matches it'
         """
+        if not self:
+            return None
         for pattern, compiled in zip(self.exclude, self._excluding, strict=True):
             if compiled.search(url):
                 return f'the pattern "{pattern}" of index.exclude matches it'
