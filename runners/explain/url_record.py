@@ -106,7 +106,7 @@ def url_record(known: Known, reference: str) -> UrlRecord:
         redirected_from=list(known.redirects.get(url, ())[:MOST]),
         visits=list(visits[-MOST:]),
         robots=_robots(known, url, visits),
-        signals=(signals := list(_signals(known, url))),
+        signals=(signals := list(_signals(known, url, visits))),
         unsearched=_unsearched(known, url, document, signals),
         index_scope_before=known.index_scope_before,
         frontier=known.frontier.get(key),
@@ -175,9 +175,11 @@ def _robots(known: Known, url: str, visits: Sequence[Row]) -> Row | None:
     return stored | {"allows": allows, "rule": rule, "line": line}
 
 
-def _signals(known: Known, url: str) -> Iterator[Row]:
-    """What the newest robots.txt of the URL's origin says about uses of its content."""
-    row = known.robots.get(urls.origin(url))
+def _signals(known: Known, url: str, visits: Sequence[Row]) -> Iterator[Row]:
+    """What the newest robots.txt of the URL's origin says about uses of its content; the one before if it was away."""
+    row, then = known.robots.get(urls.origin(url)), robots_of(visits)
+    if row and row["verdict"] == robots_rules.Verdict.UNREACHABLE:
+        row = known.robots_then.get(then) if then else None
     if row is None or row["verdict"] != robots_rules.Verdict.RULES:
         return
     for name, (value, line) in _parse(row["body"] or b"", known.robot, urls.origin(url)).signals(url).items():

@@ -41,18 +41,15 @@ def replace_robots(path: Path, body: str | None = None) -> None:
     attempt.commit("", files=[written], merged=files, suffix=f"-{uuid.uuid4().hex[:8]}")
 
 
-def found(path: Path, query: str = "lamp") -> set[str]:
-    """The paths of the pages that a query finds: the same by search, suggestion, CIFF and stored text."""
-    index = Index.open(CrawlDir(str(path)))
-    hits = {urlsplit(hit.url).path for hit in index.search(query, 100).hits}
-    sink = io.BytesIO()
-    assert write_ciff(index, sink).documents == index.documents
-    for url in (row["url"] for row in rows(path, "documents")):
-        is_found = urlsplit(url).path in hits
-        assert (url.encode() in sink.getvalue()) == (index.stored(url) is not None) == is_found, url
-    titles = {urlsplit(each.url).path for each in suggestions(index, query) if each.url}
-    assert titles <= hits
-    return hits
+def found(path: Path) -> set[str]:
+    """The paths of the pages that "lamp" finds, which all have; the same by search, CIFF and stored text."""
+    index, sink = Index.open(CrawlDir(str(path))), io.BytesIO()
+    hits = {hit.url for hit in index.search("lamp", 100).hits}
+    assert write_ciff(index, sink).documents == index.documents == len(hits)
+    assert all(url.encode() in sink.getvalue() for url in hits)
+    assert {url for row in rows(path, "documents") if index.stored(url := row["url"])} == hits
+    assert {each.url for each in suggestions(index, "lamp") if each.url} <= hits
+    return {urlsplit(url).path for url in hits}
 
 
 def documents(path: Path, home: str, *columns: str) -> dict[str, tuple[Any, ...]]:
@@ -73,7 +70,7 @@ def test_pages_that_their_authors_reserve_from_search(tmp_path: Path) -> None:
         home = web.url("a.test")
         crawl(tmp_path, [home])
         assert found(tmp_path) == {"/", "/open", "/twin/of/it"}
-        assert found(tmp_path, "zyzzyva") == set()
+        assert Index.open(CrawlDir(str(tmp_path))).search("zyzzyva").hits == []
         assert Index.open(CrawlDir(str(tmp_path))).words_like("zyz*") == []
         assert documents(tmp_path, home, "content_signals", "search", "ai_training", "duplicate_of") == {
             "": ("use=reference", None, None, None),
@@ -111,8 +108,11 @@ def test_pages_that_their_authors_reserve_from_search(tmp_path: Path) -> None:
 
 
 def test_an_index_scope_that_changes(tmp_path: Path) -> None:
-    pages = {f"/{name}": html(name, f"The lamp of {name}.") for name in ("one", "two", "list", "list/2")}
-    site = {"/": html("Home", "A lamp.", ["/list", "/copy/of/two"]), "/list": html("list", "Lamps.", ["/one", "/two"])}
+    pages = {f"/{name}": html(name, f"The lamp of {name}.") for name in ("one", "two")}
+    site = {
+        "/": html("Home", "A lamp.", ["/list", "/copy/of/two"]),
+        "/list": html("list", "A lamp for each.", ["/one", "/two"]),
+    }
     site["/copy/of/two"] = pages["/two"]
     now: dict[str, Any] = pages | site
     everything = {"/", "/list", "/one", "/two"}
@@ -146,5 +146,4 @@ def test_an_index_scope_that_changes(tmp_path: Path) -> None:
 
         now["/two"] = html("two", "The lamp of two, with news.")
         crawl(tmp_path, **AGAIN, index__exclude=["/two"])
-        assert found(tmp_path, "news") == set()
-        assert "/two" not in found(tmp_path)
+        assert found(tmp_path) == {"/", "/list", "/one", "/copy/of/two"}

@@ -2,7 +2,11 @@
 
 import doctest
 import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from beamtrawl.transforms.parsing.html_page import parse_page
@@ -11,6 +15,9 @@ from beamtrawl.transforms.rights.purposes import INPUT, TRAINING, left_out, may_
 from beamtrawl.transforms.rights.usage import Usage
 from beamtrawl.transforms.robots.rules import Rules, parse
 from beamtrawl.transforms.robots.signal_lines import statement_of
+from beamtrawl.transforms.robots.stored_signals import read_signals
+from beamtrawl.transforms.tables.table_files import TableWriter
+from beamtrawl.transforms.urls import index_scope
 
 ALL, MINE = "User-agent: *\n", "User-agent: bot\n"
 OTHER = "User-agent: otherbot\n"
@@ -194,5 +201,47 @@ def test_a_hundred_thousand_lines(line: str) -> None:
     assert time.process_time() - began < 5
 
 
+HOUR = timedelta(hours=1)
+FILES: list[tuple[str, list[tuple[str, str | None]], bool]] = [  # verdict and lines of an origin's files, oldest first
+    ("it says no", [("rules", "search=no")], True),
+    ("it says so by path", [("rules", "search=yes\n/a search=no")], True),
+    ("it said so before", [("rules", "search=no"), ("rules", None)], False),
+    ("it says so now", [("rules", "search=yes"), ("rules", "search=no")], True),
+    ("it cannot be fetched now", [("rules", "search=no"), ("unreachable", None)], True),
+    ("it is gone", [("rules", "search=no"), ("allow_all", None)], False),
+    ("it says nothing", [("rules", None)], False),
+]
+
+
+@pytest.mark.parametrize(("files", "expected"), [pytest.param(*case, id=name) for name, *case in FILES])
+def test_stored_files(tmp_path: Path, files: list[tuple[str, str | None]], expected: bool) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    stored = [
+        {"origin": "http://a.test", "verdict": verdict, "signals": lines, "fetched_at": start + HOUR * number}
+        for number, (verdict, lines) in enumerate(files)
+    ]
+    other = {"origin": "http://b.test", "verdict": "rules", "signals": "ai-train=no", "fetched_at": start}
+    said = read_signals(str(tmp_path), [write(tmp_path, stored), write(tmp_path, [other])])
+    urls = pa.chunked_array([["http://a.test/a", "http://b.test/a", "http://c.test/a"]])
+    assert said.hides(urls).tolist() == [expected, False, False]
+    assert [said.denies(url.as_py(), signals.AI_TRAIN) for url in urls] == [False, True, False]
+
+
+def test_files_of_versions_that_did_not_store_the_lines(tmp_path: Path) -> None:
+    row = {"origin": "http://a.test", "verdict": "rules", "fetched_at": datetime(2026, 1, 1, tzinfo=UTC)}
+    path = write(tmp_path, [row | {"body": f"{MINE}{SIGNAL}/x ai-train=no".encode()}])
+    assert read_signals(str(tmp_path), [path], "bot").denies("http://a.test/x", signals.AI_TRAIN)
+    assert not read_signals(str(tmp_path), [path], "robot")
+    assert not read_signals(str(tmp_path), [path])
+
+
+def write(root: Path, rows: list[dict[str, Any]]) -> str:
+    writer = TableWriter(str(root), "robots", 1)
+    writer.write_rows(rows)
+    file = writer.close()
+    assert file is not None
+    return file.path
+
+
 def test_examples() -> None:
-    assert doctest.testmod(signals).failed == 0
+    assert [doctest.testmod(module).failed for module in (signals, index_scope)] == [0, 0]
