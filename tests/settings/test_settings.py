@@ -148,7 +148,7 @@ BAD = {
         "fetch.read_timeout = 0.0: must be more than 0",
     ),
     "a string for a list": ('[scope]\ninclude = "a"', 2, 'scope.include = "a": must be a list of strings'),
-    "no regular expression": (
+    "a pattern of the index": (
         '[index]\nexclude = ["/tag/", "(a"]',
         2,
         'index.exclude = ["/tag/", "(a"]: missing ), unterminated subpattern at position 0',
