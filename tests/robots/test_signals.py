@@ -14,8 +14,8 @@ from beamtrawl.transforms.rights import signals
 from beamtrawl.transforms.rights.purposes import INPUT, TRAINING, left_out, may_use
 from beamtrawl.transforms.rights.usage import Usage
 from beamtrawl.transforms.robots.rules import Rules, parse
-from beamtrawl.transforms.robots.signal_lines import statement_of
-from beamtrawl.transforms.robots.stored_signals import read_signals
+from beamtrawl.transforms.robots.signal_lines import SignalLine, SignalLines, statement_of, text_of
+from beamtrawl.transforms.robots.stored_signals import lines_of, read_signals
 from beamtrawl.transforms.tables.table_files import TableWriter
 from beamtrawl.transforms.urls import index_scope
 
@@ -225,6 +225,19 @@ def test_stored_files(tmp_path: Path, files: list[tuple[str, str | None]], expec
     urls = pa.chunked_array([["http://a.test/a", "http://b.test/a", "http://c.test/a"]])
     assert said.hides(urls).tolist() == [expected, False, False]
     assert [said.denies(url.as_py(), signals.AI_TRAIN) for url in urls] == [False, True, False]
+
+
+def test_stored_lines_say_the_same() -> None:
+    lines = read(f"{ALL}{SIGNAL}search=yes, use=full\n{SIGNAL}/b\u00e9 c=d, search=no").signal_lines
+    bytes_ = SignalLine(b"/\xff*$", "ai-train=no", 1)
+    for line in (*lines, bytes_):
+        (stored,) = lines_of(text_of([line]) or "")
+        for url in ("http://a.test/b%C3%A9", "http://a.test/%FFx", "http://a.test/"):
+            values = [
+                {key: said.value for key, said in SignalLines([one]).about(url).items()} for one in (line, stored)
+            ]
+            assert values[0] == values[1]
+    assert SignalLines(lines_of(text_of([bytes_]) or "")).about("http://a.test/%FFx")["ai-train"].value == "no"
 
 
 def test_files_of_versions_that_did_not_store_the_lines(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ class SignalLine(NamedTuple):
     number: int  # in the file, from 1
 
     def __str__(self) -> str:
-        return f"Content-Signal: {' '.join(filter(None, (_path_text(self), self.statement)))}"
+        path = self.path.decode("utf-8", "replace")
+        return f"Content-Signal: {' '.join(filter(None, (path, self.statement)))}"
 
 
 class Signal(NamedTuple):
@@ -100,10 +101,6 @@ class SignalGroups:
         return tuple(SignalLine(path, statement, number) for (path, statement), number in found if statement)
 
 
-def _path_text(line: SignalLine) -> str:
-    return line.path.decode("utf-8", "replace")
-
-
 def _strictest(lines: Iterable[tuple[SignalLine, Mapping[str, str]]]) -> dict[str, Signal]:
     """What lines of equal weight say together: of a signal "no", else the first value."""
     found: dict[str, Signal] = {}
@@ -115,8 +112,9 @@ def _strictest(lines: Iterable[tuple[SignalLine, Mapping[str, str]]]) -> dict[st
 
 
 def text_of(lines: Iterable[SignalLine]) -> str | None:
-    """The lines as column `signals` of table robots has them; None if there are none."""
-    return "\n".join(" ".join(filter(None, (_path_text(line), line.statement))) for line in lines) or None
+    """The lines as column `signals` of table robots has them, paths in printable ASCII; None if there are none."""
+    written = ((rule_of(False, line.path).pattern, line.statement) for line in lines)
+    return "\n".join(" ".join(filter(None, pair)) for pair in written) or None
 
 
 def statement_of(found: Mapping[str, Signal]) -> str:
