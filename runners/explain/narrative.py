@@ -277,8 +277,8 @@ def _document(record: UrlRecord) -> Iterator[str]:
 
 def _usage(row: Row, tdmrep: Row | None, signals: Sequence[Row]) -> str:
     """The preferences about the use of a document, and what follows for training."""
-    texts = {name: row[name] or "" for name in ("content_usage", "tdm_policy", "content_signals")}
-    stated = Usage(*(row[name] for name in Usage._fields))._replace(**texts)
+    texts = ("content_usage", "tdm_policy", "content_signals")
+    stated = Usage(*(row[name] or "" if name in texts else row[name] for name in Usage._fields))
     said, training = stated.text(), row["ai_training"]
     if tdmrep and row["tdm_reservation"] is None:
         rule = f"tdm-reservation={int(tdmrep['reserved'])} by {tdmrep['file']}, location {tdmrep['location']}"
