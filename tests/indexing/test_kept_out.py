@@ -131,10 +131,10 @@ def test_an_index_scope_that_changes(tmp_path: Path) -> None:
         before = len(web.requests)
         crawl(tmp_path, index__exclude=["/copy/"])
         assert found(tmp_path) == everything
-        crawl(tmp_path, index__include=["/(one|two)$"])
+        crawl(tmp_path, index__include=["//[^/]+/(one|two)$"])
         assert found(tmp_path) == {"/one", "/two"}
         steps = len(CrawlDir(str(tmp_path)).manifests())
-        crawl(tmp_path, index__include=["/(one|two|three)$"])  # takes no document in or out
+        crawl(tmp_path, index__include=["//[^/]+/(one|two|three)$"])  # takes no document in or out
         assert len(CrawlDir(str(tmp_path)).manifests()) == steps
 
         (tmp_path / "crawl.toml").write_text(SETTINGS + '[index]\nexclude = ["/one"]\n')
@@ -146,4 +146,4 @@ def test_an_index_scope_that_changes(tmp_path: Path) -> None:
 
         now["/two"] = html("two", "The lamp of two, with news.")
         crawl(tmp_path, **AGAIN, index__exclude=["/two"])
-        assert found(tmp_path) == {"/", "/list", "/one", "/copy/of/two"}
+        assert found(tmp_path) == {"/", "/list", "/one"}
