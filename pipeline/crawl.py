@@ -8,10 +8,12 @@ from ..transforms.directory.crawl_dir import CrawlDir, next_step
 from ..transforms.frontier.recrawl import DueCriteria
 from ..transforms.settings import Settings, settings_digest
 from ..transforms.traps.watch_yields import REOPENED
+from ..transforms.urls.index_scope import IndexScope
 from .add_revisits import add_planned, add_revisits
 from .attempt import Engine
 from .compaction.compact_all import compact_all
 from .compaction.damage import Damage
+from .compaction.index_scope import differs, reindex
 from .control import End, Observer, StopSignal
 from .excluded_urls import count_excluded, excluded_urls
 from .fetch_round import fetch_round, pages_left
@@ -36,6 +38,7 @@ def run_crawl(
     digest = settings_digest(settings)
     release_allowed_urls(crawl, settings.traps, digest, datetime.now(UTC))
     release_aliases(crawl, settings.aliases, digest, datetime.now(UTC))
+    _follow_index_scope(crawl, settings, engine, observer)
     run, revisits_at = Run(rounds), datetime.min.replace(tzinfo=UTC)
     while True:
         settings = replace(chosen, traps=with_released(crawl, chosen.traps))
@@ -77,3 +80,11 @@ def run_crawl(
             continue
         fetched = fetch_round(crawl, settings, engine, observer, stop, manifests, step, situation)
         run = run.after_round(fetched.counters, is_blocked=read_blocks(crawl) != situation.blocks)
+
+
+def _follow_index_scope(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
+    """Make the index anew if the settings take documents in or out; nothing is requested for that."""
+    if differs(crawl, crawl.manifests(), IndexScope.of(settings.index)):
+        observer.busy("making the index anew, because [index] was changed")
+        for manifest in reindex(crawl, settings, engine):
+            observer.step_committed(manifest)

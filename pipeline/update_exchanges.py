@@ -88,9 +88,10 @@ def _collect_urls(step: UpdateStep) -> CollectKeysFn:
 
 
 def _watch_and_finish(step: UpdateStep) -> WatchAndFinishFn:
-    root, round_, documents = step.root, step.round, step.settings.documents
-    watch = WatchFn(root, round_, step.settings.traps, step.secret)
-    finish = FinishFn(root, round_, documents.korean_morphemes, step.partitions, step.settings.priority.scorers)
+    root, round_, settings = step.root, step.round, step.settings
+    watch = WatchFn(root, round_, settings.traps, step.secret)
+    morphemes, scorers = settings.documents.korean_morphemes, settings.priority.scorers
+    finish = FinishFn(root, round_, morphemes, step.partitions, scorers, step.index_scope)
     return WatchAndFinishFn(watch, finish, step.scope, step.partitions)
 
 

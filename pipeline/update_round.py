@@ -11,6 +11,7 @@ from ..transforms.http.request_headers import Identity
 from ..transforms.settings import Settings, settings_digest
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.tables.damage import require_whole_once
+from ..transforms.urls.index_scope import IndexScope
 from . import update
 from .add_revisits import plan_of
 from .attempt import Attempt, Engine
@@ -64,6 +65,7 @@ def update_round(
     engine.run(partial(update.build, step=plan), rows * _SECONDS)
     settled = settle(crawl.root, manifests, attempt.files())
     counters = {"frontier_waiting": settled.waiting}
-    manifest = attempt.commit(settings_digest(settings), consumed=settled.consumed, counters=counters)
+    scope = IndexScope.of(settings.index).record() or None
+    manifest = attempt.commit(settings_digest(settings), consumed=settled.consumed, counters=counters, settings=scope)
     observer.step_committed(manifest)
     return manifest

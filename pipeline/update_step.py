@@ -9,6 +9,7 @@ from ..transforms.exchange.stage_progress import StageProgress
 from ..transforms.frontier.revisit_plan import Plan
 from ..transforms.parsing.crawl_scope import CrawlScope
 from ..transforms.settings import Settings
+from ..transforms.urls.index_scope import IndexScope
 
 STAGES = {
     "ParseVisits": "parsing pages",
@@ -66,6 +67,11 @@ class UpdateStep:
     def scope(self) -> CrawlScope:
         """What decides which links belong to the crawl."""
         return CrawlScope.of(self.root, self.settings.scope, self.settings.documents, self.seeds)
+
+    @property
+    def index_scope(self) -> IndexScope:
+        """Which documents are indexed."""
+        return IndexScope.of(self.settings.index)
 
     @property
     def partitions(self) -> int:

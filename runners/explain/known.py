@@ -11,6 +11,7 @@ from ...transforms import urls
 from ...transforms.aliases.learned_rules import KnownRules, known_rules
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
+from ...transforms.directory.index_scopes import scopes_of
 from ...transforms.frontier.excluded import has_changed
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
@@ -20,6 +21,7 @@ from ...transforms.tables.schemas import TABLES, Row
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.judge import State
 from ...transforms.urls.filters import NEVER_TEXT, UrlFilter, extension
+from ...transforms.urls.index_scope import IndexScope
 from .sources import Sources, keys
 
 MOST = 20
@@ -55,6 +57,8 @@ class Known(NamedTuple):
     robots: Mapping[str, Row]  # the newest, by origin
     robots_then: Mapping[tuple[str, datetime], Row]  # those that decided on visits, by origin and time
     tdm_rules: TdmRules  # by host
+    index_scope: IndexScope
+    index_scope_before: bool  # whether the index was made by other patterns, too
 
 
 def read_known(sources: Sources, asked: Sequence[str]) -> Known:
@@ -97,6 +101,8 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
         robots=_by_key(sources.rows_of(_ROBOTS, origins), "origin", keep=True),
         robots_then=_robots_then(sources, visits.values()),
         tdm_rules=read_tdm_rules(sources.crawl, sources.manifests),
+        index_scope=sources.index_scope,
+        index_scope_before=bool(scopes_of(sources.manifests) - {sources.index_scope}),
     )
 
 

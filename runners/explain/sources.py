@@ -12,6 +12,7 @@ from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.settings import Settings, settings_digest
 from ...transforms.sql import connect
 from ...transforms.tables.schemas import Row
+from ...transforms.urls.index_scope import IndexScope
 
 _USED = (
     *("urls", "frontier", "visits", "documents", "links", "robots", "hosts", "traps", "ranks", "seeds"),
@@ -31,6 +32,7 @@ class Sources(NamedTuple):
     scorers: Sequence[str]  # priority.scorers
     max_pages: int  # limits.max_pages
     learns_aliases: bool  # aliases.learn
+    index_scope: IndexScope
     settings_digest: str
 
     def rows(self, query: str, *values: Any) -> list[Row]:
@@ -67,6 +69,7 @@ def open_sources(crawl: CrawlDir, settings: Settings) -> Sources:
         scorers=settings.priority.scorers,
         max_pages=settings.limits.max_pages,
         learns_aliases=settings.aliases.learn,
+        index_scope=IndexScope.of(settings.index),
         settings_digest=settings_digest(settings),
     )
 

@@ -25,6 +25,7 @@ from ...transforms.settings import Alarms, Limits, Settings, settings_digest
 from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import TABLES
 from ...transforms.tables.table_files import read_table
+from ...transforms.urls.index_scope import IndexScope
 from ..progress.elsewhere import RunningStep, running_step
 from .alarms import (
     Alarm,
@@ -46,6 +47,7 @@ from .crawl_traps import Trap, closed_traps, trap_line
 from .due import DueUrls, Planned, Revisits, due_revisits, due_urls, planned_revisits
 from .failures import failed_seeds, failed_sitemaps, newest_robots, robots_rows
 from .host_waits import HostWait, host_waits, waiting_rows
+from .unindexed import count_unindexed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,6 +98,7 @@ class Status:
     blocks: list[Block]  # oldest first
     blocked: int  # URLs in the frontier that a block matches
     excluded: int  # others in it that the settings exclude
+    unindexed: dict[str, int]  # documents that searches do not find: denied_search, index_scope
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values by name."""
@@ -156,6 +159,7 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
         disk_free=disk.free if disk else None,
         limits={name: count for name in _LIMITS if (count := getattr(settings.limits, name))},
         blocks=list(blocks),
+        unindexed=count_unindexed(crawl, manifests, IndexScope.of(settings.index)),
         **_due(due, planned_revisits(crawl, manifests)),
         **_revisits(due_revisits(crawl, manifests, settings.recrawl, settings.sitemaps.after, now)),
         **_waits(crawl, manifests, hosts, due.by_host, now),

@@ -38,6 +38,7 @@ from ..tables.schemas import DOCUMENTS, KEY, VISITS, Row
 from ..tables.sitemap_terms import PROBE
 from ..tables.table_files import conform, open_parquet
 from ..urls.filters import UrlFilter
+from ..urls.index_scope import WHOLE, IndexScope
 from .page_yield import yield_rows
 from .requisites import Requisites, requisites_of
 
@@ -93,6 +94,9 @@ def parse_visit(
     page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds)
     if page is not None and page.unavailable_after is not None and page.unavailable_after <= visit["fetched_at"]:
         page = dataclasses.replace(page, noindex=True)
+    usage, signals = visit.get("robots_usage"), visit.get("robots_signals")
+    if page is not None and (usage or signals):
+        page = dataclasses.replace(page, usage=page.usage | Usage(usage or "", content_signals=signals or ""))
     links = [*refresh_links(visit["url"], headers), *rel_canonical.header_links(visit["url"], headers)]
     return page, [*links, *(page.links if page else ())]
 
@@ -128,8 +132,7 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     row |= {"is_document": is_new, "score": visit["priority"], "domain": urls.domain(visit["host"])}
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
-        preference = page.usage | Usage(visit.get("robots_usage") or "")
-        row |= preference.columns(page.media_type)
+        row |= page.usage.columns(page.media_type)
         row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
         row["stays"] = visit.get("digest_before") is not None
         row["truncated"] = "bytes" if visit.get("truncated") else row["truncated"]
@@ -139,13 +142,14 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     return row
 
 
-def judged(url: str, page: Page, near: bool) -> dict[str, Any]:
+def judged(url: str, page: Page, near: bool, index_scope: IndexScope = WHOLE) -> dict[str, Any]:
     """The quality of a document, and its signature if it may be indexed."""
     columns: dict[str, Any] = {}
     if page.media_type in media_types.HTML:
         quality = judge(url, page.title, page.headings, page.text, page.links, page.traits)
         columns |= {"spam_score": quality.score, "quality_reasons": quality.reasons}
-    if near and not page.noindex and SOFT_404 not in columns.get("quality_reasons", ()):
+    is_indexed = not (page.noindex or page.usage.search() is False or index_scope.keeps_out(url))
+    if near and is_indexed and SOFT_404 not in columns.get("quality_reasons", ()):
         columns["signature"] = signature(page.title, page.text)
     return columns
 
@@ -175,6 +179,7 @@ def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
     row["etag"], row["last_modified"] = header(headers, "etag"), header(headers, "last-modified")
     if page is not None:
         row["digest"], row["denied_meta"] = page.digest, page.noindex
+        row["denied_search"] = page.usage.search() is False
     return row
 
 
@@ -206,6 +211,7 @@ class Taken(NamedTuple):
     near_duplicates: bool  # bands of words, by which near duplicates are found
     requisites: bool
     yields: bool  # what the detection of traps counts
+    index_scope: IndexScope = WHOLE
 
 
 class ParseFn(StageFn):
@@ -262,7 +268,7 @@ class ParseFn(StageFn):
                 is_probe = visit["kind"] == PROBE
                 seen.append((visit, probe_page(visit, self._robot, self._kinds) if is_probe else page))
             if page is not None and pages[-1]["is_document"]:
-                pages[-1] |= judged(visit["url"], page, self._taken.near_duplicates)
+                pages[-1] |= judged(visit["url"], page, self._taken.near_duplicates, self._taken.index_scope)
                 if found_alerts := list(alert_rows(self._observers, visit, page)):
                     alerts.setdefault(shard(visit["host"], self._shards), []).extend(found_alerts)
         if self._progress:
@@ -312,10 +318,18 @@ class ParseFn(StageFn):
         own = table["url_key"].to_pylist()
         named = [key if key != other else None for key, other in zip(named, own, strict=True)]
         table = table.append_column("canonical_key", pa.array(named, KEY))
-        contents = conform(table.filter(table["is_document"]), CONTENTS)
+        contents = conform(table.filter(pc.and_(table["is_document"], self._may_be_found(table))), CONTENTS)
         yield from self.contents.split(contents, self._partitions)
         if self._taken.near_duplicates:
             documents = conform(table.filter(table["is_document"]), DOCUMENT)
             yield from self.bands.split(entries(documents), self._partitions)
             yield self.sites.once(hosts_of_sites(documents))
             yield from self.changed.if_any(changed_documents(documents))
+
+    def _may_be_found(self, pages: pa.Table) -> pa.ChunkedArray:
+        """Whether neither the author of each page nor the index scope keeps it from searches.
+
+        A page that is kept from them owns no content: other pages with the same one would not be found either.
+        """
+        kept = pc.or_(pc.fill_null(pages["noindex"], False), pc.fill_null(pc.invert(pages["search"]), False))
+        return pc.invert(pc.or_(kept, self._taken.index_scope.mask(pages["url"])))
