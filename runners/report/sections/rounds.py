@@ -111,7 +111,7 @@ def _charts(rounds: Sequence[Round], seeds: int) -> list[Chart]:
     visits = {name: counts for name, counts in by_class.items() if any(counts)}
     rates = {"requests (fetch)": [r.rate for r in rounds], "pages (update)": [r.update_rate for r in rounds]}
     durations = {"fetch": [r.fetch_s for r in rounds], "update": [r.update_s for r in rounds]}
-    growth = {
+    growth: dict[str, Sequence[float | None]] = {
         "found": _cumulated([r.found for r in rounds], seeds),
         "fetched": _cumulated([r.outcomes["fetched"] for r in rounds]),
         "waiting": [r.waiting for r in rounds],
