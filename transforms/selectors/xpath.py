@@ -1,0 +1,199 @@
+"""Splits XPath 1.0 expressions into steps that take bounded time, and refuses those that do not.
+
+libxml2 cannot be interrupted, and its time is more than quadratic in the elements of a page for `//div//div` or
+`//div/following-sibling::div`: a minute for 5,000 elements. So an expression is cut before each step that may reach the
+same element from several others; `select` evaluates the steps one by one and merges the results. What cannot be cut, in
+parentheses and predicates, may have one such step in a path.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<literal>"[^"]*"|'[^']*')
+    | (?P<number>\d+(?:\.\d*)?|\.\d+)
+    | (?P<sign>//|::|\.\.|!=|<=|>=|[][()/|+=<>*,@.$-])
+    | (?P<name>[^\W\d][\w.-]*(?::(?!:)(?:\*|[\w.-]+))?)
+    )""",
+    re.VERBOSE,
+)
+
+FUNCTIONS = frozenset(
+    """
+    last position count name local-name string concat starts-with contains substring-before substring-after substring
+    string-length normalize-space translate boolean not true false lang number sum floor ceiling round
+    """.split()  # noqa: SIM905
+)
+"""The functions of XPath 1.0 (section 4) that an expression may call: all of the core but `id` and `namespace-uri`."""
+
+_NODE_TESTS = frozenset({"text", "node", "comment", "processing-instruction"})
+_OPERATOR_NAMES = frozenset({"and", "or", "div", "mod"})
+_SIGNS = frozenset({"|", "+", "-", "=", "!=", "<", "<=", ">", ">=", ","})
+_CHEAP_AXES = frozenset({"child", "attribute", "self"})
+_AXES = _CHEAP_AXES | frozenset(
+    "ancestor ancestor-or-self descendant descendant-or-self following following-sibling parent preceding"
+    " preceding-sibling".split()
+)
+_WHOLE_PAGE = frozenset({"following", "preceding"})
+
+MAX_LENGTH = 1_000
+"""Maximum number of characters of an expression or a selector."""
+
+
+class Step(NamedTuple):
+    """A part of a path, evaluated at each of the nodes that the part before has found."""
+
+    path: str  # XPath, relative except in the first step
+    from_outermost: bool = False  # elements within another of these nodes find nothing more
+    from_first: bool = False  # later siblings of another of these nodes find nothing more
+
+
+class _Token(NamedTuple):
+    kind: str  # literal, number, sign, name, operator
+    text: str
+    start: int
+    depth: int  # of parentheses and brackets
+
+
+def steps(expression: str) -> list[list[Step]]:
+    """The steps of each of the paths that `|` joins. ValueError, with the reason, for what takes too long.
+
+    >>> [[step.path for step in path] for path in steps("//div[@id='a']//p/b | //h1")]
+    [["//div[@id='a']", './/p/b'], ['//h1']]
+    """
+    if len(expression) > MAX_LENGTH:
+        raise ValueError(f"has more than {MAX_LENGTH} characters")
+    tokens = list(_tokens(expression))
+    is_path = tokens and all(
+        token.depth or token.kind == "name" or token.text in ("/", "//", "|", "::", "@", "*", ".", "..", "[", "]")
+        for token in tokens
+        if not _is_node_test(tokens, token)
+    )
+    _check(tokens, 0 if is_path else 1)
+    return [_cut(expression, path) for path in _alternatives(tokens)] if is_path else [[Step(expression.strip())]]
+
+
+def _tokens(expression: str) -> Iterator[_Token]:
+    place, depth, before = 0, 0, None
+    while expression[place:].strip():
+        found = _TOKEN.match(expression, place)
+        if found is None:
+            raise ValueError(f"has {expression[place:].lstrip()[:1]!r} where none can stand")
+        kind, text = found.lastgroup or "", found[found.lastgroup or ""]
+        depth -= text in (")", "]") and kind == "sign"
+        ends_operand = before is not None and (before.kind in ("literal", "number", "name") or before.text in _ENDS)
+        if ends_operand and (text in _OPERATOR_NAMES or text == "*"):
+            kind = "operator"
+        before = _Token(kind, text, found.start(found.lastgroup or ""), depth)
+        yield before
+        depth += text in ("(", "[") and kind == "sign"
+        place = found.end()
+
+
+_ENDS = frozenset({")", "]", ".", "..", "*"})
+
+
+def _is_node_test(tokens: list[_Token], token: _Token) -> bool:
+    """Whether a token is a parenthesis of `text()` or another node test without arguments."""
+    place = tokens.index(token)
+    opening = place if token.text == "(" else place - 1
+    return (
+        token.text in ("(", ")")
+        and 0 < opening < len(tokens) - 1
+        and tokens[opening].text == "("
+        and tokens[opening + 1].text == ")"
+        and tokens[opening - 1].text in _NODE_TESTS
+    )
+
+
+def _check(tokens: list[_Token], depth: int) -> None:
+    """Refuse what is unknown, and more than one costly step in a path that cannot be cut.
+
+    `depth` is 1 if no path can be cut, not even outside parentheses.
+    """
+    costly = [0]  # steps of the current path, for each parenthesis and bracket that is open
+    brackets = 0
+    for place, token in enumerate(tokens):
+        after = tokens[place + 1].text if place + 1 < len(tokens) else ""
+        before = tokens[place - 1] if place else None
+        _check_name(token, after)
+        if token.kind == "operator" or (token.kind == "sign" and token.text in _SIGNS):
+            costly[-1] = 0
+        elif token.kind == "sign" and token.text in ("(", "["):
+            brackets += token.text == "["
+            costly.append(0)
+        elif token.kind == "sign" and token.text in (")", "]"):
+            brackets -= token.text == "]"
+            inner = costly.pop()
+            if not costly:
+                raise ValueError(f"has a {token.text} that closes nothing")
+            costly[-1] += inner if token.text == ")" else 0
+        elif is_costly(token, after):
+            costly[-1] += 1
+        if brackets and token.text in ("/", "//") and token.kind == "sign" and not _is_operand(before):
+            raise ValueError("has a path from the root of the page in a predicate, where it costs too much")
+        if brackets and token.text in _WHOLE_PAGE and after == "::":
+            raise ValueError(f"has {token.text}:: in a predicate, where it costs too much")
+        if is_costly(token, after) and brackets > 1:
+            raise ValueError(f"has {_named(token)} in a predicate of a predicate, where it costs too much")
+        if costly[-1] > 1 and (depth or len(costly) > 1):
+            raise ValueError("has several of // and axes in a path within [ ] or ( ), where they cost too much")
+
+
+def _check_name(token: _Token, after: str) -> None:
+    if token.text == "$":
+        raise ValueError("has a variable; there are none")
+    if token.kind != "name":
+        return
+    if after == "(" and token.text not in FUNCTIONS | _NODE_TESTS:
+        raise ValueError(f"calls {token.text}(), which is none of the functions of XPath 1.0 that can be used")
+    if after == "::" and token.text not in _AXES:
+        raise ValueError(f"has the axis {token.text}, which is none of {', '.join(sorted(_AXES))}")
+    if ":" in token.text:
+        raise ValueError(f"has the prefix of a namespace in {token.text}; elements of pages have none")
+
+
+def is_costly(token: _Token, after: str) -> bool:
+    """Whether a step begins with a token that may reach the same node from several others."""
+    if token.kind == "sign":
+        return token.text in ("//", "..")
+    return token.kind == "name" and after == "::" and token.text not in _CHEAP_AXES
+
+
+def _named(token: _Token) -> str:
+    return token.text if token.kind == "sign" else f"{token.text}::"
+
+
+def _is_operand(token: _Token | None) -> bool:
+    """Whether a path may go on after a token."""
+    return token is not None and (token.kind == "name" or token.text in _ENDS)
+
+
+def _alternatives(tokens: list[_Token]) -> Iterator[list[_Token]]:
+    path: list[_Token] = []
+    for token in tokens:
+        if token.text == "|" and not token.depth:
+            yield path
+            path = []
+        else:
+            path.append(token)
+    yield path
+
+
+def _cut(expression: str, path: list[_Token]) -> list[Step]:
+    """The steps of a path without parentheses: each but the first begins with a costly one."""
+    if not path:
+        raise ValueError("has a | without a path on both sides")
+    end = path[-1].start + len(path[-1].text)
+    cuts = [path[0].start]
+    for before, token, after in zip(path, path[1:], [*path[2:], None], strict=False):
+        is_start = token.text == "//" or (before.text == "/" and is_costly(token, after.text if after else ""))
+        if not token.depth and token.kind in ("sign", "name") and is_start:
+            cuts.append(token.start)
+    parts = [expression[a:b].strip() for a, b in zip(cuts, [*cuts[1:], end], strict=True)]
+    # A cut before an axis leaves its slash at the end of the step before.
+    parts = [part.removesuffix("/") if part not in ("/", "//") else part for part in parts]
+    first, *others = parts
+    return [Step(first)] + [Step(f".{part}", True) if part.startswith("//") else Step(part) for part in others]
