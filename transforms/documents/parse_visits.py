@@ -28,6 +28,7 @@ from ..parsing import rel_canonical
 from ..parsing.boilerplate import without_boilerplate
 from ..parsing.html_links import refresh
 from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed, parse_page
+from ..parsing.page_rules import NO_RULES, PageRules, page_rules
 from ..parsing.registry import kinds_of
 from ..parsing.spam import SOFT_404, judge
 from ..rights.usage import Usage
@@ -80,7 +81,7 @@ def probe_page(visit: dict[str, Any], robot: str, kinds: tuple[str, ...]) -> Pag
 
 
 def parse_visit(
-    visit: dict[str, Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
+    visit: dict[str, Any], robot: str, kinds: tuple[str, ...] = ("html", "text"), rules: PageRules = NO_RULES
 ) -> tuple[Page | None, list[Link]]:
     """The page of a visit, and all links of the page or of the redirect."""
     if visit["kind"] is not None:
@@ -90,7 +91,7 @@ def parse_visit(
     if visit["outcome"] != Outcome.FETCHED:
         return None, []
     headers = [(h["name"], h["value"]) for h in visit["headers"]]
-    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds)
+    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds, rules)
     if page is not None and page.unavailable_after is not None and page.unavailable_after <= visit["fetched_at"]:
         page = dataclasses.replace(page, noindex=True)
     links = [*refresh_links(visit["url"], headers), *rel_canonical.header_links(visit["url"], headers)]
@@ -98,10 +99,10 @@ def parse_visit(
 
 
 def parse_batch(
-    visits: list[Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
+    visits: list[Any], robot: str, kinds: tuple[str, ...] = ("html", "text"), rules: PageRules = NO_RULES
 ) -> Iterator[tuple[Any, Page | None, list[Link]]]:
     """Each visit with its `parse_visit`; removes from HTML pages the blocks that most pages of the batch share."""
-    parsed = [(visit, *parse_visit(visit, robot, kinds)) for visit in visits]
+    parsed = [(visit, *parse_visit(visit, robot, kinds, rules)) for visit in visits]
     html = {
         number: (visit["url"], page)
         for number, (visit, page, _) in enumerate(parsed)
@@ -235,7 +236,7 @@ class ParseFn(StageFn):
         self._seed_hosts = read_hosts(self._root, self._seeds, SEEDS)
 
     def process(self, row_group: tuple[str, int]) -> Iterator[TaggedOutput]:
-        kinds = kinds_of(self._kinds)
+        kinds, rules = kinds_of(self._kinds), page_rules(self._settings.extract, self._settings.main)
         url_filter = UrlFilter(self._settings.scope, self._seed_hosts, kinds.extensions)
         if self._progress:
             self._progress.report()
@@ -245,7 +246,7 @@ class ParseFn(StageFn):
         pages, links, facts, seen = [], [], [], []
         alerts: dict[int, list[Any]] = {}
         requisites = Requisites([], Counter())
-        for visit, page, found in parse_batch(visits, self._robot, self._kinds):
+        for visit, page, found in parse_batch(visits, self._robot, self._kinds, rules):
             rows = link_rows(found, page, visit, url_filter, FOLLOWED_KINDS | kinds.link_kinds)
             facts.append(fact_row(visit, page) | {"respelled": respelled(visit, rows)})
             if page is not None or found:

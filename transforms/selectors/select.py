@@ -70,10 +70,7 @@ def compile_css(selector: str, takes_parts: bool = False) -> Paths:
 
 def _compiled(paths: list[list[Step]], expression: str) -> Paths:
     try:
-        return tuple(
-            tuple(Compiled(etree.XPath(step.path, regexp=False, smart_strings=False), step) for step in path)
-            for path in paths
-        )
+        return tuple(tuple(Compiled(etree.XPath(step.path, regexp=False), step) for step in path) for path in paths)
     except etree.XPathError as error:
         raise ValueError(f"is no XPath expression: {error}") from error
 

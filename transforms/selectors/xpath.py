@@ -32,10 +32,10 @@ _NODE_TESTS = frozenset({"text", "node", "comment", "processing-instruction"})
 _OPERATOR_NAMES = frozenset({"and", "or", "div", "mod"})
 _SIGNS = frozenset({"|", "+", "-", "=", "!=", "<", "<=", ">", ">=", ","})
 _CHEAP_AXES = frozenset({"child", "attribute", "self"})
-_AXES = _CHEAP_AXES | frozenset(
-    "ancestor ancestor-or-self descendant descendant-or-self following following-sibling parent preceding"
-    " preceding-sibling".split()
-)
+_AXES = _CHEAP_AXES | {
+    *("ancestor", "ancestor-or-self", "descendant", "descendant-or-self"),
+    *("following", "following-sibling", "parent", "preceding", "preceding-sibling"),
+}
 _WHOLE_PAGE = frozenset({"following", "preceding"})
 
 MAX_LENGTH = 1_000

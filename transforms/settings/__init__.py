@@ -1,5 +1,6 @@
 """The settings of a crawl, with validation and the `crawl.toml` format."""
 
+from .page_rules import Extract, MainText
 from .sections import (
     Alarms,
     Aliases,
@@ -26,8 +27,10 @@ __all__ = [
     "Alarms",
     "Aliases",
     "Documents",
+    "Extract",
     "Fetch",
     "Limits",
+    "MainText",
     "Politeness",
     "Priority",
     "Ranking",
