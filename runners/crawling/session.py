@@ -4,7 +4,6 @@ The command line and the Python API both start crawls here; they differ in the o
 in their output (`Observer`).
 """
 
-import dataclasses
 import gzip
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +30,7 @@ from ...transforms.observers.registry import open_observers
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.plugins import PluginError
 from ...transforms.politeness.downloaders import open_downloaders
-from ...transforms.settings import Settings, override, render, settings_digest
+from ...transforms.settings import Settings, all_values, override, render, settings_digest
 from ...transforms.settings.toml_values import to_toml
 from ...transforms.tables.sitemap_terms import SITEMAP
 from ...transforms.urls.filter_plugins import load_filters
@@ -221,12 +220,8 @@ def run(
 
 def _not_stored(settings: Settings, stored: Settings) -> list[str]:
     """The keys of settings whose values differ from the stored ones."""
-    return [
-        f"{section}.{key}"
-        for section, values in dataclasses.asdict(settings).items()
-        for key, value in values.items()
-        if value != getattr(getattr(stored, section), key)
-    ]
+    values = all_values(stored)
+    return [key for key, value in all_values(settings).items() if value != values[key]]
 
 
 def rank_after_crawl(directory: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:

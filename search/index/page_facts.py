@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ class PageFacts:
     def __init__(self, docs: pa.Table) -> None:
         """`docs` is the table of a segment."""
         self._documents = docs.num_rows
-        self._column = docs[COLUMN].combine_chunks() if COLUMN in docs.column_names else None
+        self._column: Any = docs[COLUMN].combine_chunks() if COLUMN in docs.column_names else None
         self._of_name = functools.lru_cache(64)(self._read)
 
     @functools.cached_property

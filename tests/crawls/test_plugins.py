@@ -65,7 +65,9 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Reques
     chosen = settings.override(
         chosen,
         {"documents.kinds": [*chosen.documents.kinds, "image"]}
-        | {f"watch.{key}": value for key, value in watch.items()},
+        | {f"watch.{key}": value for key, value in watch.items()}
+        | {"extract": [{"field": "month", "match": "/catch/", "regex": "/([0-9-]+)$"}, {"field": "fish", "css": "p"}]}
+        | {"main": [{"match": "/tides", "keep": ["h1"]}]},
     )
     (directory / "crawl.toml").write_text(settings.render(chosen))
     (directory / "charter.txt").write_text(CHARTER)

@@ -45,7 +45,7 @@ def parse_page(
     )
     page = kinds_of(kinds).parse(source)
     if page is not None and (found := page_rules.url_values(rules, url)):
-        page = dataclasses.replace(page, facts={**page.facts, **page_rules.facts(found)})
+        page = dataclasses.replace(page, facts={**page_rules.facts(found), **page.facts})
     return page
 
 
@@ -64,14 +64,14 @@ def html_page(source: Source) -> Page:
     stated = (root.get("lang") or "", root.get("xml:lang") or "", meta.language, source.language)
     traits = spam.traits(root, text)
     found, error = page_rules.tree_values(source.rules, root)
-    facts = page_rules.facts(found, error)
-    root, is_main = page_rules.without_surroundings(root, source.rules)
-    main = main_text.main_text(root, is_main)  # the last reader of the tree, because it changes it
+    tree = page_rules.main_tree(root, source.rules)  # the last readers of the tree, because they change it
+    main = main_text.main_text(tree.root, tree.is_main)
+    error = error or tree.error
     title = title or next(iter(main.headings), "")
     hidden = (main.text[start:end] for start, end in zip(main.nosnippet[::2], main.nosnippet[1::2], strict=True))
     display_rules = settle("\n".join([directives.display_rules(), *hidden]))
-    if facts:  # a page that changes one is stored again, although its text is the same
-        display_rules += "\0" + "\0".join(f"{name}={value}" for name, value in facts.items())
+    if of_page := page_rules.facts(found, error):  # a page that changes one is stored again with the same text
+        display_rules += "\0" + "\0".join(f"{name}={value}" for name, value in of_page.items())
     truncated = truncated or source.truncated(len(source.body) > MAX_MARKUP, main.truncated, links)
     return Page(
         media_type=source.media_type,
@@ -94,6 +94,6 @@ def html_page(source: Source) -> Page:
         nosnippet=main.nosnippet,
         usage=directives.usage,
         links=links,
-        facts=facts,
+        facts=page_rules.facts([*found, *page_rules.url_values(source.rules, source.url)], error),
         traits=traits,
     )

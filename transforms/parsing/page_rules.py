@@ -124,10 +124,18 @@ def facts(found: Iterable[Found], error: str = "") -> dict[str, str]:
     return result | ({EXTRACT_ERROR: error} if error else {})
 
 
-def without_surroundings(root: Any, rules: PageRules) -> tuple[Any, bool]:
-    """The tree that is the main text by the first rule, and whether all of it is; changes the tree.
+class MainTree(NamedTuple):
+    """The tree that the main text is read of."""
 
-    The tree as it is if there is no rule, or it takes too long. If nothing is kept, only `drop` applies.
+    root: Any
+    is_main: bool  # all of it is main text
+    error: str = ""  # the bound that was exceeded; "" if none
+
+
+def main_tree(root: Any, rules: PageRules) -> MainTree:
+    """The tree with the main text by the first rule; changes the tree.
+
+    It is the tree as it is if there is no rule, or it takes too long. If nothing is kept, only `drop` applies.
     """
     for rule in rules.main:
         try:
@@ -135,13 +143,13 @@ def without_surroundings(root: Any, rules: PageRules) -> tuple[Any, bool]:
             budget = Budget()
             kept = _together(root, rule.keep, budget)
             dropped = _together(root, rule.drop, budget)
-        except Bounded:
-            return root, False
+        except Bounded as error:
+            return MainTree(root, False, str(error))
         for element in dropped:
             element.tag = "template"  # which no text is read of
         if kept:
-            return _moved(kept), True
-    return root, False
+            return MainTree(_moved(kept), True)
+    return MainTree(root, False)
 
 
 def _together(root: Any, selectors: Iterable[Paths], budget: Budget) -> list[Any]:

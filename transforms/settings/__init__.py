@@ -19,7 +19,7 @@ from .sections import (
     Traps,
     Watch,
 )
-from .toml_file import changed_values, override, parse, render, settings_digest, without_secrets
+from .toml_file import all_values, changed_values, override, parse, render, settings_digest, without_secrets
 from .validate import SettingsError
 from .values import credentials, downloader, header, pin
 
@@ -43,6 +43,7 @@ __all__ = [
     "Storage",
     "Traps",
     "Watch",
+    "all_values",
     "changed_values",
     "credentials",
     "downloader",

@@ -19,7 +19,7 @@ _MATCH = "Regular expression of the URLs that the rule is for. Empty: all."
 
 @dataclasses.dataclass(frozen=True)
 class Extract:
-    """A fact that is taken from pages: a column of their `facts`, and a filter of searches."""
+    """A fact that is taken from pages: an entry of `facts` of table documents, and a filter of searches."""
 
     match: str = setting("", _MATCH, check=regular_expression)
     field: str = setting("", "Name of the fact: small letters, digits and _.")

@@ -114,14 +114,15 @@ def changed_values(settings: Settings) -> dict[str, Any]:
     >>> changed_values(override(Settings(), {"politeness.delay": 5.0}))
     {'politeness.delay': 5.0}
     """
-    parts, defaults = dataclasses.asdict(without_secrets(settings)), dataclasses.asdict(Settings())
-    changed = {
-        f"{part}.{name}": value
-        for part in SECTIONS
-        for name, value in parts[part].items()
-        if value != defaults[part][name]
-    }
-    return changed | {name: parts[name] for name in RULES if parts[name]}
+    defaults = all_values(Settings())
+    return {key: value for key, value in all_values(without_secrets(settings)).items() if value != defaults[key]}
+
+
+def all_values(settings: Settings) -> dict[str, Any]:
+    """All values by dotted key, rules by the name of their tables; `override` sets them again."""
+    parts = dataclasses.asdict(settings)
+    values = {f"{part}.{name}": value for part in SECTIONS for name, value in parts[part].items()}
+    return values | {name: parts[name] for name in RULES}
 
 
 def without_secrets(settings: Settings) -> Settings:

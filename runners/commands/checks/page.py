@@ -16,6 +16,7 @@ from ....transforms.parsing.page_rules import EXTRACT_ERROR, NO_RULES, VALUES_EN
 from ...checks.single_fetch import add_arguments as add_options
 from ...checks.single_fetch import fetch_robots, pace_of, read_source, requests_to, settings_of
 from ...terminal.errors import Failure, Usage
+from ...terminal.units import counted
 
 _SHOWN = 20  # links
 _DIRECTIVES = ("noindex", "nofollow", "noarchive", "max_snippet", "unavailable_after")
@@ -80,7 +81,7 @@ def _effects(rules: PageRules, url: str, parse: Callable[[PageRules], Page | Non
         effect = _Effect(f"extract {rule.number}", rule in of_url.fields, rule.field)
         if effect.matches and (page := parse(PageRules((rule,)))):
             values = page.facts.get(rule.field, "").split(VALUES_END) if rule.field in page.facts else []
-            said = page.facts.get(EXTRACT_ERROR) or (", ".join(map(repr, values)) if values else "finds nothing")
+            said = page.facts.get(EXTRACT_ERROR) or (counted(len(values), "value") if values else "finds nothing")
             effect = effect._replace(values=values, effect=said)
         found.append(effect)
     for main in rules.main:
@@ -90,6 +91,7 @@ def _effects(rules: PageRules, url: str, parse: Callable[[PageRules], Page | Non
         elif effect.matches and (page := parse(PageRules((), (main,)))) and (before := parse(NO_RULES)):
             is_same = page.text == before.text
             said = "changes nothing" if is_same else f"{len(page.text)} characters instead of {len(before.text)}"
+            said = page.facts.get(EXTRACT_ERROR) or said
             effect = effect._replace(effect=said)
         found.append(effect)
     return found
