@@ -19,7 +19,8 @@ from beamtrawl.transforms.selectors.select import (
 )
 
 PAGE = """<html><body><div id=a class="x y"><h1>T <b>i</b></h1><p>one</p><p lang=ko>two<a href="/u">l</a></p>
-<div><p>in</p></div></div><dl><dt>ISBN</dt><dd>1</dd><dd>2</dd><dt>Other</dt><dd>3</dd></dl><p class="x">end</p></body></html>"""
+<div><p>in</p></div></div><dl><dt>ISBN</dt><dd>1</dd><dd>2</dd><dt>Other</dt><dd>3</dd></dl>
+<p class="x">end</p></body></html>"""
 
 
 def found(page: str, paths) -> list[str]:
@@ -72,6 +73,9 @@ XPATH = {
     "//dd[. * 2 > 2]": ["dd 2", "dd 3"],
     "//p[not(.//a) and not(@class)]": ["p one", "p in"],
     "//h1/node()[self::b]": ["b i"],
+    "//dl[dd[contains(., '3')]]/dt": ["dt ISBN", "dt Other"],
+    "//div[.//a[starts-with(@href, '/') and position() = 1]]/@class": ["x y"],
+    "//p[count(.//a) = 1 or count(preceding-sibling::p) > 5]": ["p twol"],
     "//article": [],
 }
 
@@ -93,7 +97,7 @@ BAD_CSS = {
     "p:nonsense": "is no CSS selector that can be used: The pseudo-class :nonsense is unknown",
     "p::before": "has a pseudo-element; known are ::text and ::attr(NAME)",
     "ns|a": "has the prefix of a namespace in ns:a; elements of pages have none",
-    ":has(:has(a))": "has descendant:: in a predicate of a predicate, where it costs too much",
+    ":has(:has(a))": "has a predicate of a predicate that reads more than attributes, where it costs too much",
     "p" * 1001: "has more than 1000 characters",
 }
 
@@ -109,7 +113,14 @@ BAD_XPATH = {
     "//svg:a": "has the prefix of a namespace in svg:a; elements of pages have none",
     "//p[//b]": "has a path from the root of the page in a predicate, where it costs too much",
     "//p[following::b]": "has following:: in a predicate, where it costs too much",
-    "//p[.//a[.//b]]": "has // in a predicate of a predicate, where it costs too much",
+    "//p[.//a = 'x']": "compares what // or an axis finds in a predicate, where it costs too much",
+    "//p['x' != ancestor::div]": "compares what // or an axis finds in a predicate, where it costs too much",
+    "//p[.//a[. = 'x']]": "has a predicate of a predicate that reads more than attributes, where it costs too much",
+    "//p[.//a[b = 'x']]": "has a predicate of a predicate that reads more than attributes, where it costs too much",
+    "//p[.//a[not(contains(string(), 'x'))]]": "has a predicate of a predicate that reads more than attributes, "
+    "where it costs too much",
+    "sum(//dd)": "calls sum(), which is none of the functions of XPath 1.0 that can be used",
+    "//p[a[.//b]]": "has // in a predicate of a predicate, where it costs too much",
     "//p[.//a//b]": "has several of // and axes in a path within [ ] or ( ), where they cost too much",
     "(//a//b)[1]": "has several of // and axes in a path within [ ] or ( ), where they cost too much",
     "(//a)//b": "has several of // and axes in a path within [ ] or ( ), where they cost too much",
@@ -158,8 +169,10 @@ def test_a_selector_ends_when_its_time_is_over():
 
 def test_pages_of_many_elements_and_selectors_of_many_nodes_are_bounded():
     many = html_tree.parse("<body>" + "<b></b>" * (MAX_NODES + 1)).root
-    with pytest.raises(Bounded, match=r"^the page has more than 50000 elements$"):
+    with pytest.raises(Bounded, match=r"^the page has more than 20000 elements$"):
         require_size(many)
+    with pytest.raises(Bounded, match=r"^the page has more than 1000000 characters of text$"):
+        require_size(html_tree.parse("<body>" + "x" * 1_000_001).root)
     with pytest.raises(Bounded, match=r"^a selector finds more than 100000 nodes$"):
         select(many, compile_css("b"), Budget(lambda: 0.0))
     assert MAX_SECONDS == 2

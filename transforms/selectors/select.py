@@ -9,8 +9,11 @@ from lxml import etree
 
 from .xpath import Step, steps
 
-MAX_ELEMENTS = 50_000
+MAX_ELEMENTS = 20_000
 """Maximum number of elements of a page that selectors are evaluated on: predicates may take quadratic time."""
+
+MAX_CHARACTERS = 1_000_000
+"""Maximum length of the text of such a page: predicates may read it once for each level of nesting."""
 
 MAX_NODES = 100_000
 """Maximum number of nodes that a step of a selector may find."""
@@ -46,12 +49,14 @@ class Budget:
 
 
 def require_size(root: Any) -> None:
-    """Raise Bounded if a page has more than MAX_ELEMENTS elements."""
+    """Raise Bounded if a page has more than MAX_ELEMENTS elements or MAX_CHARACTERS characters."""
     if _COUNT(root) > MAX_ELEMENTS:
         raise Bounded(f"the page has more than {MAX_ELEMENTS} elements")
+    if _LENGTH(root) > MAX_CHARACTERS:
+        raise Bounded(f"the page has more than {MAX_CHARACTERS} characters of text")
 
 
-_COUNT = etree.XPath("count(//*)", regexp=False)
+_COUNT, _LENGTH = etree.XPath("count(//*)", regexp=False), etree.XPath("string-length(/)", regexp=False)
 
 
 @functools.cache

@@ -23,14 +23,15 @@ _TOKEN = re.compile(
 FUNCTIONS = frozenset(
     """
     last position count name local-name string concat starts-with contains substring-before substring-after substring
-    string-length normalize-space translate boolean not true false lang number sum floor ceiling round
+    string-length normalize-space translate boolean not true false lang number floor ceiling round
     """.split()  # noqa: SIM905
 )
-"""The functions of XPath 1.0 (section 4) that an expression may call: all of the core but `id` and `namespace-uri`."""
+"""The functions of XPath 1.0 (section 4) that an expression may call: all but `id`, `namespace-uri` and `sum`."""
 
 _NODE_TESTS = frozenset({"text", "node", "comment", "processing-instruction"})
 _OPERATOR_NAMES = frozenset({"and", "or", "div", "mod"})
 _SIGNS = frozenset({"|", "+", "-", "=", "!=", "<", "<=", ">", ">=", ","})
+_COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _CHEAP_AXES = frozenset({"child", "attribute", "self"})
 _AXES = _CHEAP_AXES | {
     *("ancestor", "ancestor-or-self", "descendant", "descendant-or-self"),
@@ -108,38 +109,74 @@ def _is_node_test(tokens: list[_Token], token: _Token) -> bool:
     )
 
 
+class _Open:
+    """What is open at a token: the whole expression, a parenthesis or a predicate."""
+
+    def __init__(self, is_predicate: bool = False, of_costly: bool = False) -> None:
+        self.is_predicate = is_predicate
+        self.of_costly = of_costly  # it is in a predicate, of a step that a costly one in that predicate has reached
+        self.costly = 0  # costly steps of the current path, those in parentheses included
+        self.own = 0  # costly steps of the current path, those in parentheses left out
+        self.is_compared = False  # the current path stands after a comparison
+
+    def end_path(self, sign: str) -> None:
+        self.costly = self.own = 0
+        self.is_compared = sign in _COMPARISONS
+
+
 def _check(tokens: list[_Token], depth: int) -> None:
-    """Refuse what is unknown, and more than one costly step in a path that cannot be cut.
+    """Refuse what is unknown, and what takes more than quadratic time where no path can be cut.
 
     `depth` is 1 if no path can be cut, not even outside parentheses.
     """
-    costly = [0]  # steps of the current path, for each parenthesis and bracket that is open
-    brackets = 0
+    open_ = [_Open()]
     for place, token in enumerate(tokens):
         after = tokens[place + 1].text if place + 1 < len(tokens) else ""
         before = tokens[place - 1] if place else None
+        inner, sign = open_[-1], token.text if token.kind in ("sign", "operator") else ""
+        predicates = sum(each.is_predicate for each in open_)
         _check_name(token, after)
-        if token.kind == "operator" or (token.kind == "sign" and token.text in _SIGNS):
-            costly[-1] = 0
-        elif token.kind == "sign" and token.text in ("(", "["):
-            brackets += token.text == "["
-            costly.append(0)
-        elif token.kind == "sign" and token.text in (")", "]"):
-            brackets -= token.text == "]"
-            inner = costly.pop()
-            if not costly:
-                raise ValueError(f"has a {token.text} that closes nothing")
-            costly[-1] += inner if token.text == ")" else 0
+        if inner.of_costly and _reads_text(tokens, place):
+            raise ValueError("has a predicate of a predicate that reads more than attributes, where it costs too much")
+        if sign in _SIGNS or token.kind == "operator":
+            if predicates and sign in _COMPARISONS and inner.own:
+                raise ValueError(_COMPARES)
+            inner.end_path(sign)
+        elif sign in ("(", "["):
+            of_costly = inner.of_costly or (sign == "[" and predicates > 0 and inner.costly > 0)
+            open_.append(_Open(sign == "[", of_costly))
+        elif sign in (")", "]"):
+            open_.pop()
+            if not open_:
+                raise ValueError(f"has a {sign} that closes nothing")
+            open_[-1].costly += inner.costly if sign == ")" else 0
         elif is_costly(token, after):
-            costly[-1] += 1
-        if brackets and token.text in ("/", "//") and token.kind == "sign" and not _is_operand(before):
+            inner.costly += 1
+            inner.own += 1
+            if predicates and inner.is_compared:
+                raise ValueError(_COMPARES)
+            if predicates > 1:
+                raise ValueError(f"has {_named(token)} in a predicate of a predicate, where it costs too much")
+        if predicates and sign in ("/", "//") and not _is_operand(before):
             raise ValueError("has a path from the root of the page in a predicate, where it costs too much")
-        if brackets and token.text in _WHOLE_PAGE and after == "::":
+        if predicates and token.text in _WHOLE_PAGE and after == "::":
             raise ValueError(f"has {token.text}:: in a predicate, where it costs too much")
-        if is_costly(token, after) and brackets > 1:
-            raise ValueError(f"has {_named(token)} in a predicate of a predicate, where it costs too much")
-        if costly[-1] > 1 and (depth or len(costly) > 1):
+        if open_[-1].costly > 1 and (depth or len(open_) > 1):
             raise ValueError("has several of // and axes in a path within [ ] or ( ), where they cost too much")
+
+
+_COMPARES = "compares what // or an axis finds in a predicate, where it costs too much"
+
+
+def _reads_text(tokens: list[_Token], place: int) -> bool:
+    """Whether a token reads an element or its text, not only attributes and positions."""
+    token, before = tokens[place], tokens[place - 1].text
+    after = [each.text for each in tokens[place + 1 : place + 3]]
+    if token.kind == "sign":
+        return token.text in (".", "*") and before != "@"
+    if token.kind != "name" or before == "@":
+        return False
+    return after[:1] != ["("] or (after == ["(", ")"] and token.text not in ("position", "last", "true", "false"))
 
 
 def _check_name(token: _Token, after: str) -> None:
