@@ -134,7 +134,7 @@ def test_what_each_rule_does_with_a_page(tmp_path: Path, option: str) -> None:
     place = tmp_path if option == "--dir" else tmp_path / "crawl.toml"
     words = ("check", "page", page, "--base", "http://a.test/docs/", option, place)
     lines = beamtrawl(*words).out.splitlines()
-    assert lines[5:13] == [
+    assert lines[4:12] == [
         "place: b | c",
         "rule extract 1, place: 2 values",
         "rule extract 2, place: 1 value",

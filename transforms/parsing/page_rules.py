@@ -107,9 +107,10 @@ def tree_values(rules: PageRules, root: Any) -> tuple[list[Found], str]:
     found = []
     try:
         require_size(root)
-        budget = Budget()
+        budget, has_hidden = Budget(), _HAS_HIDDEN(root)
         for rule in rules.fields:
-            values = _values(map(_text, _shown(root, select(root, rule.paths, budget)))) if rule.paths else []
+            nodes = select(root, rule.paths, budget) if rule.paths else []
+            values = _values(_text(node) for node in nodes if not (has_hidden and _is_hidden(node)))
             found += [Found(rule, values)] if values else []
     except Bounded as error:
         return found, str(error)
@@ -182,18 +183,14 @@ def _values(texts: Iterable[str]) -> list[str]:
     return list(values)
 
 
-_HAS_HIDDEN = etree.XPath("boolean(//@data-nosnippet)")
-
-
-def _shown(root: Any, nodes: list[Any]) -> list[Any]:
-    """The nodes without those within `data-nosnippet`, because results show facts."""
-    if not _HAS_HIDDEN(root):
-        return nodes
-    return [node for node in nodes if not _is_hidden(node)]
+_HAS_HIDDEN = etree.XPath("boolean(/descendant::*/@data-nosnippet)")
 
 
 def _is_hidden(node: Any) -> bool:
-    """Whether a node is, or may be, within `data-nosnippet`: a computed string is of no element."""
+    """Whether a node is, or may be, within `data-nosnippet`, of which results show nothing.
+
+    A computed string is of no element.
+    """
     element = node.getparent() if isinstance(node, str) and hasattr(node, "getparent") else node
     if element is None or isinstance(element, str):
         return True
