@@ -72,12 +72,12 @@ def link_rows(
     return rows
 
 
-def probe_page(visit: dict[str, Any], robot: str, kinds: tuple[str, ...]) -> Page | None:
+def probe_page(visit: dict[str, Any], robot: str, kinds: tuple[str, ...], rules: PageRules = NO_RULES) -> Page | None:
     """The page that a host has answered to a path that cannot exist; None if it has answered none.
 
     It is no document: only trap detection reads it.
     """
-    return parse_visit(visit | {"kind": None}, robot, kinds)[0]
+    return parse_visit(visit | {"kind": None}, robot, kinds, rules)[0]
 
 
 def parse_visit(
@@ -256,7 +256,7 @@ class ParseFn(StageFn):
                 requisites.add(requisites_of(visit, page, url_filter))
             if self._settings.traps.detect:
                 is_probe = visit["kind"] == PROBE
-                seen.append((visit, probe_page(visit, self._robot, self._kinds) if is_probe else page))
+                seen.append((visit, probe_page(visit, self._robot, self._kinds, rules) if is_probe else page))
             if page is not None and pages[-1]["is_document"]:
                 pages[-1] |= judged(visit["url"], page, self._near)
                 if found_alerts := list(alert_rows(self._observers, visit, page)):

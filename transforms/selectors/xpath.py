@@ -62,7 +62,7 @@ def steps(expression: str) -> list[list[Step]]:
     """The steps of each of the paths that `|` joins. ValueError, with the reason, for what takes too long.
 
     >>> [[step.path for step in path] for path in steps("//div[@id='a']//p/b | //h1")]
-    [["//div[@id='a']", './/p/b'], ['//h1']]
+    [["/descendant::div[@id='a']", 'descendant::p/b'], ['/descendant::h1']]
     """
     if len(expression) > MAX_LENGTH:
         raise ValueError(f"has more than {MAX_LENGTH} characters")
@@ -226,11 +226,39 @@ def _cut(expression: str, path: list[_Token]) -> list[Step]:
     end = path[-1].start + len(path[-1].text)
     cuts = [path[0].start]
     for before, token, after in zip(path, path[1:], [*path[2:], None], strict=False):
-        is_start = token.text == "//" or (before.text == "/" and is_costly(token, after.text if after else ""))
+        is_axis = before.text == "/" and before is not path[0] and is_costly(token, after.text if after else "")
+        is_start = token.text == "//" or is_axis
         if not token.depth and token.kind in ("sign", "name") and is_start:
             cuts.append(token.start)
     parts = [expression[a:b].strip() for a, b in zip(cuts, [*cuts[1:], end], strict=True)]
     # A cut before an axis leaves its slash at the end of the step before.
     parts = [part.removesuffix("/") if part not in ("/", "//") else part for part in parts]
     first, *others = parts
-    return [Step(first)] + [Step(f".{part}", True) if part.startswith("//") else Step(part) for part in others]
+    return [
+        Step(f"/descendant::{rest}" if (rest := _of_descendants(first)) else first),
+        *(Step(_relative(part), from_outermost=part.startswith("//")) for part in others),
+    ]
+
+
+def _relative(part: str) -> str:
+    if rest := _of_descendants(part):
+        return f"descendant::{rest}"
+    return f".{part}" if part.startswith("//") else part
+
+
+def _of_descendants(part: str) -> str:
+    """What comes after the // of a part if it means descendants; "" if not, or if predicates may be about places.
+
+    libxml2 evaluates the axis in half the time of //, by which a place is one among the children of a parent.
+    """
+    slashes, *tokens = _tokens(part)
+    if slashes.text != "//" or not tokens or (tokens[0].kind != "name" and tokens[0].text != "*"):
+        return ""
+    is_plain = len(tokens) == 1 or tokens[1].text not in ("::", "(")
+    of_place = any(each.kind == "number" or each.text in _NUMBERS for each in tokens)
+    return part[2:].lstrip() if is_plain and not of_place else ""
+
+
+_NUMBERS = frozenset(
+    {"position", "last", "count", "string-length", "number", "floor", "ceiling", "round", "+", "-", "div", "mod"}
+)
