@@ -17,8 +17,8 @@ from pathlib import Path
 from unicodedata import normalize
 
 from beamtrawl.runners.program import main as program
-from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.settings.fields import default_of, kind_of
+from beamtrawl.transforms.settings.sections import RULES, SECTIONS
 from beamtrawl.transforms.settings.toml_values import to_toml
 
 WIDTH = 80  # columns of the help
@@ -77,10 +77,11 @@ def settings() -> str:
         "of its flags; a flag of a later run overrides a setting for that run. An unknown key or a bad value is",
         "refused, with its line. This page is generated: `python docs/reference.py`.",
     ]
-    for part in dataclasses.fields(Settings):
-        lines += ["", f"## [{part.name}]", "", _plain(part.type.__doc__ or ""), ""]
+    tables = {f"[{name}]": field.type for name, field in SECTIONS.items()}
+    for name, kind in (tables | {f"[[{name}]]": kind for name, kind in RULES.items()}).items():
+        lines += ["", f"## {name}", "", _plain(kind.__doc__ or ""), ""]
         lines += ["| key | default | values | meaning |", "|---|---|---|---|"]
-        for field in dataclasses.fields(part.type):
+        for field in dataclasses.fields(kind):
             default = default_of(field)
             shown = "unset" if default is None else f"`{to_toml(default)}`"
             secret = " Secret: never logged or stored in tables." if field.metadata["secret"] else ""

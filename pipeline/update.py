@@ -110,7 +110,7 @@ def _keys_of_urls(step: UpdateStep, part: Part) -> Converted:
 def _parsers(step: UpdateStep) -> Mapping[str, StageFn]:
     root, settings, scope, shards, partitions = step.root, step.settings, step.scope, step.shards, step.partitions
     near, requisites = settings.documents.near_duplicates, settings.fetch.requisites
-    taken = Taken(near, requisites, settings.traps.detect, step.index_scope)
+    taken = Taken(near, requisites, settings.traps.detect, step.index_scope, settings.extract, settings.main)
     observers, progress = partial(open_observers, settings), step.stage("ParseVisits")
     return {
         "visits": ParseFn(scope, taken, observers, step.robot, shards, partitions, step.round, progress),

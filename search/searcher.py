@@ -233,7 +233,7 @@ class Index:
         for segment, found in self.parts():
             doc = pc.index(segment.facts["url"], url).as_py()
             if doc >= 0 and found[doc] and not segment.expires[doc] <= self._now():
-                facts, texts = segment.stored([doc])[doc]
+                facts, texts, _ = segment.stored([doc])[doc]
                 forms = segment.forms(parse(query).words)
                 is_hidden = make_hits.forbids_copy(facts)
                 text = "" if is_hidden else texts["text"] or ""

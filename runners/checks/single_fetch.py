@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from ...transforms import urls
 from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.http.address_guard import literal_loopback
 from ...transforms.http.client import opener
 from ...transforms.http.reply import Reply
@@ -47,7 +48,9 @@ class RobotsFile(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of a command that may send requests."""
-    parser.add_argument("--settings", metavar="FILE", help="a crawl.toml, with the robot's identity")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--settings", metavar="FILE", help="a crawl.toml, with the robot's identity")
+    source.add_argument("--dir", metavar="DIR", help="a crawl, for its settings")
     parser.add_argument(
         "--allow-address", action="append", metavar="CIDR", help="allow special addresses, such as 127.0.0.0/8"
     )
@@ -57,10 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def settings_of(arguments: argparse.Namespace) -> Settings:
     """The settings for the options; Usage if they cannot be read."""
     try:
-        text = Path(arguments.settings).read_text(encoding="utf-8") if arguments.settings else ""
-        settings = parse(text, arguments.settings or "crawl.toml")
         changes = {"fetch.allow_addresses": arguments.allow_address} if arguments.allow_address else {}
-        return override(settings, changes)
+        if arguments.dir:
+            return override(stored_settings(CrawlDir(arguments.dir)), changes)
+        text = Path(arguments.settings).read_text(encoding="utf-8") if arguments.settings else ""
+        return override(parse(text, arguments.settings or "crawl.toml"), changes)
     except (OSError, UnicodeDecodeError) as error:
         raise Usage(f"cannot read the settings in {arguments.settings}: {error}") from error
     except SettingsError as error:
@@ -69,9 +73,9 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
 
 def pace_of(arguments: argparse.Namespace, politeness: Politeness) -> Pace:
     """The delays for the options: those of the settings, and of the crawl if they are its crawl.toml."""
-    if not arguments.settings:
+    if not (arguments.settings or arguments.dir):
         return Pace(politeness)
-    crawl = CrawlDir(str(Path(arguments.settings).parent))
+    crawl = CrawlDir(arguments.dir or str(Path(arguments.settings).parent))
     return Pace(politeness, lambda host: seconds_left(crawl, host, datetime.now(UTC)))
 
 

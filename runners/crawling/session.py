@@ -7,10 +7,9 @@ in their output (`Observer`).
 import gzip
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from ...pipeline import control
@@ -31,7 +30,7 @@ from ...transforms.observers.registry import open_observers
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.plugins import PluginError
 from ...transforms.politeness.downloaders import open_downloaders
-from ...transforms.settings import Fetch, Ranking, Robot, Settings, override, render, settings_digest
+from ...transforms.settings import Fetch, Ranking, Robot, Settings, all_values, override, render, settings_digest
 from ...transforms.settings.toml_values import to_toml
 from ...transforms.tables.sitemap_terms import SITEMAP
 from ...transforms.urls.filter_plugins import load_filters
@@ -205,7 +204,7 @@ def run(
     with Lock(directory, on_lost=stop.stop) as claimed:
         if not claimed.exists("crawl.toml"):
             claimed.write_text("crawl.toml", render(settings))
-        elif not claimed.manifests() and (keys := _not_stored(asdict(settings), asdict(stored_settings(claimed)))):
+        elif not claimed.manifests() and (keys := _not_stored(settings, stored_settings(claimed))):
             observer.warn(
                 f"crawl.toml was there before the crawl and stays as it is: {', '.join(keys)} hold for this run only;"
                 " to keep them, write them into it"
@@ -220,14 +219,10 @@ def run(
     return end
 
 
-def _not_stored(settings: Mapping[str, Mapping[str, Any]], stored: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The keys of settings, by section, whose values differ from the stored ones."""
-    return [
-        f"{section}.{key}"
-        for section, values in settings.items()
-        for key, value in values.items()
-        if value != stored[section][key]
-    ]
+def _not_stored(settings: Settings, stored: Settings) -> list[str]:
+    """The keys of settings whose values differ from the stored ones."""
+    values = all_values(stored)
+    return [key for key, value in all_values(settings).items() if value != values[key]]
 
 
 def rank_after_crawl(

@@ -133,6 +133,50 @@ def test_a_page_in_a_file(tmp_path: Path) -> None:
     ]
 
 
+RULES = """
+[[extract]]
+field = "place"
+xpath = "//a/@href"
+[[extract]]
+match = "/docs/"
+field = "place"
+regex = "/([a-z]+)/$"
+[[extract]]
+match = "/shop/"
+field = "price"
+css = ".price"
+[[main]]
+keep = ["h1"]
+[[main]]
+match = "a.test"
+keep = ["p"]
+"""
+
+
+@pytest.mark.parametrize("option", ["--dir", "--settings"])
+def test_what_each_rule_does_with_a_page(tmp_path: Path, option: str) -> None:
+    (tmp_path / "crawl.toml").write_text(RULES)
+    page = tmp_path / "page.html"
+    page.write_text("<title>T</title><h1>Harbour</h1><p>All about it.<a href=b>b</a><a href='c'>c</a>")
+    place = tmp_path if option == "--dir" else tmp_path / "crawl.toml"
+    words = ("check", "page", page, "--base", "http://a.test/docs/", option, place)
+    lines = beamtrawl(*words).out.splitlines()
+    assert lines[4:12] == [
+        "place: b | c",
+        "rule extract 1, place: 2 values",
+        "rule extract 2, place: 1 value",
+        "rule extract 3, price: does not match the URL",
+        "rule main 1: 7 characters instead of 23",
+        "rule main 2: an earlier rule matches",
+        "directives: none",
+        "text: 7 characters",
+    ]
+    rules = json.loads(beamtrawl(*words, "--json").out)["rules"]
+    assert [rule["values"] for rule in rules] == [["b", "c"], ["docs"], [], [], []]
+    (tmp_path / "crawl.toml").write_text(RULES.replace("//a", "//a["))
+    assert "crawl.toml, line 4: rule 1 of extract: xpath = " in failure(*words)[1]
+
+
 def settings(folder: Path, delay: float) -> list[object]:
     """Flags for a crawl.toml with a delay."""
     file = folder / "crawl.toml"

@@ -187,7 +187,7 @@ BAD = {
         "unknown table or key colours; known: "
         "[robot], [scope], [limits], [priority], [politeness], [fetch], [documents], [index], [watch], [recrawl],"
         " [sitemaps], [usage], [aliases], "
-        "[traps], [ranking], [alarms], [storage]",
+        "[traps], [ranking], [alarms], [storage], [[extract]], [[main]]",
     ),
     "a number below the range": (
         "[documents]\nsimilarity = 0.4",

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -29,9 +29,11 @@ from ..parsing.boilerplate import without_boilerplate
 from ..parsing.crawl_scope import CrawlScope
 from ..parsing.html_links import refresh
 from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed, parse_page
+from ..parsing.page_rules import NO_RULES, PageRules, page_rules
 from ..parsing.registry import kinds_of
 from ..parsing.spam import SOFT_404, judge
 from ..rights.usage import Usage
+from ..settings import Extract, MainText
 from ..tables.batches import release_freed
 from ..tables.bloom import shard
 from ..tables.schemas import DOCUMENTS, KEY, VISITS, Row
@@ -72,16 +74,16 @@ def link_rows(
     return rows
 
 
-def probe_page(visit: dict[str, Any], robot: str, kinds: tuple[str, ...]) -> Page | None:
+def probe_page(visit: dict[str, Any], robot: str, kinds: tuple[str, ...], rules: PageRules = NO_RULES) -> Page | None:
     """The page that a host has answered to a path that cannot exist; None if it has answered none.
 
     It is no document: only trap detection reads it.
     """
-    return parse_visit(visit | {"kind": None}, robot, kinds)[0]
+    return parse_visit(visit | {"kind": None}, robot, kinds, rules)[0]
 
 
 def parse_visit(
-    visit: dict[str, Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
+    visit: dict[str, Any], robot: str, kinds: tuple[str, ...] = ("html", "text"), rules: PageRules = NO_RULES
 ) -> tuple[Page | None, list[Link]]:
     """The page of a visit, and all links of the page or of the redirect."""
     if visit["kind"] is not None:
@@ -91,7 +93,7 @@ def parse_visit(
     if visit["outcome"] != Outcome.FETCHED:
         return None, []
     headers = [(h["name"], h["value"]) for h in visit["headers"]]
-    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds)
+    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds, rules)
     if page is not None and page.unavailable_after is not None and page.unavailable_after <= visit["fetched_at"]:
         page = dataclasses.replace(page, noindex=True)
     usage, signals = visit.get("robots_usage"), visit.get("robots_signals")
@@ -102,10 +104,10 @@ def parse_visit(
 
 
 def parse_batch(
-    visits: list[Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
+    visits: list[Any], robot: str, kinds: tuple[str, ...] = ("html", "text"), rules: PageRules = NO_RULES
 ) -> Iterator[tuple[Any, Page | None, list[Link]]]:
     """Each visit with its `parse_visit`; removes from HTML pages the blocks that most pages of the batch share."""
-    parsed = [(visit, *parse_visit(visit, robot, kinds)) for visit in visits]
+    parsed = [(visit, *parse_visit(visit, robot, kinds, rules)) for visit in visits]
     html = {
         number: (visit["url"], page)
         for number, (visit, page, _) in enumerate(parsed)
@@ -212,6 +214,8 @@ class Taken(NamedTuple):
     requisites: bool
     yields: bool  # what the detection of traps counts
     index_scope: IndexScope = WHOLE
+    extract: Sequence[Extract] = ()
+    main: Sequence[MainText] = ()
 
 
 class ParseFn(StageFn):
@@ -248,6 +252,7 @@ class ParseFn(StageFn):
 
     def process(self, row_group: tuple[str, int]) -> Iterator[TaggedOutput]:
         link_kinds = FOLLOWED_KINDS | kinds_of(self._kinds).link_kinds
+        rules = page_rules(self._taken.extract, self._taken.main)
         if self._progress:
             self._progress.report()
         path, number = row_group
@@ -256,7 +261,7 @@ class ParseFn(StageFn):
         pages, links, facts, seen = [], [], [], []
         alerts: dict[int, list[Any]] = {}
         requisites = Requisites([], Counter())
-        for visit, page, found in parse_batch(visits, self._robot, self._kinds):
+        for visit, page, found in parse_batch(visits, self._robot, self._kinds, rules):
             rows = link_rows(found, page, visit, self._filter, link_kinds)
             facts.append(fact_row(visit, page) | {"respelled": respelled(visit, rows)})
             if page is not None or found:
@@ -266,7 +271,7 @@ class ParseFn(StageFn):
                 requisites.add(requisites_of(visit, page, self._filter))
             if self._taken.yields:
                 is_probe = visit["kind"] == PROBE
-                seen.append((visit, probe_page(visit, self._robot, self._kinds) if is_probe else page))
+                seen.append((visit, probe_page(visit, self._robot, self._kinds, rules) if is_probe else page))
             if page is not None and pages[-1]["is_document"]:
                 pages[-1] |= judged(visit["url"], page, self._taken.near_duplicates, self._taken.index_scope)
                 if found_alerts := list(alert_rows(self._observers, visit, page)):

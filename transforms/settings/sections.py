@@ -4,17 +4,19 @@ The docstrings and comments are written to `crawl.toml`: users read them there.
 """
 
 import dataclasses
+import typing
 
 from .content import Alarms, Documents, Index, Ranking, Storage, UsagePreferences, Watch
 from .fetching import Fetch, Politeness, Robot
 from .frontier import Aliases, Limits, Priority, Recrawl, Scope, Sitemaps, Traps
+from .page_rules import Extract, MainText, faults
 from .toml_values import shown
 from .validate import SettingsError, problem
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """All settings of a crawl; each field is a table of `crawl.toml`."""
+    """All settings of a crawl; each field is a table of `crawl.toml`, or an array of tables."""
 
     robot: Robot = Robot()
     scope: Scope = Scope()
@@ -33,10 +35,24 @@ class Settings:
     ranking: Ranking = Ranking()
     alarms: Alarms = Alarms()
     storage: Storage = Storage()
+    extract: list[Extract] = dataclasses.field(default_factory=list)
+    main: list[MainText] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for part in dataclasses.fields(self):
-            for field in dataclasses.fields(part.type):  # type: ignore[arg-type]
-                value = getattr(getattr(self, part.name), field.name)
+        for section in SECTIONS.values():
+            for field in dataclasses.fields(section.type):  # type: ignore[arg-type]
+                value = getattr(getattr(self, section.name), field.name)
                 if found := problem(field, value):
-                    raise SettingsError(f"{part.name}.{field.name} = {shown(field, value)}: {found}")
+                    raise SettingsError(f"{section.name}.{field.name} = {shown(field, value)}: {found}")
+        for name, kind in RULES.items():
+            for fault in faults(kind, [dataclasses.asdict(rule) for rule in getattr(self, name)]):
+                raise SettingsError(f"rule {fault.number} of {name}: {fault.text}")
+
+
+SECTIONS = {field.name: field for field in dataclasses.fields(Settings) if dataclasses.is_dataclass(field.type)}
+"""The fields of Settings that are tables of `crawl.toml`, by name."""
+
+RULES: dict[str, type] = {
+    field.name: typing.get_args(field.type)[0] for field in dataclasses.fields(Settings) if field.name not in SECTIONS
+}
+"""The classes of the rules that are arrays of tables, by name."""
