@@ -58,6 +58,8 @@ setup(
     install_requires=[
         "ada-url>=1.15",  # the WHATWG URL parser, in C++
         "apache-beam>=2.77,<2.80",
+        "backports.zstd>=1; python_version<'3.14'",  # the content coding zstd; later Pythons have it
+        "brotli>=1.2",  # the content coding br; 1.2 bounds what a call decodes
         "chardet>=7",  # the last resort for a charset
         "duckdb>=1.1",  # the engine behind `beamtrawl sql`
         "flask>=3.0",  # the search gateway
