@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+import random
 import struct
 import zlib
 from collections.abc import Callable, Iterable
@@ -237,6 +238,15 @@ def test_any_bytes_under_the_name_of_a_coding_come_to_an_end(
     found = body([COMPRESS[coding](start) if compressed else start, *more], coding)
     assert len(found.data) <= LIMIT
     assert not compressed or found.data[: len(start)] == start
+
+
+@pytest.mark.parametrize("size", [1000, 16_384], ids=str)
+@pytest.mark.parametrize("coding", COMPRESS)
+def test_a_long_body_is_whole(coding: str, size: int) -> None:
+    words = random.Random(1).choices([b"herring ", b"gull ", b"<p>", b"lighthouse "], k=200_000)
+    data = COMPRESS[coding](b"".join(words))
+    pieces = [data[start : start + size] for start in range(0, len(data), size)]
+    assert body(pieces, coding, limit=10**7) == Read(b"".join(words), ended=True)
 
 
 @pytest.mark.parametrize("coding", COMPRESS)

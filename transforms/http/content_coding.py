@@ -236,10 +236,16 @@ class _Brotli:
 
 
 def _decoded(engine: Any, data: bytes | bytearray) -> Iterator[bytes]:
-    """What a decoder of br makes of further data, in pieces of at most about two `_STEP`."""
-    yield engine.process(data, output_buffer_limit=_STEP)
-    while not engine.can_accept_more_data():
-        yield engine.process(b"", output_buffer_limit=_STEP)
+    """What a decoder of br makes of further data, in pieces of at most about two `_STEP`.
+
+    It may hold output back although it accepts more data, so it is asked until it returns nothing.
+    """
+    while True:
+        part = engine.process(data, output_buffer_limit=_STEP)
+        yield part
+        if engine.is_finished() or (not part and engine.can_accept_more_data()):
+            return
+        data = b""
 
 
 _STAGES: dict[str, Callable[[], Stage]] = {
