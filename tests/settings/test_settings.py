@@ -183,6 +183,21 @@ BAD = {
         " [usage], [aliases], "
         "[traps], [ranking], [alarms], [storage]",
     ),
+    "a number below the range": (
+        "[documents]\nsimilarity = 0.4",
+        2,
+        "documents.similarity = 0.4: must be from 0.5 to 1",
+    ),
+    "a number above the range": (
+        "[documents]\nsimilarity = 1.5",
+        2,
+        "documents.similarity = 1.5: must be from 0.5 to 1",
+    ),
+    "a URL for a host and a pattern": (
+        '[traps]\nallow = ["a.test/*", "http://a.test/*"]',
+        2,
+        'traps.allow = ["a.test/*", "http://a.test/*"]: must be "HOST/PATTERN", without http://',
+    ),
     "no kinds": ("[documents]\nkinds = []", 2, 'documents.kinds = []: must name a kind, such as "html"'),
     "no downloader": (
         '[fetch]\ndownloaders = ["render http://a.test/"]',

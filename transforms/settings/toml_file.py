@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .fields import default_of
 from .sections import Fetch, Settings
 from .toml_values import shown, to_toml
 from .validate import SettingsError, problem
@@ -31,7 +32,7 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
             if key not in fields:
                 raise SettingsError(f"{where}: unknown key; {_hint(table, key, fields)}")
             where += f" = {shown(fields[key], value)}"
-            if found := problem(f"{table}.{key}", fields[key].type, value):
+            if found := problem(fields[key], value):
                 raise SettingsError(f"{where}: {found}")
         parts[table] = part.type(**values)  # type: ignore[operator]
     return Settings(**parts)
@@ -77,7 +78,7 @@ def _hint(table: str, key: str, known: Iterable[str]) -> str:
 
 def _default(field: dataclasses.Field) -> str:
     """The default as the end of a comment; "" where the value is unset or empty."""
-    default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+    default = default_of(field)
     return "" if default in (None, "", []) else f" Default: {to_toml(default)}"
 
 
