@@ -7,6 +7,7 @@ from ..http.address_guard import Resolver
 from ..http.client import Client, opener
 from ..http.reply import Reply
 from ..settings import Settings, downloader
+from ..signatures.signer import signer_of
 from ..urls.canonical import host
 from .host_queue import BrowserRules
 
@@ -83,7 +84,7 @@ def client_opener(
     settings: Settings, public: bool, types: frozenset[str], resolver: Resolver
 ) -> Callable[[BrowserRules], Client]:
     """Return a function that opens a client for a host: that of `client.opener`, below the crawl's downloaders."""
-    open_direct = opener(settings.fetch, public, types, resolver)
+    open_direct = opener(settings.fetch, public, types, resolver, signer_of(settings.robot))
     opens = open_downloaders(settings)
 
     def open_client(browser_rules: BrowserRules) -> Client:
