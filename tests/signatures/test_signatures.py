@@ -23,7 +23,7 @@ from http_message_signatures import HTTPMessageVerifier, InvalidSignature, algor
 from beamtrawl.transforms.http.client import opener
 from beamtrawl.transforms.http.reply import redirect_target
 from beamtrawl.transforms.plugins import PluginError
-from beamtrawl.transforms.settings import Fetch, parse
+from beamtrawl.transforms.settings import Fetch, changed_values, parse
 from beamtrawl.transforms.signatures.keys import key_directory, parse_key, read_key
 from beamtrawl.transforms.signatures.message import signature_base, signed_headers
 from beamtrawl.transforms.signatures.signer import Signer, asks
@@ -180,6 +180,13 @@ def test_a_key_in_the_place_of_its_file_is_not_repeated() -> None:
         with pytest.raises(ValueError, match=r"robot\.key") as refused:
             parse(f'[robot]\nkey = "{key}"\n')
         assert key not in str(refused.value)
+
+
+def test_the_settings_that_are_stored_do_not_say_where_the_key_is() -> None:
+    settings = parse('[robot]\nkey = "/keys/robot.pem"\nsign = "always"\n')
+    assert settings.robot.key == "/keys/robot.pem"
+    assert changed_values(settings) == {"robot.sign": "always"}
+    assert "/keys" not in repr(settings)
 
 
 ASKS = ("Accept-Signature", 'sig1=("@authority" "signature-agent");created;tag="web-bot-auth"')

@@ -29,7 +29,7 @@ class Robot:
     info_url: str = setting("", "Page about the robot for webmasters: sent in User-Agent.", check=web_page)
     key: str = setting(
         "",
-        "Absolute path of a file with an Ed25519 private key (PEM or JWK), by which requests are signed. Empty: none.",
+        "Absolute path of an Ed25519 private key (PEM or JWK) that signs requests.",
         secret=True,
         check=absolute_path,
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .fields import default_of
-from .sections import Fetch, Settings
+from .sections import Settings
 from .toml_values import shown, to_toml
 from .validate import SettingsError, problem
 
@@ -104,10 +104,14 @@ def changed_values(settings: Settings) -> dict[str, Any]:
 
 def without_secrets(settings: Settings) -> Settings:
     """The settings with empty values for all secrets, as they may be displayed and hashed."""
-    secrets = {
-        f.name: type(getattr(settings.fetch, f.name))() for f in dataclasses.fields(Fetch) if f.metadata["secret"]
-    }
-    return dataclasses.replace(settings, fetch=dataclasses.replace(settings.fetch, **secrets))
+    return dataclasses.replace(
+        settings, **{part.name: _public(getattr(settings, part.name)) for part in dataclasses.fields(settings)}
+    )
+
+
+def _public(section: Any) -> Any:
+    secrets = [field.name for field in dataclasses.fields(section) if field.metadata["secret"]]
+    return dataclasses.replace(section, **{name: type(getattr(section, name))() for name in secrets})
 
 
 def _line(text: str, table: str, key: str) -> int:

@@ -73,7 +73,7 @@ def key_directory(key: SigningKey) -> str:
     """The public key as the JSON of `/.well-known/http-message-signatures-directory`.
 
     A JWK Set (RFC 7517, 5); its media type is `application/http-message-signatures-directory+json`
-    (draft-meunier-http-message-signatures-directory-05).
+    (draft-meunier-http-message-signatures-directory-04).
     """
     jwk = {"kty": "OKP", "crv": "Ed25519", "kid": key.thumbprint, "x": key.x, "use": "sig"}
     return json.dumps({"keys": [jwk]}, indent=2) + "\n"
