@@ -58,6 +58,8 @@ setup(
     install_requires=[
         "ada-url>=1.15",  # the WHATWG URL parser, in C++
         "apache-beam>=2.77,<2.80",
+        "backports.zstd>=1; python_version<'3.14'",  # the content coding zstd; later Pythons have it
+        "brotli>=1.2",  # the content coding br; 1.2 bounds what a call decodes
         "chardet>=7",  # the last resort for a charset
         "cssselect>=1.2",  # selectors of [[extract]] and [[main]]
         "duckdb>=1.1",  # the engine behind `beamtrawl sql`
@@ -86,6 +88,7 @@ setup(
         "polars": ["polars>=1.0"],
         "images": ["pillow>=11"],  # watch.images looks at pixels
         "korean": ["kiwipiepy>=0.23"],  # morphemes; its model, which it brings, has 100 MB
+        "signatures": ["cryptography>=43"],  # signs requests with robot.key
         "warc": ["warcio>=1.7.5"],  # writes web archives
         "s3": ["obstore>=0.12"],  # DIR on s3:// (docs/stores.md)
         "gcs": ["obstore>=0.12"],  # DIR on gs://
@@ -97,6 +100,7 @@ setup(
             "fastwarc>=0.15",  # a judge of archives
             "flask-cors>=6",  # of moto's server
             "furo>=2025.12",
+            "http-message-signatures>=2",  # a judge of signatures
             "hypothesis>=6.100",
             "ipykernel>=6.29",  # runs docs/notebook.ipynb, with nbclient
             "kiwipiepy>=0.23",

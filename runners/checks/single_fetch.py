@@ -22,6 +22,7 @@ from ...transforms.http.request_headers import Identity, own_headers
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.robots.lookup import Robots, next_hop, robots_row, start_search
 from ...transforms.settings import Fetch, Politeness, Robot, Settings, SettingsError, override, parse
+from ...transforms.signatures.signer import signer_of
 from ..terminal.errors import Failure, Usage
 from .pace import Pace, seconds_left
 
@@ -103,7 +104,7 @@ def requests_to(url: str, requester: Requester) -> Iterator[Get]:
     if not identity.complete and not literal_loopback(urlsplit(url).hostname or ""):
         way_out = "name a crawl.toml with [robot]: --settings FILE"
         raise Usage(f"{url} is not on this machine, and requests to it must identify the robot: {way_out}")
-    client = opener(fetch, identity.complete, kinds.media_types)()
+    client = opener(fetch, identity.complete, kinds.media_types, signer=signer_of(requester.robot))()
 
     def get(target: str, any_type: bool) -> Reply:
         pace.wait(urls.host(target))

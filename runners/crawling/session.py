@@ -32,6 +32,7 @@ from ...transforms.plugins import PluginError
 from ...transforms.politeness.downloaders import open_downloaders
 from ...transforms.settings import Fetch, Ranking, Robot, Settings, all_values, override, render, settings_digest
 from ...transforms.settings.toml_values import to_toml
+from ...transforms.signatures.signer import signer_of
 from ...transforms.tables.sitemap_terms import SITEMAP
 from ...transforms.urls.filter_plugins import load_filters
 from ..process.lock import Lock
@@ -172,6 +173,7 @@ def refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
     load_scorers(settings.priority.scorers)
     open_observers(settings, directory.read_bytes)
     open_downloaders(settings)
+    signer_of(settings.robot)
     if settings.documents.korean_morphemes and not korean.is_available():
         raise PluginError(f"documents.korean_morphemes = true needs kiwipiepy: {korean.HOW_TO_INSTALL}")
 

@@ -77,3 +77,30 @@ def test_a_file_is_written_or_the_reason_is_one_line(directory: Path, tmp_path: 
         f"the page says who operates the robot: set name, contact, info_url under [robot] in {tmp_path / 'crawl.toml'}",
     )
     assert "holds no crawl" in failure("policy", tmp_path / "new")[1]
+
+
+PEM = """-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF
+-----END PRIVATE KEY-----
+"""  # of RFC 9421, B.1.4
+
+
+def test_the_key_directory_is_written_beside_the_page(tmp_path: Path) -> None:
+    key, out = tmp_path / "key.pem", tmp_path / "keys.json"
+    key.write_text(PEM)
+    (tmp_path / "crawl.toml").write_text(render(override(Settings(), ROBOT | {"robot.key": str(key)})))
+    page = page_of(tmp_path, "--key-directory", out)
+    assert "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs" in out.read_text()
+    assert not any("MC4CAQAwBQYDK2VwBCIEIJ" in text or "n4Ni-HpISpVObnQMW" in text for text in (page, out.read_text()))
+
+
+def test_without_a_usable_key_there_is_no_key_directory_and_no_crawl(directory: Path) -> None:
+    words = ("policy", directory, "--key-directory", directory / "keys.json")
+    code, line = failure(*words)
+    assert (code, "set robot.key in " in line) == (2, True)
+    toml = directory / "crawl.toml"
+    toml.write_text(render(override(Settings(), ROBOT | {"robot.key": str(toml)})))
+    crawl = ("crawl", directory, "--seed", "http://127.0.0.1:9/", "--allow-address", "127.0.0.0/8")
+    for command in (words, crawl):
+        code, line = failure(*command)
+        assert line.startswith(f"robot.key: {toml} cannot be used: it must hold an Ed25519 private key")

@@ -220,7 +220,7 @@ def test_the_records_of_an_answer() -> None:
     )
     assert request.head == (
         b"GET /x HTTP/1.1\r\nHost: a.test\r\nUser-Agent: Bot/1 (+http://a.test/bot)\r\nAccept: text/html\r\n"
-        b"Accept-Encoding: gzip, deflate\r\nAccept-Language: *\r\nFrom: me@a.test\r\nReferer: http://a.test/\r\n\r\n"
+        b"Accept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: *\r\nFrom: me@a.test\r\nReferer: http://a.test/\r\n\r\n"
     )
     assert metadata.body == (
         b"via: http://a.test/\r\nhopsFromSeed: 1\r\nfetchTimeMs: 12\r\noutlink: http://a.test/z a\r\n"

@@ -7,9 +7,11 @@ import threading
 import zlib
 from collections.abc import Callable
 
+import brotli
 import pytest
 
 from beamtrawl.transforms.http.client import HostClient, opener
+from beamtrawl.transforms.http.content_coding import zstd
 from beamtrawl.transforms.http.reply import Reply, outcome
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Fetch
@@ -20,6 +22,8 @@ PATIENT = Fetch(total_timeout=30, max_body_bytes=LIMIT, allow_addresses=["127.0.
 HASTY = Fetch(total_timeout=0.3, allow_addresses=["127.0.0.0/8"])
 HEADERS = {"User-Agent": "Robot/1"}
 DEFLATE = b"Content-Encoding: deflate"
+BROTLI = b"Content-Encoding: br"
+ZSTD = b"Content-Encoding: zstd"
 
 
 Open = Callable[[Fetch], HostClient]
@@ -152,7 +156,29 @@ ANSWERS: dict[str, tuple[bytes, int | None, str, bytes, bool]] = {
         PAGE,
         False,
     ),
-    "an encoding that nobody asked for": (sized(b"Content-Encoding: br"), 200, "bad_response", b"", False),
+    "an encoding that nobody asked for": (sized(b"Content-Encoding: compress"), 200, "bad_response", b"", False),
+    "br": (sized(BROTLI, body=brotli.compress(PAGE)), 200, "fetched", PAGE, False),
+    "br and then something else": (sized(BROTLI, body=brotli.compress(PAGE) + b"more"), 200, "fetched", PAGE, False),
+    "br that is none": (sized(BROTLI), 200, "bad_response", b"", False),
+    "a bomb of br": (sized(BROTLI, body=brotli.compress(bytes(10**7))), 200, "fetched", bytes(LIMIT), True),
+    "zstd": (sized(ZSTD, body=zstd.compress(PAGE)), 200, "fetched", PAGE, False),
+    "zstd in chunks of a byte": (
+        chunked(*(bytes([byte]) for byte in zstd.compress(PAGE)), header=ZSTD),
+        200,
+        "fetched",
+        PAGE,
+        False,
+    ),
+    "zstd that is none": (sized(ZSTD), 200, "bad_response", b"", False),
+    "zstd cut short": (sized(ZSTD, body=zstd.compress(PAGE)[:-1]), 200, "bad_response", PAGE[:-1], False),
+    "zstd with a window of 2 GB": (
+        sized(ZSTD, body=b"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00"),
+        200,
+        "bad_response",
+        b"",
+        False,
+    ),
+    "a bomb of zstd": (sized(ZSTD, body=zstd.compress(bytes(10**7))), 200, "fetched", bytes(LIMIT), True),
     "not modified, but nobody asked": (
         answer(body=b"", status=b"304 Not Modified"),
         304,

@@ -76,7 +76,7 @@ def endless(start: bytes, wave: bytes) -> Talk:
 LEFT_EARLY = {
     "an unwanted type": (b"Content-Type: video/mp4", 200),
     "a body beyond the limit": (HTML, 200),
-    "an encoding that nobody asked for": (b"Content-Encoding: br", 200),
+    "an encoding that nobody asked for": (b"Content-Encoding: compress", 200),
     "an endless body of a redirect": (b"Location: /elsewhere", 302),
 }
 

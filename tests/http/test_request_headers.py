@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 import pytest
 
+from beamtrawl.transforms.http.content_coding import Decoder
 from beamtrawl.transforms.http.request_headers import Identity, basic, own_headers
 from beamtrawl.transforms.settings import Fetch, Robot
 
@@ -76,7 +77,9 @@ def test_without_a_contact_there_is_no_from():
 
 
 def test_only_encodings_that_can_be_undone_are_asked_for():
-    assert Identity.of(ME).headers("http://a.test/")["Accept-Encoding"] == "gzip, deflate"
+    accepted = Identity.of(ME).headers("http://a.test/")["Accept-Encoding"]
+    assert accepted == "gzip, deflate, br, zstd"
+    assert all(Decoder.of(coding, limit=1, spare=0) for coding in accepted.split(", "))
 
 
 OURS = ["a.test me:one", "http://b.test:8080 me:two", "C.test:443 me:thr:ee", "[::1] me:four", "a.b.test  me:five "]

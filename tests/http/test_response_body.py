@@ -2,14 +2,18 @@
 
 import gzip
 import itertools
+import random
+import struct
 import zlib
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import brotli
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.http.content_coding import zstd
 from beamtrawl.transforms.http.errors import RequestError
 from beamtrawl.transforms.http.response_body import Pace, read_body
 from beamtrawl.transforms.outcomes import Outcome
@@ -56,6 +60,30 @@ def raw_deflate(data: bytes) -> bytes:
     return engine.compress(data) + engine.flush()
 
 
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "br": brotli.compress, "zstd": zstd.compress}
+SKIPPED = struct.pack("<II", 0x184D2A50, 5) + b"abcde"
+
+
+def flushed_brotli(data: bytes) -> bytes:
+    """A stream of br that lacks its end, and nothing before it."""
+    engine = brotli.Compressor()
+    return engine.process(data) + engine.flush()
+
+
+def frame(window: int, data: bytes) -> bytes:
+    """A frame of zstd with one raw block; `window` is its window descriptor (RFC 8878, 3.1.1.1.2)."""
+    return struct.pack("<IBB", 0xFD2FB528, 0, window) + (len(data) << 3 | 1).to_bytes(3, "little") + data
+
+
+def single_segment(size: int) -> bytes:
+    """A frame of zstd whose window is its content of `size` bytes, which all are x."""
+    full, rest = divmod(size, 131_072)
+    blocks = [131_072] * full + [rest]
+    return struct.pack("<IBI", 0xFD2FB528, 0xA0, size) + b"".join(
+        (count << 3 | 2 | (number == full)).to_bytes(3, "little") + b"x" for number, count in enumerate(blocks)
+    )
+
+
 # encoding, body as it comes, what it stands for, whether nothing of it is left
 WHOLE = {
     "as it is": ("", PAGE, PAGE, True),
@@ -77,6 +105,25 @@ WHOLE = {
     "something else behind two": ("gzip", gzip.compress(PAGE) * 2 + b"\x1f\x8b\x07", PAGE * 2, False),
     "half the sign of another member": ("gzip", gzip.compress(PAGE) + b"\x1f\x8b", PAGE, True),
     "something else behind deflate": ("deflate", zlib.compress(PAGE) + b"more", PAGE, False),
+    "br": ("br", brotli.compress(PAGE), PAGE, True),
+    "br of nothing": ("BR", brotli.compress(b""), b"", True),
+    "nothing instead of br": ("br", b"", b"", True),
+    "br with the largest window": ("br", brotli.compress(PAGE, lgwin=24), PAGE, True),
+    "something else behind br": ("br", brotli.compress(PAGE) + b"more", PAGE, False),
+    "a second stream behind br": ("br", brotli.compress(PAGE) * 2, PAGE, False),
+    "zstd": ("zstd", zstd.compress(PAGE), PAGE, True),
+    "zstd of nothing": ("zstd", zstd.compress(b""), b"", True),
+    "nothing instead of zstd": ("zstd", b"", b"", True),
+    "two frames": ("zstd", zstd.compress(PAGE) * 2, PAGE * 2, True),
+    "many frames": ("zstd", zstd.compress(b"x") * 500, b"x" * 500, True),
+    "frames to skip": ("zstd", SKIPPED + zstd.compress(PAGE) + SKIPPED + zstd.compress(PAGE), PAGE * 2, True),
+    "something else behind zstd": ("zstd", zstd.compress(PAGE) + b"more", PAGE, False),
+    "something else behind two frames": ("zstd", zstd.compress(PAGE) * 2 + bytes(99), PAGE * 2, False),
+    "half the sign of another frame": ("zstd", zstd.compress(PAGE) + b"\x28\xb5\x2f", PAGE, True),
+    "a window of 8 MB": ("zstd", frame(13 << 3, PAGE), PAGE, True),
+    "br within gzip": ("br, gzip", gzip.compress(brotli.compress(PAGE)), PAGE, True),
+    "gzip within br": ("gzip, br", brotli.compress(gzip.compress(PAGE)), PAGE, True),
+    "br within zstd within gzip": ("br,zstd,gzip", gzip.compress(zstd.compress(brotli.compress(PAGE))), PAGE, True),
 }
 
 
@@ -97,7 +144,41 @@ CUT = {
     "gzip a byte too long": ("gzip", [gzip.compress(b"x" * LIMIT + b"y")], b"x" * LIMIT, True, None),
     "gzip too long with its second member": ("gzip", [gzip.compress(b"x" * 600) * 2], b"x" * LIMIT, True, None),
     "gzip of nothing but wrapping": ("gzip", [gzip.compress(b"") * 500] * 10, b"", False, Outcome.TOO_LONG),
-    "an unknown encoding": ("br", [PAGE], b"", False, Outcome.BAD_RESPONSE),
+    "an unknown encoding": ("compress", [PAGE], b"", False, Outcome.BAD_RESPONSE),
+    "two encodings in the wrong order": (
+        "gzip, br",
+        [gzip.compress(brotli.compress(PAGE))],
+        b"",
+        False,
+        Outcome.BAD_RESPONSE,
+    ),
+    "br as long as may be": ("br", [brotli.compress(b"x" * LIMIT)], b"x" * LIMIT, False, None),
+    "br a byte too long": ("br", [brotli.compress(b"x" * LIMIT + b"y")], b"x" * LIMIT, True, None),
+    "br of nothing but metadata": ("br", [b"\x0c", *[b"\x06" * 9999] * 10], b"", False, Outcome.TOO_LONG),
+    "br that is none": ("br", [PAGE], b"", False, Outcome.BAD_RESPONSE),
+    "br cut short": ("br", [flushed_brotli(PAGE)], PAGE, False, Outcome.BAD_RESPONSE),
+    "br with a window beyond 16 MB": ("br", [b"\x11\x1e\x03"], b"", False, Outcome.BAD_RESPONSE),
+    "zstd as long as may be": ("zstd", [zstd.compress(b"x" * LIMIT)], b"x" * LIMIT, False, None),
+    "zstd a byte too long": ("zstd", [zstd.compress(b"x" * LIMIT + b"y")], b"x" * LIMIT, True, None),
+    "zstd too long with its second frame": ("zstd", [zstd.compress(b"x" * 600) * 2], b"x" * LIMIT, True, None),
+    "zstd of empty frames": ("zstd", [zstd.compress(b"") * 1000] * 10, b"", False, Outcome.TOO_LONG),
+    "zstd of frames to skip": ("zstd", [SKIPPED * 1000] * 10, b"", False, Outcome.TOO_LONG),
+    "a frame to skip of 4 GB": ("zstd", [b"\x50\x2a\x4d\x18\xff\xff\xff\xff"], b"", False, Outcome.BAD_RESPONSE),
+    "zstd that is none": ("zstd", [PAGE], b"", False, Outcome.BAD_RESPONSE),
+    "zstd cut short": ("zstd", [zstd.compress(PAGE * 9)[:-1]], b"", False, Outcome.BAD_RESPONSE),
+    "zstd cut in its second frame": (
+        "zstd",
+        [zstd.compress(PAGE), zstd.compress(PAGE)[:9]],
+        PAGE,
+        False,
+        Outcome.BAD_RESPONSE,
+    ),
+    "a window beyond 8 MB": ("zstd", [frame(13 << 3 | 1, PAGE)], b"", False, Outcome.BAD_RESPONSE),
+    "a window of 2 GB": ("zstd", [frame(21 << 3, PAGE)], b"", False, Outcome.BAD_RESPONSE),
+    "content of 8 MB in one segment": ("zstd", [single_segment(8 << 20)], b"x" * LIMIT, True, None),
+    "content of 9 MB in one segment": ("zstd", [single_segment(9 << 20)], b"", False, Outcome.BAD_RESPONSE),
+    "content of 2 GB in one segment": ("zstd", [single_segment(1 << 31)[:9000]], b"", False, Outcome.BAD_RESPONSE),
+    "a dictionary": ("zstd", [frame(0, b"")[:4] + b"\x01\x00\x07\x01\x00\x00"], b"", False, Outcome.BAD_RESPONSE),
     "two encodings of which none is there": ("gzip, gzip", [PAGE], b"", False, Outcome.BAD_RESPONSE),
     "four encodings": ("gzip, gzip, gzip, gzip", [PAGE], b"", False, Outcome.BAD_RESPONSE),
     "gzip twice, the inner one cut short": (
@@ -145,17 +226,35 @@ def test_what_is_kept_of_a_body_that_does_not_end_well(
     assert found.ended == (end is None and not truncated)
 
 
-@given(st.binary(max_size=300), st.lists(st.binary(max_size=50), max_size=5))
-def test_any_bytes_under_the_name_of_gzip_come_to_an_end(start: bytes, more: list[bytes]) -> None:
-    found = body([start, *more], "gzip")
+@given(
+    st.sampled_from(list(COMPRESS)),
+    st.binary(max_size=300),
+    st.lists(st.binary(max_size=50), max_size=5),
+    st.booleans(),
+)
+def test_any_bytes_under_the_name_of_a_coding_come_to_an_end(
+    coding: str, start: bytes, more: list[bytes], compressed: bool
+) -> None:
+    found = body([COMPRESS[coding](start) if compressed else start, *more], coding)
     assert len(found.data) <= LIMIT
+    assert not compressed or found.data[: len(start)] == start
 
 
-def test_a_bomb_is_not_unpacked_beyond_the_limit() -> None:
-    bomb = gzip.compress(bytes(10**8))
-    pieces = [bomb[start : start + 16_384] for start in range(0, len(bomb), 16_384)]
+@pytest.mark.parametrize("size", [1000, 16_384], ids=str)
+@pytest.mark.parametrize("coding", COMPRESS)
+def test_a_long_body_is_whole(coding: str, size: int) -> None:
+    words = random.Random(1).choices([b"herring ", b"gull ", b"<p>", b"lighthouse "], k=200_000)
+    data = COMPRESS[coding](b"".join(words))
+    pieces = [data[start : start + size] for start in range(0, len(data), size)]
+    assert body(pieces, coding, limit=10**7) == Read(b"".join(words), ended=True)
+
+
+@pytest.mark.parametrize("coding", COMPRESS)
+def test_a_bomb_is_not_unpacked_beyond_the_limit(coding: str) -> None:
+    bomb = COMPRESS[coding](bytes(10**8))
+    pieces = [bomb[start : start + 16_384] for start in range(0, len(bomb), 16_384)] + [b"more"]
     source = reader(pieces)
-    assert read(source, "gzip") == Read(bytes(LIMIT), truncated=True)
+    assert read(source, coding) == Read(bytes(LIMIT), truncated=True)
     assert source(10**6) == pieces[1]
 
 

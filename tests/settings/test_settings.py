@@ -99,7 +99,7 @@ def test_settings_are_read_as_they_were_written(settings):
 def test_every_setting_is_written_with_its_default_but_for_one_without():
     tables = tomllib.loads(render(Settings()))
     assert {name: len(keys) for name, keys in tables.items()} == {
-        "robot": 3,
+        "robot": 5,
         "scope": 9,  # depth is shown in a comment alone
         "limits": 8,
         "priority": 8,
@@ -179,7 +179,7 @@ BAD = {
     "unknown key": (
         "[robot]\n# a comment\n  colour = 'red'",
         3,
-        "robot.colour: unknown key; [robot] has name, contact, info_url",
+        "robot.colour: unknown key; [robot] has name, contact, info_url, key, sign",
     ),
     "unknown table": (
         "[robot]\n[colours]\nred = 1",

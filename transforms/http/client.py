@@ -14,6 +14,8 @@ import urllib3
 
 from ..outcomes import Outcome
 from ..settings import Fetch
+from ..signatures.signer import Signer
+from ..urls.canonical import host
 from . import media_types
 from .address_guard import BlockedAddress, Resolver, connect, is_loopback
 from .body_buffer import BodyBuffer, BodyMemory
@@ -30,6 +32,7 @@ _TYPES = media_types.HTML | media_types.TEXT
 _UNWANTED = "its media type is of no kind that documents.kinds names"
 _READING_BYTES = _LOADED_BYTES = 16 << 20  # memory for the bodies of a worker (`BodyMemory`)
 _LONGEST_RESEND_PAUSE = 10.0  # seconds; no connection is kept longer than half of this
+_REFUSED = (401, 403)  # statuses after which a request is sent again with the signature that the host asks for
 _REDIRECT_BODY = 65_536  # unused, but reading a short one to its end keeps the connection open
 
 
@@ -53,10 +56,11 @@ def opener(
     public: bool,
     types: frozenset[str] = _TYPES,
     resolver: Resolver = socket.getaddrinfo,
+    signer: Signer | None = None,
 ) -> "Callable[..., HostClient]":
     """A function that opens a client for a host; the resolver looks up names, or the proxy if one is set.
 
-    Bodies are read for the media types in `types`.
+    Bodies are read for the media types in `types`. The signer signs requests.
     A robot without a name and a contact is not `public`: it sends requests to loopback only.
     """
     allowed = allowed_networks(fetch)
@@ -67,7 +71,7 @@ def opener(
     if proxy:
         open_socket = through(proxy, allowed, public)
     memory = BodyMemory(_READING_BYTES, max(_LOADED_BYTES, fetch.max_body_bytes))
-    return functools.partial(HostClient, fetch, open_socket, _TRANSPORTS[fetch.client], memory, types)
+    return functools.partial(HostClient, fetch, open_socket, _TRANSPORTS[fetch.client], memory, types, signer)
 
 
 _TRANSPORTS: dict[str, Callable[[Dialer, int], Transport]] = {"direct": Direct, "requests": ThroughRequests}
@@ -95,12 +99,14 @@ class HostClient:
         transport: Callable[[Dialer, int], Transport] = Direct,
         memory: BodyMemory | None = None,
         types: frozenset[str] = _TYPES,
+        signer: Signer | None = None,
         pause: Callable[[float], float] = lambda elapsed_s: 0.0,
     ) -> None:
         self._fetch = fetch
         self._pause = pause  # seconds to wait after a request, by the seconds that it took
         self._aborted = threading.Event()
         self._types = types
+        self._signer = signer
         self._memory = memory or BodyMemory(_READING_BYTES, max(_LOADED_BYTES, fetch.max_body_bytes))
         self._buffer = BodyBuffer(self._memory)
         self._exchange = Exchange(fetch.read_timeout)
@@ -115,14 +121,16 @@ class HostClient:
         if own := own_headers(self._fetch, url):
             names = {name.lower() for name in own}
             headers = {name: value for name, value in headers.items() if name.lower() not in names} | own
-        reply = self._ask(url, headers, any_type)
-        if (reply.failure, reply.status, exchange.kept) == (Outcome.CONNECT_ERROR, None, True):
-            # The server closed a persistent connection, as it may at any time (RFC 9112, 9.5). If bytes of the request
-            # may have arrived, it counts as a request: the delay between requests applies before the next.
-            seconds = self._pause(0.0) if exchange.sent else 0.0
-            if seconds <= _LONGEST_RESEND_PAUSE and not self._aborted.wait(seconds):
-                exchange.begin(self._fetch.total_timeout)
-                reply = self._ask(url, headers, any_type)
+        reply = self._signed(url, headers, any_type)
+        # The server closed a persistent connection, as it may at any time (RFC 9112, 9.5). If bytes of the request
+        # may have arrived, it counts as a request: the delay between requests applies before the next.
+        closed = (reply.failure, reply.status, exchange.kept) == (Outcome.CONNECT_ERROR, None, True)
+        if closed and self._may_resend(0.0, exchange.sent):
+            reply = self._signed(url, headers, any_type)
+        asks = self._signer is not None and self._signer.learn(host(url), reply.headers)
+        if asks and reply.status in _REFUSED and self._may_resend(exchange.elapsed_s()):
+            self.forget()
+            reply = self._signed(url, headers, any_type)
         is_cut = exchange.end()
         address = exchange.line.address if exchange.line else None
         reply = reply._replace(address=address, elapsed_s=exchange.elapsed_s())
@@ -145,6 +153,19 @@ class HostClient:
     def close(self) -> None:
         self.forget()
         self._transport.close()
+
+    def _signed(self, url: str, headers: Mapping[str, str], any_type: bool) -> Reply:
+        """The answer to a request, which is signed for the URL's own host if that is to be."""
+        signature = self._signer.headers(host(url)) if self._signer else {}
+        return self._ask(url, {**headers, **signature}, any_type)
+
+    def _may_resend(self, elapsed_s: float, sent: bool = True) -> bool:
+        """Wait the delay after a request, if one was sent, and begin anew; False if it is too long, or after abort."""
+        seconds = self._pause(elapsed_s) if sent else 0.0
+        if seconds > _LONGEST_RESEND_PAUSE or self._aborted.wait(seconds):
+            return False
+        self._exchange.begin(self._fetch.total_timeout)
+        return True
 
     def _ask(self, url: str, headers: Mapping[str, str], any_type: bool) -> Reply:
         try:

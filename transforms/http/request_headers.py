@@ -39,7 +39,7 @@ class Identity:
         headers = {
             "User-Agent": self.user_agent,
             "Accept": self.accept,
-            "Accept-Encoding": "gzip, deflate",
+            "Accept-Encoding": "gzip, deflate, br, zstd",
             "Accept-Language": "*",
         }
         if self.contact:

@@ -7,6 +7,7 @@ from ..http.address_guard import Resolver
 from ..http.client import Client, opener
 from ..http.reply import Reply
 from ..settings import Fetch, Settings, downloader
+from ..signatures.signer import Signer
 from ..urls.canonical import host
 from .host_queue import BrowserRules
 
@@ -82,12 +83,13 @@ def open_downloaders(settings: Settings) -> list[tuple[str, Open]]:
 def client_opener(
     fetch: Fetch,
     downloaders: Callable[[], Sequence[tuple[str, Open]]],
+    signer: Callable[[], Signer | None],
     public: bool,
     types: frozenset[str],
     resolver: Resolver,
 ) -> Callable[[BrowserRules], Client]:
     """Return a function that opens a client for a host: that of `client.opener`, below the crawl's downloaders."""
-    open_direct = opener(fetch, public, types, resolver)
+    open_direct = opener(fetch, public, types, resolver, signer())
     opens = downloaders()
 
     def open_client(browser_rules: BrowserRules) -> Client:

@@ -1,6 +1,7 @@
 """Checks of strings and lists of strings: each returns the error as the end of a sentence, None for a valid value."""
 
 import ipaddress
+import os
 import re
 from collections.abc import Callable
 
@@ -31,6 +32,11 @@ def email_address(text: str) -> str | None:
 def web_page(text: str) -> str | None:
     """The URL of a page for User-Agent; may be empty."""
     return _header_text(text, r"(https?://[^\s]+)?", "must be an http or https URL")
+
+
+def absolute_path(text: str) -> str | None:
+    """The path of a file that each worker can read, from whatever directory; may be empty."""
+    return None if not text or os.path.isabs(text) else "must be the absolute path of a file"
 
 
 def _header_text(text: str, pattern: str, wanted: str) -> str | None:

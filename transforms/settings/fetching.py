@@ -3,6 +3,7 @@
 import dataclasses
 
 from .checks import (
+    absolute_path,
     additional_header,
     address_range,
     basic_credentials,
@@ -26,6 +27,17 @@ class Robot:
     )
     contact: str = setting("", "E-mail address that somebody reads: sent in From.", check=email_address)
     info_url: str = setting("", "Page about the robot for webmasters: sent in User-Agent.", check=web_page)
+    key: str = setting(
+        "",
+        "Absolute path of an Ed25519 private key (PEM or JWK) that signs requests.",
+        secret=True,
+        check=absolute_path,
+    )
+    sign: str = setting(
+        "asked",
+        'Requests that are signed with robot.key: to hosts that have "asked" for it by Accept-Signature, or "always".',
+        choices=("asked", "always"),
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from .fields import default_of
 from .page_rules import faults
-from .sections import RULES, SECTIONS, Fetch, Settings
+from .sections import RULES, SECTIONS, Settings
 from .toml_values import shown, to_toml
 from .validate import SettingsError, problem
 
@@ -127,10 +127,12 @@ def all_values(settings: Settings) -> dict[str, Any]:
 
 def without_secrets(settings: Settings) -> Settings:
     """The settings with empty values for all secrets, as they may be displayed and hashed."""
-    secrets = {
-        f.name: type(getattr(settings.fetch, f.name))() for f in dataclasses.fields(Fetch) if f.metadata["secret"]
-    }
-    return dataclasses.replace(settings, fetch=dataclasses.replace(settings.fetch, **secrets))
+    return dataclasses.replace(settings, **{name: _public(getattr(settings, name)) for name in SECTIONS})
+
+
+def _public(section: Any) -> Any:
+    secrets = [field.name for field in dataclasses.fields(section) if field.metadata["secret"]]
+    return dataclasses.replace(section, **{name: type(getattr(section, name))() for name in secrets})
 
 
 def _line(text: str, table: str, key: str, number: int = 1) -> int:

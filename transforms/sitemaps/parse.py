@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from ..http.response_body import gunzip
+from ..http.content_coding import gunzip
 from ..parsing import xml_tree
 from ..parsing.charsets import decode
 from ..parsing.feed_dates import feed_date

@@ -1,4 +1,4 @@
-"""`beamtrawl policy`: write the robot's information page for webmasters."""
+"""`beamtrawl policy`: write the robot's information page for webmasters, and its key directory."""
 
 import argparse
 import ipaddress
@@ -7,6 +7,9 @@ from pathlib import Path
 
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
+from ....transforms.plugins import PluginError
+from ....transforms.settings import Robot
+from ....transforms.signatures.keys import key_directory, read_key
 from ...exports.output import require_folder
 from ...policy.page import facts, render_policy
 from ...terminal.errors import Failure, Usage
@@ -16,12 +19,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
     parser.add_argument("-o", "--output", metavar="FILE", help="the HTML file to write (standard output)")
     parser.add_argument(
+        "--key-directory", metavar="FILE", help="also write the public key, for /.well-known/ of the host of info_url"
+    )
+    parser.add_argument(
         "--address", action="append", default=[], metavar="CIDR", help="where requests come from (may be repeated)"
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the page; Usage if the settings name no contact."""
+    """Write the page, and the key directory; Usage if the settings name no contact, or no key for it."""
     crawl = CrawlDir(arguments.dir)
     if not crawl.exists("crawl.toml"):
         crawl.require_manifests()
@@ -37,6 +43,9 @@ def run(arguments: argparse.Namespace) -> None:
             ipaddress.ip_network(address)
         except ValueError as error:
             raise Usage(f"--address {address}: {error}; give an address or a network such as 192.0.2.0/24") from error
+    if arguments.key_directory is not None:
+        require_folder(arguments.key_directory)
+        _write(arguments.key_directory, _key_directory(settings.robot, crawl.path("crawl.toml")))
     page = render_policy(
         facts(
             settings.robot,
@@ -50,7 +59,20 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.output is None:
         sys.stdout.write(page)
         return
+    _write(arguments.output, page)
+
+
+def _key_directory(robot: Robot, path: str) -> str:
+    if not robot.key:
+        raise Usage(f"--key-directory publishes the key that signs requests: set robot.key in {path}")
     try:
-        Path(arguments.output).write_text(page, encoding="utf-8")
+        return key_directory(read_key(robot.key))
+    except PluginError as error:
+        raise Usage(str(error)) from error
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise Failure(f"cannot write {arguments.output}: {error.strerror}") from error
+        raise Failure(f"cannot write {path}: {error.strerror}") from error
