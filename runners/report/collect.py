@@ -5,10 +5,11 @@ from datetime import datetime
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest
 from ...transforms.errors import CrawlDirError
+from ...transforms.files import filesystem
 from ...transforms.settings import Settings
 from ...transforms.sql import open_tables
 from ..estimate.plan import Estimate
-from ..state.crawl_status import disk_of, summarize
+from ..state.crawl_status import summarize
 from .content import Report, Section
 from .known import TABLES, Known
 from .sections import alarms, estimate, freshness, hosts, outcomes, overview, pages, robots, rounds, storage, urls
@@ -51,7 +52,7 @@ def collect(crawl: CrawlDir, settings: Settings, found: Estimate | None, now: da
 def _collect(
     crawl: CrawlDir, manifests: list[Manifest], settings: Settings, found: Estimate | None, now: datetime
 ) -> Report:
-    status = summarize(crawl, now, settings, disk_of(crawl.root))
+    status = summarize(crawl, now, settings, filesystem.space(crawl.root))
     with open_tables(crawl, manifests, TABLES, _MEMORY) as connection:
         known = Known(crawl, manifests, settings, status, now, found, connection)
         known.prepare()

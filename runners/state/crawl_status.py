@@ -1,12 +1,11 @@
 """The state of a crawl as a typed value, from its manifests and tables."""
 
 import dataclasses
-import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...pipeline.excluded_urls import excluded_urls
 from ...pipeline.release_held import with_released
@@ -16,7 +15,7 @@ from ...transforms.blocks.rules import Block
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
 from ...transforms.directory.manifests import moment
 from ...transforms.directory.waiting import waiting_by_reason
-from ...transforms.files import filesystem
+from ...transforms.files.store import Space
 from ...transforms.frontier.excluded import NotRequested
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.outcomes import Outcome, count_requests
@@ -102,28 +101,13 @@ class Status:
         return dataclasses.asdict(self)
 
 
-class Disk(NamedTuple):
-    """Bytes of the disk of a crawl directory."""
-
-    free: int
-    total: int
-
-
-def disk_of(root: str) -> Disk | None:
-    """Return the disk of a local directory; None on a store."""
-    if not filesystem.is_local(root):
-        return None
-    usage = shutil.disk_usage(root)
-    return Disk(usage.free, usage.total)
-
-
 WAITS_NAMED = 5
 """The hosts whose wait is explained."""
 
 _LIMITS = ("max_pages", "max_pages_per_round", "max_pages_per_host")
 
 
-def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, disk: Disk | None = None) -> Status:
+def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, disk: Space | None = None) -> Status:
     """Return the state of a crawl from its manifests and tables, with the alarms.
 
     Without settings by the defaults, and no URL is excluded.
