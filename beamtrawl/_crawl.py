@@ -15,7 +15,6 @@ from beamtrawl._tables import Table
 from beamtrawl.transforms import sql
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.crawl_settings import stored_settings
-from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.tables.schemas import TABLES
 
@@ -160,7 +159,7 @@ class Crawl:
         from beamtrawl.runners.state.crawl_status import summarize  # noqa: PLC0415 - it imports the parsers
 
         directory = self._directory
-        return summarize(directory, datetime.now(UTC), self.settings, filesystem.space(directory.root))
+        return summarize(directory, datetime.now(UTC), self.settings, directory.space())
 
     def _index(self, as_of: int | None) -> Index:
         """The index as of a round; one that was opened serves until a step is committed or a block changes."""

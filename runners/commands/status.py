@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
-from ...transforms.files import filesystem
 from ...transforms.outcomes import count_requests
 from ..progress.elsewhere import RunningStep
 from ..state.alias_rules import alias_line
@@ -37,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
     settings = stored_settings(crawl)
-    found = summarize(crawl, datetime.now(UTC), settings, filesystem.space(crawl.root))
+    found = summarize(crawl, datetime.now(UTC), settings, crawl.space())
     if arguments.metrics:
         from ..state.metrics_file import write_metrics  # noqa: PLC0415
 

@@ -5,7 +5,6 @@ from datetime import datetime
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest
 from ...transforms.errors import CrawlDirError
-from ...transforms.files import filesystem
 from ...transforms.settings import Settings
 from ...transforms.sql import open_tables
 from ..estimate.plan import Estimate
@@ -52,7 +51,7 @@ def collect(crawl: CrawlDir, settings: Settings, found: Estimate | None, now: da
 def _collect(
     crawl: CrawlDir, manifests: list[Manifest], settings: Settings, found: Estimate | None, now: datetime
 ) -> Report:
-    status = summarize(crawl, now, settings, filesystem.space(crawl.root))
+    status = summarize(crawl, now, settings, crawl.space())
     with open_tables(crawl, manifests, TABLES, _MEMORY) as connection:
         known = Known(crawl, manifests, settings, status, now, found, connection)
         known.prepare()

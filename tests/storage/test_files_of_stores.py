@@ -167,8 +167,6 @@ def test_the_facts_of_a_store_fit_together(root: str) -> None:
     store = filesystem.store_of(root)
     filesystem.write_bytes(f"{root}/file", b"1")
     assert store.has_local_paths == Path(f"{root}/file").exists() == (not store.reads_by_request)
-    assert (filesystem.space(root) is not None, store.changed_at(f"{root}/file") is not None) == 2 * (
-        store.has_local_paths,
-    )
+    assert (store.space(root) is not None, store.changed_at(f"{root}/file") is not None) == 2 * (store.has_local_paths,)
     assert store.absolute(root) == root
     assert (store.watch_s == 0.0) == store.has_local_paths

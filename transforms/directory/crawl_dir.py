@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..errors import CrawlDirError
 from ..files import filesystem
-from ..files.store import Store
+from ..files.store import Space, Store
 from ..tables.table_files import TableFile
 from .checkpoints import is_checkpoint, new_name, parse_checkpoint, render_checkpoint
 from .claims import Claim, read_owner
@@ -117,6 +117,10 @@ class CrawlDir:
     @property
     def _store(self) -> Store:
         return filesystem.store_of(self.root)
+
+    def space(self) -> Space | None:
+        """The space of its disk; None on a store."""
+        return self._store.space(self.root)
 
     def path(self, relative: str) -> str:
         return filesystem.join(self.root, relative)

@@ -16,7 +16,7 @@ from .beam_files import BeamFiles
 from .local_disk import LocalDisk
 from .object_store import ObjectStore, is_object
 from .sink import BUFFER, Sink, naming, render_checksum
-from .store import Space, Store
+from .store import Store
 
 _SCHEME = re.compile(r"[a-zA-Z][-a-zA-Z0-9+.]*://")
 _LOCAL, _OBJECTS, _BEAM = LocalDisk(), ObjectStore(), BeamFiles()
@@ -125,11 +125,6 @@ def guard(folder: str) -> Iterator[None]:
         store.make_folders(store.absolute(folder))
     with store.guard(folder):
         yield
-
-
-def space(folder: str) -> Space | None:
-    """The space of the disk of a folder; None on a store."""
-    return store_of(folder).space(folder)
 
 
 def match(folder: str, pattern: str) -> list[str]:
