@@ -156,10 +156,10 @@ class Crawl:
 
     def status(self) -> Status:
         """Rounds, rows by table, outcomes, the frontier by reason, hosts, traps and alarms."""
-        from beamtrawl.runners.state.crawl_status import disk_of, summarize  # noqa: PLC0415 - it imports the parsers
+        from beamtrawl.runners.state.crawl_status import summarize  # noqa: PLC0415 - it imports the parsers
 
         directory = self._directory
-        return summarize(directory, datetime.now(UTC), self.settings, disk_of(directory.root))
+        return summarize(directory, datetime.now(UTC), self.settings, directory.space())
 
     def _index(self, as_of: int | None) -> Index:
         """The index as of a round; one that was opened serves until a step is committed or a block changes."""

@@ -79,7 +79,7 @@ def _confine(connection: duckdb.DuckDBPyConnection, crawl: CrawlDir, text: str) 
     The folders of the tables alone are allowed: crawl.toml beside them may hold passwords.
     """
     _refuse_writes(connection, text)
-    if filesystem.is_local(crawl.root):
+    if filesystem.store_of(crawl.root).has_local_paths:
         paths = [crawl.path(f"{name}/") for name in TABLES]
         folders = {*paths, *map(_literal, paths)}  # DuckDB compares names of files with these, and patterns too
         listed = ", ".join("'" + folder.replace("'", "''") + "'" for folder in sorted(folders))
@@ -226,34 +226,27 @@ def _create_views(
 ) -> None:
     connection.execute("CREATE SCHEMA empty")  # not in SHOW TABLES
     for name in tables:
-        files = current_files(manifests, name) if name in named else []
         connection.register("rows", TABLES[name].empty_table())
         connection.execute(f"CREATE TABLE empty.{name} AS FROM rows")
         connection.unregister("rows")
-        if not filesystem.is_local(crawl.root):  # DuckDB would require an extension and its own credentials
-            connection.register(f"files_{name}", open_dataset(crawl, files, TABLES[name]))
-        connection.execute(view(crawl, files, name))
+        rows = _rows(connection, crawl, current_files(manifests, name) if name in named else [], name)
+        connection.execute(f"CREATE VIEW {name}{'_history' if name in SNAPSHOTS else ''} AS {rows}")
         if name == "frontier":
-            waiting = Waiting.of(manifests if name in named else [])
-            if not filesystem.is_local(crawl.root):
-                rows = read_waiting(crawl.root, waiting)
-                connection.register("waiting", pa.concat_tables([TABLES[name].empty_table(), *rows]))
-            connection.execute(waiting_view(crawl, waiting))
+            connection.execute(_waiting(connection, crawl, Waiting.of(manifests if name in named else [])))
         elif name in SNAPSHOTS:
             connection.execute(newest(name))
 
 
-def view(crawl: CrawlDir, files: Sequence[TableFile], name: str) -> str:
-    """SQL that creates a view of a table's files, `NAME_history` for a snapshot; columns missing in files are null."""
-    source = f"SELECT * FROM empty.{name}"
-    if files and filesystem.is_local(crawl.root):
-        paths = ", ".join("'" + _literal(crawl.path(file.path)).replace("'", "''") + "'" for file in files)
-        source += (
-            f" UNION ALL BY NAME SELECT * FROM read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
-        )
-    elif files:
-        source = f"SELECT * FROM files_{name}"
-    return f"CREATE VIEW {name}{'_history' if name in SNAPSHOTS else ''} AS {source}"
+def _rows(connection: duckdb.DuckDBPyConnection, crawl: CrawlDir, files: Sequence[TableFile], name: str) -> str:
+    """SQL that selects the rows of a table's files; columns missing in files are null."""
+    if not files:
+        return f"SELECT * FROM empty.{name}"
+    if not filesystem.store_of(crawl.root).has_local_paths:  # DuckDB would require an extension and its own credentials
+        connection.register(f"files_{name}", open_dataset(crawl, files, TABLES[name]))
+        return f"SELECT * FROM files_{name}"
+    paths = ", ".join("'" + _literal(crawl.path(file.path)).replace("'", "''") + "'" for file in files)
+    read = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
+    return f"SELECT * FROM empty.{name} UNION ALL BY NAME SELECT * FROM {read}"
 
 
 def newest(name: str) -> str:
@@ -266,11 +259,13 @@ def newest(name: str) -> str:
     )
 
 
-def waiting_view(crawl: CrawlDir, waiting: Waiting) -> str:
+def _waiting(connection: duckdb.DuckDBPyConnection, crawl: CrawlDir, waiting: Waiting) -> str:
     """SQL that creates the view `frontier` of the waiting URLs, each once, with the reason of now."""
     columns = ", ".join(f'"{name}"' for name in TABLES["frontier"].names)
     source = "SELECT * FROM empty.frontier"
-    if not filesystem.is_local(crawl.root):
+    if not filesystem.store_of(crawl.root).has_local_paths:
+        rows = [TABLES["frontier"].empty_table(), *read_waiting(crawl.root, waiting)]
+        connection.register("waiting", pa.concat_tables(rows))
         source = "SELECT * FROM waiting"
     elif waiting.frontier:
         is_late = f"regexp_extract(filename, '/round=([0-9]+)/[^/]*$', 1)::int <= {waiting.last_updated}"

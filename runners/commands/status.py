@@ -12,7 +12,7 @@ from ...transforms.outcomes import count_requests
 from ..progress.elsewhere import RunningStep
 from ..state.alias_rules import alias_line
 from ..state.copies import copy_line, total
-from ..state.crawl_status import Status, disk_of, summarize
+from ..state.crawl_status import Status, summarize
 from ..state.host_waits import wait_line
 from ..terminal.errors import Failure
 from ..terminal.units import counted, duration, size
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
     settings = stored_settings(crawl)
-    found = summarize(crawl, datetime.now(UTC), settings, disk_of(crawl.root))
+    found = summarize(crawl, datetime.now(UTC), settings, crawl.space())
     if arguments.metrics:
         from ..state.metrics_file import write_metrics  # noqa: PLC0415
 

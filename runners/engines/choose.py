@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
 
 from ...pipeline.attempt import Engine
-from ...transforms.files.filesystem import is_local
+from ...transforms.files.filesystem import store_of
 from ..process.submission import Submission
 from .beam_parts import PARTS, missing_parts
 from .beam_runner import BeamEngine, OptionsError, open_runner
@@ -54,7 +54,7 @@ def engine(name: str, workers: int | None, flags: Sequence[str], parts: Mapping[
 
 def fork_early(engine: Engine, root: str) -> None:
     """Fork what an engine forks before a crawl in `root` is opened: connections to a store do not survive a fork."""
-    if isinstance(engine, ForksEarly) and is_local(root):
+    if isinstance(engine, ForksEarly) and not store_of(root).reads_by_request:
         engine.fork_server()
 
 

@@ -48,7 +48,7 @@ def whole_folder(path: str) -> Iterator["Drafts"]:
 
 def require_folder(path: str) -> None:
     """Usage if the local folder of an output is missing, which is a typo more often than not."""
-    if path == STDOUT or not filesystem.is_local(path):
+    if path == STDOUT or not filesystem.store_of(path).has_local_paths:
         return
     folder = Path(path).parent
     if not folder.is_dir():

@@ -13,7 +13,7 @@ from ...transforms.directory.claims import (
     Claim,
     has_ended,
     new_token,
-    read_lock,
+    read_claim,
     read_owner,
     render_owner,
     render_released,
@@ -21,6 +21,7 @@ from ...transforms.directory.claims import (
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.errors import CrawlDirError
 from ...transforms.files import filesystem
+from ...transforms.files.store import Tag
 from ..terminal.errors import LockedError
 
 HEARTBEAT = 10.0  # seconds
@@ -45,8 +46,8 @@ class Lock:
         self._on_lost = on_lost
         self._heartbeat, self._stale = heartbeat, stale
         self._claim = Claim(LOCK, new_token())
-        self._is_object = filesystem.is_object(directory.path(LOCK))
-        self._tag: filesystem.Tag | None = None  # of the lock as an object
+        self._store = filesystem.store_of(directory.root)
+        self._tag: Tag | None = None  # of the lock, where the store has versions
         self._since = time.time()
         self._is_lost = False
         self._stop = threading.Event()
@@ -54,7 +55,7 @@ class Lock:
 
     def __enter__(self) -> CrawlDir:
         with self._guarded():
-            owner, self._tag = read_lock(self._directory.root)
+            owner, self._tag = read_claim(self._directory.root, LOCK)
             if owner is not None and not has_ended(owner, self._stale):
                 raise LockedError(f"{_in_use(self._directory.root, owner)}; wait for it, or stop it")
             if not self._write() or not self._is_mine():  # a file system of Beam has no guard
@@ -89,16 +90,11 @@ class Lock:
 
     def _renew(self) -> bool:
         """Writes a heartbeat, in one request to an object store; returns whether this is the owner."""
-        if self._is_object:
-            return self._write()
-        is_mine = self._is_mine()
-        if is_mine:
-            self._write()
-        return is_mine
+        return (self._store.has_versions or self._is_mine()) and self._write()
 
     def _release(self) -> bool:
         """Removes the lock, if this is the owner; returns whether it was."""
-        if self._is_object:
+        if self._store.has_versions:
             return self._replace(render_released())
         is_mine = self._is_mine()
         if is_mine:
@@ -106,15 +102,11 @@ class Lock:
         return is_mine
 
     def _write(self) -> bool:
-        """Writes the lock; returns whether this is the owner then, True except on object stores."""
-        text = render_owner(self._claim.token, self._since)
-        if self._is_object:
-            return self._replace(text)
-        self._directory.write_text(LOCK, text)
-        return True
+        """Writes the lock; returns whether this is the owner then, True where the store has no versions."""
+        return self._replace(render_owner(self._claim.token, self._since))
 
     def _replace(self, text: str) -> bool:
-        tag = filesystem.replace(self._directory.path(LOCK), text.encode(), self._tag)
+        tag = self._store.replace(self._directory.path(LOCK), text.encode(), self._tag)
         self._tag = tag or self._tag
         return tag is not None
 
@@ -142,7 +134,7 @@ def guarded(directory: CrawlDir, stale: float = STALE) -> Iterator[CrawlDir]:
     LockedError if another process holds the lock.
     """
     with filesystem.guard(directory.root):
-        owner, _ = read_lock(directory.root)
+        owner = read_owner(directory.root, LOCK)
         if owner is not None and not has_ended(owner, stale):
             raise LockedError(f"{_in_use(directory.root, owner)}; wait for it, or stop it")
         yield directory

@@ -8,7 +8,7 @@ from ...transforms.errors import CrawlDirError
 from ...transforms.settings import Settings
 from ...transforms.sql import open_tables
 from ..estimate.plan import Estimate
-from ..state.crawl_status import disk_of, summarize
+from ..state.crawl_status import summarize
 from .content import Report, Section
 from .known import TABLES, Known
 from .sections import alarms, estimate, freshness, hosts, outcomes, overview, pages, robots, rounds, storage, urls
@@ -44,7 +44,7 @@ def collect(crawl: CrawlDir, settings: Settings, found: Estimate | None, now: da
         attempt += 1
         manifests = crawl.require_manifests()
         try:
-            status = summarize(crawl, now, settings, disk_of(crawl.root))
+            status = summarize(crawl, now, settings, crawl.space())
             with open_tables(crawl, manifests, TABLES, _MEMORY) as connection:
                 known = Known(crawl, manifests, settings.alarms, settings.recrawl, status, now, found, connection)
                 known.prepare()

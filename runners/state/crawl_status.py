@@ -1,7 +1,6 @@
 """The state of a crawl as a typed value, from its manifests and tables."""
 
 import dataclasses
-import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -16,7 +15,7 @@ from ...transforms.blocks.rules import Block
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
 from ...transforms.directory.manifests import moment
 from ...transforms.directory.waiting import waiting_by_reason
-from ...transforms.files import filesystem
+from ...transforms.files.store import Space
 from ...transforms.frontier.excluded import NotRequested
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.outcomes import Outcome, count_requests
@@ -105,28 +104,13 @@ class Status:
         return dataclasses.asdict(self)
 
 
-class Disk(NamedTuple):
-    """Bytes of the disk of a crawl directory."""
-
-    free: int
-    total: int
-
-
-def disk_of(root: str) -> Disk | None:
-    """Return the disk of a local directory; None on a store."""
-    if not filesystem.is_local(root):
-        return None
-    usage = shutil.disk_usage(root)
-    return Disk(usage.free, usage.total)
-
-
 WAITS_NAMED = 5
 """The hosts whose wait is explained."""
 
 _LIMITS = ("max_pages", "max_pages_per_round", "max_pages_per_host")
 
 
-def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, disk: Disk | None = None) -> Status:
+def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, disk: Space | None = None) -> Status:
     """Return the state of a crawl from its manifests and tables, with the alarms.
 
     Without settings by the defaults, and no URL is excluded.
@@ -198,7 +182,7 @@ def _alarms(
     counts: _Counts,
     hosts: Mapping[str, dict[str, Any]],
     traps: Sequence[Trap],
-    disk: Disk | None,
+    disk: Space | None,
     limits: Alarms,
 ) -> list[Alarm]:
     rows = list(hosts.values())
@@ -216,7 +200,7 @@ def _alarms(
         *parse_alarms(counts.parse_errors),
         *(Alarm("traps", trap_line(trap, crawl.root)) for trap in traps),
         *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist(), limits),
-        *(disk_alarms(*disk, limits) if disk else ()),
+        *(disk_alarms(disk.free, disk.total, limits) if disk else ()),
     ]
 
 

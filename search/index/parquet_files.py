@@ -49,7 +49,7 @@ class Files:
         `checksum` is that of `docs` in the manifest, which is compared; "" for none.
         """
         self._root, self._folder = root, folder
-        self._is_store = not filesystem.is_local(root)
+        self._reads_by_request = filesystem.store_of(root).reads_by_request
         self._opened: dict[str, list[Any]] = {}
         self._lock = threading.Lock()
         with naming_damage(root, f"{folder}/{DOCS}"):
@@ -119,7 +119,7 @@ class Files:
         numbers = [number for column, number in self._columns(name).items() if column in columns]
         spans = list(_joined(_span(footer.row_group(group), numbers) for group in sorted(groups)))
         with naming_damage(self._root, f"{self._folder}/{name}"):
-            if self._is_store and len(spans) > 1:  # all requests take the latency of one
+            if self._reads_by_request and len(spans) > 1:  # all requests take the latency of one
                 return _Parts(list(_REQUESTS.map(lambda span: self._part(name, span), spans)))
             with self._open(name) as source:
                 return _Parts([_part(source, span) for span in spans])
@@ -217,7 +217,7 @@ class Files:
         except BaseException:
             file.close()
             raise
-        if self._is_store:
+        if self._reads_by_request:
             with self._lock:
                 idle.append(file)
         else:

@@ -65,7 +65,7 @@ class Segment:
         """`checksums` has those of the manifests, by path; those of files that are read as a whole are compared."""
         checksums = checksums or {}
         self.place = (root, folder, links)
-        self.is_local = filesystem.is_local(root)
+        self.reads_by_request = filesystem.store_of(root).reads_by_request
         self._files = Files(root, folder, _REPEATED, checksums.get(f"{folder}/{DOCS}", ""))
         docs = self._files.take_docs()
         self.page_facts = PageFacts(docs)

@@ -62,7 +62,7 @@ class Corpus:
         """`current` has a mask for each segment: the documents that searches find and statistics count."""
         self._weighting, self._cache_bytes = weighting, cache_bytes
         self.segments = segments
-        self._is_local = all(segment.is_local for segment in segments)
+        self._workers = _REQUESTS if any(segment.reads_by_request for segment in segments) else _WORK
         self.current = _joined(current, bool)
         self.documents = int(self.current.sum())
         self._is_current = self.documents == len(self.current)  # none is replaced or gone
@@ -242,7 +242,7 @@ class Corpus:
 
     def _of_segments(self, call: Callable[..., Value], *arguments: Sequence[Any]) -> list[Value]:
         """The results of a call that reads from segments, for each of some arguments."""
-        return _in_parallel(_WORK if self._is_local else _REQUESTS, call, *arguments)
+        return _in_parallel(self._workers, call, *arguments)
 
     def _score(self, unit: Unit, postings: Postings) -> Scored:
         weight = bm25f.inverse_document_frequency(self.documents, len(postings.docs))

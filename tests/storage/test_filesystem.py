@@ -1,4 +1,4 @@
-"""Files on the local disk and on Beam's file systems: one behaviour, and no Beam for local paths."""
+"""Files on the local disk, and no Beam for local paths; what holds on all stores is in test_files_of_stores."""
 
 import subprocess
 import sys
@@ -10,48 +10,6 @@ import pytest
 
 from beamtrawl.transforms.files import filesystem
 from tests.support import stores
-
-FILES = ("one.json", "two.txt", "deep/three.json", "deep/er/four.json")
-
-
-@pytest.fixture
-def folder(tmp_path):
-    root = tmp_path / "a[1]*"  # wildcards in a name stand for themselves
-    for name in FILES:
-        filesystem.write_bytes(str(root / name), name.encode())
-    (tmp_path / "a1x").mkdir()
-    (tmp_path / "a1x" / "other.json").write_text("")
-    return str(root)
-
-
-PATTERNS = {
-    "*": ["one.json", "two.txt"],
-    "*.json": ["one.json"],
-    "o*": ["one.json"],
-    "**": ["deep/er/four.json", "deep/three.json", "one.json", "two.txt"],
-    "**.json": ["deep/er/four.json", "deep/three.json", "one.json"],
-    "*/*": ["deep/three.json"],
-    "one.jso": [],
-    "one?json": [],
-}
-
-
-@pytest.mark.parametrize(("pattern", "names"), PATTERNS.items())
-def test_a_pattern_matches_files_below_a_folder(folder, pattern, names):
-    assert filesystem.match(folder, pattern) == [f"{folder}/{name}" for name in names]
-
-
-def test_a_folder_that_is_missing_has_no_files(tmp_path):
-    assert filesystem.match(str(tmp_path / "none"), "**") == []
-
-
-def test_a_file_is_written_with_its_folders_and_replaced(tmp_path):
-    path = str(tmp_path / "x/y/z.gz")
-    filesystem.write_bytes(path, b"longer")
-    filesystem.write_bytes(path, b"text")
-    assert Path(path).read_bytes() == b"text"  # whatever the name ends in
-    assert filesystem.read_bytes(path) == b"text"
-    assert filesystem.exists(path)
 
 
 @pytest.mark.parametrize("parts", [[], [b""], [b"123456789"], [b"1234", b"", b"56789"], [b"x" * 3_000_000, b"y"]])
@@ -69,14 +27,6 @@ def test_a_sink_counts_what_is_in_the_file(tmp_path, parts):
 def test_the_checksum_is_crc32():
     """The check value of CRC-32/ISO-HDLC in the catalogue of parametrised CRC algorithms."""
     assert filesystem.render_checksum(zlib.crc32(b"123456789")) == "crc32-cbf43926"
-
-
-def test_a_new_name_is_taken_once(tmp_path):
-    for name in ("one", "two"):
-        filesystem.write_bytes(str(tmp_path / name), name.encode())
-    assert filesystem.rename_new(str(tmp_path / "one"), str(tmp_path / "new"))
-    assert not filesystem.rename_new(str(tmp_path / "two"), str(tmp_path / "new"))
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"new": "one", "two": "two"}
 
 
 def test_a_guard_excludes_others_until_it_ends(tmp_path):
@@ -99,23 +49,10 @@ def test_a_guard_excludes_others_until_it_ends(tmp_path):
     assert order == ["first", "other"]
 
 
-def test_rename_replaces(folder):
-    filesystem.rename(f"{folder}/one.json", f"{folder}/two.txt")
-    assert filesystem.match(folder, "*") == [f"{folder}/two.txt"]
-    assert filesystem.read_bytes(f"{folder}/two.txt") == b"one.json"
-
-
-def test_delete_takes_folders_and_goes_on_after_a_missing_file(folder):
-    with pytest.raises(FileNotFoundError):
-        filesystem.delete([f"{folder}/none", f"{folder}/deep", f"{folder}/one.json"])
-    assert filesystem.match(folder, "**") == [f"{folder}/two.txt"]
-
-
 def test_a_path_with_a_scheme_goes_to_beam(tmp_path):
     (tmp_path / "crawl").mkdir()
     (tmp_path / "crawl" / "part.txt").write_bytes(b"0123456789")
     root = stores.url(tmp_path / "crawl")
-    assert not filesystem.is_local(root)
     assert filesystem.join(root, "a/b") == f"{root}/a/b"
     with filesystem.open_file(filesystem.join(root, "part.txt")) as file:
         file.seek(4)

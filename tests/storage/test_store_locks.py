@@ -11,7 +11,7 @@ import pytest
 
 from beamtrawl.runners.process.lock import Lock
 from beamtrawl.runners.terminal.errors import LockedError
-from beamtrawl.transforms.directory.claims import LOCK, read_lock
+from beamtrawl.transforms.directory.claims import LOCK, read_owner
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, render_manifest
 from beamtrawl.transforms.errors import CrawlDirError
 from beamtrawl.transforms.files import filesystem
@@ -87,7 +87,7 @@ def test_a_lock_that_ended_can_be_taken(crawl: CrawlDir) -> None:
     for _ in range(2):
         with Lock(crawl), pytest.raises(LockedError, match="is in use by process"), Lock(crawl):
             pytest.fail("two writers")
-        assert "released" in (read_lock(crawl.root)[0] or {})
+        assert "released" in (read_owner(crawl.root, LOCK) or {})
 
 
 def test_a_heartbeat_is_one_request_and_ends_with_the_ownership(store: Store, crawl: CrawlDir) -> None:
@@ -105,7 +105,7 @@ def test_a_heartbeat_is_one_request_and_ends_with_the_ownership(store: Store, cr
         claimed.commit(manifest())
     with pytest.raises(LockedError, match="was taken over"):
         lock.__exit__(None, None, None)
-    assert (read_lock(crawl.root)[0] or {})["token"] == "another"
+    assert (read_owner(crawl.root, LOCK) or {})["token"] == "another"
 
 
 def test_one_of_several_commits_a_step_and_the_others_say_so(crawl: CrawlDir) -> None:
@@ -139,7 +139,7 @@ class PausedCrawl(CrawlDir):
 
 def test_an_owner_that_is_paused_after_the_check_of_its_claim_commits_no_step_twice(crawl: CrawlDir) -> None:
     def take_over() -> None:
-        crawl.write_text(LOCK, json.dumps((read_lock(crawl.root)[0] or {}) | {"beat": time.time() - 120}))
+        crawl.write_text(LOCK, json.dumps((read_owner(crawl.root, LOCK) or {}) | {"beat": time.time() - 120}))
         with Lock(crawl) as successor:
             successor.commit(manifest())
 
@@ -176,37 +176,10 @@ def render(round_: int) -> str:
 def test_a_put_that_was_repeated_counts_as_written(store: Store) -> None:
     """The answer to the first request was lost, so the client sent it again."""
     path = f"{store.root}/file"
-    first = filesystem.replace(path, b"mine", None)
-    assert filesystem.replace(path, b"mine", None) == first
-    second = filesystem.replace(path, b"newer", first)
-    assert filesystem.replace(path, b"newer", first) == second
-    assert filesystem.replace(path, b"of another", first) is None
+    objects = filesystem.store_of(path)
+    first = objects.replace(path, b"mine", None)
+    assert objects.replace(path, b"mine", None) == first
+    second = objects.replace(path, b"newer", first)
+    assert objects.replace(path, b"newer", first) == second
+    assert objects.replace(path, b"of another", first) is None
     assert filesystem.read_bytes(path) == b"newer"
-
-
-def test_files(store: Store) -> None:
-    folder = f"{store.root}/a folder"
-    files = {"one.json": b"1", "empty": b"", "deep/två%41": b"2", "deep/large": os.urandom(9 << 20)}
-    for name, data in files.items():
-        filesystem.write_bytes(filesystem.join(folder, name), data)
-    assert filesystem.match(folder, "**") == sorted(f"{folder}/{name}" for name in files)
-    assert filesystem.match(folder, "*.json") == [f"{folder}/one.json"]
-    assert filesystem.match(f"{folder}/none", "**") == []
-    for name, data in files.items():
-        path = filesystem.join(folder, name)
-        with filesystem.open_file(path) as file:
-            assert (file.read(), filesystem.read_bytes(path), filesystem.measure(path)[0]) == (data, data, len(data))
-            file.seek(-len(data) // 2, os.SEEK_END)
-            assert file.read() == data[len(data) // 2 :][-len(data) // 2 :] or not data
-    filesystem.rename(f"{folder}/one.json", f"{folder}/new")
-    filesystem.delete([f"{folder}/none", f"{folder}/deep/två%41", f"{folder}/deep/large"])
-    assert filesystem.match(folder, "**") == [f"{folder}/empty", f"{folder}/new"]
-    with pytest.raises(FileNotFoundError):
-        filesystem.read_bytes(f"{folder}/none")
-
-
-def test_a_file_whose_writing_failed_does_not_appear(store: Store) -> None:
-    sink = filesystem.create(f"{store.root}/half")
-    sink.write(b"half")
-    sink.__exit__(KeyError, KeyError(), None)
-    assert not filesystem.exists(f"{store.root}/half")

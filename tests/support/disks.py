@@ -89,11 +89,11 @@ class SimulatedDisk(LocalDisk):
         file = super().open(path)
         return _ReadFile(file, self) if self._reads else file  # type: ignore[return-value]
 
-    def create(self, path: str) -> BinaryIO:
+    def create(self, path: str, mode: int = 0o666) -> BinaryIO:
         self._step("create", needs_room=True)
         with self._lock:
             is_new = not Path(path).exists()
-            file = super().create(path)
+            file = super().create(path, mode)
             self._synced[path] = 0
             if is_new:
                 self._changed(path, lambda: Path(path).unlink(missing_ok=True))
@@ -118,11 +118,11 @@ class SimulatedDisk(LocalDisk):
         with self._lock:
             self._undo = [(folder, undo) for folder, undo in self._undo if folder != path]
 
-    def replace(self, source: str, target: str) -> None:
-        self._step("replace", needs_room=True)
+    def rename(self, source: str, target: str) -> None:
+        self._step("rename", needs_room=True)
         with self._lock:
             before = self._copy(target)
-            super().replace(source, target)
+            super().rename(source, target)
             self._synced[target] = self._synced.pop(source, 0)
             self._changed(target, lambda: _put_back(before, target))
 

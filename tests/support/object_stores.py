@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from email.utils import formatdate
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 from xml.sax.saxutils import escape
 
 from moto.backends import get_backend
@@ -167,6 +167,8 @@ class GoogleStorage:
             self._uploads[query["uploadId"]][int(query["partNumber"])] = body
             return _Answer(200, {"ETag": f'"{hashlib.md5(body).hexdigest()}"'}, b"")
         now = self._objects[key].generation if key in self._objects else 0
+        if source := environ.get("HTTP_X_GOOG_COPY_SOURCE"):
+            body = self._objects[unquote(source).lstrip("/").partition("/")[2]].data
         wanted = environ.get("HTTP_X_GOOG_IF_GENERATION_MATCH")
         if wanted is not None and int(wanted) != now:
             return _error(412, "PreconditionFailed")

@@ -1,6 +1,5 @@
 """The secret of a crawl: what samples are drawn with, so that no site can foresee which of its URLs are verified."""
 
-import os
 import secrets
 
 from ..directory.crawl_dir import CrawlDir
@@ -18,19 +17,6 @@ def crawl_secret(crawl: CrawlDir) -> bytes:
     It is in no manifest and no table. On a local disk only the owner of the directory can read it.
     """
     if not crawl.exists(NAME):
-        _write_new(crawl, secrets.token_hex(_BYTES))
+        path, text = crawl.path(NAME), secrets.token_hex(_BYTES)
+        filesystem.store_of(path).write_new(path, text.encode(), mode=0o600)
     return bytes.fromhex(crawl.read_text(NAME))
-
-
-def _write_new(crawl: CrawlDir, text: str) -> None:
-    path = crawl.path(NAME)
-    if not filesystem.is_local(path):
-        crawl.write_new(NAME, text)
-        return
-    draft = f"{path}.{secrets.token_hex(4)}.tmp"
-    with open(draft, "x", encoding="ascii", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    if not filesystem.rename_new(draft, path):
-        filesystem.delete([draft])

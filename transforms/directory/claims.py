@@ -16,6 +16,7 @@ import uuid
 from typing import Any, NamedTuple
 
 from ..files import filesystem
+from ..files.store import Tag
 
 LOCK = "lock.json"
 
@@ -51,10 +52,16 @@ def render_released() -> str:
 
 def read_owner(root: str, path: str) -> dict[str, Any] | None:
     """The contents of a claim; None if there is none, empty if it cannot be understood."""
+    return read_claim(root, path)[0]
+
+
+def read_claim(root: str, path: str) -> tuple[dict[str, Any] | None, Tag | None]:
+    """(`read_owner`, the version of the file if the store has versions)."""
     try:
-        return _parsed(filesystem.read_bytes(filesystem.join(root, path)))
+        data, tag = filesystem.store_of(root).read(filesystem.join(root, path))
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return None, None
+    return _parsed(data), tag
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
@@ -62,18 +69,6 @@ def _parsed(data: bytes) -> dict[str, Any]:
         return dict(json.loads(data))
     except (ValueError, TypeError):  # of another program, or incomplete
         return {}
-
-
-def read_lock(root: str) -> tuple[dict[str, Any] | None, filesystem.Tag | None]:
-    """(`read_owner` of the lock, the version of its object)."""
-    path = filesystem.join(root, LOCK)
-    if not filesystem.is_object(path):
-        return read_owner(root, LOCK), None
-    try:
-        data, tag = filesystem.read_tagged(path)
-    except FileNotFoundError:
-        return None, None
-    return _parsed(data), tag
 
 
 def read_running(root: str) -> dict[str, Any] | None:

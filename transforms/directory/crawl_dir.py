@@ -5,14 +5,12 @@ manifests name, so files of failed attempts are invisible.
 """
 
 import codecs
-import contextlib
 import dataclasses
-import os
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..errors import CrawlDirError
 from ..files import filesystem
+from ..files.store import Space, Store
 from ..tables.table_files import TableFile
 from .checkpoints import is_checkpoint, new_name, parse_checkpoint, render_checkpoint
 from .claims import Claim, read_owner
@@ -105,9 +103,8 @@ class CrawlDir:
         """`claim` must hold whenever a step is committed."""
         if not root:
             raise CrawlDirError("the crawl directory has no name; give a path such as ./crawl")
-        self.root = root.rstrip("/") or "/"
-        if filesystem.is_local(self.root):
-            self.root = os.path.abspath(self.root)
+        root = root.rstrip("/") or "/"
+        self.root = filesystem.store_of(root).absolute(root)
         self.claim = claim
         self._read: dict[str, dict[str, Manifest]] = {}  # by the name of the file
         self._current: dict[str, tuple[Manifest, Manifest]] = {}  # as it was written, and without replaced files
@@ -116,6 +113,14 @@ class CrawlDir:
     def claimed(self, claim: Claim) -> "CrawlDir":
         """The same directory, for commits under a claim."""
         return CrawlDir(self.root, claim)
+
+    @property
+    def _store(self) -> Store:
+        return filesystem.store_of(self.root)
+
+    def space(self) -> Space | None:
+        """The space of its disk; None on a store."""
+        return self._store.space(self.root)
 
     def path(self, relative: str) -> str:
         return filesystem.join(self.root, relative)
@@ -148,26 +153,11 @@ class CrawlDir:
 
     def write_text(self, relative: str, text: str) -> None:
         """Writes a file atomically and durably: a reader sees the old text or the new one."""
-        target = self.path(relative)
-        if filesystem.is_object(target):
-            filesystem.write_bytes(target, text.encode())
-            return
-        with filesystem.naming(target):
-            with _drafted(target, text) as draft:
-                filesystem.rename(draft, target)
-            filesystem.sync_folder(filesystem.split(target)[0])
+        self._store.write_whole(self.path(relative), text.encode())
 
     def write_new(self, relative: str, text: str) -> bool:
         """`write_text` unless the file exists; on local disks and object stores one of concurrent writers succeeds."""
-        target = self.path(relative)
-        if filesystem.is_object(target):
-            return filesystem.replace(target, text.encode(), None) is not None
-        with filesystem.naming(target):
-            with _drafted(target, text) as draft:
-                is_new = filesystem.rename_new(draft, target)
-            if is_new:
-                filesystem.sync_folder(filesystem.split(target)[0])
-        return is_new
+        return self._store.write_new(self.path(relative), text.encode())
 
     def change_text(self, relative: str, change: Callable[[str], str]) -> None:
         """Replaces the text of a file, "" if there is none, by a function of it; no concurrent change is lost.
@@ -178,15 +168,11 @@ class CrawlDir:
         with filesystem.guard(self.root):
             while True:
                 try:
-                    data, tag = filesystem.read_tagged(path)
+                    data, tag = self._store.read(path)
                 except FileNotFoundError:
                     data, tag = b"", None
-                if (new := change(data.decode()).encode()) == data:
-                    return
-                if not filesystem.is_object(path):
-                    self.write_text(relative, new.decode())
-                    return
-                if filesystem.replace(path, new, tag):
+                new = change(data.decode()).encode()
+                if new == data or self._store.replace(path, new, tag) is not None:
                     return
 
     def sync_folders(self, files: Iterable[TableFile]) -> None:
@@ -309,19 +295,6 @@ def _manifests_in(name: str, data: bytes, way_out: str) -> dict[str, Manifest]:
     except UnicodeDecodeError as error:
         raise CrawlDirError(f"manifests/{name} cannot be used: {error}; {way_out}") from error
     return parse_checkpoint(name, text) if is_checkpoint(name) else {name: parse_manifest(name, text, way_out)}
-
-
-@contextlib.contextmanager
-def _drafted(target: str, text: str) -> Iterator[str]:
-    """The path of a new file with the text and a unique name next to the target; removed unless the body renames it."""
-    draft = f"{target}.{uuid.uuid4().hex[:8]}.tmp"
-    try:
-        filesystem.write_bytes(draft, text.encode())
-        yield draft
-    finally:
-        with contextlib.suppress(OSError):
-            if filesystem.exists(draft):
-                filesystem.delete([draft])
 
 
 def visible_files(manifests: Iterable[Manifest]) -> Iterator[str]:

@@ -18,7 +18,7 @@ def open_dataset(crawl: CrawlDir, files: Sequence[TableFile], schema: pa.Schema)
         return ds.dataset(schema.empty_table())
     checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
     parquet = ds.ParquetFileFormat(default_fragment_scan_options=checked)
-    if filesystem.is_local(crawl.root):
+    if filesystem.store_of(crawl.root).has_local_paths:
         return ds.dataset(paths, schema=schema, format=parquet, filesystem=fs.LocalFileSystem())
     fragments = [parquet.make_fragment(filesystem.open_file(path)) for path in paths]
     return ds.FileSystemDataset(fragments, schema, parquet)

@@ -106,7 +106,7 @@ class PromiseLog:
         self._paths: list[str] = []
         self._file: filesystem.Sink | None = None
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        if filesystem.is_local(crawl.root):
+        if filesystem.store_of(crawl.root).has_local_paths:
             self._file = filesystem.create(self._new_path(), durable=False)
         else:
             self._lines.put(b"")  # a file that records that requests have begun

@@ -19,8 +19,8 @@ _BYTES = 1 << 16  # a folder, and some small files
 
 def keep_reserve(crawl: CrawlDir) -> None:
     """Write the reserve unless it is there; a disk without room for it gets none, and object stores need none."""
-    if filesystem.is_local(crawl.root) and not crawl.exists(RESERVE):
-        with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):
+        if crawl.space() and not crawl.exists(RESERVE):
             crawl.write_text(RESERVE, secrets.token_hex(_BYTES // 2))  # random, as some file systems compress
 
 

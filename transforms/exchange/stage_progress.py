@@ -8,7 +8,7 @@ from typing import Any
 
 from ..files import filesystem
 
-_LOCAL_S, _STORE_S = 1.0, 5.0  # between two reports of a worker; on an object store each is a paid request
+_INTERVAL_S = 1.0  # between two reports of a worker, where the store allows it
 
 
 class StageProgress:
@@ -35,7 +35,7 @@ class StageProgress:
         self._rows += rows
         if (now := time.monotonic()) < self._next_at:
             return
-        self._next_at = now + (_STORE_S if filesystem.is_object(self._prefix) else _LOCAL_S)
+        self._next_at = now + max(_INTERVAL_S, filesystem.store_of(self._prefix).report_s)
         self._path = self._path or f"{self._prefix}-{self._number}-{os.getpid()}-{time.time_ns():x}.json"
         report = {"stage": self._number, "stages": self._stages, "name": self._name, "rows": self._rows}
         with contextlib.suppress(OSError):

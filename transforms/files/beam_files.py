@@ -4,47 +4,53 @@ Beam is imported on first use, because that takes a second.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
+from .store import Store, matcher
+
 _WILDCARD = re.compile(r"[\[\]*?]")
+_UNKNOWN = re.compile(r"[\[\]?]")  # to `filesystem.match`
 
 
-def join(root: str, *parts: str) -> str:
-    return str(_beam().join(root, *parts))
+class BeamFiles(Store):
+    """The file systems of Beam, each found by its scheme. Nobody is excluded: no locks, and no versions."""
 
+    has_local_paths = False
+    reads_by_request = True
+    has_versions = False
+    watch_s = 2.0
+    report_s = 0.0
 
-def split(path: str) -> tuple[str, str]:
-    folder, name = _beam().split(path)
-    return folder, name
+    def join(self, root: str, *parts: str) -> str:
+        return str(_beam().join(root, *parts))
 
+    def split(self, path: str) -> tuple[str, str]:
+        folder, name = _beam().split(path)
+        return folder, name
 
-def exists(path: str) -> bool:
-    return bool(_beam().exists(path))
+    def exists(self, path: str) -> bool:
+        return bool(_beam().exists(path))
 
+    def open(self, path: str) -> BinaryIO:
+        file: BinaryIO = _beam().open(path, compression_type="uncompressed")
+        return file
 
-def open_file(path: str) -> BinaryIO:
-    file: BinaryIO = _beam().open(path, compression_type="uncompressed")
-    return file
+    def create(self, path: str, mode: int = 0o666) -> BinaryIO:
+        file: BinaryIO = _beam().create(path, compression_type="uncompressed")
+        return file
 
+    def rename(self, source: str, target: str) -> None:
+        _beam().rename([source], [target])
 
-def create(path: str) -> BinaryIO:
-    file: BinaryIO = _beam().create(path, compression_type="uncompressed")
-    return file
+    def delete(self, paths: Iterable[str]) -> None:
+        _beam().delete(list(paths))
 
-
-def rename(source: str, target: str) -> None:
-    _beam().rename([source], [target])
-
-
-def delete(paths: list[str]) -> None:
-    _beam().delete(paths)
-
-
-def match(folder: str, pattern: str) -> Iterator[str]:
-    # A wildcard character in the folder's name is matched as any character; other folders are filtered out below.
-    (found,) = _beam().match([_WILDCARD.sub("?", folder) + "/" + pattern])
-    return (entry.path for entry in found.metadata_list if entry.path.startswith(folder))
+    def match(self, folder: str, pattern: str) -> Iterator[str]:
+        # Beam knows more wildcards, and none can be escaped: they match any character, and others are left out below.
+        (found,) = _beam().match([_WILDCARD.sub("?", folder) + "/" + _UNKNOWN.sub("?", pattern)])
+        paths, wanted = (entry.path for entry in found.metadata_list), matcher(pattern)
+        return (path for path in paths if path.startswith(folder) and wanted.fullmatch(path[len(folder) + 1 :]))
 
 
 def _beam() -> Any:

@@ -1,12 +1,14 @@
-"""Operations on files of a local disk, in an object, so that another one can be mounted in its place."""
+"""Files on the local disk, with the standard library."""
 
 import contextlib
 import errno
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
+
+from .store import Space, Store, matcher
 
 try:
     import fcntl
@@ -29,8 +31,23 @@ _GUARD_SECONDS = 30.0
 _GUARD_INTERVAL = 0.02
 
 
-class LocalDisk:
-    """The local disk. Each method is one operation on paths without a scheme, and raises OSError if it fails."""
+class LocalDisk(Store):
+    """The local disk: paths without a scheme. Tests mount a subclass whose single operations fail."""
+
+    has_local_paths = True
+    reads_by_request = False
+    has_versions = False
+    watch_s = 0.0
+    report_s = 0.0
+
+    def absolute(self, path: str) -> str:
+        return os.path.abspath(path)
+
+    def join(self, root: str, *parts: str) -> str:
+        return os.path.join(root, *parts)
+
+    def split(self, path: str) -> tuple[str, str]:
+        return os.path.split(os.path.abspath(path))
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -38,9 +55,19 @@ class LocalDisk:
     def open(self, path: str) -> BinaryIO:
         return open(path, "rb", buffering=0)  # a buffer would read more than is asked for
 
-    def create(self, path: str) -> BinaryIO:
-        """An empty file for writing, without a buffer; replaces an existing one."""
-        return open(path, "wb", buffering=0)
+    def create(self, path: str, mode: int = 0o666) -> BinaryIO:
+        """As `Store.create`, without a buffer."""
+        return open(path, "wb", buffering=0, opener=lambda name, flags: os.open(name, flags, mode))
+
+    def make_folders(self, folder: str) -> None:
+        missing = []
+        while not self.exists(folder):
+            missing.append(folder)
+            folder = os.path.dirname(folder)
+        for child in reversed(missing):
+            self.make_folder(child)
+            self.sync_folder(folder)
+            folder = child
 
     def make_folder(self, path: str) -> None:
         """Makes one folder, unless it exists; its parent must exist."""
@@ -63,9 +90,16 @@ class LocalDisk:
             if error.errno not in _NO_FOLDER_SYNC:
                 raise
 
-    def replace(self, source: str, target: str) -> None:
-        """Renames a file; an existing target is replaced atomically."""
+    def rename(self, source: str, target: str) -> None:
         os.replace(source, target)
+
+    def rename_new(self, source: str, target: str) -> bool:
+        try:
+            self.link(source, target)
+        except FileExistsError:
+            return False
+        self.remove(source)
+        return True
 
     def link(self, source: str, target: str) -> None:
         """Gives a file a second name; FileExistsError if the name is taken."""
@@ -74,6 +108,27 @@ class LocalDisk:
     def remove(self, path: str) -> None:
         """Removes a file, or a folder with its contents."""
         shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+
+    def delete(self, paths: Iterable[str]) -> None:
+        failed = None
+        for path in paths:
+            try:
+                self.remove(path)
+            except OSError as error:
+                failed = error
+        if failed:
+            raise failed
+
+    def match(self, folder: str, pattern: str) -> Iterator[str]:
+        wanted = matcher(pattern)
+        is_deep = "/" in pattern or "**" in pattern
+        for place, folders, names in self.walk(folder):
+            if not is_deep:
+                folders.clear()
+            for name in names:
+                path = os.path.join(place, name)
+                if wanted.fullmatch(os.path.relpath(path, folder).replace(os.sep, "/") if is_deep else name):
+                    yield path
 
     def walk(self, folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
         """As os.walk."""
@@ -94,6 +149,13 @@ class LocalDisk:
             yield
         finally:
             os.close(descriptor)
+
+    def space(self, folder: str) -> Space:
+        usage = shutil.disk_usage(folder)
+        return Space(usage.free, usage.total)
+
+    def changed_at(self, path: str) -> int:
+        return os.stat(path).st_mtime_ns
 
 
 def _lock(descriptor: int, folder: str) -> None:

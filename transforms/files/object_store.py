@@ -10,11 +10,13 @@ import functools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from ..errors import CrawlDirError, StoreError
 from .object_file import open_object
+from .store import Store, Tag, matcher
 
 _URL = re.compile(r"(s3|gs)://([^/]*)/?(.*)", re.DOTALL)
 _EXTRA = {"s3": "s3", "gs": "gcs"}
@@ -25,15 +27,13 @@ _CREDENTIALS = {
 
 _PART = 8 << 20  # bytes; larger objects are uploaded in parts
 _PARTS_AT_ONCE = 4
+_REQUESTS = 32  # for small objects, at once
 _RETRIES = {
     "max_retries": 10,
     "retry_timeout": timedelta(seconds=30),
     "backoff": {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=5), "base": 3},
 }
 """A store that does not answer is asked again ten times, at growing random intervals: for 5 to 30 seconds."""
-
-Tag = Mapping[str, str]
-"""The version of an object, for `put`."""
 
 
 def is_object(path: str) -> bool:
@@ -45,46 +45,108 @@ def is_object(path: str) -> bool:
     return bool(_URL.match(path))
 
 
-def join(root: str, *parts: str) -> str:
-    """The path below a root.
+class ObjectStore(Store):
+    """S3 and Google Cloud Storage."""
 
-    >>> join("s3://bucket/", "crawl", "crawl.toml")
-    's3://bucket/crawl/crawl.toml'
-    """
-    return "/".join([root.rstrip("/"), *parts])
+    has_local_paths = False
+    reads_by_request = True
+    has_versions = True
+    watch_s = 2.0
+    report_s = 5.0
 
+    def join(self, root: str, *parts: str) -> str:
+        """The path below a root.
 
-def split(path: str) -> tuple[str, str]:
-    folder, _, name = path.rpartition("/")
-    return folder, name
+        >>> ObjectStore().join("s3://bucket/", "crawl", "crawl.toml")
+        's3://bucket/crawl/crawl.toml'
+        """
+        return "/".join([root.rstrip("/"), *parts])
 
+    def split(self, path: str) -> tuple[str, str]:
+        folder, _, name = path.rpartition("/")
+        return folder, name
 
-def exists(path: str) -> bool:
-    at = _place(path)
-    try:
+    def exists(self, path: str) -> bool:
+        at = _place(path)
+        try:
+            with _naming(path, "read"):
+                _obstore().head(at.store, at.key)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def open(self, path: str) -> BinaryIO:
+        """A file for reading, which requests nothing before it is read."""
+        return open_object(functools.partial(read_range, path))
+
+    def read(self, path: str) -> tuple[bytes, Tag | None]:
+        """The contents of an object and their version, in one request."""
+        at = _place(path)
         with _naming(path, "read"):
-            _obstore().head(at.store, at.key)
-    except FileNotFoundError:
-        return False
-    return True
+            found = _obstore().get(at.store, at.key)
+            return bytes(found.bytes()), _tag(found.meta)
 
+    def read_all(self, paths: list[str]) -> list[bytes]:
+        """The contents of small objects, requested in parallel."""
+        with ThreadPoolExecutor(min(_REQUESTS, len(paths))) as requests:
+            return [data for data, _ in requests.map(self.read, paths)]
 
-def open_file(path: str) -> BinaryIO:
-    """A file for reading, which requests nothing before it is read."""
-    return open_object(functools.partial(read_range, path))
+    def create(self, path: str, mode: int = 0o666) -> BinaryIO:
+        """A file for writing, in one request if it is small."""
+        return cast(BinaryIO, _Upload(path))
 
+    def discard(self, file: BinaryIO) -> None:
+        cast(_Upload, file).discard()
 
-def create(path: str) -> BinaryIO:
-    """A file for writing, in one request if it is small. `discard` abandons it."""
-    return cast(BinaryIO, Upload(path))
+    def rename(self, source: str, target: str) -> None:
+        at = _place(source)
+        with _naming(target, "write"):
+            _obstore().rename(at.store, at.key, _place(target).key)
 
+    def write_whole(self, path: str, data: bytes) -> None:
+        with self.sink(path) as file:
+            file.write(data)
 
-def read(path: str) -> tuple[bytes, Tag]:
-    """The contents of an object and their version, in one request."""
-    at = _place(path)
-    with _naming(path, "read"):
-        found = _obstore().get(at.store, at.key)
-        return bytes(found.bytes()), _tag(found.meta)
+    def write_new(self, path: str, data: bytes, mode: int = 0o666) -> bool:
+        return self.replace(path, data, None) is not None
+
+    def replace(self, path: str, data: bytes, tag: Tag | None) -> Tag | None:
+        """As `Store.replace`: of several concurrent writers one succeeds.
+
+        A request that had succeeded, and was repeated because its answer was lost, counts as written.
+        """
+        obstore, at = _obstore(), _place(path)
+        try:
+            with _naming(path, "write"):
+                return _tag(obstore.put(at.store, at.key, data, mode=dict(tag) if tag else "create"))
+        except (FileExistsError, FileNotFoundError):
+            try:
+                found, now = self.read(path)
+            except FileNotFoundError:
+                return None
+            return now if found == data else None
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Removes objects; missing ones count as removed."""
+        by_bucket: dict[str, list[str]] = {}
+        for path in paths:
+            by_bucket.setdefault(path[: -len(_place(path).key)], []).append(_place(path).key)
+        for bucket, keys in by_bucket.items():
+            try:
+                _delete(bucket, keys)
+            except FileNotFoundError:  # the first one that Google's store misses ends a request for several
+                for key in keys:
+                    with contextlib.suppress(FileNotFoundError):
+                        _delete(bucket, [key])
+
+    def match(self, folder: str, pattern: str) -> Iterator[str]:
+        at, wanted = _place(folder), matcher(pattern)
+        start = len(at.key) + 1 if at.key else 0
+        with _naming(folder, "read"):
+            for batch in _obstore().list(at.store, at.key or None):
+                for entry in batch:
+                    if wanted.fullmatch(relative := entry["path"][start:]):
+                        yield self.join(folder, relative)
 
 
 def read_range(path: str, start: int, end: int) -> tuple[bytes, int]:
@@ -102,61 +164,12 @@ def read_range(path: str, start: int, end: int) -> tuple[bytes, int]:
         raise error
 
 
-def put(path: str, data: bytes, tag: Tag | None) -> Tag | None:
-    """Writes an object if it has this version, None: if there is none. Returns the new version, None if not written.
-
-    One of several concurrent writers succeeds. A request that had succeeded, and was repeated because its answer was
-    lost, counts as written.
-    """
-    obstore, at = _obstore(), _place(path)
-    try:
-        with _naming(path, "write"):
-            return _tag(obstore.put(at.store, at.key, data, mode=dict(tag) if tag else "create"))
-    except (FileExistsError, FileNotFoundError):
-        try:
-            found, now = read(path)
-        except FileNotFoundError:
-            return None
-        return now if found == data else None
-
-
-def rename(source: str, target: str) -> None:
-    at = _place(source)
-    with _naming(target, "write"):
-        _obstore().rename(at.store, at.key, _place(target).key)
-
-
-def delete(paths: Iterable[str]) -> None:
-    """Removes objects; missing ones count as removed."""
-    by_bucket: dict[str, list[str]] = {}
-    for path in paths:
-        by_bucket.setdefault(path[: -len(_place(path).key)], []).append(_place(path).key)
-    for bucket, keys in by_bucket.items():
-        try:
-            _delete(bucket, keys)
-        except FileNotFoundError:  # the first one that Google's store misses ends a request for several
-            for key in keys:
-                with contextlib.suppress(FileNotFoundError):
-                    _delete(bucket, [key])
-
-
 def _delete(bucket: str, keys: list[str]) -> None:
     with _naming(bucket, "write"):
         _obstore().delete(_place(bucket).store, keys)
 
 
-def match(folder: str, pattern: re.Pattern[str]) -> Iterator[str]:
-    """The paths of the objects below a folder whose rest of the path matches a pattern."""
-    at = _place(folder)
-    start = len(at.key) + 1 if at.key else 0
-    with _naming(folder, "read"):
-        for batch in _obstore().list(at.store, at.key or None):
-            for entry in batch:
-                if pattern.fullmatch(relative := entry["path"][start:]):
-                    yield join(folder, relative)
-
-
-class Upload:
+class _Upload:
     """An object that is being written."""
 
     def __init__(self, path: str) -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import os
 from collections.abc import Collection, Iterable, Iterator
 
 from ..errors import CrawlDirError
@@ -52,12 +51,14 @@ def require_whole_once(root: str, files: Collection[TableFile]) -> None:
 
     For readers whose results stay, and for DuckDB, which does not compare the checksums of pages.
     """
-    if not filesystem.is_local(root) or sum(file.bytes for file in files) > MOST_BYTES:
+    if sum(file.bytes for file in files) > MOST_BYTES:
         return
+    store = filesystem.store_of(root)
     for file in (file for file in files if file.checksum):
         with contextlib.suppress(FileNotFoundError):  # who opens it says so
-            changed_at = os.stat(filesystem.join(root, file.path)).st_mtime_ns
-            _require_whole(root, file.path, file.bytes, file.checksum, changed_at)
+            changed_at = store.changed_at(filesystem.join(root, file.path))
+            if changed_at is not None:
+                _require_whole(root, file.path, file.bytes, file.checksum, changed_at)
 
 
 @functools.lru_cache(1 << 16)

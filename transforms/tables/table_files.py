@@ -164,7 +164,9 @@ def open_parquet(root: str, path: str) -> Iterator[pq.ParquetFile]:
     with (
         naming_damage(root, path),
         filesystem.open_file(filesystem.join(root, path)) as source,
-        pq.ParquetFile(source, pre_buffer=not filesystem.is_local(root), page_checksum_verification=True) as file,
+        pq.ParquetFile(
+            source, pre_buffer=filesystem.store_of(root).reads_by_request, page_checksum_verification=True
+        ) as file,
     ):
         yield file
 

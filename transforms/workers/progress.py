@@ -17,12 +17,6 @@ from ..files import filesystem
 from ..http.reply import Reply
 from ..outcomes import Outcome
 
-STORE_INTERVAL_S = 2.0
-"""The interval between two listings of the blocks on an object store, each of which is a request."""
-
-_STORE_PROGRESS_S = 5.0
-"""Seconds between reports on an object store, where each is a request that costs money."""
-
 
 class Census(NamedTuple):
     """The queues of a bundle at one moment."""
@@ -67,14 +61,14 @@ class Watch:
     """Polls for the stop file and blocks, and writes the newest snapshot to `PREFIX-….json`, in its own thread.
 
     Calls to a slow store block only `close`, and the constructor, which reads the blocks of the crawl directory `root`
-    so that none is missed. On a store, blocks are read at most every `STORE_INTERVAL_S`.
+    so that none is missed. On a store, blocks are read at most every `Store.watch_s`.
     """
 
     def __init__(self, stop_file: str | None, progress: str | None, interval_s: float, root: str = "") -> None:
         self.is_stopped = False  # the stop file exists
         self._block_files = BlockFiles(CrawlDir(root)) if root else None
         self.blocks = self._block_files.read() if self._block_files else Blocks()
-        self._blocks_interval_s = 0.0 if filesystem.is_local(root) else STORE_INTERVAL_S
+        self._blocks_interval_s = filesystem.store_of(root).watch_s
         self._blocks_at_s = 0.0
         self.snapshot: dict[str, Any] | None = None
         self._stop_file, self._interval_s = stop_file, interval_s
@@ -93,7 +87,7 @@ class Watch:
 
     def _run(self) -> None:
         written, written_at = None, -math.inf
-        every_s = _STORE_PROGRESS_S if self._progress and filesystem.is_object(self._progress) else 0.0
+        every_s = filesystem.store_of(self._progress).report_s if self._progress else 0.0
         is_closing = False
         while not is_closing:
             is_closing = self._closing.wait(self._interval_s if written is not None or self.is_stopped else 0.0)

@@ -1,8 +1,8 @@
-"""A small Flink cluster on this machine, for tests and for users without one.
+"""A small Flink cluster on this machine, for tests and for trying; run it in a checkout.
 
-    python -m beamtrawl.runners.engines.flink_cluster start WORK [--task-managers N] [--slots N]
-    python -m beamtrawl.runners.engines.flink_cluster add WORK
-    python -m beamtrawl.runners.engines.flink_cluster stop WORK
+    python -m tests.support.flink_cluster start WORK [--task-managers N] [--slots N]
+    python -m tests.support.flink_cluster add WORK
+    python -m tests.support.flink_cluster stop WORK
 
 The cluster is the one of the PyPI package apache-flink-libraries, which holds Flink's jars and none of its shell
 scripts. It listens on loopback only. WORK keeps its configuration, logs and process ids; `stop` ends those processes
@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from .flink_rest import FlinkRest
+from beamtrawl.runners.engines.flink_rest import FlinkRest
 
 _JOB_MANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 _TASK_MANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
@@ -225,7 +225,7 @@ def _state(work: Path) -> Path:
 
 def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m beamtrawl.runners.engines.flink_cluster", description=__doc__.partition("\n")[0]
+        prog="python -m tests.support.flink_cluster", description=__doc__.partition("\n")[0]
     )
     actions = parser.add_subparsers(dest="action", metavar="start|add|stop", required=True)
     for action in ("start", "add", "stop"):
