@@ -277,8 +277,11 @@ def _document(record: UrlRecord) -> Iterator[str]:
 
 def _usage(row: Row, tdmrep: Row | None, signals: Sequence[Row]) -> str:
     """The preferences about the use of a document, and what follows for training."""
-    texts = ("content_usage", "tdm_policy", "content_signals")
-    stated = Usage(*(row[name] or "" if name in texts else row[name] for name in Usage._fields))
+    stated = Usage(*(row[name] for name in Usage._fields))._replace(
+        content_usage=row["content_usage"] or "",
+        tdm_policy=row["tdm_policy"] or "",
+        content_signals=row["content_signals"] or "",
+    )
     said, training = stated.text(), row["ai_training"]
     if tdmrep and row["tdm_reservation"] is None:
         rule = f"tdm-reservation={int(tdmrep['reserved'])} by {tdmrep['file']}, location {tdmrep['location']}"
