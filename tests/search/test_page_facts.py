@@ -30,6 +30,7 @@ QUERIES = {
     "price:*": "1 2 5",
     "PRICE:7": "5",
     "price:8": "",
+    "price:0*": "",
     "fish -price:10*": "3 5",
     "price:7 OR author:ada*": "1 5",
     "author:*byron price:1*": "1",

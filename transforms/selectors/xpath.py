@@ -255,10 +255,8 @@ def _of_descendants(part: str) -> str:
     if slashes.text != "//" or not tokens or (tokens[0].kind != "name" and tokens[0].text != "*"):
         return ""
     is_plain = len(tokens) == 1 or tokens[1].text not in ("::", "(")
-    of_place = any(each.kind == "number" or each.text in _NUMBERS for each in tokens)
+    of_place = any(each.kind in ("number", "operator") or each.text in _NUMBERS for each in tokens)
     return part[2:].lstrip() if is_plain and not of_place else ""
 
 
-_NUMBERS = frozenset(
-    {"position", "last", "count", "string-length", "number", "floor", "ceiling", "round", "+", "-", "div", "mod"}
-)
+_NUMBERS = frozenset({"position", "last", "count", "string-length", "number", "floor", "ceiling", "round", "+", "-"})
