@@ -4,13 +4,13 @@ The command line and the Python API both start crawls here; they differ in the o
 in their output (`Observer`).
 """
 
-import dataclasses
 import gzip
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from ...pipeline import control
@@ -31,7 +31,7 @@ from ...transforms.observers.registry import open_observers
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.plugins import PluginError
 from ...transforms.politeness.downloaders import open_downloaders
-from ...transforms.settings import Settings, override, render, settings_digest
+from ...transforms.settings import Fetch, Ranking, Robot, Settings, override, render, settings_digest
 from ...transforms.settings.toml_values import to_toml
 from ...transforms.signatures.signer import signer_of
 from ...transforms.tables.sitemap_terms import SITEMAP
@@ -151,14 +151,14 @@ def refuse_seedless(directory: CrawlDir, seeds: list[Seed], words: Words) -> Non
         raise StartError(f"{directory.root} is a new crawl and needs a URL to start from: {words.start}")
 
 
-def refuse_anonymous(settings: Settings, seeds: list[Seed], options: Mapping[str, str]) -> None:
+def refuse_anonymous(robot: Robot, seeds: list[Seed], options: Mapping[str, str]) -> None:
     """Raise StartError if a seed is not on this machine and the robot has no name or contact (docs/politeness.md).
 
     `options` names the caller's options for them besides crawl.toml; it may be empty.
     """
-    if Identity.of(settings.robot).complete:
+    if Identity.of(robot).complete:
         return
-    missing = [name for name in ("name", "contact", "info_url") if not getattr(settings.robot, name)]
+    missing = [name for name in ("name", "contact", "info_url") if not getattr(robot, name)]
     public = next((s.url for s in seeds if not literal_loopback(urlsplit(s.url).hostname or "")), None)
     if public:
         way_out = f"set {', '.join(missing)} under [robot] in crawl.toml"
@@ -179,9 +179,9 @@ def refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
         raise PluginError(f"documents.korean_morphemes = true needs kiwipiepy: {korean.HOW_TO_INSTALL}")
 
 
-def refused_address(settings: Settings, seeds: list[Seed], words: Words) -> str | None:
+def refused_address(fetch: Fetch, seeds: list[Seed], words: Words) -> str | None:
     """Return one line on the first seed whose address is refused, with the remedy; None if there is no such seed."""
-    allowed = allowed_networks(settings.fetch)
+    allowed = allowed_networks(fetch)
     for seed in seeds:
         name = (urlsplit(seed.url).hostname or "").replace("localhost", "127.0.0.1")
         if (reason := blocked(name, allowed)) and reason != "not an address":
@@ -207,38 +207,40 @@ def run(
     with Lock(directory, on_lost=stop.stop) as claimed:
         if not claimed.exists("crawl.toml"):
             claimed.write_text("crawl.toml", render(settings))
-        elif not claimed.manifests() and (keys := _not_stored(settings, stored_settings(claimed))):
+        elif not claimed.manifests() and (keys := _not_stored(asdict(settings), asdict(stored_settings(claimed)))):
             observer.warn(
                 f"crawl.toml was there before the crawl and stays as it is: {', '.join(keys)} hold for this run only;"
                 " to keep them, write them into it"
             )
         keep_reserve(claimed)
+        digest = settings_digest(settings)
         if seeds:
-            observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
+            observer.seeds_added(add_seeds(claimed, seeds, digest, datetime.now(UTC)))
         end = run_crawl(claimed, settings, engine, observer, stop, rounds)
         if not stop.is_set():
-            rank_after_crawl(claimed, settings, engine, observer)
+            rank_after_crawl(claimed, settings.ranking, digest, engine, observer)
     return end
 
 
-def _not_stored(settings: Settings, stored: Settings) -> list[str]:
-    """The keys of settings whose values differ from the stored ones."""
+def _not_stored(settings: Mapping[str, Mapping[str, Any]], stored: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The keys of settings, by section, whose values differ from the stored ones."""
     return [
         f"{section}.{key}"
-        for section, values in dataclasses.asdict(settings).items()
+        for section, values in settings.items()
         for key, value in values.items()
-        if value != getattr(getattr(stored, section), key)
+        if value != stored[section][key]
     ]
 
 
-def rank_after_crawl(directory: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
+def rank_after_crawl(
+    directory: CrawlDir, ranking: Ranking, settings_digest: str, engine: Engine, observer: Observer
+) -> None:
     """Rank the links of a crawl, if the settings enable it; a failure is a warning: the crawl is committed."""
-    if not settings.ranking.after_crawl or not has_unranked_links(directory.manifests()):
+    if not ranking.after_crawl or not has_unranked_links(directory.manifests()):
         return
     try:
-        limit = settings.ranking.max_links
         observer.busy("ranking pages and hosts by their links")
-        observer.step_committed(rank(directory, settings_digest(settings), engine, limit, datetime.now(UTC)))
+        observer.step_committed(rank(directory, settings_digest, engine, ranking.max_links, datetime.now(UTC)))
     except Exception as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         observer.warn(f"the links could not be ranked: {reason}; try again with: beamtrawl rank {directory.root}")

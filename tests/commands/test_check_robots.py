@@ -10,6 +10,7 @@ from tests.support.web import Web, html, plain, redirect, status
 
 ROBOTS = """User-agent: Other
 Disallow: /
+Content-Signals: /a search=maybe, ai-train=no, use=reference
 
 User-agent: *
 Disallow: /a  # all
@@ -39,8 +40,8 @@ def test_a_robots_txt_in_a_file(robots: Path) -> None:
         "  Allow: /a/b",
         "  Crawl-delay: 2",
         "sitemap: /s.xml",
-        "http://localhost/a: denied by line 5: Disallow: /a",
-        "http://localhost/a/b: allowed by line 6: Allow: /a/b",
+        "http://localhost/a: denied by line 6: Disallow: /a",
+        "http://localhost/a/b: allowed by line 7: Allow: /a/b",
         "http://x.test/c: allowed",
     ]
 
@@ -55,18 +56,44 @@ def test_for_another_robot_in_json(robots: Path) -> None:
         "verdict": "rules",
         "crawl_delay": None,
         "sitemaps": ["/s.xml"],
+        "signals": [
+            {
+                "line": 3,
+                "text": "Content-Signal: /a search=maybe, ai-train=no, use=reference",
+                "ignored": ["search=maybe"],
+            }
+        ],
         "rules": ["Disallow: /"],
-        "urls": [{"url": "http://localhost/a/b", "allows": False, "rule": "Disallow: /", "line": 2}],
+        "urls": [
+            {
+                "url": "http://localhost/a/b",
+                "allows": False,
+                "rule": "Disallow: /",
+                "line": 2,
+                "signals": [
+                    {"signal": "ai-train", "value": "no", "line": 3},
+                    {"signal": "use", "value": "reference", "line": 3},
+                ],
+            }
+        ],
     }
+    lines = beamtrawl("check", "robots", robots, "--agent", "other", "--url", "/a/b").out.splitlines()
+    assert lines[2:] == [
+        "  Content-Signal: /a search=maybe, ai-train=no, use=reference (not understood: search=maybe)",
+        "sitemap: /s.xml",
+        "http://localhost/a/b: denied by line 2: Disallow: /",
+        "  ai-train=no by line 3",
+        "  use=reference by line 3",
+    ]
 
 
 # robots.txt of the server: the first line, and whether /a may be fetched
 SERVED = {
-    "rules": (plain(ROBOTS), "status 200: rules", "denied by line 5: Disallow: /a"),
+    "rules": (plain(ROBOTS), "status 200: rules", "denied by line 6: Disallow: /a"),
     "none": (status(404), "status 404: allow_all", "allowed"),
     "refused": (status(403), "status 403: deny_all", "denied"),
     "broken": (status(500), "status 500: unreachable", "denied"),
-    "elsewhere": (redirect("/rules.txt"), "status 200: rules", "denied by line 5: Disallow: /a"),
+    "elsewhere": (redirect("/rules.txt"), "status 200: rules", "denied by line 6: Disallow: /a"),
 }
 
 

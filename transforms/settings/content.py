@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from .checks import names_a_kind
+from .checks import each, names_a_kind, regular_expression
 from .fields import setting
 
 
@@ -22,6 +22,22 @@ class Documents:
     )
     korean_morphemes: bool = setting(
         False, "Whether Korean text is indexed by morphemes as well as by bigrams. Needs the extra korean."
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Index:
+    """Which documents searches find. The others are crawled, stored and exported all the same."""
+
+    include: list[str] = setting(
+        [],
+        "Regular expressions. If the list is not empty, a document is indexed only if one of them matches its URL.",
+        check=each(regular_expression),
+    )
+    exclude: list[str] = setting(
+        [],
+        "Regular expressions. A document whose URL one of them matches is not indexed.",
+        check=each(regular_expression),
     )
 
 

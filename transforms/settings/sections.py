@@ -5,7 +5,7 @@ The docstrings and comments are written to `crawl.toml`: users read them there.
 
 import dataclasses
 
-from .content import Alarms, Documents, Ranking, Storage, UsagePreferences, Watch
+from .content import Alarms, Documents, Index, Ranking, Storage, UsagePreferences, Watch
 from .fetching import Fetch, Politeness, Robot
 from .frontier import Aliases, Limits, Priority, Recrawl, Scope, Sitemaps, Traps
 from .toml_values import shown
@@ -23,6 +23,7 @@ class Settings:
     politeness: Politeness = Politeness()
     fetch: Fetch = Fetch()
     documents: Documents = Documents()
+    index: Index = Index()
     watch: Watch = Watch()
     recrawl: Recrawl = Recrawl()
     sitemaps: Sitemaps = Sitemaps()

@@ -11,7 +11,7 @@ from ....transforms.plugins import PluginError
 from ....transforms.settings import Robot
 from ....transforms.signatures.keys import key_directory, read_key
 from ...exports.output import require_folder
-from ...policy.page import render_policy
+from ...policy.page import facts, render_policy
 from ...terminal.errors import Failure, Usage
 
 
@@ -46,7 +46,16 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.key_directory is not None:
         require_folder(arguments.key_directory)
         _write(arguments.key_directory, _key_directory(settings.robot, crawl.path("crawl.toml")))
-    page = render_policy(settings, arguments.address)
+    page = render_policy(
+        facts(
+            settings.robot,
+            settings.politeness,
+            settings.fetch,
+            settings.documents,
+            settings.recrawl,
+            arguments.address,
+        )
+    )
     if arguments.output is None:
         sys.stdout.write(page)
         return

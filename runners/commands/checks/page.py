@@ -12,8 +12,8 @@ from ....transforms.http.reply import content_type, outcome
 from ....transforms.http.request_headers import Identity
 from ....transforms.outcomes import Outcome
 from ....transforms.parsing.html_page import Page, followed, parse_page
+from ...checks.single_fetch import Requester, fetch_robots, pace_of, read_source, requests_to, settings_of
 from ...checks.single_fetch import add_arguments as add_options
-from ...checks.single_fetch import fetch_robots, pace_of, read_source, requests_to, settings_of
 from ...terminal.errors import Failure, Usage
 
 _SHOWN = 20  # links
@@ -35,12 +35,12 @@ def run(arguments: argparse.Namespace) -> None:
     token, kinds = Identity.of(settings.robot).token, tuple(settings.documents.kinds)
     if body is None:
         url = urls.canonicalize(arguments.source) or ""
-        pace = pace_of(arguments, settings)
-        robots = fetch_robots(url, settings, token, pace).effect
+        requester = Requester(settings.robot, settings.fetch, kinds, pace_of(arguments, settings.politeness))
+        robots = fetch_robots(url, requester, token).effect
         allows, rule = robots.allows(url)
         if not allows:
             raise Failure(f"{url}: robots.txt denies it{f' by {rule}' if rule else f' ({robots.verdict.value})'}")
-        with requests_to(url, settings, pace) as get:
+        with requests_to(url, requester) as get:
             reply = get(url, False)
         if (ended := outcome(url, reply, False)) is not Outcome.FETCHED:
             raise Failure(f"{url}: {ended.value}, {reply.error or f'status {reply.status}'}")
