@@ -18,7 +18,6 @@ from ..transforms.politeness.backoff import HostState, budget
 from ..transforms.politeness.context import CHECK_INTERVAL, VisitContext
 from ..transforms.politeness.downloaders import client_opener, open_downloaders
 from ..transforms.settings import Limits, Settings, changed_values, settings_digest
-from ..transforms.signatures.signer import signer_of
 from . import fetch
 from .attempt import Attempt, Engine
 from .control import Observer, StopSignal
@@ -56,7 +55,6 @@ def plan_fetch(
     identity = Identity.of(settings.robot, kinds.accept)
     quota = Quota(shares_of(settings.priority), attempt.step.round)
     downloaders = partial(open_downloaders, settings)
-    signer = partial(signer_of, settings.robot)
     traps, held = settings.traps, situation.held
     if settings.priority.random:  # budgets of templates would thin the sample; held URLs are not in the frontier
         traps = dataclasses.replace(traps, detect=False)
@@ -72,7 +70,9 @@ def plan_fetch(
             requests_before=requests_before,
             deadline=None,
             quota=quota,
-            opener=partial(client_opener, settings.fetch, downloaders, signer, identity.complete, kinds.media_types),
+            opener=partial(
+                client_opener, settings.fetch, settings.robot, downloaders, identity.complete, kinds.media_types
+            ),
             root=root,
             attempt=attempt.name,
             progress=attempt.progress,

@@ -6,8 +6,8 @@ from .. import plugins
 from ..http.address_guard import Resolver
 from ..http.client import Client, opener
 from ..http.reply import Reply
-from ..settings import Fetch, Settings, downloader
-from ..signatures.signer import Signer
+from ..settings import Fetch, Robot, Settings, downloader
+from ..signatures.signer import signer_of
 from ..urls.canonical import host
 from .host_queue import BrowserRules
 
@@ -82,14 +82,14 @@ def open_downloaders(settings: Settings) -> list[tuple[str, Open]]:
 
 def client_opener(
     fetch: Fetch,
+    robot: Robot,
     downloaders: Callable[[], Sequence[tuple[str, Open]]],
-    signer: Callable[[], Signer | None],
     public: bool,
     types: frozenset[str],
     resolver: Resolver,
 ) -> Callable[[BrowserRules], Client]:
     """Return a function that opens a client for a host: that of `client.opener`, below the crawl's downloaders."""
-    open_direct = opener(fetch, public, types, resolver, signer())
+    open_direct = opener(fetch, public, types, resolver, signer_of(robot))
     opens = downloaders()
 
     def open_client(browser_rules: BrowserRules) -> Client:
