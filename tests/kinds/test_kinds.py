@@ -111,7 +111,7 @@ def test_pages_that_there_is_no_time_for_are_left_out():
 def test_a_process_that_ends_is_replaced():
     parser = Pdf()
     parser.parse(source(REPORT))
-    parser._process.kill()
+    parser._guarded.process.kill()
     with pytest.raises(ValueError, match="the PDF process ended with -9"):
         parser.parse(source(REPORT))
     assert parser.parse(source(REPORT)).title == "Catch"
