@@ -4,6 +4,7 @@ import re
 
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 TEXT = frozenset({"text/plain"})
+MARKDOWN = frozenset({"text/markdown", "text/x-markdown"})
 
 _WS = "\t\n\r "
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
