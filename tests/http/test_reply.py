@@ -96,7 +96,7 @@ TYPES = {
 @pytest.mark.parametrize(("declared", "read"), TYPES.values(), ids=TYPES)
 def test_only_types_that_become_documents_are_read(declared, read):
     headers = [] if declared is None else [("content-TYPE", declared)]
-    assert wanted(headers, {"text/html", "application/xhtml+xml", "text/plain"}) is read
+    assert wanted(AT, headers, {"text/html", "application/xhtml+xml", "text/plain"}) is read
 
 
 def test_a_header_is_found_in_any_case_and_the_first_counts():

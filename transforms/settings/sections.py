@@ -151,7 +151,7 @@ class Documents:
     """The content that becomes documents, and what is done with it."""
 
     kinds: list[str] = _setting(
-        ["html", "text", "pdf", "feed"],
+        ["html", "text", "markdown", "pdf", "office", "epub", "feed"],
         'Kinds of content to fetch and parse. Also available: "xml", "json", "image", and those of plug-ins.',
     )
     observers: list[str] = _setting(["watch"], "Plug-ins that inspect each new document and may write alerts.")

@@ -1,0 +1,64 @@
+"""Reads a SpreadsheetML workbook (ECMA-376 part 1, 18): xlsx."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from . import markup, package
+from .archive import Archive
+from .content import Content
+
+_MAX_STRINGS = 16_000_000  # characters of the table of strings, of which a document's text is a part
+
+
+def read(archive: Archive, main: str, content: Content) -> None:
+    """Add the sheets in their order: names as headings, rows as lines; hidden sheets and formulas are left out.
+
+    Numbers are as they are stored, dates too: their format is that of a program.
+    """
+    strings = [text for part in package.related(archive, main, "sharedStrings") for text in _strings(archive, part)]
+    targets = {found.id: found.target for found in package.relationships(archive, main)}
+    for sheet in markup.tree(archive.read(main)).iter("{*}sheet"):
+        part = targets.get(markup.attribute(sheet, "id"), "")
+        if archive.has(part) and not sheet.get("state", "").lower().endswith("hidden"):
+            content.line(sheet.get("name", ""), is_heading=True)
+            _read_sheet(archive, part, strings, content)
+
+
+def _strings(archive: Archive, part: str) -> Iterator[str]:
+    left = _MAX_STRINGS
+    with archive.open(part) as stream:
+        for event, element in markup.elements(stream, ("si",)):
+            if event == "end":
+                text = _text(element)
+                markup.forget(element)
+                if (left := left - len(text)) < 0:
+                    return
+                yield text
+
+
+def _text(element: Any) -> str:
+    """The text of a string, which may consist of runs; without phonetic guides."""
+    return "".join(part.text or "" for part in markup.descendants(element, ("rPh",)) if markup.local(part) == "t")
+
+
+def _read_sheet(archive: Archive, part: str, strings: list[str], content: Content) -> None:
+    links = package.links(archive, part)
+    with archive.open(part) as stream:
+        for event, element in markup.elements(stream, ("row", "hyperlink")):
+            if event == "start":
+                continue
+            if markup.local(element) == "row":
+                content.line(" ".join(_value(cell, strings) for cell in markup.children(element, "c")))
+            else:
+                content.link(links.get(markup.attribute(element, "id"), ""), element.get("display", ""))
+            markup.forget(element)
+
+
+def _value(cell: Any, strings: list[str]) -> str:
+    kind = cell.get("t", "n")
+    if kind == "inlineStr":
+        return _text(cell)
+    value = next((element.text or "" for element in markup.children(cell, "v")), "")
+    if kind != "s":
+        return "" if kind == "e" else value
+    return strings[int(value)] if value.isdecimal() and int(value) < len(strings) else ""
