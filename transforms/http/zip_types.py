@@ -36,9 +36,9 @@ _ESSENCE = re.compile(rb"[\w./+-]{1,100}?(?=PK|[^\w./+-]|\Z)")
 def zip_type(body: bytes) -> str | None:
     """The media type of an EPUB, an OpenDocument or an Office Open XML file; None for other bytes.
 
-    The first two have an entry `mimetype` (EPUB OCF 3.3, 4.2; OpenDocument 1.3 part 2, 3.3). It should be the first, but
-    many tools write it elsewhere, or not in an EPUB. The third has an entry `[Content_Types].xml` (ECMA-376 part 2,
-    10.1.2), and its kind is told by the usual name of its main part.
+    The first two have an entry `mimetype` (EPUB 3.3, 4.2; OpenDocument 1.3 part 2, 3.3), which should be the first, but
+    many tools write it elsewhere. The third has an entry `[Content_Types].xml` (ECMA-376 part 2, 10.1.2), and the
+    usual name of its main part tells its kind.
 
     >>> zip_type(b"PK\\x03\\x04 and more")
     """

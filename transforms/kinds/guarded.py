@@ -41,7 +41,7 @@ class GuardedParser:
         self.process: subprocess.Popen[bytes] | None = None
 
     def read(self, body: bytes, max_text: int) -> dict[str, Any]:
-        """The result for a body; ValueError with the reason if there is none. A process that fails is replaced."""
+        """The result for a body; ValueError with the reason if there is none. A failed or worn process is replaced."""
         with self._lock:
             found = self._read(body, max_text)
         if "error" in found:
@@ -57,14 +57,18 @@ class GuardedParser:
             process.stdin.flush()
             (length,) = LENGTH.unpack(_receive(process.stdout, LENGTH.size, ends_at))
             found: dict[str, Any] = json.loads(_receive(process.stdout, length, ends_at))
+            if found["is_worn"]:
+                self._end(process)
             return found
         except (OSError, EOFError) as error:
-            self.process = None
-            process.kill()
-            process.communicate()
+            self._end(process)
             is_late = isinstance(error, TimeoutError) or process.returncode == -signal.SIGXCPU
             reason = "timed out" if is_late else f"ended with {process.returncode}"
             raise ValueError(f"the {self._name} process {reason}") from error
+
+    def _end(self, process: "subprocess.Popen[bytes]") -> None:
+        self.process = None
+        _end(process)
 
     def _start(self) -> "subprocess.Popen[bytes]":
         program = [sys.executable, "-P", "-m", self._module]

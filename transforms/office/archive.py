@@ -3,6 +3,7 @@
 import io
 import posixpath
 import zipfile
+from typing import IO
 from urllib.parse import unquote
 
 from .content import Enough, Unreadable
@@ -15,7 +16,7 @@ MAX_PART = 16 << 20
 """Maximum number of bytes of a part that is read as a whole: metadata, styles, lists of other parts."""
 
 _MAX_RATIO = 250  # bytes inflated from one byte; office files have up to 50, a file of zeros 1,030
-_FREE = 1 << 20  # bytes inflated before the ratio counts
+_FREE = 1 << 20  # bytes that a part may inflate to by any ratio
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # those of OPC (ECMA-376 part 2), OpenDocument and EPUB
 _IS_ENCRYPTED = 1  # in the flags of an entry
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # a compound file, which encrypted OOXML is as well
@@ -46,7 +47,9 @@ class Archive:
             raise Unreadable("the file is encrypted")
         if info.compress_type not in _METHODS:
             raise Unreadable(f"{name[:100]} is compressed by method {info.compress_type}")
-        return Part(self, self._zip.open(info), info)
+        if info.file_size > max(_FREE, _MAX_RATIO * info.compress_size):  # zipfile reads no more than file_size
+            raise Unreadable(f"{name[:100]} inflates to more than {_MAX_RATIO} times its size")
+        return Part(self, self._zip.open(info))
 
     def read(self, name: str) -> bytes:
         """A part of at most MAX_PART bytes."""
@@ -64,21 +67,19 @@ class Archive:
 
 
 class Part(io.BufferedIOBase):
-    """A part of an archive as a stream; Unreadable if it inflates beyond all that documents do."""
+    """A part of an archive as a stream, counted for the archive; zipfile checks its CRC when it ends."""
 
-    def __init__(self, archive: Archive, file: zipfile.ZipExtFile, info: zipfile.ZipInfo) -> None:  # type: ignore[name-defined]
+    def __init__(self, archive: Archive, file: IO[bytes]) -> None:
         self._archive, self._file = archive, file
-        self._most = max(_FREE, _MAX_RATIO * info.compress_size)
-        self._count = 0
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int | None = -1) -> bytes:
-        data = self._file.read(size if size and size > 0 else MAX_PART)
-        self._count += len(data)
-        if self._count > self._most:
-            raise Unreadable(f"a part inflates to more than {_MAX_RATIO} times its size")
+        try:
+            data = self._file.read(MAX_PART if size is None or size < 0 else size)
+        except EOFError:
+            raise Unreadable("the archive ends within a part") from None
         self._archive.spend(len(data))
         return data
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from ..parsing import charsets, html_tree, main_text
 from . import markup
 from .archive import Archive, resolved
-from .content import Content, Unreadable
+from .content import Content, Enough, Unreadable
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _CHAPTERS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
@@ -33,7 +33,10 @@ def read(archive: Archive, content: Content) -> None:
         _check_encryption(markup.tree(archive.read(_ENCRYPTION)), set(chapters))
     for name in dict.fromkeys(chapters):
         with archive.open(name) as part:
-            _read_chapter(part.read(_MAX_CHAPTER), content)
+            data = part.read(_MAX_CHAPTER + 1)
+        _read_chapter(data[:_MAX_CHAPTER], content)
+        if len(data) > _MAX_CHAPTER:
+            raise Enough
 
 
 def _read_metadata(root: Any, content: Content) -> None:

@@ -15,7 +15,7 @@ def read(archive: Archive, main: str, content: Content) -> None:
     """Add the slides in their order, with their diagrams and notes; hidden slides are left out."""
     targets = {found.id: found.target for found in package.relationships(archive, main)}
     root = markup.tree(archive.read(main))
-    slides = [targets.get(_relation(slide), "") for slide in root.iter("{*}sldId")]
+    slides = dict.fromkeys(targets.get(_relation(slide), "") for slide in root.iter("{*}sldId"))
     for slide in filter(archive.has, slides):
         if not _read_slide(archive, slide, content):
             continue

@@ -9,7 +9,8 @@ from .archive import Archive
 from .content import Content
 
 _SKIPPED = ("Fallback", "moveFrom", "del", "pPr", "rPr", "instrText", "rt", "txbxContent")
-_SPACES = ("tab", "br", "cr", "ptab")
+_NAMESPACE = "wordprocessingml"  # of paragraphs; those of drawings and formulas differ
+_SPACES = ("tab", "br", "cr", "ptab", "sym")  # a symbol is a glyph of some font
 _HYPERLINK = re.compile(r'\bHYPERLINK\s+"([^"]+)"')
 _MOST_BASES = 10  # styles that a style is based on
 _LEVELS = range(9)  # 9 is body text (17.3.1.20)
@@ -34,7 +35,7 @@ def _read_part(archive: Archive, part: str, headings: set[str], content: Content
             if markup.local(element) == "Fallback":  # the same content again, for older programs
                 in_fallback += 1 if event == "start" else -1
             elif event == "end":
-                if not in_fallback and element.nsmap.get(element.prefix, "").endswith("/main"):
+                if not in_fallback and _NAMESPACE in element.tag:
                     _read_paragraph(element, links, headings, content)
                 markup.forget(element)
 
