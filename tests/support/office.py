@@ -1,8 +1,11 @@
 """Small office files and books."""
 
 import io
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
+from typing import NamedTuple
 
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
 _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -23,6 +26,35 @@ def archive(parts: Parts, method: int = zipfile.ZIP_DEFLATED) -> bytes:
         for name, data in parts.items():
             target.writestr(name, data, zipfile.ZIP_STORED if name == "mimetype" else None)
     return file.getvalue()
+
+
+class Entry(NamedTuple):
+    """An entry of an archive as its headers tell it, true or not."""
+
+    data: bytes  # as it is stored
+    crc: int
+    compressed: int  # bytes
+    size: int  # bytes
+    method: int = zipfile.ZIP_STORED
+    flags: int = 0
+
+
+def stored(data: str | bytes) -> Entry:
+    body = data.encode() if isinstance(data, str) else data
+    return Entry(body, zlib.crc32(body), len(body), len(body))
+
+
+def told(parts: Parts, **entries: Entry) -> bytes:
+    """A ZIP file of stored entries; of those that `entries` names by the end of their name, the headers say that."""
+    local, directory = b"", b""
+    for name, data in parts.items():
+        entry = next((told for end, told in entries.items() if name.endswith(end)), None) or stored(data)
+        about = struct.pack("<HHIIII", entry.flags, entry.method, 0, entry.crc, entry.compressed, entry.size)
+        directory += b"PK\x01\x02\x14\0\x14\0" + about + struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, len(local))
+        directory += name.encode()
+        local += b"PK\x03\x04\x14\0" + about + struct.pack("<HH", len(name), 0) + name.encode() + entry.data
+    counts = struct.pack("<HHHHIIH", 0, 0, len(parts), len(parts), len(directory), len(local), 0)
+    return local + directory + b"PK\x05\x06" + counts
 
 
 def relationships(targets: Mapping[str, tuple[str, str]]) -> str:

@@ -13,7 +13,7 @@ from .dates import http_date
 
 Headers = Sequence[tuple[str, str]]
 
-_FILE_NAME = re.compile(r"""\bfilename\*?\s*=[^;]*\.(\w+)["']?\s*(?:;|$)""", re.ASCII | re.IGNORECASE)  # RFC 6266
+_FILE_NAME = re.compile(r"""\bfilename\*?\s*=\s*(?:"[^"]*\.(\w+)"|[^";]*\.(\w+)\s*(?:;|$))""", re.ASCII | re.IGNORECASE)
 _SECONDS = re.compile(r"\d+", re.ASCII)
 _LONGEST = 1e9  # seconds; with more, arithmetic on dates overflows
 _CLOCK_ERROR = timedelta(days=1)  # tolerates a wrong time zone, but not a wrong year
@@ -56,11 +56,13 @@ def wanted(url: str, headers: Headers, types: Collection[str]) -> bool:
 def type_by_name(url: str, headers: Headers) -> str | None:
     """The media type by the extension of the name in Content-Disposition, else in the URL; None for most extensions.
 
+    Source: RFC 6266, 4.3.
+
     >>> type_by_name("http://a.test/get?id=1", [("Content-Disposition", 'attachment; filename="a.epub"')])
     'application/epub+zip'
     """
     named = _FILE_NAME.search(header(headers, "content-disposition") or "")
-    return media_types.BY_EXTENSION.get(named[1].lower() if named else extension(url))
+    return media_types.BY_EXTENSION.get((named[1] or named[2]).lower() if named else extension(url))
 
 
 def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:

@@ -26,14 +26,14 @@ _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # the stream in it (MS-OFFC
 class Archive:
     """The parts of an archive by name. Names are never paths of files, so that `../x` is a name like any other."""
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, max_inflated: int = MAX_INFLATED) -> None:
         if body.startswith(_OLD_OFFICE):
             raise Unreadable("the file is encrypted" if _ENCRYPTED in body else "a file of Office 97 to 2003")
         if body.count(b"PK\x01\x02") > MAX_ENTRIES:
             raise Unreadable(f"the archive has more than {MAX_ENTRIES} entries")
         self._zip = zipfile.ZipFile(io.BytesIO(body))
         self._names = {info.filename.lower(): info for info in self._zip.infolist()}
-        self._left = MAX_INFLATED
+        self._left = max_inflated
 
     def has(self, name: str) -> bool:
         return name.lower() in self._names
