@@ -64,6 +64,7 @@ setup(
         "http-sf>=1.5",  # structured fields of HTTP
         "jinja2>=3.1",  # templates of pages; part of flask
         "lxml>=5.3",
+        "markdown-it-py>=3",  # Markdown; part of rich
         "numpy>=2",
         "prometheus-client>=0.21",  # the metrics of the gateway
         "protego>=0.7",  # 0.6 hangs on patterns with many stars

@@ -1,7 +1,8 @@
 """Reads XML that may be hostile: nothing is expanded, loaded or kept."""
 
 from collections.abc import Collection, Iterator
-from typing import IO, Any
+from io import BufferedIOBase
+from typing import Any
 
 from lxml import etree
 
@@ -15,7 +16,7 @@ def tree(data: bytes) -> Any:
     return _checked(etree.fromstring(data, etree.XMLParser(**_SAFE)))
 
 
-def elements(stream: IO[bytes], names: Collection[str]) -> Iterator[tuple[str, Any]]:
+def elements(stream: BufferedIOBase, names: Collection[str]) -> Iterator[tuple[str, Any]]:
     """("start" or "end", element) for each element of these local names; Unreadable if the document defines entities.
 
     The children of an element are there at its end. `forget` it then, or memory grows with the document.
