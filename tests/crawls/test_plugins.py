@@ -268,7 +268,8 @@ def test_an_exporter_that_fails_leaves_nothing_behind(crawled, tmp_path, conditi
 REFUSED = {
     "a kind": (
         'documents.kinds = ["html", "doc"]',
-        'no "doc" is installed among beamtrawl.parsers; there are: feed, html, image, json, pdf, text, xml',
+        'no "doc" is installed among beamtrawl.parsers; there are: epub, feed, html, image, json, markdown, '
+        "office, pdf, text, xml",
     ),
     "an observer": (
         'documents.observers = ["spy"]',
