@@ -67,6 +67,7 @@ setup(
         "http-sf>=1.5",  # structured fields of HTTP
         "jinja2>=3.1",  # templates of pages; part of flask
         "lxml>=5.3",
+        "markdown-it-py>=3",  # Markdown; part of rich
         "numpy>=2",
         "prometheus-client>=0.21",  # the metrics of the gateway
         "protego>=0.7",  # 0.6 hangs on patterns with many stars
@@ -130,6 +131,9 @@ setup(
             "text = beamtrawl.transforms.kinds.text:Text",
             "pdf = beamtrawl.transforms.kinds.pdf:Pdf",
             "feed = beamtrawl.transforms.kinds.feed:Feed",
+            "markdown = beamtrawl.transforms.kinds.markdown:Markdown",
+            "office = beamtrawl.transforms.kinds.office:Office",
+            "epub = beamtrawl.transforms.kinds.office:Epub",
             "xml = beamtrawl.transforms.kinds.xml:Xml",
             "json = beamtrawl.transforms.kinds.json:Json",
             "image = beamtrawl.transforms.kinds.image:Image",

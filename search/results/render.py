@@ -10,6 +10,14 @@ from .hits import Hit
 
 KINDS = {
     "application/pdf": "PDF",
+    "application/epub+zip": "EPUB",
+    "application/vnd.oasis.opendocument.presentation": "ODP",
+    "application/vnd.oasis.opendocument.spreadsheet": "ODS",
+    "application/vnd.oasis.opendocument.text": "ODT",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "PPTX",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "XLSX",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "DOCX",
+    "text/markdown": "Markdown",
     "application/rss+xml": "Feed",
     "application/atom+xml": "Feed",
     "text/plain": "Text",

@@ -216,4 +216,6 @@ def test_bad_input_is_one_line(robots: Path, tmp_path: Path) -> None:
     assert "--url ftp://x/" in failure("check", "robots", robots, "--url", "ftp://x/")[1]
     binary = tmp_path / "x.bin"
     binary.write_bytes(b"\0\1\2" * 100)
-    assert failure("check", "page", binary)[1].endswith("is of none of the kinds html, text, pdf, feed")
+    assert failure("check", "page", binary)[1].endswith(
+        "is of none of the kinds html, text, markdown, pdf, office, epub, feed"
+    )

@@ -34,8 +34,8 @@ def file(media_type: str, body: bytes | str) -> Answer:
     return Answer(body=body.encode() if isinstance(body, str) else body, headers=(("Content-Type", media_type),))
 
 
-HOME = """<title>Home</title><a href=report.pdf>Report</a><a href=news.xml>News</a><a href=notes.md>Notes</a>
-<a href=plain.md>No headings</a><img src=crest.png alt="The crest"><a href=fish.csv>Data</a><a href=fish.json>Fish</a>
+HOME = """<title>Home</title><a href=report.pdf>Report</a><a href=news.xml>News</a><a href=notes.gmi>Notes</a>
+<a href=plain.gmi>No headings</a><img src=crest.png alt="The crest"><a href=fish.csv>Data</a><a href=fish.json>Fish</a>
 <a href=broken.pdf>Broken</a><a href=catch/2026-01>January</a><a href=catch/2026-03>March</a>
 <a href=catch/all>All</a>"""
 SITE = {
@@ -44,8 +44,8 @@ SITE = {
     "/broken.pdf": file("application/pdf", b"%PDF-1.7"),
     "/news.xml": file("text/xml", "<rss><channel><title>News</title><item><title>Cod</title><link>/cod</link></item>"),
     "/cod": html("Cod", f"It is written: {CHARTER} And so it was."),
-    "/notes.md": file("text/markdown", "# NOTES\n\nSee the [tide tables](tides).\n"),
-    "/plain.md": file("text/markdown", "Nothing but text."),
+    "/notes.gmi": file("text/gemini", "# NOTES\n\nSee:\n=> tides tide tables\n"),
+    "/plain.gmi": file("text/gemini", "Nothing but text."),
     "/tides": html("Tides", "High water."),
     "/catch/2026-03": html("March", "Herring."),
     "/crest.png": file("image/png", png(TWICE)),
@@ -94,14 +94,14 @@ def test_each_kind_becomes_a_document_and_leads_on(crawled):
         "/broken.pdf": ("application/pdf", None, [("parse_error", found["/broken.pdf"]["facts"][0][1])]),
         "/news.xml": ("text/xml", "News", [("entries", "1")]),
         "/cod": ("text/html", "Cod", [("fish", f"It is written: {CHARTER} And so it was.")]),
-        "/notes.md": ("text/markdown", "NOTES", None),
-        "/plain.md": ("text/markdown", None, [("parse_error", "IndexError: list index out of range")]),
+        "/notes.gmi": ("text/gemini", "NOTES", None),
+        "/plain.gmi": ("text/gemini", None, [("parse_error", "IndexError: list index out of range")]),
         "/tides": ("text/html", "Tides", [("fish", "High water.")]),
         "/catch/2026-03": ("text/html", "March", [("month", "2026-03"), ("fish", "Herring.")]),
         "/crest.png": ("image/png", None, [("format", "png"), ("width", "48"), ("height", "48")]),
     }
-    assert found["/notes.md"]["headings"] == ["NOTES"]
-    assert found["/notes.md"]["text"] == "# NOTES\nSee the [tide tables](tides)."
+    assert found["/notes.gmi"]["headings"] == ["NOTES"]
+    assert found["/notes.gmi"]["text"] == "# NOTES\nSee:\n=> tides tide tables"
 
 
 def test_what_rules_take_from_pages_is_in_tables_and_searches(crawled):
@@ -217,7 +217,7 @@ def test_observers_write_alerts(crawled):
     ) == [
         ("cod", "watch", "text", "charter.txt", "100% of it, in 13 runs of 8 words"),
         ("crest.png", "watch", "image", "crest.png", "4 of 128 bits differ"),
-        ("notes.md", "capitals", "capitals", "NOTES", "5 letters"),
+        ("notes.gmi", "capitals", "capitals", "NOTES", "5 letters"),
         ("report.pdf", "capitals", "capitals", "CATCH", "5 letters"),
         ("report.pdf", "watch", "phrase", "acme fisheries", "1 times: catch the catch of acme fisheries"),
     ]
@@ -290,7 +290,8 @@ def test_an_exporter_that_fails_leaves_nothing_behind(crawled, tmp_path, conditi
 REFUSED = {
     "a kind": (
         'documents.kinds = ["html", "doc"]',
-        'no "doc" is installed among beamtrawl.parsers; there are: feed, html, image, json, pdf, text, xml',
+        'no "doc" is installed among beamtrawl.parsers; there are: epub, feed, html, image, json, markdown, '
+        "office, pdf, text, xml",
     ),
     "an observer": (
         'documents.observers = ["spy"]',

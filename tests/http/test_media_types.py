@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.transforms.http.media_types import media_type
+from tests.support import office
 from tests.support.conformance import cases
 from tests.support.crawls import crawl, rows
 from tests.support.files import pdf
@@ -62,6 +63,34 @@ DECLARED = ["text/html", "text/html; charset=utf-8", "text/plain", "application/
 @pytest.mark.parametrize(("body", "expected"), FILES.values(), ids=FILES)
 def test_a_file_is_known_by_its_bytes(body: bytes, expected: str) -> None:
     assert {media_type(declared, body) for declared in DECLARED} == {expected}
+
+
+BOOK, WORDS = "application/epub+zip", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+SHEETS = "application/vnd.oasis.opendocument.spreadsheet"
+# a ZIP file, and what it is where the server says little
+ZIPS = {
+    "a book": (office.archive(office.epub({"a.xhtml": "x"})), BOOK),
+    "a book whose type is not first": (office.archive({"a/": "", **office.epub({"a.xhtml": "x"})}), BOOK),
+    "a book without its type": (office.archive({"META-INF/container.xml": "<c/>"}), BOOK),
+    "a text": (office.archive(office.docx("")), WORDS),
+    "a text whose main part has another name": (
+        office.archive({"[Content_Types].xml": "", "word/document2.xml": ""}),
+        WORDS,
+    ),
+    "a spreadsheet": (office.archive(office.odf("spreadsheet", "")), SHEETS),
+    "a drawing": (office.archive(office.odf("drawing", "")), None),
+    "an archive of a text": (office.archive({"a.docx": office.archive(office.docx(""))}, zipfile.ZIP_STORED), None),
+    "an archive with a folder of that name": (office.archive({"word/document.xml": "x"}), None),
+    "a cut text": (office.archive(office.docx("<p/>" * 99))[:-40], None),
+    "another archive": (office.archive({"a.txt": "word/document [Content_Types].xml"}), None),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), ZIPS.values(), ids=ZIPS)
+def test_office_files_and_books_are_known_by_their_entries(body: bytes, expected: str | None) -> None:
+    assert {media_type(declared, body) for declared in (None, OTHER, "text/html")} == {expected or OTHER}
+    assert media_type("application/zip", body) == (expected or "application/zip")
+    assert media_type("application/msword", body) == "application/msword"
 
 
 TEXTS = {

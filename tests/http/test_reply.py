@@ -96,7 +96,29 @@ TYPES = {
 @pytest.mark.parametrize(("declared", "read"), TYPES.values(), ids=TYPES)
 def test_only_types_that_become_documents_are_read(declared, read):
     headers = [] if declared is None else [("content-TYPE", declared)]
-    assert wanted(headers, {"text/html", "application/xhtml+xml", "text/plain"}) is read
+    assert wanted(AT, headers, {"text/html", "application/xhtml+xml", "text/plain"}) is read
+
+
+ANY, PDF = "application/octet-stream", "application/pdf"
+# Content-Type, Content-Disposition, path; whether it is read where PDF and Markdown are wanted
+FILES = {
+    "a file of any type by its name": (ANY, None, "/a.PDF?x=1", True),
+    "declared as an archive": ("application/zip", None, "/a.pdf", True),
+    "declared as text": ("text/plain", None, "/a.md", True),
+    "named by a header": (ANY, 'attachment; filename="a;b.pdf"; size=1', "/get?id=1", True),
+    "named by a header, in UTF-8": (ANY, "attachment; filename*=UTF-8''a.pdf", "/get", True),
+    "the header counts": (ANY, "attachment; filename=a.exe", "/a.pdf", False),
+    "another name": (ANY, None, "/a.docx", False),
+    "no name": (ANY, None, "/", False),
+    "a page": (ANY, None, "/a.html", False),
+    "another type": ("image/png", None, "/a.pdf", False),
+}
+
+
+@pytest.mark.parametrize(("declared", "disposition", "path", "read"), FILES.values(), ids=FILES)
+def test_a_file_of_any_type_is_what_its_name_says(declared, disposition, path, read):
+    headers = [("Content-Type", declared), *([("Content-Disposition", disposition)] if disposition else [])]
+    assert wanted(f"http://a.test{path}", headers, {PDF, "text/markdown"}) is read
 
 
 def test_a_header_is_found_in_any_case_and_the_first_counts():

@@ -111,7 +111,7 @@ def test_pages_that_there_is_no_time_for_are_left_out():
 def test_a_process_that_ends_is_replaced():
     parser = Pdf()
     parser.parse(source(REPORT))
-    parser._process.kill()
+    parser._guarded.process.kill()
     with pytest.raises(ValueError, match="the PDF process ended with -9"):
         parser.parse(source(REPORT))
     assert parser.parse(source(REPORT)).title == "Catch"
@@ -266,13 +266,21 @@ def test_kinds_say_what_is_asked_for_and_followed():
     assert kinds.link_kinds == {"img"}
     assert Kinds(["html", "text"]).accept == "text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1"
     assert Kinds(["text"]).accept == "text/plain;q=0.8,*/*;q=0.1"
+    assert Kinds(["html", "markdown", "epub"]).accept == (
+        "text/html,application/xhtml+xml,application/epub+zip;q=0.8,text/markdown;q=0.8,text/x-markdown;q=0.8,*/*;q=0.1"
+    )
+    office = Kinds(["office"])
+    assert office.accept.count("opendocument") == office.accept.count("openxmlformats") == 3
+    assert "macroenabled" not in office.accept
+    assert {"docm", "docx", "ods"} <= office.extensions
 
 
 def test_a_kind_that_is_not_installed_is_named_with_those_that_are():
     with pytest.raises(PluginError) as caught:
         Kinds(["html", "doc"])
     assert str(caught.value) == (
-        'no "doc" is installed among beamtrawl.parsers; there are: feed, html, image, json, pdf, text, xml'
+        'no "doc" is installed among beamtrawl.parsers; there are: '
+        "epub, feed, html, image, json, markdown, office, pdf, text, xml"
     )
 
 

@@ -178,7 +178,7 @@ class HostClient:
             if answer.status == 407 and self._dialer.proxy:
                 return _failed(refused(answer.status))
             is_page = answer.status < 300 and answer.status != 206  # no range was requested
-            if is_page and not any_type and not wanted(answer.fields, self._types):
+            if is_page and not any_type and not wanted(url, answer.fields, self._types):
                 return Reply(answer.status, answer.fields, failure=Outcome.UNWANTED_TYPE, error=_UNWANTED)
             body = self._read(answer)
         finally:

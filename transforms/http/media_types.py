@@ -2,8 +2,27 @@
 
 import re
 
+from .zip_types import ZIP_EXTENSIONS, zip_type
+
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 TEXT = frozenset({"text/plain"})
+MARKDOWN = frozenset({"text/markdown", "text/x-markdown"})
+GENERIC = frozenset(
+    {
+        *("application/octet-stream", "application/x-octet-stream", "binary/octet-stream"),
+        *("application/zip", "application/x-zip", "application/x-zip-compressed"),
+        *("application/download", "application/force-download", "application/x-download"),
+    }
+)
+"""Types that servers declare for files whose type they do not know."""
+
+BY_EXTENSION = {
+    **ZIP_EXTENSIONS,
+    **{f"{name[:-1]}m": essence for name, essence in ZIP_EXTENSIONS.items() if name.endswith("x")},  # with macros
+    **dict.fromkeys(("md", "markdown"), "text/markdown"),
+    "pdf": "application/pdf",
+}
+"""Types of files that are often declared as one of GENERIC or as text, by their extension."""
 
 _WS = "\t\n\r "
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -67,7 +86,7 @@ def parse(content_type: str | None) -> tuple[str | None, str | None]:
 
 
 def media_type(content_type: str | None, body: bytes) -> str:
-    """The declared essence; that of the first bytes if none is declared, or if they are not the declared text or HTML.
+    """The declared essence; that of the bytes if none or a generic one is declared, or if they are no text as declared.
 
     >>> media_type("text/html", b"PK\\x03\\x04"), media_type("text/html", b"PK is the mark of ZIP files")
     ('application/octet-stream', 'text/html')
@@ -75,6 +94,8 @@ def media_type(content_type: str | None, body: bytes) -> str:
     essence, charset = parse(content_type)
     if essence is None or essence in UNKNOWN:
         return sniff(body)
+    if essence in GENERIC:
+        return _marked(body) or essence
     return _not_text(body, charset) or essence if essence in HTML | TEXT else essence
 
 
@@ -97,7 +118,7 @@ def _not_text(body: bytes, charset: str | None) -> str | None:
     if _WEBP.match(start):
         return "image/webp"
     if _BINARY_START.match(start):
-        return "application/octet-stream"
+        return zip_type(body) or "application/octet-stream"
     least = max(_NOT_IN_TEXT_LEAST, _NOT_IN_TEXT_SHARE * len(head))
     is_noise = len(_NOT_IN_TEXT.findall(head)) > least and not _HTML_START.match(start)
     return "application/octet-stream" if is_noise else None
@@ -116,13 +137,17 @@ def sniff(body: bytes) -> str:
         return "text/xml"
     if head.startswith((_UTF_8_MARK, *_UTF_16_MARKS)):
         return "text/plain"
-    if known := next((name for mark, name in _KNOWN_MARKS.items() if head.startswith(mark)), None):
-        return known
-    if _WEBP.match(head):
-        return "image/webp"
+    if marked := _marked(body):
+        return marked
     if head.startswith(_BINARY_MARKS) or _BINARY_BYTE.search(head):
         return "application/octet-stream"
     return "text/plain"
+
+
+def _marked(body: bytes) -> str | None:
+    """The essence of a file that begins with the mark of its type; None for other bytes."""
+    known = next((name for mark, name in _KNOWN_MARKS.items() if body.startswith(mark)), None)
+    return known or ("image/webp" if _WEBP.match(body) else zip_type(body))
 
 
 def _charset(parameters: str) -> str | None:

@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from ..outcomes import Outcome
 from ..urls.canonical import canonicalize
+from ..urls.filters import extension
 from . import media_types
 from .dates import http_date
 
 Headers = Sequence[tuple[str, str]]
 
+_FILE_NAME = re.compile(r"""\bfilename\*?\s*=\s*(?:"[^"]*\.(\w+)"|[^";]*\.(\w+)\s*(?:;|$))""", re.ASCII | re.IGNORECASE)
 _SECONDS = re.compile(r"\d+", re.ASCII)
 _LONGEST = 1e9  # seconds; with more, arithmetic on dates overflows
 _CLOCK_ERROR = timedelta(days=1)  # tolerates a wrong time zone, but not a wrong year
@@ -40,10 +42,27 @@ def content_type(headers: Headers) -> str | None:
     return ", ".join(value for key, value in headers if key.lower() == "content-type") or None
 
 
-def wanted(headers: Headers, types: Collection[str]) -> bool:
-    """Whether the declared media type is one of `types`, or none is declared."""
+def wanted(url: str, headers: Headers, types: Collection[str]) -> bool:
+    """Whether the declared media type is one of `types`, or none is declared.
+
+    A file that is declared as plain text or as of any type has the type of its name.
+    """
     essence = media_types.parse(content_type(headers))[0]
-    return essence is None or essence in media_types.UNKNOWN or essence in types
+    if essence is None or essence in media_types.UNKNOWN or essence in types:
+        return True
+    return essence in media_types.GENERIC | media_types.TEXT and type_by_name(url, headers) in types
+
+
+def type_by_name(url: str, headers: Headers) -> str | None:
+    """The media type by the extension of the name in Content-Disposition, else in the URL; None for most extensions.
+
+    Source: RFC 6266, 4.3.
+
+    >>> type_by_name("http://a.test/get?id=1", [("Content-Disposition", 'attachment; filename="a.epub"')])
+    'application/epub+zip'
+    """
+    named = _FILE_NAME.search(header(headers, "content-disposition") or "")
+    return media_types.BY_EXTENSION.get((named[1] or named[2]).lower() if named else extension(url))
 
 
 def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:

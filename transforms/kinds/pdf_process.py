@@ -1,26 +1,17 @@
-"""Program that reads PDFs: bounds and a PDF on stdin, length and JSON on stdout, repeatedly.
-
-`pdf.py` starts it, so that a hostile file can harm only this process.
-"""
+"""Program that reads PDFs with PDFium; `pdf.py` starts it."""
 
 import contextlib
 import ctypes
-import json
 import logging
-import math
-import resource
-import struct
-import sys
 import time
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 import pypdfium2
 from pypdfium2 import raw
 
-_BOUNDS = struct.Struct(">QddQ")  # bytes of the PDF, CPU seconds for its pages and in all, characters of its text
-_LENGTH = struct.Struct(">Q")
-_MAX_MEMORY = 1 << 30  # bytes
+from .guarded_process import serve
+
 _MAX_PAGES = 2_000
 _MAX_BOOKMARKS = 500
 _MAX_LINKS = 10_000
@@ -68,30 +59,6 @@ def _uris(document: Any, page: Any) -> Iterator[str]:
             yield buffer.value.decode("utf-8", "replace")
 
 
-def main(source: BinaryIO, sink: BinaryIO) -> None:
-    """Process PDFs until stdin ends; the result for an unreadable one is an `error`."""
-    while head := source.read(_BOUNDS.size):
-        length, seconds, patience, max_text = _BOUNDS.unpack(head)
-        body = source.read(length)
-        _end_after(patience)
-        try:
-            found = read_pdf(body, seconds, max_text)
-        except Exception as error:
-            found = {"error": f"{type(error).__name__}: {error}"}
-        answer = json.dumps(found).encode()
-        sink.write(_LENGTH.pack(len(answer)) + answer)
-        sink.flush()
-
-
-def _end_after(seconds: float) -> None:
-    """Let the system end this process after so many seconds of CPU time from now; they are rounded up."""
-    with contextlib.suppress(ValueError, OSError):  # systems without this limit
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), hard))
-
-
 if __name__ == "__main__":
-    with contextlib.suppress(ValueError, OSError):  # systems without this limit
-        resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
     logging.disable()  # pypdfium2 logs cyclic bookmarks to the terminal
-    main(sys.stdin.buffer, sys.stdout.buffer)
+    serve(read_pdf)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ..duplicates.digest import content_digest, settle
 from ..http import media_types
+from ..http.reply import type_by_name
 from . import html_links, html_metadata, html_tree, main_text, page_rules, robots_meta, spam
 from .html_links import FOLLOWED_KINDS, Link, followed
 from .language import choose_language
@@ -13,6 +14,8 @@ from .registry import kinds_of
 from .source import MAX_BYTES, MAX_MARKUP, Page, Source
 
 __all__ = ["FOLLOWED_KINDS", "Link", "Page", "followed", "html_page", "parse_page"]
+
+_UNTOLD = media_types.TEXT | media_types.GENERIC
 
 
 def parse_page(
@@ -26,15 +29,20 @@ def parse_page(
 ) -> Page | None:
     """The page in a body fetched from a canonical URL; None if the body is of none of the kinds.
 
-    The kind follows from the Content-Type or, without one, from the first bytes. `rules` are those of a crawl. Never
+    The kind follows from the Content-Type or, without one or with one that says little, from the bytes. Text whose name
+    ends in .md is Markdown, if that is among the kinds: few servers declare it. `rules` are those of a crawl. Never
     raises for anything that a server may send.
     """
     if rules is not NO_RULES:
         rules = rules.of(url)
     language = next((value for name, value in headers if name.lower() == "content-language"), "")
+    wanted = kinds_of(kinds)
+    media_type = media_types.media_type(content_type, body)
+    if media_type in _UNTOLD and type_by_name(url, headers) in media_types.MARKDOWN & wanted.media_types:
+        media_type = "text/markdown" if media_types.sniff(body).startswith("text/") else media_type
     source = Source(
         body=body[:MAX_BYTES],
-        media_type=media_types.media_type(content_type, body),
+        media_type=media_type,
         charset=media_types.parse(content_type)[1],
         url=url,
         robot_name=robot_name,
@@ -43,7 +51,7 @@ def parse_page(
         is_truncated=len(body) > MAX_BYTES,
         rules=rules,
     )
-    page = kinds_of(kinds).parse(source)
+    page = wanted.parse(source)
     if page is not None and (found := page_rules.url_values(rules, url)):
         page = dataclasses.replace(page, facts={**page_rules.facts(found), **page.facts})
     return page

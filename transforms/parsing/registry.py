@@ -35,7 +35,8 @@ class Kinds:
     """The kinds of content that become documents, by the names of their parsers.
 
     `link_kinds` are kinds of links to such content that are followed in addition to links to pages; a parser may
-    define an attribute of that name.
+    define an attribute of that name. An attribute `accepted` names the media types that requests ask for, if
+    not all of a parser.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -48,7 +49,10 @@ class Kinds:
     def accept(self) -> str:
         """The value of an Accept header: HTML first, then the other types of these kinds, then any type."""
         html = sorted(media_types.HTML & self.media_types, reverse=True)
-        others = sorted(f"{name};q=0.8" for name in self.media_types - media_types.HTML)
+        accepted = frozenset[str]().union(
+            *(getattr(parser, "accepted", parser.media_types) for parser in self._parsers)
+        )
+        others = sorted(f"{name};q=0.8" for name in accepted - media_types.HTML)
         return ",".join([*html, *others, "*/*;q=0.1"])
 
     def parse(self, source: Source) -> Page | None:

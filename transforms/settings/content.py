@@ -11,7 +11,7 @@ class Documents:
     """The content that becomes documents, and what is done with it."""
 
     kinds: list[str] = setting(
-        ["html", "text", "pdf", "feed"],
+        ["html", "text", "markdown", "pdf", "office", "epub", "feed"],
         'Kinds of content to fetch and parse. Also available: "xml", "json", "image", and those of plug-ins.',
         check=names_a_kind,
     )
