@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamtrawl.pipeline.compaction.compact import merge
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.search.index.deadline import Deadline
 from beamtrawl.search.index.postings import Postings
 from beamtrawl.search.index.pruning import MAX_UNITS, Weighted, all_scores, best, highest
@@ -19,6 +18,7 @@ from beamtrawl.transforms.indexing.merge_policy import ALL
 from beamtrawl.transforms.indexing.write_segment import ROW_POSTINGS
 from benchmarks.asking import best as candidates
 from tests.support.corpus import commit
+from tests.support.engines import SimpleEngine
 
 NO_LIMIT = Deadline()
 
@@ -101,7 +101,7 @@ def test_the_first_hundred_are_the_first_hundred_of_all(tmp_path, merged, row_po
         halves = (written[n::2] for n in range(2))
         commit(crawl, round_, *halves, gone=gone if round_ > 1 else [], row_postings=row_postings)
     if merged:
-        merge(crawl, "", DirectEngine(1, []), ALL)
+        merge(crawl, "", SimpleEngine(), ALL)
     index = Index.open(crawl)
     everything = 3 * PER_ROUND
     for _ in range(400):
