@@ -172,8 +172,8 @@ def test_times_are_utc(crawled: Crawled) -> None:
     assert crawled.began <= min(times) <= max(times) <= datetime.now(UTC)
 
 
-def test_all_engines_give_the_same_tables(tmp_path: Path) -> None:
-    """Those of this machine, with and without worker processes, and that of most tests."""
+def test_worker_processes_give_the_same_tables(tmp_path: Path) -> None:
+    """So does the engine of most tests, and so does one process."""
     engines = {"tests": SimpleEngine(), "1": DirectEngine(1, []), "2": DirectEngine(2, [])}
     with Web(SITES) as web:
         seeds = [web.url(host) for host in SITES]
