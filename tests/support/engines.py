@@ -29,7 +29,7 @@ class SimpleEngine:
     workers = 1
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
-        options = _Options(pipeline_type_check=False)
+        options = _Options([], pipeline_type_check=False)
         with classes_inspected_once(), reporting(), beam.Pipeline(runner=_Runner(), options=options) as pipeline:
             build(pipeline)
 
