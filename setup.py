@@ -59,6 +59,7 @@ setup(
         "ada-url>=1.15",  # the WHATWG URL parser, in C++
         "apache-beam>=2.77,<2.80",
         "chardet>=7",  # the last resort for a charset
+        "cssselect>=1.2",  # selectors of [[extract]] and [[main]]
         "duckdb>=1.1",  # the engine behind `beamtrawl sql`
         "flask>=3.0",  # the search gateway
         "http-sf>=1.5",  # structured fields of HTTP

@@ -8,7 +8,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
 from beamtrawl._beam import plain_beam, quiet
@@ -17,7 +16,9 @@ with quiet():
     import apache_beam  # noqa: F401
 
 from beamtrawl._progress import Progress, Recorder, visits_by_outcome
+from beamtrawl.pipeline.attempt import Engine
 from beamtrawl.pipeline.control import End, StopSignal
+from beamtrawl.pipeline.seeds import Seed
 from beamtrawl.runners.crawling import session
 from beamtrawl.runners.engines.choose import RUNNERS, engine, notice
 from beamtrawl.runners.process.background import Background
@@ -26,7 +27,7 @@ from beamtrawl.runners.state.crawl_traps import release_hint
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.crawl_settings import stored_settings
 from beamtrawl.transforms.directory.waiting import count_waiting
-from beamtrawl.transforms.settings import override
+from beamtrawl.transforms.settings import Settings, override
 
 Reason: TypeAlias = Literal["frontier_empty", "rounds", "max_pages", "not_due", "stopped"]
 
@@ -101,14 +102,8 @@ def crawl(
     Raises SettingsError, StartError (no URL to start from, no robot's name, crawl.toml or a step lost), LockedError
     (another process writes to the directory), PluginError, CrawlDirError, and what the engine raises when a step fails.
     """
-    started = time.monotonic()
-    directory = CrawlDir(os.fspath(dir))
-    for name, value, least in (("rounds", rounds, 0), ("workers", workers, 1)):
-        if value is not None and (not isinstance(value, int) or value < least):
-            raise ValueError(f"{name} = {value!r}: must be a whole number of at least {least}")
-    if runner not in RUNNERS:
-        raise ValueError(f"runner = {runner!r}: must be one of {', '.join(RUNNERS)}")
-    named = {
+    _check(rounds, workers, runner)
+    flags = {
         "max_pages": max_pages,
         "max_pages_per_host": max_pages_per_host,
         "round_time": round_time,
@@ -120,31 +115,72 @@ def crawl(
         "info_url": info_url,
         "allow_address": None if allow_address is None else _strings(allow_address),
     }
-    given = {session.SETTINGS[name]: value for name, value in named.items() if value is not None}
+    started, directory = time.monotonic(), _open(dir)
+    chosen, recorder = _override(stored_settings(directory), settings or {}, flags), Recorder(progress)
+    found = _choose_seeds(seeds, _strings(sitemaps))
+    _refuse_start(directory, chosen, found)
+    with plain_beam():
+        where = _engine(runner, workers, list(beam_options))
+        end = _run(lambda stop: session.run(directory, chosen, found, where, recorder, stop, rounds), recorder)
+    return _report(directory, end, recorder, time.monotonic() - started)
+
+
+def _check(rounds: int | None, workers: int | None, runner: str) -> None:
+    """Raise ValueError for arguments that no crawl can have."""
+    for name, value, least in (("rounds", rounds, 0), ("workers", workers, 1)):
+        if value is not None and (not isinstance(value, int) or value < least):
+            raise ValueError(f"{name} = {value!r}: must be a whole number of at least {least}")
+    if runner not in RUNNERS:
+        raise ValueError(f"runner = {runner!r}: must be one of {', '.join(RUNNERS)}")
+
+
+def _open(dir: str | os.PathLike[str]) -> CrawlDir:
+    """Return the directory of a crawl; StartError if its settings or the manifest of a step are lost."""
+    directory = CrawlDir(os.fspath(dir))
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
-    chosen = override(stored_settings(directory), dict(settings or {}) | given)
+    return directory
+
+
+def _override(stored: Settings, changes: Mapping[str, Any], flags: Mapping[str, Any]) -> Settings:
+    """Return the settings of this call: the stored ones, changed by key, and then by the flags that are given."""
+    given = {session.SETTINGS[name]: value for name, value in flags.items() if value is not None}
+    return override(stored, dict(changes) | given)
+
+
+def _choose_seeds(seeds: str | os.PathLike[str] | Iterable[str], sitemaps: list[str]) -> list[Seed]:
+    """Return the seeds; warn of those that cannot be used."""
     file = os.fspath(seeds) if isinstance(seeds, os.PathLike) else None
     urls = [] if isinstance(seeds, os.PathLike) else _strings(seeds)
     skipped: list[str] = []
     try:
-        found = session.choose_seeds(urls, _strings(sitemaps), file, _WORDS, skipped.append)
+        return session.choose_seeds(urls, sitemaps, file, _WORDS, skipped.append)
     finally:
         for line in skipped:
-            warnings.warn(line, BeamtrawlWarning, stacklevel=2)
-    session.refuse_seedless(directory, found, _WORDS)
-    session.refuse_anonymous(chosen, found, _WORDS.robot)
+            _warn(line, 2)
+
+
+def _refuse_start(directory: CrawlDir, chosen: Settings, seeds: list[Seed]) -> None:
+    """Raise StartError or PluginError if the crawl cannot start; warn of a seed whose address is refused."""
+    session.refuse_seedless(directory, seeds, _WORDS)
+    session.refuse_anonymous(chosen.robot, seeds, _WORDS.robot)
     session.refuse_missing_plugins(chosen, directory)
-    if refused := session.refused_address(chosen, found, _WORDS):
-        warnings.warn(refused, BeamtrawlWarning, stacklevel=2)
-    recorder, stop = Recorder(progress), StopSignal()
-    with plain_beam():
-        where = engine(runner, workers, list(beam_options))
-        if slower := notice(where):
-            warnings.warn(slower, BeamtrawlWarning, stacklevel=2)
-        end = _run(partial(session.run, directory, chosen, found, where, recorder, stop, rounds), recorder, stop)
+    if refused := session.refused_address(chosen.fetch, seeds, _WORDS):
+        _warn(refused, 2)
+
+
+def _engine(runner: str, workers: int | None, beam_options: list[str]) -> Engine:
+    """Return the engine; warn if it is slower than it need be."""
+    where = engine(runner, workers, beam_options)
+    if slower := notice(where):
+        _warn(slower, 2)
+    return where
+
+
+def _report(directory: CrawlDir, end: End, recorder: Recorder, elapsed_s: float) -> Report:
+    """Return what a run has done; warn of what it warned of."""
     for line in recorder.warnings:
-        warnings.warn(line, BeamtrawlWarning, stacklevel=2)
+        _warn(line, 2)
     outcomes = visits_by_outcome(recorder.committed)
     waiting = count_waiting(directory)
     return Report(
@@ -156,14 +192,20 @@ def crawl(
         documents=sum(manifest.counters.get("documents_rows", 0) for manifest in recorder.committed),
         waiting=waiting,
         due_at=end.due_at,
-        elapsed_s=round(time.monotonic() - started, 3),
+        elapsed_s=round(elapsed_s, 3),
         message=describe_end(end, waiting, release_hint(directory) if end.held else ""),
     )
 
 
-def _run(work: Callable[[], End], recorder: Recorder, stop: StopSignal) -> End:
+def _warn(message: str, functions: int = 1) -> None:
+    """Warn at the line that calls `crawl`; so many functions of this module, with `crawl`, lie between."""
+    warnings.warn(message, BeamtrawlWarning, stacklevel=functions + 2)
+
+
+def _run(work: Callable[[StopSignal], End], recorder: Recorder) -> End:
     """Run in the background and report. What interrupts this first makes the work commit what it has."""
-    background = Background(work)
+    stop = StopSignal()
+    background = Background(lambda: work(stop))
     try:
         background.wait(recorder.tick)
     except BaseException:

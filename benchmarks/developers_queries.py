@@ -29,7 +29,7 @@ from ir_measures import RR, Success
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from beamtrawl.search.gateway.app import PAGE_PER_HOST
+from beamtrawl.search.gateway.searches import PAGE_PER_HOST
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.ranking.endorsements import count_anchors

@@ -34,7 +34,7 @@ from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.parsing.language import choose_language
 from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.tables.schemas import DOCUMENTS, VISITS
-from beamtrawl.transforms.traps.watch_yields import watch_host
+from beamtrawl.transforms.traps.watch_host import watch_host
 from beamtrawl.transforms.urls.filters import UrlFilter
 
 _RUNS = 3

@@ -17,7 +17,8 @@ from pathlib import Path
 from unicodedata import normalize
 
 from beamtrawl.runners.program import main as program
-from beamtrawl.transforms.settings import Settings
+from beamtrawl.transforms.settings.fields import default_of, kind_of
+from beamtrawl.transforms.settings.sections import RULES, SECTIONS
 from beamtrawl.transforms.settings.toml_values import to_toml
 
 WIDTH = 80  # columns of the help
@@ -76,15 +77,29 @@ def settings() -> str:
         "of its flags; a flag of a later run overrides a setting for that run. An unknown key or a bad value is",
         "refused, with its line. This page is generated: `python docs/reference.py`.",
     ]
-    for part in dataclasses.fields(Settings):
-        lines += ["", f"## [{part.name}]", "", _plain(part.type.__doc__ or ""), ""]
-        lines += ["| key | default | meaning |", "|---|---|---|"]
-        for field in dataclasses.fields(part.type):
-            default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+    tables = {f"[{name}]": field.type for name, field in SECTIONS.items()}
+    for name, kind in (tables | {f"[[{name}]]": kind for name, kind in RULES.items()}).items():
+        lines += ["", f"## {name}", "", _plain(kind.__doc__ or ""), ""]
+        lines += ["| key | default | values | meaning |", "|---|---|---|---|"]
+        for field in dataclasses.fields(kind):
+            default = default_of(field)
             shown = "unset" if default is None else f"`{to_toml(default)}`"
             secret = " Secret: never logged or stored in tables." if field.metadata["secret"] else ""
-            lines.append(f"| `{field.name}` | {shown} | {_plain(field.metadata['comment'])}{secret} |")
+            meaning = _plain(field.metadata["comment"]) + secret
+            lines.append(f"| `{field.name}` | {shown} | {_values(field)} | {meaning} |")
     return "\n".join(lines) + "\n"
+
+
+def _values(field: dataclasses.Field) -> str:
+    """The values that a setting accepts."""
+    kind, _ = kind_of(field)
+    if choices := field.metadata["choices"]:
+        return ", ".join(f"`{to_toml(choice)}`" for choice in choices)
+    if kind in (int, float):
+        least, most = field.metadata["within"] or (0, None)
+        bound = f"{least} to {most}" if most else "more than 0" if field.metadata["positive"] else "at least 0"
+        return f"integer, {bound}" if kind is int else f"number, {bound}"
+    return {bool: "`true`, `false`", str: "string"}.get(kind, "list of strings")
 
 
 PAGES = {"commands.md": commands, "settings.md": settings}

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
 from functools import partial
 
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
@@ -10,7 +9,7 @@ from ..transforms.directory.waiting import Waiting
 from ..transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned
 from ..transforms.frontier.recrawl import DueCriteria, count_due
 from ..transforms.frontier.revisit_plan import Plan, count_first, read_histogram
-from ..transforms.settings import Settings, settings_digest
+from ..transforms.settings import Priority, Recrawl, Sitemaps
 from . import revisits
 from .attempt import Attempt, Engine
 
@@ -18,14 +17,12 @@ _REVISIT_SECONDS = 0.0001  # of computing per page, roughly (benchmarks/README.m
 
 
 def add_planned(
-    crawl: CrawlDir, settings: Settings, engine: Engine, manifests: Sequence[Manifest], round_: int
+    crawl: CrawlDir, settings_digest: str, engine: Engine, manifests: Sequence[Manifest], round_: int
 ) -> bool:
     """Put the pages whose planned time has come into the frontier; return whether there were any.
 
     The step is committed even if it writes nothing: its start is the time up to which table revisits was read.
     """
-    if not settings.recrawl.per_day:
-        return False
     attempt = Attempt(crawl, Step("revisits", round_))
     planned, now = DuePages.of(crawl.root, manifests), attempt.started_at
     if not (expected := planned.count(now)):
@@ -42,18 +39,20 @@ def add_planned(
     )
     engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
     spent, suffix = planned.spent(now), f"-{uuid.uuid4().hex[:8]}"
-    attempt.commit(settings_digest(settings), consumed=spent, counters={TAKEN: expected}, suffix=suffix)
+    attempt.commit(settings_digest, consumed=spent, counters={TAKEN: expected}, suffix=suffix)
     return True
 
 
 def add_revisits(
-    crawl: CrawlDir, settings: Settings, engine: Engine, manifests: Sequence[Manifest], round_: int, now: datetime
+    crawl: CrawlDir,
+    criteria: DueCriteria,
+    settings_digest: str,
+    engine: Engine,
+    manifests: Sequence[Manifest],
+    round_: int,
 ) -> bool:
     """Put the pages that are old enough into the frontier; return whether there were any."""
-    if settings.recrawl.after is None:
-        return False
     urls = paths_of(manifests, "urls")
-    criteria = DueCriteria.at(now, settings.recrawl.after, settings.sitemaps.after)
     if not (expected := count_due(crawl.root, urls, criteria)):
         return False
     attempt = Attempt(crawl, Step("revisits", round_))
@@ -61,15 +60,23 @@ def add_revisits(
     plan = revisits.RevisitStep(crawl.root, round_, criteria, expected, urls, waiting, attempt.report)
     engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
     if attempt.files():
-        attempt.commit(settings_digest(settings), suffix=f"-{uuid.uuid4().hex[:8]}")
+        attempt.commit(settings_digest, suffix=f"-{uuid.uuid4().hex[:8]}")
         return True
     attempt.clear()
     return False
 
 
-def plan_of(crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], visits: Sequence[str]) -> Plan | None:
+def plan_of(
+    crawl: CrawlDir,
+    recrawl: Recrawl,
+    sitemaps: Sitemaps,
+    priority: Priority,
+    manifests: Sequence[Manifest],
+    visits: Sequence[str],
+) -> Plan | None:
     """Return the plan of the revisits of the pages that a round has visited; None if none are planned."""
-    if not settings.recrawl.per_day:
+    if not recrawl.per_day:
         return None
-    pages = read_histogram(crawl.root, paths_of(manifests, "change_rates"))
-    return Plan.of(settings, pages, count_first(crawl.root, visits), paths_of(manifests, "host_changes"))
+    pages, hosts = (paths_of(manifests, table) for table in ("change_rates", "host_changes"))
+    earlier, new = read_histogram(crawl.root, pages), count_first(crawl.root, visits)
+    return Plan.of(recrawl, sitemaps, priority, earlier, new, hosts)

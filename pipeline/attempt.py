@@ -78,7 +78,8 @@ class Attempt:
         """Commit the written files in one atomic write: `files` if given, else those of the report.
 
         They replace the inputs: the `consumed` files of the frontier, the `replaced` segments, the `merged` files.
-        `counters` are added to those of the files; `settings` are kept as they are (`Manifest`).
+        `counters` are added to those of the files. `settings` are all those of a fetch step, the index scope of a step
+        that indexes documents (`IndexScope.record`).
         """
         files = self.files() if files is None else files
         own = dict(counters or {})

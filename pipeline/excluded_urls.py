@@ -6,21 +6,22 @@ from ..transforms.blocks.files import read_blocks
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ..transforms.directory.waiting import Waiting, read_waiting
 from ..transforms.frontier.excluded import Excluded, NotRequested, has_changed
-from ..transforms.parsing.registry import kinds_of
-from ..transforms.settings import Settings
+from ..transforms.parsing.crawl_scope import CrawlScope
+from ..transforms.settings import Documents, Scope
 
 
-def excluded_urls(crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest]) -> Excluded | None:
+def excluded_urls(
+    crawl: CrawlDir, manifests: Sequence[Manifest], settings_digest: str, scope: Scope, documents: Documents
+) -> Excluded | None:
     """Return what the settings exclude; None, which costs nothing, if all links were judged with these settings."""
-    if not has_changed(settings, manifests):
+    if not has_changed(settings_digest, manifests):
         return None
-    extensions = kinds_of(tuple(settings.documents.kinds)).extensions
-    return Excluded(crawl.root, settings.scope, extensions, paths_of(manifests, "seeds"))
+    return Excluded(CrawlScope.of(crawl.root, scope, documents, paths_of(manifests, "seeds")))
 
 
-def count_excluded(crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest]) -> int:
+def count_excluded(crawl: CrawlDir, manifests: Sequence[Manifest], excluded: Excluded | None) -> int:
     """Return the number of waiting URLs that the settings exclude and no block matches."""
-    if (excluded := excluded_urls(crawl, settings, manifests)) is None:
+    if excluded is None:
         return 0
     closed = NotRequested(read_blocks(crawl), excluded)
     for rows in read_waiting(crawl.root, Waiting.of(manifests), closed.columns):

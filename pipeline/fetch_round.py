@@ -16,7 +16,7 @@ from ..transforms.parsing.registry import kinds_of
 from ..transforms.politeness.adopted import write_promises
 from ..transforms.politeness.backoff import HostState, budget
 from ..transforms.politeness.context import CHECK_INTERVAL, VisitContext
-from ..transforms.politeness.downloaders import client_opener
+from ..transforms.politeness.downloaders import client_opener, open_downloaders
 from ..transforms.settings import Limits, Settings, changed_values, settings_digest
 from . import fetch
 from .attempt import Attempt, Engine
@@ -54,6 +54,7 @@ def plan_fetch(
     kinds = kinds_of(tuple(settings.documents.kinds))
     identity = Identity.of(settings.robot, kinds.accept)
     quota = Quota(shares_of(settings.priority), attempt.step.round)
+    downloaders = partial(open_downloaders, settings)
     traps, held = settings.traps, situation.held
     if settings.priority.random:  # budgets of templates would thin the sample; held URLs are not in the frontier
         traps = dataclasses.replace(traps, detect=False)
@@ -69,7 +70,7 @@ def plan_fetch(
             requests_before=requests_before,
             deadline=None,
             quota=quota,
-            opener=partial(client_opener, settings, identity.complete, kinds.media_types),
+            opener=partial(client_opener, settings.fetch, downloaders, identity.complete, kinds.media_types),
             root=root,
             attempt=attempt.name,
             progress=attempt.progress,
@@ -122,7 +123,7 @@ def fetch_round(
     population = None
     # In a round that was cut, hosts that answer fast have more than their share of the sample.
     if settings.priority.random and not situation.leftovers.files and not stop.is_set():
-        population = {SAMPLED_OF: situation.waiting - count_excluded(crawl, settings, manifests)}
+        population = {SAMPLED_OF: situation.waiting - count_excluded(crawl, manifests, situation.excluded)}
     digest, values = settings_digest(settings), changed_values(settings)
     manifest = attempt.commit(digest, files=files, counters=population, settings=values)
     observer.step_committed(manifest)

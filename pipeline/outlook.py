@@ -13,8 +13,7 @@ from ..transforms.frontier.due_pages import DuePages
 from ..transforms.frontier.excluded import Excluded, NotRequested
 from ..transforms.frontier.selection import NextRound, next_round
 from ..transforms.politeness.adopted import state_rows
-from ..transforms.settings import Settings, settings_digest
-from .excluded_urls import excluded_urls
+from ..transforms.settings import Politeness
 from .held_hosts import Held, held_hosts
 from .next_action import LONGEST_WAIT, Outlook
 
@@ -33,19 +32,28 @@ class Situation:
     outlook: Outlook
 
 
-def look(crawl: CrawlDir, settings: Settings, manifests: Sequence[Manifest], step: Step, now: datetime) -> Situation:
+def look(
+    crawl: CrawlDir,
+    manifests: Sequence[Manifest],
+    step: Step,
+    now: datetime,
+    settings_digest: str,
+    politeness: Politeness,
+    excluded: Excluded | None,
+    plans_revisits: bool,
+) -> Situation:
     """Return the situation before a round; leftovers are committed by a round even if no URL is due."""
-    leftovers, digest = find_leftovers(crawl, attempts_prefix(step)), settings_digest(settings)
-    others = frozenset(m.round for m in manifests if m.step == "fetch" and m.settings_digest != digest)
+    leftovers = find_leftovers(crawl, attempts_prefix(step))
+    others = frozenset(m.round for m in manifests if m.step == "fetch" and m.settings_digest != settings_digest)
     promised = list(state_rows(crawl.root, leftovers))
-    held = held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, settings.politeness, now, others)
-    blocks, excluded = read_blocks(crawl), excluded_urls(crawl, settings, manifests)
+    held = held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, politeness, now, others)
+    blocks = read_blocks(crawl)
     closed = NotRequested(blocks, excluded)
     batches = read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *closed.columns])
     coming = next_round(map(closed.without, batches), held.until, held.silent, now, LONGEST_WAIT)
     if leftovers.files:
         coming = NextRound(now, now)
-    planned_at = DuePages.of(crawl.root, manifests).first() if settings.recrawl.per_day else None
+    planned_at = DuePages.of(crawl.root, manifests).first() if plans_revisits else None
     outlook = Outlook(coming, planned_at, closed.blocked, closed.excluded, held.refused)
     waiting = sum(waiting_by_reason(crawl.root, manifests).values())
     return Situation(now, waiting, held, blocks, excluded, leftovers, others, outlook)

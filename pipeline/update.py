@@ -21,7 +21,7 @@ from ..transforms.aliases.learn import (
     suggest,
     with_forms,
 )
-from ..transforms.documents.parse_visits import ParseFn
+from ..transforms.documents.parse_visits import ParseFn, Taken
 from ..transforms.duplicates.exact import JudgeFn
 from ..transforms.duplicates.near import DecideFn, FindPairsFn, ReadEarlierFn
 from ..transforms.exchange.functions import StageFn, WriteFn
@@ -38,6 +38,7 @@ from ..transforms.frontier.advance_urls import (
     WriteQueuesFn,
 )
 from ..transforms.indexing.write_tombstones import WriteTombstonesFn, had_content, removals_by_key
+from ..transforms.observers.registry import open_observers
 from ..transforms.sitemaps.follow import FollowFn
 from ..transforms.traps.watch_yields import (
     HostsWithTrapsFn,
@@ -107,12 +108,13 @@ def _keys_of_urls(step: UpdateStep, part: Part) -> Converted:
 
 
 def _parsers(step: UpdateStep) -> Mapping[str, StageFn]:
-    root, settings, seeds = step.root, step.settings, step.seeds
-    shards, partitions, progress = step.shards, step.partitions, step.stage("ParseVisits")
-    kinds, tdmrep = tuple(settings.documents.kinds), settings.usage.tdmrep
+    root, settings, scope, shards, partitions = step.root, step.settings, step.scope, step.shards, step.partitions
+    near, requisites = settings.documents.near_duplicates, settings.fetch.requisites
+    taken = Taken(near, requisites, settings.traps.detect, step.index_scope, settings.extract, settings.main)
+    observers, progress = partial(open_observers, settings), step.stage("ParseVisits")
     return {
-        "visits": ParseFn(root, settings, step.robot, shards, partitions, step.round, seeds, progress),
-        "sitemaps": FollowFn(root, settings.scope, settings.sitemaps, tdmrep, kinds, shards, partitions, seeds),
+        "visits": ParseFn(scope, taken, observers, step.robot, shards, partitions, step.round, progress),
+        "sitemaps": FollowFn(scope, settings.sitemaps, settings.usage.tdmrep, shards, partitions),
         "turns": TurnsFn(root, partitions),
         "traps": HostsWithTrapsFn(root),
         "report": MarkFn(),

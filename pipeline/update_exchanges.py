@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from ..transforms.aliases.learn import JudgeRulesFn, WriteCountsFn
 from ..transforms.aliases.learned_rules import KnownRules
+from ..transforms.documents.finish_pages import FinishFn
 from ..transforms.duplicates.exact import JudgeFn
 from ..transforms.duplicates.minhash import BANDS
 from ..transforms.duplicates.near import DecideFn, FindPairsFn
@@ -12,6 +13,7 @@ from ..transforms.exchange.semi_join import CollectKeysFn, CollectListFn, Collec
 from ..transforms.exchange.writers import ReportFn, WriteAlertsFn, WriteGoneFn
 from ..transforms.frontier.advance_urls import AdvanceFn, WriteFrontierFn, WriteLeftFn, WritePlanFn, WriteQueuesFn
 from ..transforms.indexing.write_tombstones import WriteTombstonesFn
+from ..transforms.traps.watch_yields import WatchFn
 from .update_parts import AddHostsFn, WatchAndFinishFn, WriteRejectionsFn
 from .update_step import UpdateStep
 
@@ -49,9 +51,7 @@ def declare(graph: Graph, step: UpdateStep) -> Exchanges:
             WriteGoneFn(root, round_),
         ),
         graph.exchange("near_duplicates", DecideFn(root, step.near, round_, similarity, step.partitions)),
-        graph.exchange(
-            "by_host", WatchAndFinishFn(root, round_, step.settings, step.partitions, step.seeds, step.secret)
-        ),
+        graph.exchange("by_host", _watch_and_finish(step)),
         graph.exchange("by_origin", JudgeRulesFn(root, round_, known)),
         graph.exchange("by_url", _advance(step), WriteTombstonesFn(root, round_), WriteRejectionsFn(root, round_)),
         graph.exchange(
@@ -85,6 +85,14 @@ def rules_of(step: UpdateStep) -> KnownRules:
 def _collect_urls(step: UpdateStep) -> CollectKeysFn:
     """Collects the keys of URLs."""
     return CollectKeysFn(step.links, "url_key", "host")
+
+
+def _watch_and_finish(step: UpdateStep) -> WatchAndFinishFn:
+    root, round_, settings = step.root, step.round, step.settings
+    watch = WatchFn(root, round_, settings.traps, step.secret)
+    morphemes, scorers = settings.documents.korean_morphemes, settings.priority.scorers
+    finish = FinishFn(root, round_, morphemes, step.partitions, scorers, step.index_scope)
+    return WatchAndFinishFn(watch, finish, step.scope, step.partitions)
 
 
 def _advance(step: UpdateStep) -> AdvanceFn:

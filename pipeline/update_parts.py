@@ -1,6 +1,6 @@
 """Smaller parts of an update step."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -11,14 +11,12 @@ from ..transforms.exchange.batch_schemas import CANDIDATES, CandidateRow, Reject
 from ..transforms.exchange.functions import Output, Partition, Side, StageFn, WriteFn
 from ..transforms.exchange.summaries import Found, found
 from ..transforms.exchange.writers import write_rows
-from ..transforms.parsing.registry import kinds_of
+from ..transforms.parsing.crawl_scope import CrawlScope
 from ..transforms.politeness.host_stats import add_turn, age_key, newest_row
-from ..transforms.settings import Settings
 from ..transforms.tables.key_scan import Wanted, matching_rows
-from ..transforms.tables.schemas import HOSTS, SEEDS, HostRow
-from ..transforms.tables.table_files import open_parquet, read_hosts, read_table
+from ..transforms.tables.schemas import HOSTS, HostRow
+from ..transforms.tables.table_files import open_parquet, read_table
 from ..transforms.traps.watch_yields import WatchFn, by_host
-from ..transforms.urls.filters import UrlFilter
 
 ROW_GROUPS = ("visits", "sitemaps", "turns", "traps", "report")
 """The kinds that `row_groups` yields."""
@@ -48,13 +46,8 @@ class WatchAndFinishFn(WriteFn):
     candidates, removals, rejections = FinishFn.candidates, FinishFn.removals, FinishFn.rejections
     trapped = WatchFn.trapped
 
-    def __init__(
-        self, root: str, round_: int, settings: Settings, partitions: int, seeds: Sequence[str], secret: bytes
-    ) -> None:
-        self._root, self._settings, self._partitions, self._seeds = root, settings, partitions, seeds
-        self._watch = WatchFn(root, round_, settings.traps, secret)
-        morphemes, scorers = settings.documents.korean_morphemes, settings.priority.scorers
-        self._finish = FinishFn(root, round_, morphemes, partitions, scorers)
+    def __init__(self, watch: WatchFn, finish: FinishFn, scope: CrawlScope, partitions: int) -> None:
+        self._watch, self._finish, self._scope, self._partitions = watch, finish, scope, partitions
 
     def process(self, partition: Partition, summary: Found) -> Iterator[TaggedOutput]:
         number, sides = partition
@@ -70,8 +63,7 @@ class WatchAndFinishFn(WriteFn):
         yield from self._finish.process(shard, found("dead", summary) or ())
 
     def _candidates(self, probes: Iterable[CandidateRow]) -> Iterator[TaggedOutput]:
-        extensions = kinds_of(tuple(self._settings.documents.kinds)).extensions
-        url_filter = UrlFilter(self._settings.scope, read_hosts(self._root, self._seeds, SEEDS), extensions)
+        url_filter = self._scope.url_filter()
         rows = [row for row in probes if url_filter.reject(row["url"], row["depth"], 0) is None]
         yield from self.candidates.split(pa.Table.from_pylist(rows, schema=CANDIDATES), self._partitions)
 

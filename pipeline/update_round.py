@@ -11,6 +11,7 @@ from ..transforms.http.request_headers import Identity
 from ..transforms.settings import Settings, settings_digest
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.tables.damage import require_whole_once
+from ..transforms.urls.index_scope import IndexScope
 from . import update
 from .add_revisits import plan_of
 from .attempt import Attempt, Engine
@@ -35,6 +36,7 @@ def update_round(
     require_whole_once(crawl.root, visits)
     rows = sum(file.rows for file in visits)
     paths = {t: paths_of(manifests, t) for t in ("urls", "digests", "near", "hosts", "seeds")}
+    paths["visits"] = [file.path for file in visits]
     known = {t: paths_of(manifests, t) if settings.traps.detect else [] for t in TRAP_TABLES}
     of_last_round = [m for m in manifests if m.round == step.round - 1]
     plan = update.UpdateStep(
@@ -47,7 +49,6 @@ def update_round(
         trap_files=known["traps"],
         trap_samples=known["trap_samples"],
         trap_queues=paths_of(of_last_round, "trap_queues") if settings.traps.detect else [],
-        visits=[file.path for file in visits],
         visit_rows=rows,
         visit_bytes=sum(file.bytes for file in visits),
         sitemap_entries=count_entries(crawl.root, visits, settings.sitemaps.max_urls),
@@ -57,13 +58,14 @@ def update_round(
         waiting=Waiting.of(manifests),
         report=attempt.report,
         progress=attempt.progress,
-        plan=plan_of(crawl, settings, manifests, [file.path for file in visits]),
+        plan=plan_of(crawl, settings.recrawl, settings.sitemaps, settings.priority, manifests, paths["visits"]),
         **paths,
     )
     observer.step_started(step, attempt.progress, rows)
     engine.run(partial(update.build, step=plan), rows * _SECONDS)
     settled = settle(crawl.root, manifests, attempt.files())
     counters = {"frontier_waiting": settled.waiting}
-    manifest = attempt.commit(settings_digest(settings), consumed=settled.consumed, counters=counters)
+    scope = IndexScope.of(settings.index).record() or None
+    manifest = attempt.commit(settings_digest(settings), consumed=settled.consumed, counters=counters, settings=scope)
     observer.step_committed(manifest)
     return manifest

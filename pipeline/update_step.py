@@ -7,7 +7,9 @@ from ..transforms.aliases.learned_rules import KnownRules
 from ..transforms.directory.waiting import Waiting
 from ..transforms.exchange.stage_progress import StageProgress
 from ..transforms.frontier.revisit_plan import Plan
+from ..transforms.parsing.crawl_scope import CrawlScope
 from ..transforms.settings import Settings
+from ..transforms.urls.index_scope import IndexScope
 
 STAGES = {
     "ParseVisits": "parsing pages",
@@ -60,6 +62,16 @@ class UpdateStep:
     report: str
     progress: str = ""  # prefix of the workers' reports; empty: they report nothing
     plan: Plan | None = None  # of revisits
+
+    @property
+    def scope(self) -> CrawlScope:
+        """What decides which links belong to the crawl."""
+        return CrawlScope.of(self.root, self.settings.scope, self.settings.documents, self.seeds)
+
+    @property
+    def index_scope(self) -> IndexScope:
+        """Which documents are indexed."""
+        return IndexScope.of(self.settings.index)
 
     @property
     def partitions(self) -> int:

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Blocks
 from ..transforms.changes.find import Change, Since, difference, listing_query, version
-from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, paths_of
 from ..transforms.indexing.write_segment import without_passages
+from ..transforms.robots.stored_signals import read_signals
 
 PAGE_CHANGES = 100
 """Changes on a page."""
@@ -77,7 +78,7 @@ def list_changes(crawl: CrawlDir, state: State, since: Since, now: datetime, tim
     """
     from ..transforms.sql import open_tables  # noqa: PLC0415 - it imports DuckDB, which searches do not need
 
-    blocks = read_blocks(crawl)
+    blocks, signals = read_blocks(crawl), read_signals(crawl.root, paths_of(state.manifests, "robots"))
     counts: Counter[str] = Counter()
     kept: list[pa.Table] = []
     room = MAX_CHANGES
@@ -86,6 +87,7 @@ def list_changes(crawl: CrawlDir, state: State, since: Since, now: datetime, tim
         for batch in reader:
             rows = pa.Table.from_batches([batch])
             rows = rows.filter(pc.invert(blocks.mask(rows["url"])))
+            rows = rows.filter(pa.array(~signals.hides(rows["url"])))
             counts.update(rows["change"].to_pylist())
             kept.append(rows.slice(0, room))
             room -= kept[-1].num_rows

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow.compute as pc
 
 from ..transforms.blocks.files import read_blocks
-from ..transforms.directory.crawl_dir import CrawlDir, CrawlDirError
+from ..transforms.directory.crawl_dir import CrawlDir, CrawlDirError, paths_of
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.tombstones import alive, read_tombstones
+from ..transforms.robots.stored_signals import read_signals
 from .answers import make_hits
 from .answers.answer import Answers
 from .answers.cursor import Cursor, CursorError, decode, encode
@@ -86,7 +87,7 @@ class Index:
         cache_bytes: int = CACHE_BYTES,
         previous: "Index | None" = None,
     ) -> "Index":
-        """The index as of a round, or as of now, without the pages that are blocked now.
+        """The index as of a round, or as of now, without the pages that are blocked, or reserved from search, now.
 
         Segments that `previous` has are not read again, and are in memory once. CrawlDirError if there is no crawl, no
         index yet, or no index as of that round.
@@ -112,6 +113,8 @@ class Index:
         masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
         if blocks := read_blocks(crawl):
             masks = [m & ~np.asarray(blocks.mask(s.facts["url"])) for m, s in zip(masks, segments, strict=True)]
+        if signals := read_signals(crawl.root, paths_of(manifests, "robots")):
+            masks = [m & ~signals.hides(s.facts["url"]) for m, s in zip(masks, segments, strict=True)]
         last = max(manifest.round for manifest in manifests if manifest.step not in WITHOUT_INDEX)
         return cls(
             segments,
@@ -230,7 +233,7 @@ class Index:
         for segment, found in self.parts():
             doc = pc.index(segment.facts["url"], url).as_py()
             if doc >= 0 and found[doc] and not segment.expires[doc] <= self._now():
-                facts, texts = segment.stored([doc])[doc]
+                facts, texts, _ = segment.stored([doc])[doc]
                 forms = segment.forms(parse(query).words)
                 is_hidden = make_hits.forbids_copy(facts)
                 text = "" if is_hidden else texts["text"] or ""

@@ -45,6 +45,12 @@ class Outcome(StrEnum):
     """Not HTTP, or contradictory HTTP."""
 
 
+DENIED_SEARCH = "denied_search"
+"""Why a fetched page is not indexed: its author reserves it from search (`search=no`)."""
+
+INDEX_SCOPE = "index_scope"
+"""Why a document is not indexed: the settings keep its URL out of the index (`[index]`)."""
+
 RETRIED = frozenset(
     {
         Outcome.SERVER_ERROR,

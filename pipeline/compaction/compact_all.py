@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from ...transforms.directory.crawl_dir import CrawlDir, next_step
 from ...transforms.directory.table_runs import full_tier
 from ...transforms.indexing.merge_policy import BY_TIERS
-from ...transforms.settings import Settings, settings_digest
+from ...transforms.settings import Storage
 from ..attempt import Engine
 from ..control import Observer
 from .compact import drop_history, merge
@@ -16,19 +16,21 @@ from .drop_bodies import EVERY, WORTH_WRITING, drop_bodies
 from .fold_history import KEPT_FOR, fold_history
 
 
-def compact_all(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer, damage: Damage) -> None:
+def compact_all(
+    crawl: CrawlDir, storage: Storage, settings_digest: str, engine: Engine, observer: Observer, damage: Damage
+) -> None:
     """Merge what the steps so far have left in many files, if there are enough of them, but for damaged files."""
-    digest = settings_digest(settings)
     observer.busy("merging files of the frontier, the index and tables, where there are many")
-    compact_frontier(crawl, digest, engine, damage=damage)
-    bodies, last = settings.storage.body_rounds, next_step(crawl.manifests()).round - 1
+    compact_frontier(crawl, settings_digest, engine, damage=damage)
+    bodies, last = storage.body_rounds, next_step(crawl.manifests()).round - 1
     is_due = bodies is not None and last % EVERY == 0
-    dropped = drop_bodies(crawl, digest, engine, bodies or 0, WORTH_WRITING, damage) if is_due else None
-    merged = merge(crawl, digest, engine, BY_TIERS, damage), merge_tables(crawl, digest, engine, full_tier, damage)
-    for manifest in (dropped, *merged):
+    dropped = drop_bodies(crawl, settings_digest, engine, bodies or 0, WORTH_WRITING, damage) if is_due else None
+    index = merge(crawl, settings_digest, engine, BY_TIERS, damage)
+    tables = merge_tables(crawl, settings_digest, engine, full_tier, damage)
+    for manifest in (dropped, index, tables):
         if manifest:
             observer.step_committed(manifest)
     now = datetime.now(UTC)
-    if settings.storage.index_rounds is not None:
-        drop_history(crawl, digest, settings.storage.index_rounds, now - KEPT_FOR)
+    if storage.index_rounds is not None:
+        drop_history(crawl, settings_digest, storage.index_rounds, now - KEPT_FOR)
     fold_history(crawl, now)

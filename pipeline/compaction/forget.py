@@ -14,16 +14,16 @@ from ...transforms.errors import CrawlDirError
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
 from ...transforms.indexing.write_segment import DOCS
+from ...transforms.settings import Settings, settings_digest
 from ...transforms.tables.damage import require_whole
 from ...transforms.tables.layouts import LAYOUTS
 from ...transforms.tables.merge_tables import write_arranged
 from ...transforms.tables.schemas import TABLES
 from ...transforms.tables.table_files import TableFile, TableWriter, read_groups, read_table, round_of
 from ..attempt import Attempt, Engine
-from ..rank import rank
 from .compact import drop_history
 from .fold_history import fold_history
-from .rebuild_index import rebuild_index
+from .index_scope import reindex
 
 REMOVED = {
     "visits": "url",
@@ -46,27 +46,24 @@ class Forgotten(NamedTuple):
     is_reindexed: bool  # whether the index was made anew
 
 
-def forget(
-    crawl: CrawlDir, blocks: Blocks, settings_digest: str, engine: Engine, korean: bool, links: int
-) -> Forgotten:
+def forget(crawl: CrawlDir, blocks: Blocks, settings: Settings, engine: Engine) -> Forgotten:
     """Remove the rows of the URLs that some blocks match, and the files that held them, also of earlier rounds.
 
     Files that hold such rows are written anew without them, and the index is made anew from the documents if it holds
     such a page. Then all files that were replaced are removed at once, so searches as of earlier rounds end here.
-    A killed call leaves a crawl as it was, or without the rows; the next call removes the rest. `links` is the setting
-    ranking.max_links. CrawlDirError while a fetched round waits for its update.
+    A killed call leaves a crawl as it was, or without the rows; the next call removes the rest. CrawlDirError while a
+    fetched round waits for its update.
     """
     manifests = crawl.require_manifests()
     step = next_step(manifests)
     if step.kind == "update":
         raise CrawlDirError(f"round {step.round} is fetched but not updated; first run: beamtrawl crawl {crawl.root}")
     is_indexed = _is_indexed(crawl, manifests, blocks)
-    rows = _rewrite(crawl, manifests, blocks, settings_digest, step.round - 1)
+    digest = settings_digest(settings)
+    rows = _rewrite(crawl, manifests, blocks, digest, step.round - 1)
     if is_indexed:
-        rebuild_index(crawl, settings_digest, engine, korean)
-        if any(manifest.step == "rank" for manifest in manifests):
-            rank(crawl, settings_digest, engine, links, datetime.now(UTC))
-    drop_history(crawl, settings_digest)
+        reindex(crawl, settings, engine)
+    drop_history(crawl, digest)
     fold_history(crawl, datetime.now(UTC) + timedelta(seconds=1), most=0, kept_for=timedelta(0))
     return Forgotten(rows, is_indexed)
 

@@ -12,6 +12,7 @@ from ...transforms.documents.reindex import Reindex
 from ...transforms.exchange.writers import ReportFiles
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.tables.table_files import TableFile
+from ...transforms.urls.index_scope import WHOLE, IndexScope
 from ..attempt import Attempt, Engine
 
 _DOCUMENTS_PER_SHARD = 5_000  # as in the update step
@@ -28,17 +29,22 @@ class RebuildStep:
     tombstones: Sequence[TableFile]
     shards: int
     korean_morphemes: bool
+    index_scope: IndexScope
     report: str
 
 
 def build(pipeline: beam.Pipeline, step: RebuildStep) -> None:
     """Read the documents that searches find, and index them."""
-    reindex = Reindex(step.root, step.round, step.tombstones, step.shards, step.korean_morphemes)
+    reindex = Reindex(step.root, step.round, step.tombstones, step.shards, step.korean_morphemes, step.index_scope)
     pipeline | "Documents" >> beam.Create(step.documents) | "Reindex" >> reindex | "Report" >> ReportFiles(step.report)
 
 
-def rebuild_index(crawl: CrawlDir, settings_digest: str, engine: Engine, korean_morphemes: bool) -> Manifest:
+def rebuild_index(
+    crawl: CrawlDir, settings_digest: str, engine: Engine, korean_morphemes: bool, index_scope: IndexScope = WHOLE
+) -> Manifest:
     """Index the documents of all rounds anew, and commit. The new segments replace all others; none of these is read.
+
+    The manifest records the scope (`IndexScope.record`).
 
     Link data is not carried over: it needs a `rank` step. Searches as of earlier rounds still use the old segments.
     """
@@ -53,8 +59,10 @@ def rebuild_index(crawl: CrawlDir, settings_digest: str, engine: Engine, korean_
         tombstones,
         max(1, -(-rows // _DOCUMENTS_PER_SHARD)),
         korean_morphemes,
+        index_scope,
         attempt.report,
     )
     engine.run(partial(build, step=plan), rows * _SECONDS_PER_DOCUMENT)
     folders = [segment.folder for segment in live_index(manifests).segments]
-    return attempt.commit(settings_digest, replaced=folders, suffix=f"-{uuid.uuid4().hex[:8]}")
+    suffix = f"-{uuid.uuid4().hex[:8]}"
+    return attempt.commit(settings_digest, replaced=folders, suffix=suffix, settings=index_scope.record())

@@ -11,8 +11,7 @@ from ...pipeline.compaction.damage import Damage
 from ...pipeline.compaction.drop_bodies import drop_bodies
 from ...pipeline.compaction.fold_history import fold_history
 from ...pipeline.compaction.forget import Forgotten, forget
-from ...pipeline.compaction.rebuild_index import rebuild_index
-from ...pipeline.rank import rank
+from ...pipeline.compaction.index_scope import differs, reindex
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.directory.crawl_dir import CrawlDir
@@ -20,6 +19,7 @@ from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.table_runs import all_runs
 from ...transforms.indexing.merge_policy import ALL
 from ...transforms.settings import settings_digest
+from ...transforms.urls.index_scope import IndexScope
 from ..engines.choose import RUNNERS, engine
 from ..process.lock import Lock
 from ..progress.words import describe_manifest
@@ -33,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rebuild-index",
         action="store_true",
-        help="make the index anew from the documents: it has the format of another version, or is damaged",
+        help="make the index anew from the documents: it has the format of another version, or is damaged; after a"
+        " change of [index], this happens anyway",
     )
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
     parser.add_argument("--workers", type=int, metavar="N", help="parallel workers; else one a core")
@@ -52,15 +53,11 @@ def run(arguments: argparse.Namespace) -> int:
     digest = settings_digest(settings)
     with Lock(directory) as claimed:
         if blocks := Blocks(block for block in read_blocks(claimed) if block.forget):
-            removed = forget(
-                claimed, blocks, digest, chosen, settings.documents.korean_morphemes, settings.ranking.max_links
-            )
+            removed = forget(claimed, blocks, settings, chosen)
             print(_describe(removed))
-        if arguments.rebuild_index:
-            print(describe_manifest(rebuild_index(claimed, digest, chosen, settings.documents.korean_morphemes)))
-            if any(manifest.step == "rank" for manifest in claimed.manifests()):
-                limit = settings.ranking.max_links
-                print(describe_manifest(rank(claimed, digest, chosen, limit, datetime.now(UTC))))
+        is_due = differs(claimed, claimed.manifests(), IndexScope.of(settings.index))
+        if arguments.rebuild_index or is_due:
+            print("\n".join(map(describe_manifest, reindex(claimed, settings, chosen))))
         dropped, damage = None, Damage(claimed, partial(print, file=sys.stderr))
         if settings.storage.body_rounds is not None:
             dropped = drop_bodies(claimed, digest, chosen, settings.storage.body_rounds, damage=damage)

@@ -92,12 +92,12 @@ def run(arguments: argparse.Namespace) -> int:
     words = session.COMMAND_LINE
     seeds = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     session.refuse_seedless(directory, seeds, words)
-    session.refuse_anonymous(settings, seeds, words.robot)
+    session.refuse_anonymous(settings.robot, seeds, words.robot)
     try:
         session.refuse_missing_plugins(settings, directory)
     except PluginError as error:
         raise Usage(str(error)) from error
-    if line := session.refused_address(settings, seeds, words):
+    if line := session.refused_address(settings.fetch, seeds, words):
         console.warn(line)
     if line := notice(chosen):
         console.warn(line)

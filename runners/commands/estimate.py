@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     rates = DEFAULTS
     if arguments.like:
         crawl = CrawlDir(arguments.like)
-        rates = measure(crawl, _settings(crawl), DEFAULTS, arguments.workers)
+        rates = measure(crawl, _settings(crawl).politeness, DEFAULTS, arguments.workers)
     if arguments.response is not None:
         rates = dataclasses.replace(rates, response=arguments.response)
     if arguments.page_bytes is not None:
@@ -103,7 +103,8 @@ def _plan(arguments: argparse.Namespace) -> Plan:
                     f"{flag} does not go with --against: the plan is what {arguments.against} has done; leave it out"
                 )
         crawl = CrawlDir(arguments.against)
-        return plan_of(crawl, _settings(crawl), arguments.workers)
+        settings = _settings(crawl)
+        return plan_of(crawl, settings.politeness, settings.fetch, arguments.workers)
     for name in ("hosts", "pages"):
         if getattr(arguments, name) is None:
             raise Usage(f"--{name} is missing: give --hosts and --pages, or --against DIR")
@@ -131,7 +132,8 @@ def _delay(arguments: argparse.Namespace) -> float:
 def _plan_like(arguments: argparse.Namespace) -> Plan:
     """Return the plan of going on with a sampled crawl; its pages are not known yet."""
     crawl = CrawlDir(arguments.like)
-    plan = plan_of(crawl, _settings(crawl), arguments.workers)
+    settings = _settings(crawl)
+    plan = plan_of(crawl, settings.politeness, settings.fetch, arguments.workers)
     bandwidth = arguments.bandwidth * 1e6 if arguments.bandwidth else None
     plan = plan._replace(bandwidth=bandwidth)
     return plan if arguments.delay is None else plan._replace(delay=arguments.delay)

@@ -39,6 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise Usage("seeds add needs a URL, --sitemap URL or --seeds FILE")
     session.refuse_lost_settings(directory)
     settings = stored_settings(directory)
-    session.refuse_anonymous(settings, found, options={})
+    session.refuse_anonymous(settings.robot, found, options={})
     console.seeds_added(add_seeds(directory, found, settings_digest(settings), datetime.now(UTC)))
     return 0

@@ -70,6 +70,7 @@ def render(found: Status) -> str:
         *_waits(found),
         *([_blocks(found)] if found.blocks else []),
         *([_excluded(found)] if found.excluded else []),
+        *([_line("documents that searches do not find", found.unindexed)] if found.unindexed else []),
         *(alias_line(row, found.directory) for row in found.aliases[:_RULES_NAMED]),
         *map(copy_line, many[:_RULES_NAMED]),
         *([f"{more} more pairs of hosts with copies"] if (more := len(many) - _RULES_NAMED) > 0 else []),

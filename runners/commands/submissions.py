@@ -5,13 +5,10 @@ from datetime import UTC, datetime
 
 from ...pipeline.seeds import Seed, add_seeds, parse_seeds
 from ...search.gateway.app import Answer, Submit
-from ...transforms.directory.crawl_dir import CrawlDir, files_of
+from ...transforms.directory.crawl_dir import CrawlDir, paths_of
 from ...transforms.directory.crawl_settings import stored_settings
-from ...transforms.parsing.registry import kinds_of
-from ...transforms.settings import Settings, settings_digest
-from ...transforms.tables.schemas import SEEDS
-from ...transforms.tables.table_files import read_table
-from ...transforms.urls.filters import UrlFilter
+from ...transforms.parsing.crawl_scope import CrawlScope
+from ...transforms.settings import settings_digest
 from ..crawling.session import refuse_lost_settings
 
 
@@ -43,16 +40,10 @@ def take(crawl: CrawlDir, text: str, now: datetime) -> Answer:
         problem = bad[0].problem if bad else "there is no URL"
         return Answer(400, f"This cannot be visited: {problem}.")
     settings, url = stored_settings(crawl), seeds[0].url
-    if rule := _url_filter(crawl, settings).reject(url, depth=0, redirects=0):
+    scope = CrawlScope.of(crawl.root, settings.scope, settings.documents, paths_of(crawl.manifests(), "seeds"))
+    if rule := scope.url_filter().reject(url, depth=0, redirects=0):
         return Answer(403, f"{url} is outside the scope of this crawl (rule {rule}).")
     added = add_seeds(crawl, [Seed(url)], settings_digest(settings), now)
     if added.known:
         return Answer(200, f"{url} is known already: the crawl has visited it, or will.")
     return Answer(202, f"{url} is accepted: the crawl visits it in its next round.")
-
-
-def _url_filter(crawl: CrawlDir, settings: Settings) -> UrlFilter:
-    """The rules that links of this crawl are judged by."""
-    files = [file.path for file in files_of(crawl.manifests(), "seeds")]
-    hosts = read_table(crawl.root, files, SEEDS, ["host"])["host"].to_pylist()
-    return UrlFilter(settings.scope, frozenset(hosts), kinds_of(tuple(settings.documents.kinds)).extensions)

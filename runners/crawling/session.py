@@ -4,7 +4,6 @@ The command line and the Python API both start crawls here; they differ in the o
 in their output (`Observer`).
 """
 
-import dataclasses
 import gzip
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +30,7 @@ from ...transforms.observers.registry import open_observers
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.plugins import PluginError
 from ...transforms.politeness.downloaders import open_downloaders
-from ...transforms.settings import Settings, override, render, settings_digest
+from ...transforms.settings import Fetch, Ranking, Robot, Settings, all_values, override, render, settings_digest
 from ...transforms.settings.toml_values import to_toml
 from ...transforms.tables.sitemap_terms import SITEMAP
 from ...transforms.urls.filter_plugins import load_filters
@@ -150,14 +149,14 @@ def refuse_seedless(directory: CrawlDir, seeds: list[Seed], words: Words) -> Non
         raise StartError(f"{directory.root} is a new crawl and needs a URL to start from: {words.start}")
 
 
-def refuse_anonymous(settings: Settings, seeds: list[Seed], options: Mapping[str, str]) -> None:
+def refuse_anonymous(robot: Robot, seeds: list[Seed], options: Mapping[str, str]) -> None:
     """Raise StartError if a seed is not on this machine and the robot has no name or contact (docs/politeness.md).
 
     `options` names the caller's options for them besides crawl.toml; it may be empty.
     """
-    if Identity.of(settings.robot).complete:
+    if Identity.of(robot).complete:
         return
-    missing = [name for name in ("name", "contact", "info_url") if not getattr(settings.robot, name)]
+    missing = [name for name in ("name", "contact", "info_url") if not getattr(robot, name)]
     public = next((s.url for s in seeds if not literal_loopback(urlsplit(s.url).hostname or "")), None)
     if public:
         way_out = f"set {', '.join(missing)} under [robot] in crawl.toml"
@@ -177,9 +176,9 @@ def refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
         raise PluginError(f"documents.korean_morphemes = true needs kiwipiepy: {korean.HOW_TO_INSTALL}")
 
 
-def refused_address(settings: Settings, seeds: list[Seed], words: Words) -> str | None:
+def refused_address(fetch: Fetch, seeds: list[Seed], words: Words) -> str | None:
     """Return one line on the first seed whose address is refused, with the remedy; None if there is no such seed."""
-    allowed = allowed_networks(settings.fetch)
+    allowed = allowed_networks(fetch)
     for seed in seeds:
         name = (urlsplit(seed.url).hostname or "").replace("localhost", "127.0.0.1")
         if (reason := blocked(name, allowed)) and reason != "not an address":
@@ -211,32 +210,30 @@ def run(
                 " to keep them, write them into it"
             )
         keep_reserve(claimed)
+        digest = settings_digest(settings)
         if seeds:
-            observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
+            observer.seeds_added(add_seeds(claimed, seeds, digest, datetime.now(UTC)))
         end = run_crawl(claimed, settings, engine, observer, stop, rounds)
         if not stop.is_set():
-            rank_after_crawl(claimed, settings, engine, observer)
+            rank_after_crawl(claimed, settings.ranking, digest, engine, observer)
     return end
 
 
 def _not_stored(settings: Settings, stored: Settings) -> list[str]:
     """The keys of settings whose values differ from the stored ones."""
-    return [
-        f"{section}.{key}"
-        for section, values in dataclasses.asdict(settings).items()
-        for key, value in values.items()
-        if value != getattr(getattr(stored, section), key)
-    ]
+    values = all_values(stored)
+    return [key for key, value in all_values(settings).items() if value != values[key]]
 
 
-def rank_after_crawl(directory: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
+def rank_after_crawl(
+    directory: CrawlDir, ranking: Ranking, settings_digest: str, engine: Engine, observer: Observer
+) -> None:
     """Rank the links of a crawl, if the settings enable it; a failure is a warning: the crawl is committed."""
-    if not settings.ranking.after_crawl or not has_unranked_links(directory.manifests()):
+    if not ranking.after_crawl or not has_unranked_links(directory.manifests()):
         return
     try:
-        limit = settings.ranking.max_links
         observer.busy("ranking pages and hosts by their links")
-        observer.step_committed(rank(directory, settings_digest(settings), engine, limit, datetime.now(UTC)))
+        observer.step_committed(rank(directory, settings_digest, engine, ranking.max_links, datetime.now(UTC)))
     except Exception as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         observer.warn(f"the links could not be ranked: {reason}; try again with: beamtrawl rank {directory.root}")

@@ -1,8 +1,8 @@
 """The parts of Beam that this program uses and Beam does not document, by name: what a new version may lack.
 
 They make steps on this machine cheaper: small bundles (`bundles`), worker processes whose death is noticed
-(`local_workers`), one inspection of a class (`inspection`). Without one of them, steps run by Beam's stock runner in
-one process (`stock`). What could become part of Beam is in docs/decisions/beam_parts.md.
+(`local_workers`), one inspection of each class and function (`inspection`). Without one of them, steps run by Beam's
+stock runner in one process (`stock`). What could become part of Beam is in docs/decisions/beam_parts.md.
 """
 
 import importlib
@@ -18,7 +18,10 @@ PARTS: Mapping[str, Sequence[str]] = {
     "apache_beam.runners.portability.local_job_service": ("BeamFnLoggingServicer",),
     "apache_beam.runners.worker.bundle_processor": ("DATA_INPUT_URN", "DATA_OUTPUT_URN"),
     "apache_beam.runners.worker.sdk_worker_main": ("main",),
+    "apache_beam.transforms.core": ("get_signature", "_check_fn_use_yield_and_return"),
+    "apache_beam.transforms.ptransform": ("get_signature",),
     "apache_beam.transforms.userstate": ("get_dofn_specs",),
+    "apache_beam.typehints.decorators": ("get_signature", "IOTypeHints.from_callable", "IOTypeHints._make_origin"),
     _EXECUTION: (
         *(f"GroupingBuffer.{name}" for name in ("_table", "_windowing", "_key_coder", "_post_grouped_coder")),
         *(f"BundleContextManager.{name}" for name in ("_worker_handlers", "get_buffer", "process_bundle_descriptor")),

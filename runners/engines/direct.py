@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT, TypeOptions
 
 from ...transforms.parsing.language import load_model
 from ..process.memory import share_memory
@@ -17,7 +17,7 @@ from .bundles import Runner
 from .cores import usable_cores
 from .expected import reporting
 from .fork_server import COMMAND, ForkServer
-from .inspection import classes_inspected_once
+from .inspection import inspected_once
 from .local_workers import LocalWorkers
 
 _WORTH_WORKERS = 6.0
@@ -37,6 +37,10 @@ class _Options(PipelineOptions):
             views[cls] = super().view_as(cls)
         return views[cls]
 
+    def __deepcopy__(self, memo: object) -> "_Options":
+        """The same options: a pipeline copies them, with all views, though nothing changes them."""
+        return self
+
 
 class DirectEngine:
     """Runs pipelines on all cores of this machine.
@@ -51,6 +55,7 @@ class DirectEngine:
         self._exactly = workers
         self._flags = list(flags)
         self._command = command
+        self._known: dict[int, PipelineOptions] = {}
         self._server: ForkServer | None = None
         share_memory()
         # Beam warns about this mode, which is intended here.
@@ -71,10 +76,17 @@ class DirectEngine:
         self._close = weakref.finalize(self, self._server.close)
         return self._server
 
+    def _options(self, workers: int) -> PipelineOptions:
+        if workers not in self._known:
+            options = _Options(self._flags)
+            options.view_as(DirectOptions).direct_num_workers = workers
+            options.view_as(TypeOptions).pipeline_type_check = False
+            self._known[workers] = options
+        return self._known[workers]
+
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         workers = self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
-        options = _Options(self._flags)
-        options.view_as(DirectOptions).direct_num_workers = workers
+        options = self._options(workers)
         if workers == 1:
             _run(build, Runner(), options)
             return
@@ -91,5 +103,5 @@ class DirectEngine:
 
 
 def _run(build: Callable[[beam.Pipeline], None], runner: Runner, options: PipelineOptions) -> None:
-    with classes_inspected_once(), reporting(), beam.Pipeline(runner=runner, options=options) as pipeline:
+    with inspected_once(), reporting(), beam.Pipeline(runner=runner, options=options) as pipeline:
         build(pipeline)

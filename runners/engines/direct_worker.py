@@ -39,7 +39,7 @@ def main() -> None:
 
     from ...pipeline import fetch, update  # noqa: F401
     from ...transforms.parsing.language import load_model
-    from .inspection import classes_inspected_once
+    from .inspection import inspected_once
 
     load_model()
     logging.disable(logging.NOTSET)
@@ -55,7 +55,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     print("ready", flush=True)
     running: set[int] = set()
-    with classes_inspected_once():
+    with inspected_once():
         for message in _messages(ended, running):
             if pid := message.get("kill"):
                 if pid in running:

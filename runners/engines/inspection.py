@@ -1,19 +1,22 @@
-"""Makes Beam inspect each class of DoFns once in a process.
+"""Makes Beam inspect each class of DoFns, and each function, once in a process.
 
 While it builds, translates and starts a pipeline, Beam asks about eight times per DoFn which user state and timers it
-has, and reads the signatures of all its methods each time: 45 % of a step of few pages. The answer depends on the
-class only.
+has, and reads signatures, type hints and the source text of the same functions a thousand times. The answers depend on
+the class or the function only.
 """
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import MethodType
-from typing import Any
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
-from apache_beam.transforms import userstate
+from apache_beam.transforms import core, ptransform, userstate
+from apache_beam.typehints import decorators
 
 Specs = tuple[set[userstate.StateSpec], set[userstate.TimerSpec]]
+Answer = TypeVar("Answer")
 
 
 def by_class(inspect: Callable[[Any], Specs]) -> Callable[[Any], Specs]:
@@ -34,21 +37,71 @@ def by_class(inspect: Callable[[Any], Specs]) -> Callable[[Any], Specs]:
     return specs
 
 
-_lock, _users, _original = threading.Lock(), 0, userstate.get_dofn_specs
-_inspect_once = by_class(_original)
+def by_function(inspect: Callable[[Any], Answer]) -> Callable[[Any], Answer]:
+    """The same function of a callable, computed once per function; of bound methods, once per function of a class.
+
+    Not for other callables, such as classes and `functools.partial`.
+    """
+    of_functions: WeakKeyDictionary[FunctionType, Answer] = WeakKeyDictionary()
+    of_methods: WeakKeyDictionary[Any, Answer] = WeakKeyDictionary()
+
+    def answer(function: Any) -> Answer:
+        if isinstance(function, FunctionType):
+            known, key = of_functions, function
+        elif isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
+            known, key = of_methods, function.__func__
+        else:
+            return inspect(function)
+        if key not in known:
+            known[key] = inspect(function)
+        return known[key]
+
+    return answer
+
+
+class _Change(NamedTuple):
+    owner: ModuleType | type
+    name: str
+    instead: Any
+    original: Any
+
+
+def _once(owner: ModuleType, name: str, once: Callable[[Callable[[Any], Any]], Any] = by_function) -> _Change:
+    original = getattr(owner, name)
+    return _Change(owner, name, once(original), original)
+
+
+def _no_origin(*_: object, **__: object) -> list[str]:
+    """Where type hints come from, for messages of checks that `direct` turns off: Beam formats a stack for each."""
+    return []
+
+
+_Hints = decorators.IOTypeHints
+_signature = _once(decorators, "get_signature")
+_CHANGES = (
+    _once(userstate, "get_dofn_specs", by_class),
+    _once(core, "_check_fn_use_yield_and_return"),
+    _signature,
+    *(_signature._replace(owner=importer) for importer in (core, ptransform)),
+    _Change(_Hints, "from_callable", staticmethod(by_function(_Hints.from_callable)), vars(_Hints)["from_callable"]),
+    _Change(_Hints, "_make_origin", staticmethod(_no_origin), vars(_Hints)["_make_origin"]),
+)
+_lock, _users = threading.Lock(), 0
 
 
 @contextmanager
-def classes_inspected_once() -> Iterator[None]:
-    """Let Beam use the function above while any thread of the process is in here; nothing is changed afterwards."""
+def inspected_once() -> Iterator[None]:
+    """Let Beam use these functions while any thread of the process is in here; nothing is changed afterwards."""
     global _users  # noqa: PLW0603 - what it counts is global, too
     with _lock:
         _users += 1
-        userstate.get_dofn_specs = _inspect_once
+        for change in _CHANGES:
+            setattr(change.owner, change.name, change.instead)
     try:
         yield
     finally:
         with _lock:
             _users -= 1
             if not _users:
-                userstate.get_dofn_specs = _original
+                for change in _CHANGES:
+                    setattr(change.owner, change.name, change.original)

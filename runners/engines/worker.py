@@ -19,7 +19,7 @@ from apache_beam.runners.worker import sdk_worker_main
 from google.protobuf import json_format, text_format
 
 from ..process.garbage import collect_rarely
-from .inspection import classes_inspected_once
+from .inspection import inspected_once
 from .parent_watch import end_with_parent
 
 _PROVISION_SECONDS = 60.0
@@ -74,7 +74,7 @@ def main(words: Sequence[str] | None = None) -> None:
     os.environ.update(harness_environment(arguments.id, given, info))
     code = 1
     try:
-        with classes_inspected_once():
+        with inspected_once():
             sdk_worker_main.main(sys.argv)
         code = 0
     finally:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest, files_of
 from ...transforms.outcomes import REQUESTED, SAMPLED_OF
 from ...transforms.politeness.request_pool import WAITING_SHARE
-from ...transforms.settings import Settings
+from ...transforms.settings import Fetch, Politeness
 from ...transforms.tables.schemas import TABLES
 from ...transforms.tables.table_files import read_table
 from .plan import Estimate, Plan, Rates, Size
@@ -19,7 +19,7 @@ _RANKS = ("ranks", "host_ranks")
 _TAIL = 100  # visits at the greatest depths that give the size of further visits
 
 
-def measure(crawl: CrawlDir, settings: Settings, defaults: Rates, workers: int) -> Rates:
+def measure(crawl: CrawlDir, politeness: Politeness, defaults: Rates, workers: int) -> Rates:
     """Return the rates of a crawl by so many workers; CrawlDirError if it has fetched nothing.
 
     The smallest step of a kind gives what a step costs whatever its size, except the first, which starts the workers.
@@ -33,8 +33,7 @@ def measure(crawl: CrawlDir, settings: Settings, defaults: Rates, workers: int) 
     head, head_bytes = _head(found, sampled)
     body_bytes = max(1.0, (found.bytes - head_bytes) / (found.visits - head))
     weights = {round_: size / body_bytes for round_, (_, size) in found.by_round.items()}
-    polite = settings.politeness
-    turn = response + max(polite.delay, polite.response_factor * response)
+    turn = response + max(politeness.delay, politeness.response_factor * response)
     asked = {m.round: _asked(m) for m in manifests if m.step == "fetch"}
     fetches = [(asked[m.round], m.seconds) for m in manifests if m.step == "fetch"]
     fetch = _line([(n, seconds - n / hosts * turn) for n, seconds in fetches])
@@ -43,7 +42,7 @@ def measure(crawl: CrawlDir, settings: Settings, defaults: Rates, workers: int) 
         source=crawl.root,
         body_bytes=body_bytes,
         response=response,
-        response_factor=polite.response_factor,
+        response_factor=politeness.response_factor,
         fetch_overhead=fetch.visit * hosts,
         fetch_cpu=defaults.fetch_cpu,
         update_cpu=update.visit * workers,
@@ -60,14 +59,14 @@ def measure(crawl: CrawlDir, settings: Settings, defaults: Rates, workers: int) 
     )
 
 
-def plan_of(crawl: CrawlDir, settings: Settings, workers: int) -> Plan:
+def plan_of(crawl: CrawlDir, politeness: Politeness, fetch: Fetch, workers: int) -> Plan:
     """Return the plan that a crawl has carried out: its hosts, and their mean number of visits."""
     manifests = crawl.require_manifests()
     hosts = _hosts(crawl, manifests)
     pages = round(_visits(crawl, manifests).visits / hosts)
     rounds = sum(m.step == "fetch" for m in manifests)
-    connections = WAITING_SHARE * settings.fetch.connections  # as most answers take longer than a moment
-    return Plan(hosts, pages, settings.politeness.delay, workers, connections, None, rounds)
+    connections = WAITING_SHARE * fetch.connections  # as most answers take longer than a moment
+    return Plan(hosts, pages, politeness.delay, workers, connections, None, rounds)
 
 
 def compare(found: Estimate, crawl: CrawlDir) -> dict[str, tuple[float, float]]:

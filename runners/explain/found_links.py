@@ -32,7 +32,7 @@ def read_link_facts(sources: Sources, links: Iterable[Row], scorers: Collection[
     }
     kinds = FOLLOWED_KINDS
     if not {link["kind"] for link in found} <= kinds:
-        kinds |= kinds_of(tuple(sources.settings.documents.kinds)).link_kinds
+        kinds |= kinds_of(sources.scope.kinds).link_kinds
     return LinkFacts(
         kinds=kinds,
         nofollow=frozenset(row["url"] for row in sources.rows_of(_NOFOLLOW, wanted)),

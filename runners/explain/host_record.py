@@ -6,7 +6,6 @@ from datetime import datetime
 
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
-from ...transforms.http.request_headers import Identity
 from ...transforms.robots import rules
 from ...transforms.tables.schemas import Row
 from ...transforms.traps.judge import State, results_of
@@ -46,7 +45,7 @@ def host_record(sources: Sources, host: str) -> Row | None:
             )
         },
         "wait": why(row, _robots_failure(sources, host)) if row else None,
-        "robots": [_robots(row, Identity.of(sources.settings.robot).token) for row in _rows(sources, "robots", host)],
+        "robots": [_robots(row, sources.robot) for row in _rows(sources, "robots", host)],
         "waiting": sources.rows(
             "SELECT reason, count(*) AS urls, min(due_at) AS first_due_at FROM frontier WHERE host = ? GROUP BY 1", host
         ),

@@ -11,8 +11,8 @@ from ...transforms import urls
 from ...transforms.aliases.learned_rules import KnownRules, known_rules
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
+from ...transforms.directory.index_scopes import scopes_of
 from ...transforms.frontier.excluded import has_changed
-from ...transforms.http.request_headers import Identity
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
 from ...transforms.outcomes import REQUESTED
@@ -21,6 +21,7 @@ from ...transforms.tables.schemas import TABLES, Row
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.judge import State
 from ...transforms.urls.filters import NEVER_TEXT, UrlFilter, extension
+from ...transforms.urls.index_scope import IndexScope
 from .sources import Sources, keys
 
 MOST = 20
@@ -56,6 +57,8 @@ class Known(NamedTuple):
     robots: Mapping[str, Row]  # the newest, by origin
     robots_then: Mapping[tuple[str, datetime], Row]  # those that decided on visits, by origin and time
     tdm_rules: TdmRules  # by host
+    index_scope: IndexScope
+    index_scope_before: bool  # whether the index was made by other patterns, too
 
 
 def read_known(sources: Sources, asked: Sequence[str]) -> Known:
@@ -71,16 +74,15 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
     traps = sources.rows_of(_newest("traps", _TRAP, "host", "host, template, kind"), by_host)
     origins = {"origin": pa.array(sorted({urls.origin(url) for url in asked}), pa.string())}
     unknown = [url for url in asked if urls.url_key(url).hex() not in states]
-    settings = sources.settings
-    url_filter = UrlFilter(settings.scope, sources.seed_hosts, _followed_extensions(sources, asked))
+    url_filter = _url_filter(sources, asked)
     links |= _explained(sources, links, states, {_hex(url) for url in unknown if not url_filter.reject_url(url)})
     return Known(
-        robot=Identity.of(settings.robot).token,
+        robot=sources.robot,
         filter=url_filter,
-        has_changed=has_changed(settings, sources.manifests),
+        has_changed=has_changed(sources.settings_digest, sources.manifests),
         limit=_limit_reached(sources),
         blocks=read_blocks(sources.crawl),
-        aliases=known_rules(sources.crawl, sources.manifests) if settings.aliases.learn else KnownRules.of([]),
+        aliases=known_rules(sources.crawl, sources.manifests) if sources.learns_aliases else KnownRules.of([]),
         states=states,
         origins=_origins(sources, states.values(), [links[key] for key in map(_hex, unknown) if key in links]),
         originals=_originals(sources, states.values(), documents.values()),
@@ -99,6 +101,8 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
         robots=_by_key(sources.rows_of(_ROBOTS, origins), "origin", keep=True),
         robots_then=_robots_then(sources, visits.values()),
         tdm_rules=read_tdm_rules(sources.crawl, sources.manifests),
+        index_scope=sources.index_scope,
+        index_scope_before=bool(scopes_of(sources.manifests) - {sources.index_scope}),
     )
 
 
@@ -161,7 +165,7 @@ def _explained(
     Those of URLs that are not in the crawl although the scope accepts them have `not_followed`; with scorers, those of
     URLs in the crawl have `factors`, too.
     """
-    scorers = sources.settings.priority.scorers
+    scorers = sources.scorers
     wanted = {key: row for key, row in links.items() if key in accepted or (scorers and key in states)}
     if not wanted:
         return {}
@@ -185,7 +189,7 @@ def _explained(
 def _limit_reached(sources: Sources) -> int:
     """limits.max_pages if the crawl has requested so many, else 0."""
     fetched = [manifest.counters for manifest in sources.manifests if manifest.step == "fetch"]
-    most = sources.settings.limits.max_pages
+    most = sources.max_pages
     return most if sum(counts.get(outcome, 0) for counts in fetched for outcome in REQUESTED) >= most else 0
 
 
@@ -193,13 +197,11 @@ def _hex(url: str) -> str:
     return urls.url_key(url).hex()
 
 
-def _followed_extensions(sources: Sources, asked: Iterable[str]) -> frozenset[str]:
-    """The extensions of parsed contents; none if no URL depends on them, because that loads the parsers."""
+def _url_filter(sources: Sources, asked: Iterable[str]) -> UrlFilter:
+    """The filter of the crawl; without the extensions of its kinds, which loads the parsers, if no URL has one."""
     if not any(extension(url) in NEVER_TEXT for url in asked):
-        return frozenset()
-    from ...transforms.parsing.registry import kinds_of  # noqa: PLC0415
-
-    return kinds_of(tuple(sources.settings.documents.kinds)).extensions
+        return UrlFilter(sources.scope.scope, sources.seed_hosts)
+    return sources.scope.url_filter()
 
 
 def _origins(sources: Sources, states: Iterable[Row], links: Iterable[Row]) -> dict[str, Row]:

@@ -1,12 +1,13 @@
 """Says what a record means: the conclusion in one line, and the evidence below it. Pure functions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from ...transforms.freshness.change_rate import DAY
 from ...transforms.frontier.revisit_plan import FADING, OBSERVED, host_rate
 from ...transforms.outcomes import Outcome
+from ...transforms.rights.signals import AI_TRAIN, NO
 from ...transforms.rights.tdm_rules import concluded
 from ...transforms.rights.usage import Usage
 from ...transforms.robots.rules import Verdict
@@ -127,6 +128,8 @@ def _fetched(record: UrlRecord) -> str:
     when = f"fetched in round {record.visits[-1]['round']}" if record.visits else "fetched"
     if as_what := _as_requisite(record):
         return f"{when}{as_what}, for archives; it is never a document"
+    if record.unsearched and document:
+        return f"{when}; not in the index: {record.unsearched}"
     if record.indexed:
         return f"{when}; in the index"
     for relation in ("duplicate_of", "near_duplicate_of"):
@@ -134,6 +137,8 @@ def _fetched(record: UrlRecord) -> str:
             return f"{when}; not in the index: {_RELATIONS[relation]} {record.copies[relation]}"
     if document.get("noindex"):
         return f"{when}; not in the index: {FAILED[Outcome.DENIED_META.value]}"
+    if document and record.index_scope_before:
+        return f"{when}; not in the index yet: [index] was changed; beamtrawl crawl or compact takes it in"
     if not document:
         return f"{when}; not in the index: it is no document of a kind that is parsed"
     return f"{when}; not in the index yet: the update step of its round has not ended"
@@ -165,6 +170,8 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
         yield "  …"
     yield from (f"redirected from: {url}" for url in record.redirected_from)
     yield from _robots(record.robots)
+    for said in record.signals:
+        yield f"  {said['signal']}={said['value']} by line {said['line']}: {said['text']}"
     for visit in record.visits:
         yield f"visit in round {visit['round']}, {_time(visit['fetched_at'])}: {_visit(visit)}"
     if record.frontier and record.state and record.state["state"] == "due":
@@ -257,7 +264,7 @@ def _document(record: UrlRecord) -> Iterator[str]:
         if record.document["canonical_url"]:
             ignored = record.document["canonical_ignored"]
             yield f"  canonical link: {record.document['canonical_url']}{f' (ignored: {ignored})' if ignored else ''}"
-        if preference := _usage(record.document, record.tdmrep):
+        if preference := _usage(record.document, record.tdmrep, record.signals):
             yield f"  use: {preference}"
     yield from (f"  {_RELATIONS[relation]} {url}" for relation, url in record.copies.items())
     if record.indexed:
@@ -268,16 +275,16 @@ def _document(record: UrlRecord) -> Iterator[str]:
         yield f"link rank: {record.rank['link_rank']:.2f} (1 is the mean), from {counted(record.rank['links'], 'page')}"
 
 
-def _usage(row: Row, tdmrep: Row | None) -> str:
+def _usage(row: Row, tdmrep: Row | None, signals: Sequence[Row]) -> str:
     """The preferences about the use of a document, and what follows for training."""
-    stated = Usage(*(row[name] for name in Usage._fields))._replace(
-        content_usage=row["content_usage"] or "", tdm_policy=row["tdm_policy"] or ""
-    )
+    stated = Usage.stored(row)
     said, training = stated.text(), row["ai_training"]
     if tdmrep and row["tdm_reservation"] is None:
         rule = f"tdm-reservation={int(tdmrep['reserved'])} by {tdmrep['file']}, location {tdmrep['location']}"
         said = "; ".join(filter(None, [said, " ".join(filter(None, [rule, tdmrep["policy"]]))]))
         training = concluded(training, tdmrep["reserved"])
+    if any(each["signal"] == AI_TRAIN and each["value"] == NO for each in signals):
+        said, training = said or f"{AI_TRAIN}={NO}", False
     conclusion = {False: "reserved for training", True: "may train", None: "says nothing of training"}
     return f"{conclusion[training]} ({said})" if said else ""
 

@@ -6,10 +6,13 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest
-from ...transforms.settings import Settings
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
+from ...transforms.http.request_headers import Identity
+from ...transforms.parsing.crawl_scope import CrawlScope
+from ...transforms.settings import Settings, settings_digest
 from ...transforms.sql import connect
 from ...transforms.tables.schemas import Row
+from ...transforms.urls.index_scope import IndexScope
 
 _USED = (
     *("urls", "frontier", "visits", "documents", "links", "robots", "hosts", "traps", "ranks", "seeds"),
@@ -22,9 +25,15 @@ class Sources(NamedTuple):
 
     crawl: CrawlDir
     manifests: Sequence[Manifest]
-    settings: Settings
     tables: duckdb.DuckDBPyConnection
     seed_hosts: frozenset[str]
+    scope: CrawlScope
+    robot: str  # product token
+    scorers: Sequence[str]  # priority.scorers
+    max_pages: int  # limits.max_pages
+    learns_aliases: bool  # aliases.learn
+    index_scope: IndexScope
+    settings_digest: str
 
     def rows(self, query: str, *values: Any) -> list[Row]:
         found = self.tables.execute(query, values)
@@ -50,7 +59,19 @@ def open_sources(crawl: CrawlDir, settings: Settings) -> Sources:
     manifests = crawl.require_manifests()
     tables = connect(crawl, manifests, _USED)
     hosts = frozenset(host for (host,) in tables.execute("SELECT DISTINCT host FROM seeds").fetchall())
-    return Sources(crawl, manifests, settings, tables, hosts)
+    return Sources(
+        crawl=crawl,
+        manifests=manifests,
+        tables=tables,
+        seed_hosts=hosts,
+        scope=CrawlScope.of(crawl.root, settings.scope, settings.documents, paths_of(manifests, "seeds")),
+        robot=Identity.of(settings.robot).token,
+        scorers=settings.priority.scorers,
+        max_pages=settings.limits.max_pages,
+        learns_aliases=settings.aliases.learn,
+        index_scope=IndexScope.of(settings.index),
+        settings_digest=settings_digest(settings),
+    )
 
 
 def keys(values: Iterable[bytes]) -> pa.Array:

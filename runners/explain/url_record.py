@@ -10,6 +10,7 @@ from ...transforms.aliases.apply import ALIAS, stands_for
 from ...transforms.aliases.learned_rules import KnownRules
 from ...transforms.aliases.sample import Count
 from ...transforms.aliases.scopes import scope_of
+from ...transforms.rights.signals import NO, SEARCH
 from ...transforms.rights.tdm_rules import effect
 from ...transforms.robots import rules as robots_rules
 from ...transforms.robots.lookup import Robots
@@ -44,6 +45,9 @@ class UrlRecord:
     redirected_from: list[str]
     visits: list[Row]
     robots: Row | None  # row of robots, with `rule` and `line` that decide on it, and whether it `allows`
+    signals: list[Row]  # signal, value, line, text, fetched_at: content signals of the newest robots.txt about it
+    unsearched: str | None  # why searches do not find its document, by its author's word or [index]; None: for neither
+    index_scope_before: bool  # whether the index was made by other patterns of [index], too
     frontier: Row | None
     limit: int  # limits.max_pages if it is reached, else 0
     hosts: Row | None  # row of its host
@@ -102,6 +106,9 @@ def url_record(known: Known, reference: str) -> UrlRecord:
         redirected_from=list(known.redirects.get(url, ())[:MOST]),
         visits=list(visits[-MOST:]),
         robots=_robots(known, url, visits),
+        signals=(signals := list(_signals(known, url, visits))),
+        unsearched=_unsearched(known, url, document, signals),
+        index_scope_before=known.index_scope_before,
         frontier=known.frontier.get(key),
         limit=known.limit,
         hosts=known.hosts.get(host),
@@ -166,6 +173,35 @@ def _robots(known: Known, url: str, visits: Sequence[Row]) -> Row | None:
     line = robots_rules.line_of(rule, body.decode("utf-8", "replace")) if rule else None
     stored = {name: value for name, value in row.items() if name != "body"}
     return stored | {"allows": allows, "rule": rule, "line": line}
+
+
+def _signals(known: Known, url: str, visits: Sequence[Row]) -> Iterator[Row]:
+    """What the newest robots.txt of the URL's origin says about uses of its content; the one before if it was away."""
+    row, then = known.robots.get(urls.origin(url)), robots_of(visits)
+    if row and row["verdict"] == robots_rules.Verdict.UNREACHABLE:
+        row = known.robots_then.get(then) if then else None
+    if row is None or row["verdict"] != robots_rules.Verdict.RULES:
+        return
+    for name, (value, line) in _parse(row["body"] or b"", known.robot, urls.origin(url)).signals(url).items():
+        yield {
+            "signal": name,
+            "value": value,
+            "line": line.number,
+            "text": str(line),
+            "fetched_at": row["fetched_at"],
+        }
+
+
+def _unsearched(known: Known, url: str, document: Row | None, signals: Iterable[Row]) -> str | None:
+    said = next((row for row in signals if row["signal"] == SEARCH and row["value"] == NO), None)
+    if said:
+        return f"its author reserves it from search, by line {said['line']} of robots.txt: {said['text']}"
+    if document and document["search"] is False:
+        stated = ", ".join(filter(None, (document["content_signals"], document["content_usage"])))
+        return f"its author reserved it from search when it was fetched ({stated})"
+    if reason := known.index_scope.keeps_out(url):
+        return reason + (" (from the next crawl or compact on)" if known.indexed.get(urls.url_key(url).hex()) else "")
+    return None
 
 
 def _tdmrep(known: Known, url: str) -> Row | None:

@@ -4,7 +4,7 @@ import hashlib
 import io
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 
 from ...transforms.blocks.rules import NO_BLOCKS, Blocks
 from ...transforms.files import filesystem
-from ...transforms.rights.tdm_rules import TdmRules, concluded, effect
+from ...transforms.rights.purposes import TRAINING, left_out, may_use
+from ...transforms.rights.tdm_rules import TdmRules, effect
+from ...transforms.robots.stored_signals import NO_SIGNALS, StoredSignals
 from .output import Drafts
 from .rows import json_line, plain
 
@@ -38,6 +40,7 @@ COLUMNS = pa.schema(
         ("tdm_reservation", pa.bool_()),
         ("ai_training", pa.bool_()),
         ("digest", pa.string()),
+        ("content_signals", pa.string()),
     ]
 )
 
@@ -52,7 +55,7 @@ SELECT d.*, u.state, COALESCE(a.robots_usage, '') AS robots_usage
 FROM newest d LEFT JOIN urls u USING (url_key) LEFT JOIN asked a ON a.url = d.url
 """
 
-RESERVED = "reserved"
+RESERVED = TRAINING.reason
 """Why a page is left out whose author reserves it for training."""
 
 REASONS = {
@@ -116,13 +119,13 @@ def write_corpus(
     max_bytes: int,
     blocks: Blocks = NO_BLOCKS,
     tdm_rules: TdmRules = MappingProxyType({}),
-    include: Iterable[str] = (),
+    include: Collection[str] = (),
+    signals: StoredSignals = NO_SIGNALS,
 ) -> Card:
     """Write the documents without a reason to shards of about `max_bytes` of text; returns what the card says.
 
-    `tdm_rules` add the reason RESERVED, unless `include` names it.
+    `tdm_rules` and `signals` add the reason RESERVED, unless `include` names it.
     """
-    takes_reserved = RESERVED in include
     left_out: Counter[str] = Counter()
     languages: Counter[str] = Counter()
     characters = 0
@@ -130,7 +133,7 @@ def write_corpus(
     def chosen() -> Iterator[pa.Table]:
         nonlocal characters
         for batch in batches:
-            table = _with_rules(pa.Table.from_batches([batch]), tdm_rules, takes_reserved)
+            table = _judged(pa.Table.from_batches([batch]), tdm_rules, signals, include)
             hits = zip(blocks.mask(table["url"]).to_pylist(), table["reason"].to_pylist(), strict=True)
             reasons = [BLOCKED if is_blocked else reason for is_blocked, reason in hits]
             left_out.update(reason for reason in reasons if reason)
@@ -147,17 +150,18 @@ def write_corpus(
     return Card(shards, languages, left_out, characters)
 
 
-def _with_rules(documents: pa.Table, rules: TdmRules, takes_reserved: bool) -> pa.Table:
-    """The documents with what the files of TDMRep state about them."""
-    if not rules:
+def _judged(documents: pa.Table, rules: TdmRules, signals: StoredSignals, include: Collection[str]) -> pa.Table:
+    """The documents with what the files of TDMRep and the newest robots.txt state about them."""
+    if not rules and not signals:
         return documents
     rows = documents.select(["url", "tdm_reservation", "ai_training", "reason"]).to_pylist()
     for row in rows:
-        if (found := effect(rules, row["url"])) and row["tdm_reservation"] is None:
-            row["ai_training"] = concluded(row["ai_training"], found.rule.reserved)
-            row["tdm_reservation"] = found.rule.reserved
-            if found.rule.reserved and not takes_reserved:
-                row["reason"] = row["reason"] or RESERVED
+        found = effect(rules, row["url"])
+        mining = found.rule.reserved if found else None
+        row["ai_training"] = may_use(TRAINING, row, signals.denies(row["url"], TRAINING.signal), mining)
+        row["reason"] = row["reason"] or left_out(TRAINING, row["ai_training"], include)
+        if row["tdm_reservation"] is None:
+            row["tdm_reservation"] = mining
     for name in ("tdm_reservation", "ai_training", "reason"):
         field = documents.schema.field(name)
         values = pa.array([row[name] for row in rows], pa.string() if name == "reason" else pa.bool_())

@@ -5,7 +5,7 @@ import io
 import itertools
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from warcio.recordloader import ArcWarcRecord
 from warcio.statusandheaders import StatusAndHeaders
@@ -13,8 +13,6 @@ from warcio.warcwriter import WARCWriter
 
 from ...transforms.directory.crawl_dir import program
 from ...transforms.http.request_headers import Identity
-from ...transforms.parsing.registry import kinds_of
-from ...transforms.settings import Settings, render, without_secrets
 from .archive_index import ArchiveIndex, index_line
 from .captures import Capture
 from .output import Drafts
@@ -33,22 +31,28 @@ class Counts:
     bytes: int = 0
 
 
+class WarcInfo(NamedTuple):
+    """What a file says of its crawl."""
+
+    identity: Identity
+    crawl_toml: str  # the settings without secrets
+
+
 def write_archive(
-    found: Iterator[Capture], index: ArchiveIndex, out: Drafts, settings: Settings, max_bytes: int, now: datetime
+    found: Iterator[Capture], index: ArchiveIndex, out: Drafts, info: WarcInfo, max_bytes: int, now: datetime
 ) -> Counts:
     """Write the captures to files `part-00000.warc.gz` …, their texts to `part-00000.warc.wet.gz` …, and the index.
 
     A file ends after the capture that reaches `max_bytes`. Each record is compressed on its own. The texts have files
     of their own because replay tools take any record with a URL for an answer.
     """
-    counts, identity = Counts(), Identity.of(settings.robot, kinds_of(tuple(settings.documents.kinds)).accept)
-    info = warcinfo(settings, identity)
+    counts, about = Counts(), warcinfo(info)
     first = next(found, None)
     while first is not None:
-        with _Part(out, counts.parts, info, now) as part:
+        with _Part(out, counts.parts, about, now) as part:
             for capture in itertools.chain([first], found):
                 original = index.original(capture)
-                for record in records(capture, original, identity):
+                for record in records(capture, original, info.identity):
                     at = part.write(record)
                     if record.type in ("response", "revisit"):
                         index.add(capture, original, index_line(capture, original, *at))
@@ -65,9 +69,9 @@ def write_archive(
     return counts
 
 
-def warcinfo(settings: Settings, identity: Identity) -> bytes:
-    """Program, standards and settings of the crawl, without secrets."""
-    plain = [row for row in render(without_secrets(settings)).splitlines() if row and not row.startswith("#")]
+def warcinfo(info: WarcInfo) -> bytes:
+    """Program, standards and settings of the crawl."""
+    plain = [row for row in info.crawl_toml.splitlines() if row and not row.startswith("#")]
     table, fields = "", []
     for row in plain:
         if row.startswith("["):
@@ -79,8 +83,8 @@ def warcinfo(settings: Settings, identity: Identity) -> bytes:
         ("format", "WARC File Format 1.1"),
         ("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"),
         ("robots", "RFC 9309"),
-        ("http-header-user-agent", identity.user_agent),
-        *([("http-header-from", identity.contact)] if identity.contact else ()),
+        ("http-header-user-agent", info.identity.user_agent),
+        *([("http-header-from", info.identity.contact)] if info.identity.contact else ()),
     ]
     return named_fields([*about, *fields])
 

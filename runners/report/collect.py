@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest
+from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.errors import CrawlDirError
 from ...transforms.settings import Settings
 from ...transforms.sql import open_tables
@@ -38,22 +38,17 @@ def collect(crawl: CrawlDir, settings: Settings, found: Estimate | None, now: da
 
     A crawl that runs may merge files meanwhile and remove those that the merged ones replace: then it is read again.
     """
-    for _ in range(_ATTEMPTS - 1):
+    name = crawl.root.rstrip("/").rpartition("/")[2] or crawl.root
+    attempt = 0
+    while True:
+        attempt += 1
         manifests = crawl.require_manifests()
         try:
-            return _collect(crawl, manifests, settings, found, now)
+            status = summarize(crawl, now, settings, disk_of(crawl.root))
+            with open_tables(crawl, manifests, TABLES, _MEMORY) as connection:
+                known = Known(crawl, manifests, settings.alarms, settings.recrawl, status, now, found, connection)
+                known.prepare()
+                return Report(name, crawl.root, now, [section(known) for section in SECTIONS])
         except CrawlDirError:
-            if crawl.require_manifests() == manifests:
+            if attempt == _ATTEMPTS or crawl.require_manifests() == manifests:
                 raise
-    return _collect(crawl, crawl.require_manifests(), settings, found, now)
-
-
-def _collect(
-    crawl: CrawlDir, manifests: list[Manifest], settings: Settings, found: Estimate | None, now: datetime
-) -> Report:
-    status = summarize(crawl, now, settings, disk_of(crawl.root))
-    with open_tables(crawl, manifests, TABLES, _MEMORY) as connection:
-        known = Known(crawl, manifests, settings, status, now, found, connection)
-        known.prepare()
-        sections = [section(known) for section in SECTIONS]
-    return Report(crawl.root.rstrip("/").rpartition("/")[2] or crawl.root, crawl.root, now, sections)

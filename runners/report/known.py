@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest
-from ...transforms.settings import Settings
+from ...transforms.settings import Alarms, Recrawl
 from ..estimate.plan import Estimate
 from ..state.crawl_status import Status
 
@@ -28,7 +28,8 @@ CREATE TEMP TABLE pages AS
         near_duplicate_of IS NOT NULL AS is_near_duplicate, same_content_as IS NOT NULL AS is_copy,
         canonical_url IS NOT NULL AND canonical_ignored IS NULL AS has_canonical,
         noindex, nofollow, noarchive, spam_score, truncated, depth, fetched_at,
-        facts['parse_error'] AS parse_error, content_usage, tdm_reservation, noai, noimageai, ai_training
+        facts['parse_error'] AS parse_error, content_usage, tdm_reservation, noai, noimageai, ai_training,
+        content_signals, ai_input, search
     FROM documents QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1;
 CREATE TEMP TABLE visit_counts AS
     SELECT round, outcome, status, count(*) AS visits, sum(body_bytes) AS bytes
@@ -43,7 +44,8 @@ class Known:
 
     crawl: CrawlDir
     manifests: Sequence[Manifest]
-    settings: Settings
+    alarms: Alarms
+    recrawl: Recrawl
     status: Status
     now: datetime
     estimate: Estimate | None  # made before the crawl

@@ -21,10 +21,11 @@ from ...transforms.frontier.excluded import NotRequested
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.outcomes import Outcome, count_requests
 from ...transforms.parsing.registry import PARSE_ERRORS
-from ...transforms.settings import Limits, Settings
+from ...transforms.settings import Alarms, Limits, Settings, settings_digest
 from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import TABLES
 from ...transforms.tables.table_files import read_table
+from ...transforms.urls.index_scope import IndexScope
 from ..progress.elsewhere import RunningStep, running_step
 from .alarms import (
     Alarm,
@@ -43,9 +44,10 @@ from .alarms import (
 from .alias_rules import AliasRule, alias_rules
 from .copies import CopyCount, count_copies
 from .crawl_traps import Trap, closed_traps, trap_line
-from .due import due_revisits, due_urls, planned_revisits
+from .due import DueUrls, Planned, Revisits, due_revisits, due_urls, planned_revisits
 from .failures import failed_seeds, failed_sitemaps, newest_robots, robots_rows
 from .host_waits import HostWait, host_waits, waiting_rows
+from .unindexed import count_unindexed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,6 +98,7 @@ class Status:
     blocks: list[Block]  # oldest first
     blocked: int  # URLs in the frontier that a block matches
     excluded: int  # others in it that the settings exclude
+    unindexed: dict[str, int]  # documents that searches do not find: denied_search, index_scope
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values by name."""
@@ -128,93 +131,150 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
 
     Without settings by the defaults, and no URL is excluded.
     """
-    chosen, settings = settings, settings or Settings()
-    limits, pages = settings.alarms, settings.limits
+    excludes, settings = settings is not None, settings or Settings()
+    settings = dataclasses.replace(settings, traps=with_released(crawl, settings.traps))
     manifests = crawl.require_manifests()
-    step = next_step(manifests)
-    outcomes: dict[str, int] = {}
-    rejections: dict[str, int] = {}
-    alerts: dict[str, int] = {}
-    failed = 0
-    for manifest in manifests:
-        if manifest.step == "fetch":
-            for outcome in Outcome:
-                if count := manifest.counters.get(outcome.value):
-                    outcomes[outcome.value] = outcomes.get(outcome.value, 0) + count
-        for file in manifest.files:
-            if file.table == "rejections":
-                _add(rejections, file.counts)
-            if file.table == "alerts":
-                _add(alerts, file.counts)
-            failed += file.counts.get(PARSE_ERRORS, 0)
-    frontier = waiting_by_reason(crawl.root, manifests)
-    blocks = read_blocks(crawl)
-    allow = with_released(crawl, settings).traps.allow
-    hosts, traps = _hosts(crawl, manifests), closed_traps(crawl, manifests, allow)
-    held: dict[str, int] = {}
-    for row in hosts.values():
-        if row["not_before"] and row["not_before"] > now:
-            _add(held, {row["held_by"]: 1})
-    unanswered = [row["host"] for row in hosts.values() if row["requests"] and row["answers"] == 0]
-    excluded = excluded_urls(crawl, with_released(crawl, chosen), manifests) if chosen else None
-    closed = NotRequested(blocks, excluded)
-    due, planned = due_urls(crawl, manifests, settings.politeness, closed, now), planned_revisits(crawl, manifests)
-    revisits = due_revisits(crawl, manifests, settings.recrawl, settings.sitemaps.after, now)
-    waiting = waiting_rows(hosts, due.by_host, now)
-    longest = waiting[:WAITS_NAMED]
-    long_urls = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
-    found = [
-        *outcome_alarms(outcomes, limits),
-        *seed_alarms(failed_seeds(crawl, manifests)),
-        *sitemap_alarms(failed_sitemaps(crawl, manifests)),
-        *rate_alarms(manifests, limits),
-        *failing_hosts(hosts.values(), limits),
-        *erring_hosts(hosts.values(), limits),
-        *refusing_hosts(hosts.values(), newest_robots(crawl, manifests, unanswered), limits),
-        *robots_alarms(list(hosts.values()), limits),
-        *parse_alarms(failed),
-        *(Alarm("traps", trap_line(trap, crawl.root)) for trap in traps),
-        *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist(), limits),
-        *(disk_alarms(*disk, limits) if disk else ()),
-    ]
+    step, counts = next_step(manifests), _counts(manifests)
+    frontier, hosts = waiting_by_reason(crawl.root, manifests), _hosts(crawl, manifests)
+    traps, blocks = closed_traps(crawl, manifests, settings.traps.allow), read_blocks(crawl)
+    digest, scope, documents = settings_digest(settings), settings.scope, settings.documents
+    excluded = excluded_urls(crawl, manifests, digest, scope, documents) if excludes else None
+    due = due_urls(crawl, manifests, settings.politeness, NotRequested(blocks, excluded), now)
+    alarms = _alarms(crawl, manifests, counts, hosts, traps, disk, settings.alarms)
     return Status(
         directory=crawl.root,
         rounds=step.round - 1 if step.kind == "fetch" else step.round,
         next_step=NextStep(step.kind, step.round),
-        running=running_step(crawl, step, _rows_of(step, manifests, frontier, outcomes, pages)),
-        tables={name: sum(file.rows for file in files_of(manifests, name)) for name in TABLES},
+        running=running_step(crawl, step, _rows_of(step, manifests, frontier, counts.outcomes, settings.limits)),
         index_segments=len(live_index(manifests).segments),
-        outcomes=outcomes,
+        outcomes=counts.outcomes,
         frontier=frontier,
-        due=due.now,
-        later=due.later,
-        next_due_at=due.next_at.timestamp() if due.next_at else None,
-        planned=planned.pages,
-        next_planned_at=planned.first_at.timestamp() if planned.first_at else None,
-        revisits_due=revisits.due,
-        revisits_since=revisits.since.timestamp() if revisits.since else None,
-        next_revisit_at=revisits.next_at.timestamp() if revisits.next_at else None,
-        rejections=rejections,
-        alerts=alerts,
-        hosts=len(hosts),
-        held=held,
-        waits=host_waits(longest, due.by_host, robots_rows(crawl, manifests, [row["host"] for row in longest])),
-        waiting_hosts=len(waiting),
+        rejections=counts.rejections,
+        alerts=counts.alerts,
         aliases=alias_rules(known_rules(crawl, manifests)),
         copies=count_copies(crawl, manifests),
         traps=traps,
-        alarms=[alarm.text for alarm in found],
-        alarm_kinds=dict(Counter(alarm.kind for alarm in found)),
+        alarms=[alarm.text for alarm in alarms],
+        alarm_kinds=dict(Counter(alarm.kind for alarm in alarms)),
         disk_free=disk.free if disk else None,
-        first_step_at=min((moment(m.started_at).timestamp() for m in manifests if m.started_at), default=0.0),
-        fetch_seconds=round(sum(m.seconds for m in manifests if m.step == "fetch"), 3),
-        bytes=sum(file.bytes for name in TABLES for file in files_of(manifests, name)),
-        limits={name: count for name in _LIMITS if (count := getattr(pages, name))},
-        last_step_at=max((moment(m.ended_at).timestamp() for m in manifests if m.ended_at), default=0.0),
+        limits={name: count for name in _LIMITS if (count := getattr(settings.limits, name))},
         blocks=list(blocks),
-        blocked=due.blocked,
-        excluded=due.excluded,
+        unindexed=count_unindexed(crawl, manifests, IndexScope.of(settings.index)),
+        **_due(due, planned_revisits(crawl, manifests)),
+        **_revisits(due_revisits(crawl, manifests, settings.recrawl, settings.sitemaps.after, now)),
+        **_waits(crawl, manifests, hosts, due.by_host, now),
+        **_totals(manifests),
     )
+
+
+class _Counts(NamedTuple):
+    """Sums over all manifests."""
+
+    outcomes: dict[str, int]  # visits by outcome
+    rejections: dict[str, int]  # by rule
+    alerts: dict[str, int]  # by kind
+    parse_errors: int
+
+
+def _counts(manifests: Sequence[Manifest]) -> _Counts:
+    outcomes, rejections, alerts = Counter[str](), Counter[str](), Counter[str]()
+    failed = 0
+    for manifest in manifests:
+        if manifest.step == "fetch":
+            counters = {outcome.value: manifest.counters.get(outcome.value, 0) for outcome in Outcome}
+            outcomes.update({name: count for name, count in counters.items() if count})
+        for file in manifest.files:
+            if file.table == "rejections":
+                rejections.update(file.counts)
+            if file.table == "alerts":
+                alerts.update(file.counts)
+            failed += file.counts.get(PARSE_ERRORS, 0)
+    return _Counts(dict(outcomes), dict(rejections), dict(alerts), failed)
+
+
+def _alarms(
+    crawl: CrawlDir,
+    manifests: Sequence[Manifest],
+    counts: _Counts,
+    hosts: Mapping[str, dict[str, Any]],
+    traps: Sequence[Trap],
+    disk: Disk | None,
+    limits: Alarms,
+) -> list[Alarm]:
+    rows = list(hosts.values())
+    unanswered = [row["host"] for row in rows if row["requests"] and row["answers"] == 0]
+    long_urls = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
+    return [
+        *outcome_alarms(counts.outcomes, limits),
+        *seed_alarms(failed_seeds(crawl, manifests)),
+        *sitemap_alarms(failed_sitemaps(crawl, manifests)),
+        *rate_alarms(manifests, limits),
+        *failing_hosts(rows, limits),
+        *erring_hosts(rows, limits),
+        *refusing_hosts(rows, newest_robots(crawl, manifests, unanswered), limits),
+        *robots_alarms(rows, limits),
+        *parse_alarms(counts.parse_errors),
+        *(Alarm("traps", trap_line(trap, crawl.root)) for trap in traps),
+        *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist(), limits),
+        *(disk_alarms(*disk, limits) if disk else ()),
+    ]
+
+
+def _due(due: DueUrls, planned: Planned) -> dict[str, Any]:
+    """The fields of `Status` about waiting URLs and planned revisits."""
+    return {
+        "due": due.now,
+        "later": due.later,
+        "next_due_at": _posix(due.next_at),
+        "blocked": due.blocked,
+        "excluded": due.excluded,
+        "planned": planned.pages,
+        "next_planned_at": _posix(planned.first_at),
+    }
+
+
+def _revisits(revisits: Revisits) -> dict[str, Any]:
+    """The fields of `Status` about pages that are visited again."""
+    return {
+        "revisits_due": revisits.due,
+        "revisits_since": _posix(revisits.since),
+        "next_revisit_at": _posix(revisits.next_at),
+    }
+
+
+def _waits(
+    crawl: CrawlDir,
+    manifests: Sequence[Manifest],
+    hosts: Mapping[str, dict[str, Any]],
+    waiting_urls: dict[str, int],
+    now: datetime,
+) -> dict[str, Any]:
+    """The fields of `Status` about hosts; `waiting_urls` are their numbers by host."""
+    waiting = waiting_rows(hosts, waiting_urls, now)
+    longest = waiting[:WAITS_NAMED]
+    robots = robots_rows(crawl, manifests, [row["host"] for row in longest])
+    held = Counter(row["held_by"] for row in hosts.values() if row["not_before"] and row["not_before"] > now)
+    return {
+        "hosts": len(hosts),
+        "held": dict(held),
+        "waits": host_waits(longest, waiting_urls, robots),
+        "waiting_hosts": len(waiting),
+    }
+
+
+def _totals(manifests: Sequence[Manifest]) -> dict[str, Any]:
+    """The fields of `Status` about all steps and files."""
+    return {
+        "tables": {name: sum(file.rows for file in files_of(manifests, name)) for name in TABLES},
+        "bytes": sum(file.bytes for name in TABLES for file in files_of(manifests, name)),
+        "fetch_seconds": round(sum(m.seconds for m in manifests if m.step == "fetch"), 3),
+        "first_step_at": min((moment(m.started_at).timestamp() for m in manifests if m.started_at), default=0.0),
+        "last_step_at": max((moment(m.ended_at).timestamp() for m in manifests if m.ended_at), default=0.0),
+    }
+
+
+def _posix(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None
 
 
 def _rows_of(
@@ -236,8 +296,3 @@ def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str
     files = files_of(manifests, "hosts")
     tables = (read_table(crawl.root, [file.path], TABLES["hosts"], columns) for file in files)
     return newest((row for table in tables for row in table.to_pylist()), itemgetter("host"))
-
-
-def _add(total: dict[str, int], counts: dict[str, int]) -> None:
-    for name, count in counts.items():
-        total[name] = total.get(name, 0) + count

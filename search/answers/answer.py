@@ -83,9 +83,9 @@ class Answers:
             terms = self._terms(parsed, deadline)
             return Answer(parsed, terms, *self._best(parsed, terms.scored, most, order, now, deadline, after))
 
-        answer = answer_to(parse(query, self._morphemes))
+        answer = answer_to(parse(query, self._morphemes, facts=self._corpus.fact_names))
         if answer.parsed.excludes and not answer.found.any() and not deadline.cuts():
-            plain = answer_to(parse(query, self._morphemes, is_text=True))
+            plain = answer_to(parse(query, self._morphemes, True, self._corpus.fact_names))
             if plain.found.any():
                 return plain._replace(parsed=plain.parsed._replace(notes=(*plain.parsed.notes, _AS_TEXT)))
         return answer

@@ -162,4 +162,5 @@ def _hit(candidate: Candidate, document: StoredDocument, found: Snippet, explana
         fetched_at=facts["fetched_at"],
         published_at=facts["published_at"],
         explanation=explanation,
+        facts={} if facts["max_snippet"] == 0 else document.page_facts,
     )

@@ -8,7 +8,7 @@ from ..index.postings import Unit
 from ..index.scored import Scored
 from ..index.segments import Corpus, Mask
 from ..query.lexemes import day
-from ..query.parse import All, Any, Condition, Filter, Not, Phrase, Word
+from ..query.parse import All, Any, Condition, Fact, Filter, Not, Phrase, Word
 
 
 def units(condition: Condition) -> Iterator[Unit]:
@@ -65,6 +65,8 @@ def matching(corpus: Corpus, scored: Mapping[Unit, Scored], condition: Condition
         case Filter(name, value):
             moment = np.datetime64(day(value).replace(tzinfo=None), "us")  # type: ignore[union-attr]
             return corpus.dates >= moment if name == "after" else corpus.dates < moment
+        case Fact(name, value):
+            return corpus.having_fact(name, value)
         case Not(part):
             return ~matching(corpus, scored, part)
         case All(parts):

@@ -1,7 +1,6 @@
 """The search gateway: a search page and a JSON API over the index of a crawl, as a WSGI application."""
 
 import itertools
-import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,41 +11,17 @@ from flask.typing import ResponseReturnValue
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from ...transforms.directory.crawl_dir import CrawlDir
-from ..answers.cursor import CursorError, decode
-from ..answers.shorter import shorter
 from ..index.segments import CACHE_BYTES
-from ..results.hits import Results, as_json
-from ..results.render import bounded, is_language, is_web_url, narrowing, readable, shown
+from ..results.render import bounded, is_language, is_web_url, readable
 from ..results.snippets import marked
-from ..searcher import AFTER_ALONE, ORDERS, Index
-from ..suggest import suggestions
+from ..searcher import Index
 from .changes import TIME_LIMIT_S, show_changes
 from .languages import speak
 from .limits import guard, limit
 from .metrics import Metrics
 from .rate_limits import Rate
 from .reload import LatestIndex, NoIndexError
-
-PAGE_HITS = 10
-"""Hits on a page of results."""
-
-PAGE_FACET_VALUES = 6
-"""Values of each facet on a page of results."""
-
-PAGE_PER_HOST = 2
-"""Hits of a host on a page of results before those of other hosts follow."""
-
-SUGGESTIONS_SHOWN = 8
-"""Suggestions in one response."""
-
-MAX_LIMIT = 100
-"""The most hits in one response of the API."""
-
-MAX_OFFSET = 10_000
-"""The largest offset: a page costs as much as all pages before it."""
-
-MAX_QUERY = 300
-"""The most characters of a query: its cost grows with its words."""
+from .searches import MAX_QUERY, Clock, answer_searches, query_of_request
 
 MAX_URL = 2_048
 """The most characters of a submitted URL."""
@@ -58,9 +33,6 @@ SUBMISSIONS = Rate(per_second=0.1, burst=10)
 """The rate of submissions of a client."""
 
 _STATIC_MAX_AGE_S = 3600  # for which browsers cache static files
-
-Clock = Callable[[], float]
-"""A monotonic clock, in seconds."""
 
 
 class Answer(NamedTuple):
@@ -108,7 +80,7 @@ def create_app(
     speak(app)
     if logo:
         _show_logo(app, logo)
-    _answer_searches(app, latest, metrics, clock, timeout_s)
+    answer_searches(app, latest, metrics, clock, timeout_s)
     _show_texts(app, latest)
     show_changes(app, crawl, latest, title, clock, changes_timeout_s)
     _report(app, latest, metrics, clock)
@@ -117,93 +89,12 @@ def create_app(
     return app
 
 
-def _answer_searches(
-    app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock, timeout_s: float | None
-) -> None:
-    """`/`, the search page, by GET or POST; `/help`; `/api/search`; `/api/suggest`; `/opensearch.xml`."""
-
-    def search(
-        query: str,
-        limit: int,
-        offset: int,
-        per_host: int | None,
-        explain: bool,
-        order: str,
-        facets: int,
-        after: str | None = None,
-    ) -> Results:
-        def question(index: Index) -> Results:
-            return index.search(query, limit, offset, per_host, explain, order, facets, timeout_s, after)
-
-        with metrics.queries.time():
-            if after is None:
-                return latest.ask(question)
-            try:
-                return latest.ask_as_of(decode(after, query, order).round, question)
-            except CursorError as error:
-                flask.abort(400, f"after: {error}.")
-
-    def total(query: str) -> int:
-        return search(query, 1, 0, None, False, ORDERS[0], 0).total
-
-    @app.route("/", methods=["GET", "POST"])
-    def page() -> ResponseReturnValue:
-        query, number = _query(), _number("page", 1, 1, MAX_OFFSET // PAGE_HITS)
-        if not query:
-            return flask.render_template("home.html", documents=latest.get().documents)
-        begin, offset, order = clock(), (number - 1) * PAGE_HITS, _order()
-        per_host = PAGE_PER_HOST if order == "score" else None
-        results = search(query, PAGE_HITS, offset, per_host, False, order, PAGE_FACET_VALUES)
-        titles = latest.ask(lambda index: index.short_titles(results.hits))
-        return flask.render_template(
-            "results.html",
-            query=query,
-            results=results,
-            hits=list(shown(results.hits, titles, query, PAGE_PER_HOST)),
-            shorter=[offered for offered in shorter(query) if total(offered.query)] if not results.total else [],
-            facets=narrowing(results.facets, query, MAX_QUERY),
-            first=offset + 1,
-            sort=None if order == "score" else order,
-            page=number,
-            pages=-(-min(results.total, MAX_OFFSET) // PAGE_HITS),
-            seconds=clock() - begin,
-        )
-
-    @app.get("/api/search")
-    def api() -> ResponseReturnValue:
-        query = _query() or flask.abort(400, "q is missing: give a query, as in /api/search?q=robot")
-        limit, offset = _number("limit", PAGE_HITS, 1, MAX_LIMIT), _number("offset", 0, 0, MAX_OFFSET)
-        per_host, explain = _number("per_host", 0, 0, MAX_LIMIT), _number("explain", 0, 0, 1)
-        facets = _number("facets", 0, 0, MAX_LIMIT)
-        after = flask.request.values.get("after")
-        if after is not None and (offset or per_host):
-            flask.abort(400, f"after: {AFTER_ALONE}.")
-        return as_json(search(query, limit, offset, per_host or None, bool(explain), _order(), facets, after))
-
-    @app.get("/api/suggest")
-    def suggest() -> ResponseReturnValue:
-        query, most = flask.request.values.get("q", "")[:MAX_QUERY], _number("limit", SUGGESTIONS_SHOWN, 1, MAX_LIMIT)
-        found = latest.ask(lambda index: suggestions(index, query, most))
-        columns = [s.text for s in found], ["" for _ in found], [s.url if is_web_url(s.url) else "" for s in found]
-        return app.response_class(json.dumps([query, *columns]), mimetype="application/x-suggestions+json")
-
-    @app.get("/help", endpoint="help")
-    def syntax() -> ResponseReturnValue:
-        return flask.render_template("help.html")
-
-    @app.get("/opensearch.xml")
-    def opensearch() -> ResponseReturnValue:
-        return app.response_class(
-            flask.render_template("opensearch.xml"), mimetype="application/opensearchdescription+xml"
-        )
-
-
 def _show_texts(app: flask.Flask, latest: LatestIndex) -> None:
     """`/cached`: the text of a page as it was fetched."""
 
     @app.get("/cached")
     def cached() -> ResponseReturnValue:
-        url, query = flask.request.args.get("url", ""), _query()
+        url, query = flask.request.args.get("url", ""), query_of_request()
         found = latest.ask(lambda index: index.stored(url, query))
         if found is None:
             flask.abort(404, f"No text is stored for {url[:MAX_URL]!r}.")
@@ -273,26 +164,3 @@ def _take_submissions(app: flask.Flask, submit: Submit, clock: Clock) -> None:
             flask.abort(400, f"The URL has {len(url)} characters; at most {MAX_URL} are allowed.")
         answer = submit(url)
         return flask.render_template("submit.html", url=url, answer=answer), answer.status
-
-
-def _query() -> str:
-    query = flask.request.values.get("q", "").strip()
-    if len(query) > MAX_QUERY:
-        flask.abort(400, f"The query has {len(query)} characters; at most {MAX_QUERY} are allowed.")
-    return query
-
-
-def _order() -> str:
-    """The order of hits from the request's parameters; 400 if it is unknown."""
-    order = flask.request.values.get("sort") or ORDERS[0]
-    if order not in ORDERS:
-        flask.abort(400, f"sort must be {' or '.join(ORDERS)}, not {order[:20]!r}.")
-    return order
-
-
-def _number(name: str, default: int, least: int, most: int) -> int:
-    """A whole number from the request's parameters; 400 if it is out of range."""
-    text = flask.request.values.get(name) or str(default)
-    if not (text.isdecimal() and len(text) <= 9 and least <= int(text) <= most):
-        flask.abort(400, f"{name} must be a whole number from {least} to {most}, not {text[:20]!r}.")
-    return int(text)

@@ -15,6 +15,7 @@ from ...transforms.indexing.invert import OWN_FIELDS, Inverted
 from ...transforms.indexing.read_segment import decode
 from ...transforms.indexing.term_forms import stemmed_as
 from ...transforms.indexing.write_segment import DOCS, DOCSTORE
+from .page_facts import COLUMN, PageFacts
 from .parquet_files import Files
 from .postings import Ints, Languages, Postings, Terms, Unit, in_a_row, smallest
 
@@ -49,6 +50,7 @@ class StoredDocument(NamedTuple):
 
     facts: HitFacts
     texts: StoredTexts
+    page_facts: Mapping[str, list[str]]  # by name; a fact may have several values
 
 
 class Segment:
@@ -66,7 +68,9 @@ class Segment:
         self.is_local = filesystem.is_local(root)
         self._files = Files(root, folder, _REPEATED, checksums.get(f"{folder}/{DOCS}", ""))
         docs = self._files.take_docs()
-        self.facts: pa.Table = docs.drop_columns([f"length_{field}" for field in OWN_FIELDS])
+        self.page_facts = PageFacts(docs)
+        others = [f"length_{field}" for field in OWN_FIELDS]
+        self.facts: pa.Table = docs.drop_columns(others + [COLUMN] * (COLUMN in docs.column_names))
         self.lengths: dict[str, Ints] = {field: smallest(docs[f"length_{field}"].to_numpy()) for field in OWN_FIELDS}
         values, numbers = _distinct_values(docs["language"])
         names, codes = np.unique(np.array(list(map(stemmed_as, values)), dtype=np.str_), return_inverse=True)
@@ -173,7 +177,10 @@ class Segment:
             titles, found = values("title", some), values("text", some)
             descriptions = [None] * len(some) if all(found) else values("description", some)
             texts += map(_texts, titles, descriptions, found)
-        return {doc: StoredDocument(self._hit_facts(doc), of_doc) for doc, of_doc in zip(docs, texts, strict=True)}
+        return {
+            doc: StoredDocument(self._hit_facts(doc), of_doc, self.page_facts.of(doc))
+            for doc, of_doc in zip(docs, texts, strict=True)
+        }
 
     def titles(self, docs: Sequence[int]) -> list[str]:
         """The titles of documents, by ascending numbers; empty where there is none. Reads no other text."""

@@ -140,6 +140,15 @@ class Corpus:
         """Whether `is_wanted` holds for the value of a fact of each document; null counts as ""."""
         return _joined([segment.having(fact, is_wanted) for segment in self.segments], bool)
 
+    @functools.cached_property
+    def fact_names(self) -> frozenset[str]:
+        """The names of the facts of documents, by which queries filter."""
+        return frozenset[str]().union(*(segment.page_facts.names for segment in self.segments))
+
+    def having_fact(self, name: str, value: str) -> Mask:
+        """Whether each document has a fact with a value (`page_facts.PageFacts.having`)."""
+        return _joined([segment.page_facts.having(name, value) for segment in self.segments], bool)
+
     def counts(self, fact: str, found: Mask) -> Counter[str]:
         """How many of the documents found have each value of a fact; null counts as ""."""
         counts: Counter[str] = Counter()

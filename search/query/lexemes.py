@@ -11,6 +11,7 @@ capital letters of its own. The rules, in the order in which they apply:
 - In a query of more than LONG_QUERY words, a minus counts only at the end: `… -word`.
 """
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -38,12 +39,22 @@ FILTERS = {
 """By filter, its value in its normal form; empty if it is none."""
 
 
+FACT = "fact"
+"""The kind of a lexeme with the name of a fact of documents, such as `price:10`."""
+
+
 class Lexeme(NamedTuple):
     """A part of a query."""
 
-    kind: str  # ( ) - + AND OR NOT word, or the name of a field or filter
+    kind: str  # ( ) - + AND OR NOT word, the name of a field or filter, or FACT
     text: str = ""
     is_quoted: bool = False
+    fact: str = ""  # the name of the fact
+
+    @property
+    def is_filter(self) -> bool:
+        """Whether it restricts the documents by something other than words."""
+        return self.kind in FILTERS or self.kind == FACT
 
     @property
     def is_operand(self) -> bool:
@@ -73,15 +84,15 @@ def day(text: str) -> datetime | None:
         return None
 
 
-def lexemes(text: str) -> Lexemes:
-    """The lexemes of a query, as they are meant.
+def lexemes(text: str, facts: frozenset[str] = frozenset()) -> Lexemes:
+    """The lexemes of a query, as they are meant. `facts` are the names of those that the documents have.
 
     >>> [part.text or part.kind for part in lexemes("beam -museum").parts]
     ['beam', '-', 'museum']
     >>> [part.text or part.kind for part in lexemes("TO BE OR NOT TO BE").parts]
     ['TO', 'BE', 'or', 'not', 'TO', 'BE']
     """
-    parts = _without_explaining(list(_split(text.translate(_STRAIGHT))))
+    parts = _without_explaining(list(_split(text.translate(_STRAIGHT), facts)))
     words = [part.text for part in parts if part.kind == "word" and not part.is_quoted]
     is_long = len([word for word in words if any(map(str.isalnum, word))]) > LONG_QUERY
     if (is_long or _is_capital("".join(words)) or not any(part.is_operand for part in parts)) and not _is_boolean(
@@ -91,9 +102,9 @@ def lexemes(text: str) -> Lexemes:
     return Lexemes(parts if _has_subject(parts) else _without_signs(parts), is_long)
 
 
-def as_text(text: str) -> Lexemes:
+def as_text(text: str, facts: frozenset[str] = frozenset()) -> Lexemes:
     """The lexemes of a query with filters, but without operators."""
-    parts = _without_operators(_without_explaining(list(_split(text.translate(_STRAIGHT)))), True)
+    parts = _without_operators(_without_explaining(list(_split(text.translate(_STRAIGHT), facts))), True)
     return Lexemes(_without_signs(parts), True)
 
 
@@ -101,20 +112,24 @@ _STRAIGHT = str.maketrans("“”„‟", '""""')
 
 _EXPLAINING = re.compile(r"\W*(?:e\.g|i\.e)\b\W*", re.IGNORECASE)
 
-_PIECE = re.compile(
-    rf"""(?P<sign>(?<![^\s(])[-+](?=[^\s+-]))
-    | (?P<name>(?<![^\s(+-])(?:{"|".join([*FIELDS, *FILTERS])})):(?=[^\s"]|"[^"]*")
-    | (?<!\w)"(?P<phrase>[^"]*)"(?!\w)
-    | (?P<open>(?<![^\s(+-])\()
-    | (?P<word>[^\s"]+)""",
-    re.VERBOSE | re.IGNORECASE,
-)
+
+@functools.lru_cache(16)
+def _piece(facts: frozenset[str]) -> re.Pattern[str]:
+    names = "|".join(map(re.escape, [*FIELDS, *FILTERS, *sorted(facts)]))
+    return re.compile(
+        rf"""(?P<sign>(?<![^\s(])[-+](?=[^\s+-]))
+        | (?P<name>(?<![^\s(+-])(?:{names})):(?=[^\s"]|"[^"]*")
+        | (?<!\w)"(?P<phrase>[^"]*)"(?!\w)
+        | (?P<open>(?<![^\s(+-])\()
+        | (?P<word>[^\s"]+)""",
+        re.VERBOSE | re.IGNORECASE,
+    )
 
 
-def _split(text: str) -> Iterator[Lexeme]:
+def _split(text: str, facts: frozenset[str]) -> Iterator[Lexeme]:
     """The lexemes as they stand. A parenthesis counts only where a group can begin or, inside a group, end."""
-    depth, name = 0, "word"
-    for number, piece in enumerate(_PIECE.finditer(text)):
+    depth, name = 0, ""
+    for number, piece in enumerate(_piece(facts).finditer(text)):
         if number == MAX_PARTS:
             break
         if piece["sign"]:
@@ -123,7 +138,7 @@ def _split(text: str) -> Iterator[Lexeme]:
             name = piece["name"].lower()
             continue
         elif piece["phrase"] is not None:
-            yield Lexeme(name, piece["phrase"], True)
+            yield _named(name, piece["phrase"], True)
         elif piece["open"]:
             if depth < _MAX_DEPTH:
                 depth += 1
@@ -133,13 +148,20 @@ def _split(text: str) -> Iterator[Lexeme]:
             closed = min(depth, len(word) - len(word.rstrip(")")))
             depth -= closed
             word = word[: len(word) - closed]
-            if word in OPERATORS and name == "word":
+            if word in OPERATORS and not name:
                 yield Lexeme(word)
             elif word:
-                yield Lexeme(name, word)
+                yield _named(name, word, False)
             yield from [Lexeme(")")] * closed
-        name = "word"
+        name = ""
     yield from [Lexeme(")")] * depth
+
+
+def _named(name: str, text: str, is_quoted: bool) -> Lexeme:
+    """A word or phrase, after the name of a field, a filter or a fact, if there is one."""
+    if not name or name in FIELDS or name in FILTERS:
+        return Lexeme(name or "word", text, is_quoted)
+    return Lexeme(FACT, text, is_quoted, name)
 
 
 def _without_explaining(parts: list[Lexeme]) -> list[Lexeme]:
@@ -166,8 +188,8 @@ def _is_boolean(parts: Sequence[Lexeme]) -> bool:
         if part.kind in OPERATORS or part.kind in ("-", "+"):
             needs_operator = False
         elif part.is_operand:
-            is_joined = is_joined and (not needs_operator or part.kind in FILTERS)
-            needs_operator = needs_operator or part.kind not in FILTERS
+            is_joined = is_joined and (not needs_operator or part.is_filter)
+            needs_operator = needs_operator or not part.is_filter
     return is_joined
 
 
@@ -178,7 +200,7 @@ def _without_operators(parts: Sequence[Lexeme], is_long: bool) -> list[Lexeme]:
         return found
     found = [part for part in found if part.kind not in ("(", ")")]
     end = len(found)
-    while end >= 2 and (found[end - 2].kind == "-" or found[end - 1].kind in FILTERS):
+    while end >= 2 and (found[end - 2].kind == "-" or found[end - 1].is_filter):
         end -= 2 if found[end - 2].kind == "-" else 1
     return _without(found[:end], "-") + found[end:]
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from ...transforms.indexing.analysis import CJK, STOP_WORDS, identifiers, is_further, pairs, tokens
 from ..index.patterns import is_pattern, pattern
 from ..index.postings import Unit
-from .lexemes import FIELDS, FILTERS, Lexemes, as_text, lexemes
+from .lexemes import FACT, FIELDS, FILTERS, Lexemes, as_text, lexemes
 
 MAX_TERMS = 128
 """The most words of a query, stop words aside: enough for a pasted paragraph, and a bound on the cost."""
@@ -64,6 +64,13 @@ class Filter(NamedTuple):
     value: str
 
 
+class Fact(NamedTuple):
+    """Documents with a value of a fact, in any letter case; * stands for any characters."""
+
+    name: str
+    value: str
+
+
 class All(NamedTuple):
     """Documents that match all parts; every document if there are none."""
 
@@ -82,7 +89,7 @@ class Not(NamedTuple):
     part: "Condition"
 
 
-Condition = Word | Phrase | Filter | All | Any | Not
+Condition = Word | Phrase | Filter | Fact | All | Any | Not
 
 
 class Query(NamedTuple):
@@ -108,11 +115,16 @@ class Query(NamedTuple):
         return self.times.get(unit, 1) if isinstance(unit, str) else 1
 
 
-def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: (), is_text: bool = False) -> Query:
+def parse(
+    text: str,
+    morphemes: Callable[[str], Sequence[str]] = lambda text: (),
+    is_text: bool = False,
+    facts: frozenset[str] = frozenset(),
+) -> Query:
     """The query in a text; any text is a query.
 
     `morphemes` gives further terms of a word, for documents in Korean (`transforms/indexing/korean.py`). With `is_text`
-    nothing but filters is read as query language.
+    nothing but filters is read as query language. `facts` are the names of the facts that the documents have.
 
     >>> query = parse('fast "full text" -odd site:a.org')
     >>> query.words, query.phrases
@@ -121,7 +133,7 @@ def parse(text: str, morphemes: Callable[[str], Sequence[str]] = lambda text: ()
     (Phrase(terms=('full', 'text'), field=None), Filter(name='site', value='a.org'))
     """
     text = text.encode(errors="replace").decode()  # a command-line argument that is not UTF-8 has lone surrogates
-    parser = _Parser(as_text(text) if is_text else lexemes(text), morphemes)
+    parser = _Parser(as_text(text, facts) if is_text else lexemes(text, facts), morphemes)
     condition = parser.query()
     times = Counter(parser.words)
     words = (tuple(word for word in times if word not in STOP_WORDS) or tuple(times))[:MAX_TERMS]
@@ -183,7 +195,7 @@ class _Parser:
         if not any(_requires(part, (Word, Phrase)) for part in must):
             if may := _without_stop_words(may):
                 must.append(may[0] if len(may) == 1 else Any(tuple(may)))
-            elif not any(_requires(part, (Filter,)) for part in must):
+            elif not any(_requires(part, (Filter, Fact)) for part in must):
                 return Any(())  # exclusions alone match nothing
         return must[0] if len(must) == 1 else All(tuple(must))
 
@@ -218,6 +230,8 @@ class _Parser:
         if lexeme.kind == "(":
             start, group = self._next, self.query(scores)
             return group if any(part.is_operand for part in self._lexemes[start : self._next]) else None
+        if lexeme.kind == FACT and (value := " ".join(lexeme.text.casefold().split())):
+            return Fact(lexeme.fact, value)
         if lexeme.kind in FILTERS and (value := FILTERS[lexeme.kind](lexeme.text.casefold().strip())):
             return Filter(lexeme.kind, value)
         if lexeme.kind in _VALUES:

@@ -45,6 +45,7 @@ class Hit:
     fetched_at: datetime | None
     published_at: datetime | None
     explanation: Explanation | None = None
+    facts: Mapping[str, list[str]] = dataclasses.field(default_factory=dict)  # values by name; none for `nosnippet`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +93,7 @@ def _hit_as_json(hit: Hit) -> dict[str, Any]:
     found["snippet"] = str(hit.snippet)
     for name in ("fetched_at", "published_at"):
         found[name] = found[name] and found[name].isoformat()
-    if hit.explanation is None:
-        del found["explanation"]
+    for name in ("explanation", "facts"):
+        if not found[name]:
+            del found[name]
     return found

@@ -10,6 +10,7 @@ from tests.support.web import Web, html, plain, redirect, status
 
 ROBOTS = """User-agent: Other
 Disallow: /
+Content-Signals: /a search=maybe, ai-train=no, use=reference
 
 User-agent: *
 Disallow: /a  # all
@@ -39,8 +40,8 @@ def test_a_robots_txt_in_a_file(robots: Path) -> None:
         "  Allow: /a/b",
         "  Crawl-delay: 2",
         "sitemap: /s.xml",
-        "http://localhost/a: denied by line 5: Disallow: /a",
-        "http://localhost/a/b: allowed by line 6: Allow: /a/b",
+        "http://localhost/a: denied by line 6: Disallow: /a",
+        "http://localhost/a/b: allowed by line 7: Allow: /a/b",
         "http://x.test/c: allowed",
     ]
 
@@ -55,18 +56,44 @@ def test_for_another_robot_in_json(robots: Path) -> None:
         "verdict": "rules",
         "crawl_delay": None,
         "sitemaps": ["/s.xml"],
+        "signals": [
+            {
+                "line": 3,
+                "text": "Content-Signal: /a search=maybe, ai-train=no, use=reference",
+                "ignored": ["search=maybe"],
+            }
+        ],
         "rules": ["Disallow: /"],
-        "urls": [{"url": "http://localhost/a/b", "allows": False, "rule": "Disallow: /", "line": 2}],
+        "urls": [
+            {
+                "url": "http://localhost/a/b",
+                "allows": False,
+                "rule": "Disallow: /",
+                "line": 2,
+                "signals": [
+                    {"signal": "ai-train", "value": "no", "line": 3},
+                    {"signal": "use", "value": "reference", "line": 3},
+                ],
+            }
+        ],
     }
+    lines = beamtrawl("check", "robots", robots, "--agent", "other", "--url", "/a/b").out.splitlines()
+    assert lines[2:] == [
+        "  Content-Signal: /a search=maybe, ai-train=no, use=reference (not understood: search=maybe)",
+        "sitemap: /s.xml",
+        "http://localhost/a/b: denied by line 2: Disallow: /",
+        "  ai-train=no by line 3",
+        "  use=reference by line 3",
+    ]
 
 
 # robots.txt of the server: the first line, and whether /a may be fetched
 SERVED = {
-    "rules": (plain(ROBOTS), "status 200: rules", "denied by line 5: Disallow: /a"),
+    "rules": (plain(ROBOTS), "status 200: rules", "denied by line 6: Disallow: /a"),
     "none": (status(404), "status 404: allow_all", "allowed"),
     "refused": (status(403), "status 403: deny_all", "denied"),
     "broken": (status(500), "status 500: unreachable", "denied"),
-    "elsewhere": (redirect("/rules.txt"), "status 200: rules", "denied by line 5: Disallow: /a"),
+    "elsewhere": (redirect("/rules.txt"), "status 200: rules", "denied by line 6: Disallow: /a"),
 }
 
 
@@ -104,6 +131,50 @@ def test_a_page_in_a_file(tmp_path: Path) -> None:
         "  http://a.test/docs/x (a) 'x'",
         "  http://c.test/ (a) 'http://c.test/'",
     ]
+
+
+RULES = """
+[[extract]]
+field = "place"
+xpath = "//a/@href"
+[[extract]]
+match = "/docs/"
+field = "place"
+regex = "/([a-z]+)/$"
+[[extract]]
+match = "/shop/"
+field = "price"
+css = ".price"
+[[main]]
+keep = ["h1"]
+[[main]]
+match = "a.test"
+keep = ["p"]
+"""
+
+
+@pytest.mark.parametrize("option", ["--dir", "--settings"])
+def test_what_each_rule_does_with_a_page(tmp_path: Path, option: str) -> None:
+    (tmp_path / "crawl.toml").write_text(RULES)
+    page = tmp_path / "page.html"
+    page.write_text("<title>T</title><h1>Harbour</h1><p>All about it.<a href=b>b</a><a href='c'>c</a>")
+    place = tmp_path if option == "--dir" else tmp_path / "crawl.toml"
+    words = ("check", "page", page, "--base", "http://a.test/docs/", option, place)
+    lines = beamtrawl(*words).out.splitlines()
+    assert lines[4:12] == [
+        "place: b | c",
+        "rule extract 1, place: 2 values",
+        "rule extract 2, place: 1 value",
+        "rule extract 3, price: does not match the URL",
+        "rule main 1: 7 characters instead of 23",
+        "rule main 2: an earlier rule matches",
+        "directives: none",
+        "text: 7 characters",
+    ]
+    rules = json.loads(beamtrawl(*words, "--json").out)["rules"]
+    assert [rule["values"] for rule in rules] == [["b", "c"], ["docs"], [], [], []]
+    (tmp_path / "crawl.toml").write_text(RULES.replace("//a", "//a["))
+    assert "crawl.toml, line 4: rule 1 of extract: xpath = " in failure(*words)[1]
 
 
 def settings(folder: Path, delay: float) -> list[object]:

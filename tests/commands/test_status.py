@@ -124,6 +124,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "blocks": [],
         "blocked": 0,
         "excluded": 0,
+        "unindexed": {},
     }
     assert json.loads(json.dumps(found)) == found
 

@@ -12,6 +12,7 @@ import pytest
 
 from beamtrawl.runners.commands.status import render
 from beamtrawl.runners.state.crawl_status import summarize
+from beamtrawl.search.searcher import Index
 from beamtrawl.transforms import settings
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.observers.registry import Alert, alert_rows
@@ -19,7 +20,7 @@ from beamtrawl.transforms.parsing.robots_meta import Directives
 from beamtrawl.transforms.parsing.source import Source
 from beamtrawl.transforms.politeness import downloaders
 from tests.support import plugins
-from tests.support.command_line import LOOPBACK, PROGRAM, failure
+from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, failure
 from tests.support.crawls import rows
 from tests.support.files import pdf, png
 from tests.support.web import Answer, Request, Web, html
@@ -65,7 +66,9 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Reques
     chosen = settings.override(
         chosen,
         {"documents.kinds": [*chosen.documents.kinds, "image"]}
-        | {f"watch.{key}": value for key, value in watch.items()},
+        | {f"watch.{key}": value for key, value in watch.items()}
+        | {"extract": [{"field": "month", "match": "/catch/", "regex": "/([0-9-]+)$"}, {"field": "fish", "css": "p"}]}
+        | {"main": [{"match": "/tides", "keep": ["h1"]}]},
     )
     (directory / "crawl.toml").write_text(settings.render(chosen))
     (directory / "charter.txt").write_text(CHARTER)
@@ -90,15 +93,34 @@ def test_each_kind_becomes_a_document_and_leads_on(crawled):
         "/report.pdf": ("application/pdf", "CATCH", [("pages", "1"), ("pages_read", "1")]),
         "/broken.pdf": ("application/pdf", None, [("parse_error", found["/broken.pdf"]["facts"][0][1])]),
         "/news.xml": ("text/xml", "News", [("entries", "1")]),
-        "/cod": ("text/html", "Cod", None),
+        "/cod": ("text/html", "Cod", [("fish", f"It is written: {CHARTER} And so it was.")]),
         "/notes.md": ("text/markdown", "NOTES", None),
         "/plain.md": ("text/markdown", None, [("parse_error", "IndexError: list index out of range")]),
-        "/tides": ("text/html", "Tides", None),
-        "/catch/2026-03": ("text/html", "March", None),
+        "/tides": ("text/html", "Tides", [("fish", "High water.")]),
+        "/catch/2026-03": ("text/html", "March", [("month", "2026-03"), ("fish", "Herring.")]),
         "/crest.png": ("image/png", None, [("format", "png"), ("width", "48"), ("height", "48")]),
     }
     assert found["/notes.md"]["headings"] == ["NOTES"]
     assert found["/notes.md"]["text"] == "# NOTES\nSee the [tide tables](tides)."
+
+
+def test_what_rules_take_from_pages_is_in_tables_and_searches(crawled):
+    directory, _ = crawled
+    assert documents(directory)["/tides"]["text"] == "Tides"
+    index = Index.open(CrawlDir(str(directory)))
+    queries = ("month:2026*", "fish:herring.", "fish:*water*", "pages:1", "month:2027*")
+    assert {query: [hit.url.split("/", 3)[3] for hit in index.search(query).hits] for query in queries} == {
+        "month:2026*": ["catch/2026-03"],
+        "fish:herring.": ["catch/2026-03"],
+        "fish:*water*": ["tides"],
+        "pages:1": ["report.pdf"],
+        "month:2027*": [],
+    }
+    (month,) = index.search("month:2026*").hits
+    assert month.facts == {"month": ["2026-03"], "fish": ["Herring."]}
+    query = "SELECT facts['fish'] AS fish FROM documents WHERE facts['month'] = '2026-03'"
+    assert "Herring." in beamtrawl("sql", directory, query).out
+    assert CrawlDir(str(directory)).manifests()[1].settings["extract"][1]["css"] == "p"
 
 
 def test_nothing_else_is_asked_for(crawled):

@@ -14,7 +14,7 @@ from beamtrawl.runners.estimate.measured import measure
 from beamtrawl.runners.estimate.plan import Plan, Prices, Rates, Size, estimate, with_page_bytes
 from beamtrawl.runners.estimate.sampled import sample_of
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.settings import Settings
+from beamtrawl.transforms.settings import Politeness
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.committed import commit_rows
 from tests.support.crawls import crawl, rows
@@ -107,7 +107,7 @@ def test_further_visits_are_like_the_greatest_depths(tmp_path: Path, depths, fou
     ]
     commit_rows(tmp_path, "fetch", 1, {"visits": visits})
     crawl = commit_rows(tmp_path, "update", 1, {"hosts": [{"host": "a.test"}]})
-    rates = measure(crawl, Settings(), RATES, 1)
+    rates = measure(crawl, Politeness(), RATES, 1)
     assert (rates.head_visits, rates.head_bytes, rates.body_bytes) == found
 
 

@@ -18,7 +18,7 @@ from beamtrawl.transforms.exchange.semi_join import CollectSetFn
 from beamtrawl.transforms.exchange.stages import DispatchFn, Route
 from beamtrawl.transforms.exchange.summaries import found
 from beamtrawl.transforms.frontier.revisit_plan import Plan
-from beamtrawl.transforms.settings import Settings, override
+from beamtrawl.transforms.settings import Priority, Recrawl, Sitemaps
 from tests.support.graph import update_step
 
 ROWS = pa.schema([("url", pa.string()), ("depth", pa.int32())])
@@ -203,7 +203,7 @@ def test_a_part_is_of_one_of_the_summaries() -> None:
 
 RULE = Rule("https://a.test", "trailing_slash", "")
 USED = KnownRules.of([RULE._asdict() | {"template": "/*", "state": "used", "round": 1}])
-PLAN = Plan.of(override(Settings(), {"recrawl.per_day": 100}), {}, 1)
+PLAN = Plan.of(Recrawl(per_day=100), Sitemaps(), Priority(), {}, 1)
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ from warcio.cli import main as warcio_main
 
 from beamtrawl.runners.exports import archive_index, cdxj, output, warc_records
 from beamtrawl.runners.exports.captures import Capture, captures
-from beamtrawl.runners.exports.warc import write_archive
+from beamtrawl.runners.exports.warc import WarcInfo, write_archive
 from beamtrawl.runners.exports.warc_records import Original, records
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.settings import Robot, parse
+from beamtrawl.transforms.settings import Robot, parse, render
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, contents, failure
 from tests.support.committed import commit_rows
 from tests.support.crawls import rows
@@ -288,7 +288,8 @@ def test_files_end_by_size(crawl: Path, tmp_path: Path) -> None:
     found = captures(directory, directory.manifests(), "beamtrawl")
     with output.whole_folder(str(tmp_path / "warc")) as out:
         settings = parse(directory.read_text("crawl.toml"))
-        counts = write_archive(found, index, out, settings, 1, datetime(2026, 1, 1, tzinfo=UTC))
+        info = WarcInfo(Identity.of(settings.robot), render(settings))
+        counts = write_archive(found, index, out, info, 1, datetime(2026, 1, 1, tzinfo=UTC))
     assert counts.parts == 9 == len(list((tmp_path / "warc").glob("*.warc.gz")))
     assert is_valid(*(tmp_path / "warc").glob("*.gz"))
 

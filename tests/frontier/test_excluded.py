@@ -15,7 +15,8 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.frontier.excluded import Excluded, NotRequested, has_changed
 from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.frontier.read_due import Bounds, candidates
-from beamtrawl.transforms.settings import Scope, Settings, override, settings_digest
+from beamtrawl.transforms.parsing.crawl_scope import CrawlScope
+from beamtrawl.transforms.settings import Documents, Scope, Settings, override, settings_digest
 from beamtrawl.transforms.tables.schemas import FRONTIER
 from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet
 from beamtrawl.transforms.urls.canonical import host, url_key
@@ -35,6 +36,10 @@ def seed_files(root: Path) -> list[str]:
     file = writer.close()
     assert file
     return [file.path]
+
+
+def excluded_by(root: Path, scope: Scope, *kinds: str) -> Excluded:
+    return Excluded(CrawlScope(str(root), scope, kinds or ("html",), seed_files(root)))
 
 
 # settings of the scope, a row of the frontier, whether it is excluded
@@ -72,7 +77,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
 def test_a_row_is_excluded_as_if_it_was_found_now(
     tmp_path: Path, scope: dict[str, Any], waiting: dict[str, Any], expected: bool
 ) -> None:
-    excluded = Excluded(str(tmp_path), Scope(**scope), frozenset(), seed_files(tmp_path))
+    excluded = excluded_by(tmp_path, Scope(**scope))
     others = [row("http://a.test/before"), waiting, row("http://a.test/docs/after")]
     table = pa.Table.from_pylist(others, schema=FRONTIER)
     assert excluded.mask(table)[1].as_py() is expected
@@ -82,7 +87,7 @@ def test_a_row_is_excluded_as_if_it_was_found_now(
 
 def test_the_extensions_of_parsed_kinds_are_accepted(tmp_path: Path) -> None:
     table = pa.Table.from_pylist([row("http://a.test/a.pdf"), row("http://a.test/a.zip")], schema=FRONTIER)
-    masks = [Excluded(str(tmp_path), Scope(), kinds, seed_files(tmp_path)).mask(table) for kinds in (set(), {"pdf"})]
+    masks = [excluded_by(tmp_path, Scope(), *kinds).mask(table) for kinds in (["html"], ["html", "pdf"])]
     assert [mask.to_pylist() for mask in masks] == [[True, True], [False, True]]
 
 
@@ -90,7 +95,7 @@ def test_blocked_and_excluded_urls_are_counted_once(tmp_path: Path) -> None:
     paths = ("/page", "/calendar/1", "/calendar/2", "/private/calendar/3", "/private/4")
     table = pa.Table.from_pylist([row(f"http://a.test{path}") for path in paths], schema=FRONTIER)
     blocks = Blocks([Block("a.test/private/*", "2026-01-01")])
-    excluded = Excluded(str(tmp_path), Scope(exclude=["/calendar/"]), frozenset(), seed_files(tmp_path))
+    excluded = excluded_by(tmp_path, Scope(exclude=["/calendar/"]))
     closed = NotRequested(blocks, excluded)
     assert closed.without(table)["url"].to_pylist() == ["http://a.test/page"]
     assert (closed.blocked, closed.excluded) == (2, 2)
@@ -105,7 +110,7 @@ def test_excluded_rows_take_no_place_among_those_that_are_read(tmp_path: Path, p
     paths = [*(f"/calendar/{n}" for n in range(50)), "/page/1", "/page/2"]
     file = write_frontier(str(tmp_path), 1, [row(f"http://a.test{path}", depth=1 + ("page" in path)) for path in paths])
     assert file
-    excluded = Excluded(str(tmp_path), Scope(exclude=["/calendar/"]), frozenset(), seed_files(tmp_path))
+    excluded = excluded_by(tmp_path, Scope(exclude=["/calendar/"]))
     bounds = Bounds(datetime.now(UTC), per_host, excluded=excluded)
     with open_parquet(str(tmp_path), file.path) as opened:
         found = [n for rows in candidates(opened, np.empty(0, np.int64), bounds) for n in rows["number"].to_pylist()]
@@ -132,5 +137,6 @@ def test_nothing_is_judged_again_while_the_settings_are_the_same(
     tmp_path: Path, steps: list[tuple[str, str]], expected: bool
 ) -> None:
     found = [Manifest(step, n, digest, (), {}, (), "", "") for n, (step, digest) in enumerate(steps)]
-    assert has_changed(Settings(), found) is expected
-    assert (excluded_urls(CrawlDir(str(tmp_path)), Settings(), found) is not None) is expected
+    assert has_changed(NOW, found) is expected
+    excluded = excluded_urls(CrawlDir(str(tmp_path)), found, NOW, Scope(), Documents())
+    assert (excluded is not None) is expected

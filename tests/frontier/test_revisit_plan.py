@@ -9,7 +9,7 @@ import pytest
 from beamtrawl.transforms.freshness.change_rate import DAY
 from beamtrawl.transforms.frontier.revisit_plan import Plan, count_first, plan_visits, weight
 from beamtrawl.transforms.frontier.url_states import compared, remembered
-from beamtrawl.transforms.settings import Settings, override
+from beamtrawl.transforms.settings import Priority, Recrawl, Sitemaps
 from beamtrawl.transforms.tables.schemas import URLS, VISITS
 from beamtrawl.transforms.tables.table_files import TableWriter
 
@@ -19,8 +19,7 @@ Row = dict[str, Any]
 
 
 def plan(**recrawl: float) -> Plan:
-    changed = {f"recrawl.{name}": value for name, value in ({"per_day": 10.0} | recrawl).items()}
-    found = Plan.of(override(Settings(), changed), {(0, 0): 50}, 50)
+    found = Plan.of(Recrawl(**{"per_day": 10.0} | recrawl), Sitemaps(), Priority(), {(0, 0): 50}, 50)
     assert found is not None
     return found
 
@@ -39,11 +38,11 @@ def planned(url: Row, before: Row | None = None, **recrawl: float) -> Any:
 
 
 def test_no_plan_without_a_budget() -> None:
-    assert Plan.of(Settings(), {}, 100) is None
+    assert Plan.of(Recrawl(), Sitemaps(), Priority(), {}, 100) is None
 
 
 def test_new_pages_of_a_first_round_are_spread_over_the_budget() -> None:
-    found = Plan.of(override(Settings(), {"recrawl.per_day": 10.0}), {}, 100)
+    found = Plan.of(Recrawl(per_day=10.0), Sitemaps(), Priority(), {}, 100)
     assert found is not None
     (url,) = plan_visits([row("a", depth=2)], [visit("a")], [], [], found).urls
     assert (url["next_fetch_at"] - NOW) / timedelta(days=1) == pytest.approx(10, rel=0.1)

@@ -149,9 +149,7 @@ def test_without_links_there_is_nothing_to_rank(tmp_path):
 
 def after_crawl(crawl, **ranking):
     """What the end of a crawl says of its links."""
-    rank_after_crawl(
-        crawl, Settings(ranking=Ranking(**ranking)), SimpleEngine(), Console([TextOutput(told := io.StringIO())])
-    )
+    rank_after_crawl(crawl, Ranking(**ranking), "", SimpleEngine(), Console([TextOutput(told := io.StringIO())]))
     return told.getvalue()
 
 

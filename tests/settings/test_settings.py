@@ -106,6 +106,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "politeness": 8,  # shared_delay as well
         "fetch": 18,
         "documents": 5,
+        "index": 2,
         "watch": 3,
         "recrawl": 3,  # after is shown in a comment
         "sitemaps": 5,
@@ -147,6 +148,11 @@ BAD = {
         "fetch.read_timeout = 0.0: must be more than 0",
     ),
     "a string for a list": ('[scope]\ninclude = "a"', 2, 'scope.include = "a": must be a list of strings'),
+    "a pattern of the index": (
+        '[index]\nexclude = ["/tag/", "(a"]',
+        2,
+        'index.exclude = ["/tag/", "(a"]: missing ), unterminated subpattern at position 0',
+    ),
     "a list of numbers": ("[scope]\ninclude = [1, 2]", 2, "scope.include = [1, 2]: must be a list of strings"),
     "no regular expression": (
         '[scope]\nexclude = ["a", "("]',
@@ -179,9 +185,24 @@ BAD = {
         "[robot]\n[colours]\nred = 1",
         2,
         "unknown table or key colours; known: "
-        "[robot], [scope], [limits], [priority], [politeness], [fetch], [documents], [watch], [recrawl], [sitemaps],"
-        " [usage], [aliases], "
-        "[traps], [ranking], [alarms], [storage]",
+        "[robot], [scope], [limits], [priority], [politeness], [fetch], [documents], [index], [watch], [recrawl],"
+        " [sitemaps], [usage], [aliases], "
+        "[traps], [ranking], [alarms], [storage], [[extract]], [[main]]",
+    ),
+    "a number below the range": (
+        "[documents]\nsimilarity = 0.4",
+        2,
+        "documents.similarity = 0.4: must be from 0.5 to 1",
+    ),
+    "a number above the range": (
+        "[documents]\nsimilarity = 1.5",
+        2,
+        "documents.similarity = 1.5: must be from 0.5 to 1",
+    ),
+    "a URL for a host and a pattern": (
+        '[traps]\nallow = ["a.test/*", "http://a.test/*"]',
+        2,
+        'traps.allow = ["a.test/*", "http://a.test/*"]: must be "HOST/PATTERN", without http://',
     ),
     "no kinds": ("[documents]\nkinds = []", 2, 'documents.kinds = []: must name a kind, such as "html"'),
     "no downloader": (

@@ -18,7 +18,7 @@ from apache_beam.transforms.window import GlobalWindows, WindowedValue
 
 from beamtrawl.runners.engines.direct import _Options
 from beamtrawl.runners.engines.expected import reporting
-from beamtrawl.runners.engines.inspection import classes_inspected_once
+from beamtrawl.runners.engines.inspection import inspected_once
 
 Values = list[WindowedValue]
 
@@ -30,7 +30,7 @@ class SimpleEngine:
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         options = _Options([], pipeline_type_check=False)
-        with classes_inspected_once(), reporting(), beam.Pipeline(runner=_Runner(), options=options) as pipeline:
+        with inspected_once(), reporting(), beam.Pipeline(runner=_Runner(), options=options) as pipeline:
             build(pipeline)
 
 

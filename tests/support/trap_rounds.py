@@ -34,7 +34,7 @@ from beamtrawl.transforms.traps.draining import Queue
 from beamtrawl.transforms.traps.holds import Holds, count_held, count_waiting, hold
 from beamtrawl.transforms.traps.judge import Name, State, newest_by_template
 from beamtrawl.transforms.traps.novelty import unpack
-from beamtrawl.transforms.traps.watch_yields import Watched, watch_host
+from beamtrawl.transforms.traps.watch_host import Watched, watch_host
 from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.support.web import OTHERWISE, Page, answer_of, status
 

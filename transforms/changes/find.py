@@ -94,13 +94,14 @@ FROM known WHERE change IS NOT NULL ORDER BY change, url
 def listing_query(since: Since, now: datetime) -> str:
     """The pages that differ from the state at `since` and may be shown to anyone, without their texts.
 
-    Pages that authors exclude from searches (noindex, unavailable_after) are left out. `withheld` is true if an author
-    excludes either version from copies, excerpts or searches (also noarchive, nosnippet, max-snippet). `round_then` and
-    `round` name the versions of the texts.
+    Pages that authors exclude from searches (noindex, search=no, unavailable_after) are left out. `withheld` is true if
+    an author excludes either version from copies, excerpts or searches (also noarchive, nosnippet, max-snippet).
+    `round_then` and `round` name the versions of the texts.
     """
     columns = f"""
 'title': title, 'round': round,
-'excluded': COALESCE(noindex, false) OR COALESCE(unavailable_after <= TIMESTAMPTZ '{now.isoformat()}', false),
+'excluded': COALESCE(noindex OR NOT search, false)
+    OR COALESCE(unavailable_after <= TIMESTAMPTZ '{now.isoformat()}', false),
 'withheld': COALESCE(noarchive, false) OR max_snippet IS NOT NULL"""
     return f"""
 {_known(since, columns)}

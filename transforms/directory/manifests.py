@@ -36,7 +36,7 @@ class Manifest:
     schema_version: int = SCHEMA_VERSION
     index_files: tuple[TableFile, ...] = ()  # the files in the folders of `index` and `index_links`
     replaced: tuple[str, ...] = ()  # files of tables whose rows are in `files`
-    settings: dict[str, Any] | None = None  # of a fetch step: those that differ from the defaults, without secrets
+    settings: dict[str, Any] | None = None  # those that differ from the defaults, without secrets; see `Attempt.commit`
 
     @property
     def name(self) -> str:

@@ -17,7 +17,7 @@ from ..exchange.functions import Output, Partition, Side, WriteFn
 from ..frontier.scorers import ScoredLink, Scorer, factors, load_scorers
 from ..indexing.tombstones import REMOVALS, REPLACED
 from ..indexing.write_segment import in_order, write_segment
-from ..outcomes import Outcome
+from ..outcomes import DENIED_SEARCH, INDEX_SCOPE, Outcome
 from ..parsing import rel_canonical
 from ..parsing.registry import PARSE_ERROR, PARSE_ERRORS
 from ..parsing.spam import SOFT_404
@@ -25,6 +25,7 @@ from ..tables.batches import cuts, release_freed
 from ..tables.schemas import DOCUMENTS, KEY, LINKS
 from ..tables.table_files import TableFile, TableWriter, conform, new_path
 from ..traps.watch_yields import STALE
+from ..urls.index_scope import WHOLE, IndexScope
 from .shard_pages import ShardPages
 
 DAMPING = 0.85
@@ -198,10 +199,16 @@ class FinishFn(WriteFn):
     rejections = Output(list[Rejection])  # by shard
 
     def __init__(
-        self, root: str, round_: int, korean_morphemes: bool, partitions: int, scorers: Sequence[str] = ()
+        self,
+        root: str,
+        round_: int,
+        korean_morphemes: bool,
+        partitions: int,
+        scorers: Sequence[str] = (),
+        index_scope: IndexScope = WHOLE,
     ) -> None:
         self._root, self._round, self._partitions, self._scorers = root, round_, partitions, scorers
-        self._korean_morphemes = korean_morphemes
+        self._korean_morphemes, self._index_scope = korean_morphemes, index_scope
 
     def process(self, partition: Partition, dead: Iterable[bytes]) -> Iterator[TaggedOutput]:
         number, sides = partition
@@ -233,7 +240,7 @@ class FinishFn(WriteFn):
 
     def _index(self, pages: pa.Table, number: int) -> Iterator[TaggedOutput]:
         """Index some pages; yield what the index removes and the files."""
-        removals = removals_of_pages(pages)
+        removals = removals_of_pages(pages, self._index_scope)
         yield from self.removals.split(removals, self._partitions)
         indexed = removals.filter(pc.equal(removals["reason"], REPLACED))["url_key"]
         is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
@@ -261,7 +268,7 @@ def index_shard(
     return written
 
 
-def removals_of_pages(pages: pa.Table) -> pa.Table:
+def removals_of_pages(pages: pa.Table, index_scope: IndexScope = WHOLE) -> pa.Table:
     """REMOVALS of the documents: REPLACED if the new version is indexed, else the reason why it is not."""
     pages = pages.filter(pages["is_document"])
     reason = pc.case_when(
@@ -270,11 +277,20 @@ def removals_of_pages(pages: pa.Table) -> pa.Table:
             is_folded(pages),
             _has_reason(pages, SOFT_404),
             pc.fill_null(pages["noindex"], False),
+            is_reserved_from_search(pages),
+            index_scope.mask(pages["url"]),
         ),
-        *map(pa.scalar, ("duplicate", "near_duplicate", SOFT_404, Outcome.DENIED_META.value)),
+        *map(
+            pa.scalar, ("duplicate", "near_duplicate", SOFT_404, Outcome.DENIED_META.value, DENIED_SEARCH, INDEX_SCOPE)
+        ),
         pa.scalar(REPLACED),
     )
     return pa.Table.from_arrays([pages["url_key"], reason], schema=REMOVALS)
+
+
+def is_reserved_from_search(documents: pa.Table) -> pa.ChunkedArray:
+    """Whether the author of each document reserves it from search."""
+    return pc.fill_null(pc.invert(documents["search"]), False)
 
 
 def _has_reason(pages: pa.Table, reason: str) -> pa.Array:
@@ -290,4 +306,5 @@ def _counts(documents: pa.Table) -> dict[str, int]:
         "near_duplicates": pc.sum(pc.is_valid(documents["near_duplicate_of"])).as_py(),
         "copies": pc.sum(pc.is_valid(documents["same_content_as"])).as_py(),
         "denied_meta": pc.sum(pc.fill_null(documents["noindex"], False)).as_py(),
+        DENIED_SEARCH: pc.sum(is_reserved_from_search(documents)).as_py(),
     }

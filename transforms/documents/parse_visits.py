@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,22 +22,25 @@ from ..exchange.functions import Output, StageFn
 from ..exchange.stage_progress import StageProgress
 from ..http import media_types
 from ..http.reply import Headers, header
-from ..observers.registry import alert_rows, open_observers
+from ..observers.registry import OpenObservers, alert_rows
 from ..outcomes import Outcome
 from ..parsing import rel_canonical
 from ..parsing.boilerplate import without_boilerplate
+from ..parsing.crawl_scope import CrawlScope
 from ..parsing.html_links import refresh
 from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed, parse_page
+from ..parsing.page_rules import NO_RULES, PageRules, page_rules
 from ..parsing.registry import kinds_of
 from ..parsing.spam import SOFT_404, judge
 from ..rights.usage import Usage
-from ..settings import Settings
+from ..settings import Extract, MainText
 from ..tables.batches import release_freed
 from ..tables.bloom import shard
-from ..tables.schemas import DOCUMENTS, KEY, SEEDS, VISITS, Row
+from ..tables.schemas import DOCUMENTS, KEY, VISITS, Row
 from ..tables.sitemap_terms import PROBE
-from ..tables.table_files import conform, open_parquet, read_hosts
+from ..tables.table_files import conform, open_parquet
 from ..urls.filters import UrlFilter
+from ..urls.index_scope import WHOLE, IndexScope
 from .page_yield import yield_rows
 from .requisites import Requisites, requisites_of
 
@@ -71,16 +74,16 @@ def link_rows(
     return rows
 
 
-def probe_page(visit: dict[str, Any], robot: str, kinds: tuple[str, ...]) -> Page | None:
+def probe_page(visit: dict[str, Any], robot: str, kinds: tuple[str, ...], rules: PageRules = NO_RULES) -> Page | None:
     """The page that a host has answered to a path that cannot exist; None if it has answered none.
 
     It is no document: only trap detection reads it.
     """
-    return parse_visit(visit | {"kind": None}, robot, kinds)[0]
+    return parse_visit(visit | {"kind": None}, robot, kinds, rules)[0]
 
 
 def parse_visit(
-    visit: dict[str, Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
+    visit: dict[str, Any], robot: str, kinds: tuple[str, ...] = ("html", "text"), rules: PageRules = NO_RULES
 ) -> tuple[Page | None, list[Link]]:
     """The page of a visit, and all links of the page or of the redirect."""
     if visit["kind"] is not None:
@@ -90,18 +93,21 @@ def parse_visit(
     if visit["outcome"] != Outcome.FETCHED:
         return None, []
     headers = [(h["name"], h["value"]) for h in visit["headers"]]
-    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds)
+    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds, rules)
     if page is not None and page.unavailable_after is not None and page.unavailable_after <= visit["fetched_at"]:
         page = dataclasses.replace(page, noindex=True)
+    usage, signals = visit.get("robots_usage"), visit.get("robots_signals")
+    if page is not None and (usage or signals):
+        page = dataclasses.replace(page, usage=page.usage | Usage(usage or "", content_signals=signals or ""))
     links = [*refresh_links(visit["url"], headers), *rel_canonical.header_links(visit["url"], headers)]
     return page, [*links, *(page.links if page else ())]
 
 
 def parse_batch(
-    visits: list[Any], robot: str, kinds: tuple[str, ...] = ("html", "text")
+    visits: list[Any], robot: str, kinds: tuple[str, ...] = ("html", "text"), rules: PageRules = NO_RULES
 ) -> Iterator[tuple[Any, Page | None, list[Link]]]:
     """Each visit with its `parse_visit`; removes from HTML pages the blocks that most pages of the batch share."""
-    parsed = [(visit, *parse_visit(visit, robot, kinds)) for visit in visits]
+    parsed = [(visit, *parse_visit(visit, robot, kinds, rules)) for visit in visits]
     html = {
         number: (visit["url"], page)
         for number, (visit, page, _) in enumerate(parsed)
@@ -128,8 +134,7 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     row |= {"is_document": is_new, "score": visit["priority"], "domain": urls.domain(visit["host"])}
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
-        preference = page.usage | Usage(visit.get("robots_usage") or "")
-        row |= preference.columns(page.media_type)
+        row |= page.usage.columns(page.media_type)
         row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
         row["stays"] = visit.get("digest_before") is not None
         row["truncated"] = "bytes" if visit.get("truncated") else row["truncated"]
@@ -139,13 +144,14 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> di
     return row
 
 
-def judged(url: str, page: Page, near: bool) -> dict[str, Any]:
+def judged(url: str, page: Page, near: bool, index_scope: IndexScope = WHOLE) -> dict[str, Any]:
     """The quality of a document, and its signature if it may be indexed."""
     columns: dict[str, Any] = {}
     if page.media_type in media_types.HTML:
         quality = judge(url, page.title, page.headings, page.text, page.links, page.traits)
         columns |= {"spam_score": quality.score, "quality_reasons": quality.reasons}
-    if near and not page.noindex and SOFT_404 not in columns.get("quality_reasons", ()):
+    is_indexed = not (page.noindex or page.usage.search() is False or index_scope.keeps_out(url))
+    if near and is_indexed and SOFT_404 not in columns.get("quality_reasons", ()):
         columns["signature"] = signature(page.title, page.text)
     return columns
 
@@ -175,6 +181,7 @@ def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
     row["etag"], row["last_modified"] = header(headers, "etag"), header(headers, "last-modified")
     if page is not None:
         row["digest"], row["denied_meta"] = page.digest, page.noindex
+        row["denied_search"] = page.usage.search() is False
     return row
 
 
@@ -200,6 +207,17 @@ def links_column(links: list[list[tuple]]) -> pa.ListArray:
     )
 
 
+class Taken(NamedTuple):
+    """What `ParseFn` takes from pages besides documents and links."""
+
+    near_duplicates: bool  # bands of words, by which near duplicates are found
+    requisites: bool
+    yields: bool  # what the detection of traps counts
+    index_scope: IndexScope = WHOLE
+    extract: Sequence[Extract] = ()
+    main: Sequence[MainText] = ()
+
+
 class ParseFn(StageFn):
     """Takes a row group of a visits file. Keeps all its pages in memory, but only one parse tree at a time."""
 
@@ -215,28 +233,26 @@ class ParseFn(StageFn):
 
     def __init__(
         self,
-        root: str,
-        settings: Settings,
+        scope: CrawlScope,
+        taken: Taken,
+        open_observers: OpenObservers,
         robot: str,
         shards: int,
         partitions: int,
         round_: int,
-        seeds: Sequence[str],
         progress: StageProgress | None = None,
     ) -> None:
-        self._root, self._settings, self._robot, self._round = root, settings, robot, round_
-        self._seeds, self._progress = seeds, progress
-        self._takes_requisites = settings.fetch.requisites
-        self._kinds, self._near = tuple(settings.documents.kinds), settings.documents.near_duplicates
-        self._shards, self._partitions = shards, partitions
+        self._scope, self._root, self._kinds = scope, scope.root, scope.kinds
+        self._taken, self._open_observers, self._robot, self._round = taken, open_observers, robot, round_
+        self._shards, self._partitions, self._progress = shards, partitions, progress
 
     def setup(self) -> None:
-        self._observers = open_observers(self._settings, CrawlDir(self._root).read_bytes)
-        self._seed_hosts = read_hosts(self._root, self._seeds, SEEDS)
+        self._observers = self._open_observers(CrawlDir(self._root).read_bytes)
+        self._filter = self._scope.url_filter()
 
     def process(self, row_group: tuple[str, int]) -> Iterator[TaggedOutput]:
-        kinds = kinds_of(self._kinds)
-        url_filter = UrlFilter(self._settings.scope, self._seed_hosts, kinds.extensions)
+        link_kinds = FOLLOWED_KINDS | kinds_of(self._kinds).link_kinds
+        rules = page_rules(self._taken.extract, self._taken.main)
         if self._progress:
             self._progress.report()
         path, number = row_group
@@ -245,25 +261,25 @@ class ParseFn(StageFn):
         pages, links, facts, seen = [], [], [], []
         alerts: dict[int, list[Any]] = {}
         requisites = Requisites([], Counter())
-        for visit, page, found in parse_batch(visits, self._robot, self._kinds):
-            rows = link_rows(found, page, visit, url_filter, FOLLOWED_KINDS | kinds.link_kinds)
+        for visit, page, found in parse_batch(visits, self._robot, self._kinds, rules):
+            rows = link_rows(found, page, visit, self._filter, link_kinds)
             facts.append(fact_row(visit, page) | {"respelled": respelled(visit, rows)})
             if page is not None or found:
                 pages.append(page_row(visit, page, rows))
                 links.append(rows)
-            if self._takes_requisites:
-                requisites.add(requisites_of(visit, page, url_filter))
-            if self._settings.traps.detect:
+            if self._taken.requisites:
+                requisites.add(requisites_of(visit, page, self._filter))
+            if self._taken.yields:
                 is_probe = visit["kind"] == PROBE
-                seen.append((visit, probe_page(visit, self._robot, self._kinds) if is_probe else page))
+                seen.append((visit, probe_page(visit, self._robot, self._kinds, rules) if is_probe else page))
             if page is not None and pages[-1]["is_document"]:
-                pages[-1] |= judged(visit["url"], page, self._near)
+                pages[-1] |= judged(visit["url"], page, self._taken.near_duplicates, self._taken.index_scope)
                 if found_alerts := list(alert_rows(self._observers, visit, page)):
                     alerts.setdefault(shard(visit["host"], self._shards), []).extend(found_alerts)
         if self._progress:
             self._progress.report(len(visits))
         yield from self.alerts.each(alerts.items())
-        if self._takes_requisites:
+        if self._taken.requisites:
             yield from self._requisites(requisites)
         yield from self._facts(pa.Table.from_pylist(facts, schema=FACTS))
         if yields := yield_rows(seen):
@@ -307,10 +323,18 @@ class ParseFn(StageFn):
         own = table["url_key"].to_pylist()
         named = [key if key != other else None for key, other in zip(named, own, strict=True)]
         table = table.append_column("canonical_key", pa.array(named, KEY))
-        contents = conform(table.filter(table["is_document"]), CONTENTS)
+        contents = conform(table.filter(pc.and_(table["is_document"], self._may_be_found(table))), CONTENTS)
         yield from self.contents.split(contents, self._partitions)
-        if self._near:
+        if self._taken.near_duplicates:
             documents = conform(table.filter(table["is_document"]), DOCUMENT)
             yield from self.bands.split(entries(documents), self._partitions)
             yield self.sites.once(hosts_of_sites(documents))
             yield from self.changed.if_any(changed_documents(documents))
+
+    def _may_be_found(self, pages: pa.Table) -> pa.ChunkedArray:
+        """Whether neither the author of each page nor the index scope keeps it from searches.
+
+        A page that is kept from them owns no content: other pages with the same one would not be found either.
+        """
+        kept = pc.or_(pc.fill_null(pages["noindex"], False), pc.fill_null(pc.invert(pages["search"]), False))
+        return pc.invert(pc.or_(kept, self._taken.index_scope.mask(pages["url"])))

@@ -12,13 +12,14 @@ from ..tables.bloom import shard
 from ..tables.damage import require_whole
 from ..tables.schemas import DOCUMENTS
 from ..tables.table_files import TableFile, conform, open_parquet
+from ..urls.index_scope import WHOLE, IndexScope
 from .finish_pages import index_shard, removals_of_pages
 
 
-def findable(documents: pa.Table, tombstones: pa.Table) -> pa.Table:
-    """The documents that were indexed in their round, and that no tombstone of a later round masks."""
+def findable(documents: pa.Table, tombstones: pa.Table, index_scope: IndexScope = WHOLE) -> pa.Table:
+    """The documents that an index of this scope has of their round, and that no tombstone of a later round masks."""
     pages = documents.append_column("is_document", pa.array([True] * documents.num_rows, pa.bool_()))
-    is_indexed = pc.equal(removals_of_pages(pages)["reason"], REPLACED)
+    is_indexed = pc.equal(removals_of_pages(pages, index_scope)["reason"], REPLACED)
     last = tombstones.group_by("url_key").aggregate([("round", "max")])
     places = pc.index_in(documents["url_key"], value_set=last["url_key"])
     masked_at = pc.fill_null(last["round_max"].take(places), -1)
@@ -34,10 +35,16 @@ class Reindex(beam.PTransform):
     """
 
     def __init__(
-        self, root: str, round_: int, tombstones: Sequence[TableFile], shards: int, korean_morphemes: bool = False
+        self,
+        root: str,
+        round_: int,
+        tombstones: Sequence[TableFile],
+        shards: int,
+        korean_morphemes: bool = False,
+        index_scope: IndexScope = WHOLE,
     ) -> None:
         super().__init__()
-        self._read = (root, tombstones, shards)
+        self._read = (root, tombstones, shards, index_scope)
         self._write = (root, round_, korean_morphemes)
 
     def expand(self, files: beam.PCollection[TableFile]) -> beam.PCollection[TableFile]:
@@ -50,12 +57,14 @@ class Reindex(beam.PTransform):
         )
 
 
-def _read(file: TableFile, root: str, tombstones: Sequence[TableFile], shards: int) -> Iterator[Batch]:
+def _read(
+    file: TableFile, root: str, tombstones: Sequence[TableFile], shards: int, index_scope: IndexScope
+) -> Iterator[Batch]:
     require_whole(root, [file, *tombstones])
     masks = read_tombstones(root, [each.path for each in tombstones])
     with open_parquet(root, file.path) as opened:
         for group in range(opened.num_row_groups):
-            found = findable(conform(opened.read_row_group(group), DOCUMENTS), masks)
+            found = findable(conform(opened.read_row_group(group), DOCUMENTS), masks, index_scope)
             for number, rows in split_by(found, [shard(host, shards) for host in found["host"].to_pylist()]):
                 yield number, to_ipc(rows)
 

@@ -49,6 +49,7 @@ FACTS = pa.schema(
         ("digest", KEY),
         ("digest_before", KEY),
         ("denied_meta", pa.bool_()),
+        ("denied_search", pa.bool_()),
         ("etag", pa.string()),
         ("last_modified", pa.string()),
         ("kind", pa.string()),

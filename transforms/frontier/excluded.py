@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +9,7 @@ import pyarrow.compute as pc
 
 from ..blocks.rules import Blocks
 from ..directory.manifests import Manifest
-from ..settings import Scope, Settings, settings_digest
+from ..parsing.crawl_scope import CrawlScope
 from ..tables.schemas import SEEDS
 from ..tables.table_files import read_table
 from ..urls.filters import UrlFilter
@@ -18,32 +17,30 @@ from ..urls.filters import UrlFilter
 _JUDGED = ("url", "depth", "redirects", "kind")
 
 
-def has_changed(settings: Settings, manifests: Sequence[Manifest]) -> bool:
-    """Whether links were judged with other settings than these.
+def has_changed(settings_digest: str, manifests: Sequence[Manifest]) -> bool:
+    """Whether links were judged with other settings than those of a digest.
 
     Only update steps judge links; seeds are not judged. The settings of a crawl have the patterns of `release`
     (`with_released`).
     """
-    digest = settings_digest(settings)
-    return any(m.settings_digest != digest for m in manifests if m.step == "update")
+    return any(m.settings_digest != settings_digest for m in manifests if m.step == "update")
 
 
 class Excluded:
     """The URLs that the settings of now exclude, as one predicate on rows of the frontier.
 
     These are the rows that `UrlFilter` would reject if they were found now. Seeds are never excluded: no rule applies
-    to them when they are added either. `seeds` are paths of files of table seeds, which are read at the first use.
-    Immutable; can be pickled.
+    to them when they are added either. The files of seeds are read at the first use. Immutable; can be pickled.
     """
 
     COLUMNS = ("url_key", *_JUDGED)
     """The columns of the frontier that `mask` reads."""
 
-    def __init__(self, root: str, scope: Scope, extensions: frozenset[str], seeds: Sequence[str]) -> None:
-        self._arguments = (root, scope, extensions, tuple(seeds))
+    def __init__(self, scope: CrawlScope) -> None:
+        self._scope = scope
 
-    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        return Excluded, self._arguments
+    def __reduce__(self) -> tuple[type, tuple[CrawlScope]]:
+        return Excluded, (self._scope,)
 
     def mask(self, rows: pa.Table) -> pa.Array:
         """Whether each row is excluded."""
@@ -60,18 +57,17 @@ class Excluded:
         places = np.flatnonzero(found)
         if len(places):
             keys = rows["url_key"].take(pa.array(places))
-            found[places] = ~pc.is_in(keys, self._seeds["url_key"].combine_chunks()).to_numpy()
+            found[places] = ~pc.is_in(keys, self._seeds).to_numpy()
         return pa.array(found)
 
     @functools.cached_property
-    def _seeds(self) -> pa.Table:
-        root, _, _, paths = self._arguments
-        return read_table(root, list(paths), SEEDS, ["url_key", "host"])
+    def _seeds(self) -> pa.Array:
+        """The keys of the seeds."""
+        return read_table(self._scope.root, list(self._scope.seeds), SEEDS, ["url_key"])["url_key"].combine_chunks()
 
     @functools.cached_property
     def _filter(self) -> UrlFilter:
-        _, scope, extensions, _ = self._arguments
-        return UrlFilter(scope, frozenset(pc.unique(self._seeds["host"]).to_pylist()), extensions)
+        return self._scope.url_filter()
 
 
 class NotRequested:

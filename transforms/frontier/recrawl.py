@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..directory.waiting import MATCHED
+from ..settings import Recrawl, Sitemaps
 from ..tables.batches import Batch, from_ipc, split
 from ..tables.newest import newest
 from ..tables.schemas import TIME, URLS
@@ -32,9 +33,12 @@ class DueCriteria(NamedTuple):
     now: datetime  # a sitemap's lastmod after the last visit counts, unless it is later than this
 
     @classmethod
-    def at(cls, now: datetime, after: float, sitemaps_after: float) -> "DueCriteria":
-        """Criteria for intervals in days, for pages and for sitemaps."""
-        return cls(now - timedelta(days=after), now - timedelta(days=min(after, sitemaps_after)), now)
+    def of(cls, recrawl: Recrawl, sitemaps: Sitemaps, now: datetime) -> "DueCriteria | None":
+        """The criteria of a crawl at a time; None if pages are never due by their age."""
+        if recrawl.after is None:
+            return None
+        sitemaps_after = min(recrawl.after, sitemaps.after)
+        return cls(now - timedelta(days=recrawl.after), now - timedelta(days=sitemaps_after), now)
 
     def holds(self, row: dict[str, Any]) -> bool:
         """Whether a URL is due, given its newest row of urls."""

@@ -13,7 +13,7 @@ from ..freshness.allocation import Bounds, Bucket, Histogram, bucket, intervals,
 from ..freshness.change_rate import DAY, DEFAULT_RATE, Observed, estimate
 from ..freshness.trials import with_trials
 from ..outcomes import Outcome
-from ..settings import Settings
+from ..settings import Priority, Recrawl, Sitemaps
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.newest import newest
 from ..tables.schemas import CHANGE_RATES, HOST_CHANGES, VISITS, Row
@@ -45,13 +45,20 @@ class Plan(NamedTuple):
     hosts: tuple[str, ...] = ()  # paths of files of host_changes
 
     @classmethod
-    def of(cls, settings: Settings, earlier: Histogram, new: int, hosts: Sequence[str] = ()) -> "Plan | None":
+    def of(
+        cls,
+        recrawl: Recrawl,
+        sitemaps: Sitemaps,
+        priority: Priority,
+        earlier: Histogram,
+        new: int,
+        hosts: Sequence[str] = (),
+    ) -> "Plan | None":
         """The plan of a round that visits so many pages for the first time; None if no revisits are planned.
 
         If the budget does not suffice to visit all pages within the longest interval, that interval becomes twice that
         of equal visits.
         """
-        recrawl = settings.recrawl
         if not recrawl.per_day:
             return None
         per_second, known = recrawl.per_day / DAY, sum(earlier.values())
@@ -61,7 +68,7 @@ class Plan(NamedTuple):
             mu = solve(earlier, per_second * known / (known + new), bounds)
         else:
             mu = solve({_bucket(DEFAULT_RATE * DAY, _FIRST_WEIGHT): new}, per_second, bounds)
-        return cls(mu, bounds, settings.sitemaps.after * DAY, settings.priority.high_score, earlier, tuple(hosts))
+        return cls(mu, bounds, sitemaps.after * DAY, priority.high_score, earlier, tuple(hosts))
 
 
 class Planned(NamedTuple):

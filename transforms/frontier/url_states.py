@@ -8,7 +8,7 @@ from operator import itemgetter
 from ..aliases.apply import ALIAS, Classes, stand_ins
 from ..aliases.rules import NO_RULES, Rules
 from ..aliases.sample import Sample
-from ..outcomes import REQUESTED, RETRIED, Outcome
+from ..outcomes import DENIED_SEARCH, REQUESTED, RETRIED, Outcome
 from ..settings import Limits
 from ..tables.newest import newest
 from ..tables.schemas import Row
@@ -31,6 +31,7 @@ DEAD_HOST = "dead_host"
 """Reason of a URL that failed without a request, after too many consecutive failures of its host."""
 
 _PAGE = (Outcome.FETCHED, Outcome.NOT_MODIFIED)
+_UNINDEXED = (Outcome.DENIED_META, DENIED_SEARCH)
 _PERMANENT = (301, 308)  # RFC 9110, 15.4: the target replaces this URL permanently
 
 _FIRST_WAIT = timedelta(seconds=2)
@@ -73,6 +74,8 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
         changed["reason"] = DEAD_HOST
     if fact["denied_meta"]:
         changed["reason"] = Outcome.DENIED_META.value
+    elif fact["denied_search"]:
+        changed["reason"] = DENIED_SEARCH
     changed |= {name: fact[name] for name in ("redirects", "foreign", "kind")}
     changed |= compared(url, fact)
     if outcome in REQUESTED:
@@ -133,13 +136,13 @@ def _is_page(status: int | None) -> bool:
 
 
 def remembered(url: Row) -> Row:
-    """The validators and the digest for the next visit of a URL; none for a near duplicate or a NOINDEX page.
+    """The validators and the digest for the next visit of a URL; none for a near duplicate, NOINDEX and `search=no`.
 
     Nor are there any for a page that was gone.
     Without them the page is fetched and judged as on a first visit, so that it can replace a representative that has
     changed, and is indexed once that is permitted, even if its content is the same.
     """
-    is_unindexed = url.get("near_duplicate_of") is not None or url.get("reason") == Outcome.DENIED_META
+    is_unindexed = url.get("near_duplicate_of") is not None or url.get("reason") in _UNINDEXED
     is_unindexed = is_unindexed or url.get("fade_s") is not None
     return {name: None if is_unindexed else url.get(name) for name in ("etag", "last_modified", "digest")}
 

@@ -150,7 +150,7 @@ def _positions_of_postings(index: Inverted) -> Longs:
 def _concat(tables: Sequence[pa.Table], parts: Sequence[Part]) -> pa.Table:
     """The rows of the kept documents, from one table of each part."""
     kept = [table.filter(pa.array(part.alive)) for table, part in zip(tables, parts, strict=True)]
-    return pa.concat_tables(kept).combine_chunks()
+    return pa.concat_tables(kept, promote_options="default").combine_chunks()  # not all segments have facts
 
 
 def _read_links(root: str, part: Part) -> pa.Table:

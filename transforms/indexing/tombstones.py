@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..outcomes import REMOVES_PAGE, Outcome
+from ..outcomes import DENIED_SEARCH, REMOVES_PAGE, Outcome
 from ..tables.schemas import KEY, TOMBSTONES, TombstoneRow
 from ..tables.table_files import read_table
 
@@ -33,10 +33,12 @@ def removals_of_visits(facts: pa.Table) -> pa.Table:
         pc.make_struct(
             is_taken_back(facts),
             pc.and_(fetched, pc.fill_null(facts["denied_meta"], False)),
+            pc.and_(fetched, pc.fill_null(facts["denied_search"], False)),
             pc.and_(fetched, pc.is_null(facts["digest"])),  # its kind of content is no longer parsed
         ),
         facts["outcome"],
         pa.scalar(Outcome.DENIED_META.value),
+        pa.scalar(DENIED_SEARCH),
         pa.scalar(Outcome.UNWANTED_TYPE.value),
     )
     return pa.Table.from_arrays([facts["url_key"], reason], schema=REMOVALS).filter(pc.is_valid(reason))

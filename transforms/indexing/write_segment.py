@@ -63,6 +63,9 @@ FACTS = (
 )
 """The columns of DOCUMENTS that `docs` has."""
 
+ERRORS = frozenset({"parse_error", "extract_error"})
+"""Facts that are about the crawler and no filter of queries."""
+
 _STORED = pa.schema([(name, pa.string()) for name in ("title", "description", "text")])
 
 
@@ -82,7 +85,7 @@ def write_segment(
     extra_terms = _morphemes(texts, languages) if korean_morphemes else None
     index = invert(texts, extra_terms, {"title": _pairs(texts["title"], languages)})
     del texts, extra_terms  # as large as the documents
-    docs = with_lengths(documents.select(FACTS), index)
+    docs = _with_page_facts(with_lengths(documents.select(FACTS), index), documents["facts"])
     return write_index(root, folder, [index], docs, [_docstore(documents)], row_postings)
 
 
@@ -140,6 +143,14 @@ def with_lengths(facts: pa.Table, index: Inverted) -> pa.Table:
     for field, lengths in index.lengths.items():
         facts = facts.append_column(f"length_{field}", pa.array(lengths))
     return facts
+
+
+def _with_page_facts(docs: pa.Table, facts: pa.ChunkedArray) -> pa.Table:
+    """`docs` with the facts of documents by which queries filter, if there are any."""
+    if facts.null_count == len(facts):
+        return docs
+    found = [[fact for fact in each or () if fact[0] not in ERRORS] or None for each in facts.to_pylist()]
+    return docs.append_column("facts", pa.array(found, facts.type)) if any(found) else docs
 
 
 def pack(frequencies: Mapping[str, npt.NDArray[np.int32]]) -> Longs:

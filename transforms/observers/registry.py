@@ -42,6 +42,10 @@ class Observer(Protocol):
         """The alerts for a document. An exception becomes an alert of kind ERROR."""
 
 
+OpenObservers = Callable[[Callable[[str], bytes]], dict[str, Observer]]
+"""Opens the observers of a crawl, by name, with a function that returns the bytes of a file in the crawl directory."""
+
+
 def open_observers(settings: Settings, read_file: Callable[[str], bytes]) -> dict[str, Observer]:
     """The observers of a crawl by name; PluginError if one cannot be loaded or configured."""
     names = settings.documents.observers

@@ -1,12 +1,14 @@
 """Parses a body into a page; never raises, whatever the bytes are."""
 
+import dataclasses
 from collections.abc import Sequence
 
 from ..duplicates.digest import content_digest, settle
 from ..http import media_types
-from . import html_links, html_metadata, html_tree, main_text, robots_meta, spam
+from . import html_links, html_metadata, html_tree, main_text, page_rules, robots_meta, spam
 from .html_links import FOLLOWED_KINDS, Link, followed
 from .language import choose_language
+from .page_rules import NO_RULES, PageRules
 from .registry import kinds_of
 from .source import MAX_BYTES, MAX_MARKUP, Page, Source
 
@@ -20,12 +22,15 @@ def parse_page(
     headers: Sequence[tuple[str, str]],
     robot_name: str,
     kinds: tuple[str, ...] = ("html", "text"),
+    rules: PageRules = NO_RULES,
 ) -> Page | None:
     """The page in a body fetched from a canonical URL; None if the body is of none of the kinds.
 
-    The kind follows from the Content-Type or, without one, from the first bytes. Never raises for anything that a
-    server may send.
+    The kind follows from the Content-Type or, without one, from the first bytes. `rules` are those of a crawl. Never
+    raises for anything that a server may send.
     """
+    if rules is not NO_RULES:
+        rules = rules.of(url)
     language = next((value for name, value in headers if name.lower() == "content-language"), "")
     source = Source(
         body=body[:MAX_BYTES],
@@ -36,8 +41,12 @@ def parse_page(
         directives=robots_meta.from_headers(headers, robot_name),
         language=language,
         is_truncated=len(body) > MAX_BYTES,
+        rules=rules,
     )
-    return kinds_of(kinds).parse(source)
+    page = kinds_of(kinds).parse(source)
+    if page is not None and (found := page_rules.url_values(rules, url)):
+        page = dataclasses.replace(page, facts={**page_rules.facts(found), **page.facts})
+    return page
 
 
 def html_page(source: Source) -> Page:
@@ -54,10 +63,15 @@ def html_page(source: Source) -> Page:
     title = html_metadata.title(elements, meta)
     stated = (root.get("lang") or "", root.get("xml:lang") or "", meta.language, source.language)
     traits = spam.traits(root, text)
-    main = main_text.main_text(root)  # the last reader of the tree, because it changes it
+    found, error = page_rules.tree_values(source.rules, root)
+    tree = page_rules.main_tree(root, source.rules)  # the last readers of the tree, because they change it
+    main = main_text.main_text(tree.root, tree.is_main)
+    error = error or tree.error
     title = title or next(iter(main.headings), "")
     hidden = (main.text[start:end] for start, end in zip(main.nosnippet[::2], main.nosnippet[1::2], strict=True))
     display_rules = settle("\n".join([directives.display_rules(), *hidden]))
+    if of_page := page_rules.facts(found, error):  # a page that changes one is stored again with the same text
+        display_rules += "\0" + "\0".join(f"{name}={value}" for name, value in of_page.items())
     truncated = truncated or source.truncated(len(source.body) > MAX_MARKUP, main.truncated, links)
     return Page(
         media_type=source.media_type,
@@ -80,5 +94,6 @@ def html_page(source: Source) -> Page:
         nosnippet=main.nosnippet,
         usage=directives.usage,
         links=links,
+        facts=page_rules.facts([*found, *page_rules.url_values(source.rules, source.url)], error),
         traits=traits,
     )

@@ -84,8 +84,8 @@ class Text(NamedTuple):
     nosnippet: list[int]  # start, end, start, end, … in the text, of the passages within `data-nosnippet`
 
 
-def main_text(root: Any) -> Text:
-    """The main text of a page; its whole text if the main text is empty.
+def main_text(root: Any, is_main: bool = False) -> Text:
+    """The main text of a page; its whole text if the main text is empty, or with `is_main`.
 
     Boilerplate is recognised by its element, its role, or the last word of a class or id (`navbar`, `site-footer`),
     unless it contains a core element: such a name may apply to the whole layout. The lines before the first heading
@@ -98,6 +98,16 @@ def main_text(root: Any) -> Text:
         elif attribute.attrname == "hidden" or attribute.strip().lower() in _SURROUNDING_ROLES:
             # Patterns in the stylesheet would test each role on each element: five times slower.
             attribute.getparent().tag = "nav"
+    lines, headings = ([], []) if is_main else _recognised(root)
+    if not lines:
+        lines, headings = _read(_WHOLE, root)
+    text, nosnippet = _unmarked("\n".join(lines))
+    names = [_MARKS.sub("", heading)[:MAX_HEADING] for _, heading in headings[:MAX_HEADINGS]]
+    return Text(text[:MAX_TEXT], names, len(text) > MAX_TEXT, nosnippet)
+
+
+def _recognised(root: Any) -> tuple[list[str], list[tuple[int, str]]]:
+    """The lines of the main text, and the headings with their line numbers."""
     cores, named = [], []
     for element in root.iter(*_CORES, *_NAMED_TAGS):
         if element.tag in _CORES:
@@ -109,12 +119,7 @@ def main_text(root: Any) -> Text:
         if element not in around_cores:
             element.tag = "nav"
     lines, headings = _read(_MAIN, root)
-    lines = _without_banner(lines, headings)
-    if not lines:
-        lines, headings = _read(_WHOLE, root)
-    text, nosnippet = _unmarked("\n".join(lines))
-    names = [_MARKS.sub("", heading)[:MAX_HEADING] for _, heading in headings[:MAX_HEADINGS]]
-    return Text(text[:MAX_TEXT], names, len(text) > MAX_TEXT, nosnippet)
+    return _without_banner(lines, headings), headings
 
 
 def _mark(element: Any) -> None:

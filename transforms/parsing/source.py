@@ -12,6 +12,7 @@ from . import charsets, html_metadata, robots_meta
 from .html_links import MAX_ANCHOR, MAX_LINKS, Link
 from .language import choose_language
 from .main_text import MAX_HEADING, MAX_HEADINGS, MAX_TEXT, collapse
+from .page_rules import NO_RULES, PageRules
 from .spam import Traits
 
 MAX_BYTES = 10_485_760
@@ -60,6 +61,7 @@ class Source(NamedTuple):
     directives: robots_meta.Directives  # of the HTTP headers
     language: str  # by header
     is_truncated: bool = False  # the body is longer than MAX_BYTES
+    rules: PageRules = NO_RULES  # those for the URL
 
     def decode(self, is_markup: bool = False) -> tuple[str, str]:
         """The text and its charset. With `is_markup`, the text may declare its charset, and MAX_MARKUP applies."""

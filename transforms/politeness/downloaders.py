@@ -1,12 +1,12 @@
 """Downloaders: alternative clients for the pages of some hosts or of a URL scheme."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from .. import plugins
 from ..http.address_guard import Resolver
 from ..http.client import Client, opener
 from ..http.reply import Reply
-from ..settings import Settings, downloader
+from ..settings import Fetch, Settings, downloader
 from ..urls.canonical import host
 from .host_queue import BrowserRules
 
@@ -80,11 +80,15 @@ def open_downloaders(settings: Settings) -> list[tuple[str, Open]]:
 
 
 def client_opener(
-    settings: Settings, public: bool, types: frozenset[str], resolver: Resolver
+    fetch: Fetch,
+    downloaders: Callable[[], Sequence[tuple[str, Open]]],
+    public: bool,
+    types: frozenset[str],
+    resolver: Resolver,
 ) -> Callable[[BrowserRules], Client]:
     """Return a function that opens a client for a host: that of `client.opener`, below the crawl's downloaders."""
-    open_direct = opener(settings.fetch, public, types, resolver)
-    opens = open_downloaders(settings)
+    open_direct = opener(fetch, public, types, resolver)
+    opens = downloaders()
 
     def open_client(browser_rules: BrowserRules) -> Client:
         direct = open_direct(pause=browser_rules.rest)

@@ -160,6 +160,7 @@ class Turns:
             rule=rule,
             robots_at=robots.fetched_at if robots else None,
             usage=robots.usage(due.url) if robots and reply.status else "",
+            signals=robots.signals(due.url) if robots and reply.status else "",
             failures=turn.state.failures,
             round_=self._context.round,
             now=self._clock.utc(),

@@ -15,14 +15,15 @@ def visit_row(
     rule: str,
     robots_at: datetime | None,
     usage: str,
+    signals: str,
     failures: int,
     round_: int,
     now: datetime,
 ) -> VisitRow:
     """Return the row of table visits for a visit, whatever its outcome.
 
-    `robots_at` identifies the robots.txt applied, `rule` is its line and `usage` its preference about the content;
-    `failures` counts the host's consecutive ones.
+    `robots_at` identifies the robots.txt applied, `rule` is its line, `usage` its preference about the content and
+    `signals` its content signals; `failures` counts the host's consecutive ones.
     """
     return {
         "url_key": due.url_key,
@@ -56,4 +57,5 @@ def visit_row(
         "links_without_news": due.links_without_news,
         "foreign": due.foreign,
         "robots_usage": usage or None,
+        "robots_signals": signals or None,
     }

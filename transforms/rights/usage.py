@@ -1,14 +1,16 @@
-"""What authors say about the use of their content: AI preferences, reservations of text and data mining, noai.
+"""What authors say about the use of their content: AI preferences, content signals, reservations of mining, noai.
 
 Sources: draft-ietf-aipref-attach and draft-ietf-aipref-vocab (editor's copies of 2026-08-19), which write preferences
-as a dictionary of RFC 9651; TDM Reservation Protocol (W3C Community Group, copy of 2025-12-07); `noai` and `noimageai`,
-a convention of image sites.
+as a dictionary of RFC 9651; TDM Reservation Protocol (W3C Community Group, copy of 2025-12-07); content signals
+(`signals`); `noai` and `noimageai`, a convention of image sites.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import http_sf
+
+from . import signals
 
 TRAINING, SEARCH = "train-ai", "search"
 CATEGORIES = (TRAINING, SEARCH)
@@ -25,33 +27,61 @@ class Usage(NamedTuple):
     tdm_policy: str = ""
     noai: bool = False
     noimageai: bool = False
+    content_signals: str = ""  # as `signals.render` writes it
+
+    @classmethod
+    def stored(cls, row: Mapping[str, Any]) -> "Usage":
+        """The preferences in a row of table documents."""
+        return cls(
+            **{name: default if row[name] is None else row[name] for name, default in cls._field_defaults.items()}
+        )
 
     def __or__(self, other: "Usage") -> "Usage":
         """Both together: the most restrictive AI preference; the TDM values of `other`, where it has some.
 
         Vocab, "Combining Preferences"; TDMRep, "Processing priority": values in a page replace those of its header.
         """
+        if not any(other):  # nearly all pages
+            return self if other.tdm_reservation is None else self._replace(tdm_reservation=False)
         return Usage(
             combine(self.content_usage, other.content_usage),
             self.tdm_reservation if other.tdm_reservation is None else other.tdm_reservation,
             other.tdm_policy or self.tdm_policy,
             self.noai or other.noai,
             self.noimageai or other.noimageai,
+            signals.join((self.content_signals, other.content_signals)),
         )
 
     def training(self, media_type: str) -> bool | None:
         """Whether content of a type may train models: False if anything reserves it, None if nothing is stated."""
-        stated = parse(self.content_usage).get(TRAINING)
-        reserved = self.tdm_reservation or self.noai or (self.noimageai and media_type.startswith("image/"))
-        if stated is False or reserved:
+        return _concluded(
+            parse(self.content_usage).get(TRAINING), self._signal(signals.AI_TRAIN), self._processing(media_type)
+        )
+
+    def input(self, media_type: str) -> bool | None:
+        """Whether content of a type may be the input of models, as `training`."""
+        return _concluded(self._signal(signals.AI_INPUT), self._processing(media_type))
+
+    def search(self) -> bool | None:
+        """Whether searches may find the content, as `training`."""
+        if not (self.content_usage or self.content_signals):
+            return None
+        return _concluded(parse(self.content_usage).get(SEARCH), self._signal(signals.SEARCH))
+
+    def _signal(self, name: str) -> bool | None:
+        return signals.allows(self.content_signals, name) if self.content_signals else None
+
+    def _processing(self, media_type: str) -> bool | None:
+        """Whether models may process the content at all: text and data mining, noai."""
+        if self.noai or (self.noimageai and media_type.startswith("image/")):
             return False
-        return True if stated or self.tdm_reservation is False else None
+        return None if self.tdm_reservation is None else not self.tdm_reservation
 
     def text(self) -> str:
         """All preferences as one line; "" if there are none."""
         tdm = "" if self.tdm_reservation is None else f"tdm-reservation={int(self.tdm_reservation)}"
         flags = [name for name in ("noai", "noimageai") if getattr(self, name)]
-        return " ".join(filter(None, [self.content_usage, tdm, self.tdm_policy, *flags]))
+        return " ".join(filter(None, [self.content_usage, self.content_signals, tdm, self.tdm_policy, *flags]))
 
     def columns(self, media_type: str) -> dict[str, Any]:
         """The columns of table documents."""
@@ -62,11 +92,21 @@ class Usage(NamedTuple):
             "noai": self.noai,
             "noimageai": self.noimageai,
             "ai_training": self.training(media_type),
+            "content_signals": self.content_signals or None,
+            "ai_input": self.input(media_type),
+            "search": self.search(),
         }
 
 
+def _concluded(*stated: bool | None) -> bool | None:
+    """What several sources say together: False if one reserves the use, True if one allows it, None if none speaks."""
+    if False in stated:
+        return False
+    return True if True in stated else None
+
+
 def from_headers(headers: Iterable[tuple[str, str]]) -> Usage:
-    """The preferences in `Content-Usage`, `tdm-reservation` and `tdm-policy` headers."""
+    """The preferences in `Content-Usage`, `Content-Signal`, `tdm-reservation` and `tdm-policy` headers."""
     values: dict[str, list[str]] = {}
     for name, value in headers:
         if (lower := name.lower()) in _HEADERS:
@@ -79,19 +119,24 @@ def from_headers(headers: Iterable[tuple[str, str]]) -> Usage:
     )
 
 
-_HEADERS = frozenset({"content-usage", "tdm-reservation", "tdm-policy"})
+_SIGNALS = frozenset({"content-signal", "content-signals", "x-content-signals"})
+"""Names of headers and meta tags with content signals; the last one is that of a plug-in."""
+
+_HEADERS = frozenset({"content-usage", "tdm-reservation", "tdm-policy", *_SIGNALS})
 
 
 def from_meta(tags: Iterable[tuple[str, str]]) -> Usage:
-    """The preferences in (name, content) meta tags; the first valid value of a name counts."""
-    reservation, policy = None, ""
+    """The preferences in (name, content) meta tags: the first valid value of a TDM name, and all content signals."""
+    reservation, policy, stated = None, "", list[str]()
     for name, content in tags:
         lower = name.strip().lower()
         if lower == "tdm-reservation" and reservation is None:
             reservation = {"0": False, "1": True}.get(content.strip())
         elif lower == "tdm-policy" and not policy:
             policy = content.strip()[:2048]
-    return Usage(tdm_reservation=reservation, tdm_policy=policy)
+        elif lower in _SIGNALS:
+            stated.append(content[:2048])
+    return Usage(tdm_reservation=reservation, tdm_policy=policy, content_signals=signals.join(stated))
 
 
 def parse(statement: str) -> Mapping[str, bool]:

@@ -9,6 +9,7 @@ from ..http.reply import Reply, redirect_target
 from ..outcomes import Outcome
 from ..tables.schemas import RobotsRow
 from .rules import Rules, Verdict, expires_at, judge, parse
+from .signal_lines import statement_of, text_of
 
 LAST_GOOD = timedelta(hours=24)
 """How long the last good copy applies while a new one cannot be fetched (RFC 9309, 2.4)."""
@@ -47,6 +48,10 @@ class Robots:
     def usage(self, url: str) -> str:
         """The usage preference of a canonical URL that may be fetched, as `Rules.usage`."""
         return self.rules.usage(url) if self.rules is not None else ""
+
+    def signals(self, url: str) -> str:
+        """The content signals about a canonical URL, as a statement."""
+        return statement_of(self.rules.signals(url)) if self.rules is not None else ""
 
     @property
     def crawl_delay(self) -> float:
@@ -125,6 +130,7 @@ def robots_row(
         "body": reply.body if rules else None,
         "error": reply.error,
         "depth": search.depth,
+        "signals": text_of(rules.signal_lines) if rules else None,
     }
     return row, Robots(verdict, rules, reply.failure, now, reply.error, row["expires_at"])
 

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -16,6 +16,7 @@ from ..http.dates import http_date
 from ..rights import usage
 from ..urls.path_patterns import Patterns, TooExpensive
 from ..urls.path_rules import FewRules, ManyRules, Rule, matcher, path_of, patterns_of, rule_of, target_of
+from .signal_lines import Signal, SignalGroups, SignalLine, SignalLines
 
 MAX_BYTES = 1 << 20
 """Bytes of a body that are parsed: twice the minimum of RFC 9309 section 2.5, as real files are longer."""
@@ -32,6 +33,7 @@ _FIELDS = {
     **dict.fromkeys([b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw"], "disallow"),
     **dict.fromkeys([b"crawl-delay", b"crawl delay", b"crawldelay"], "delay"),
     b"content-usage": "usage",  # draft-ietf-aipref-attach
+    **dict.fromkeys([b"content-signal", b"content-signals"], "signal"),  # contentsignals.org
     **dict.fromkeys([b"sitemap", b"sitemaps", b"site-map"], "sitemap"),
 }
 _LINE = re.compile(rb"[^\r\n]{6,}")  # no shorter line is a directive
@@ -110,6 +112,8 @@ class Rules:
     """Distinct values in order, as written: they may be relative or invalid URLs."""
     usages: tuple[tuple[bytes, str], ...] = ()
     """Path and statement of the Content-Usage lines; the path may be empty."""
+    signal_lines: tuple[SignalLine, ...] = ()
+    """The distinct Content-Signal lines."""
 
     def allows(self, url: str) -> tuple[bool, str]:
         """Whether a canonical URL may be fetched, and the deciding rule, as `Disallow: /private/`.
@@ -133,6 +137,10 @@ class Rules:
             return usage.combine(*(text for _, text in self.usages))
         return usage.combine(*(found or [text for path, text in self.usages if not path]))
 
+    def signals(self, url: str) -> Mapping[str, Signal]:
+        """What is said about uses of a canonical URL, by the key of the signal (`SignalLines.about`)."""
+        return self._signals.about(url) if self.signal_lines else {}
+
     @functools.cached_property
     def rules(self) -> tuple[Rule, ...]:
         """The parsed lines; computed on first use: most files are read only for other robots or Crawl-delay."""
@@ -141,6 +149,10 @@ class Rules:
     @functools.cached_property
     def _matcher(self) -> FewRules | ManyRules:
         return matcher(self.rules)
+
+    @functools.cached_property
+    def _signals(self) -> SignalLines:
+        return SignalLines(self.signal_lines)
 
     @functools.cached_property
     def _usages(self) -> Patterns[str]:
@@ -159,30 +171,34 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
     delays: dict[bytes, list[float]] = {}
     sitemaps: dict[str, None] = {}
     usages: dict[bytes, list[tuple[bytes, str]]] = {}
+    signals = SignalGroups()
     agents: set[bytes] = set()  # relevant agents of the current group
     has_rules = False
     own = origin.lower().encode()
-    for field, value in _records(body):
+    for field, value, line in _records(body):
         if field == "agent":
             if has_rules:
                 agents, has_rules = set(), False
-            for part in value.split(b","):
-                agent = _PRODUCT_TOKEN.match(part.strip())[0].lower()  # type: ignore[index]  # always matches
-                if agent and agent in (token, b"*"):
-                    agents.add(agent)
-                    rules.setdefault(agent, {})
+            found = {_PRODUCT_TOKEN.match(part.strip())[0].lower() for part in value.split(b",")}  # type: ignore[index]  # always matches
+            named = {agent for agent in found if agent and agent in (token, b"*")}
+            agents |= named
+            signals.agents(named)
+            for agent in named:
+                rules.setdefault(agent, {})
         elif field == "sitemap":
             sitemaps[value.decode("utf-8", "replace")] = None
         elif field == "delay":
             # Only a rule ends a sequence of user agents (RFC 9309 section 2.1).
             for agent in agents:
                 delays.setdefault(agent, []).extend(_seconds(value))
+        elif field == "signal":
+            signals.add(*_usage(value, own), line)
         elif field == "usage":
-            has_rules = True
+            has_rules = signals.is_over = True
             for agent in agents:
                 usages.setdefault(agent, []).append(_usage(value, own))
         else:
-            has_rules = True
+            has_rules = signals.is_over = True
             for agent in agents:
                 rules[agent][field == "allow", _path(value, own)] = None
     chosen = token if token in rules else b"*"
@@ -191,6 +207,7 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
         max(delays.get(chosen, ()), default=None),
         list(sitemaps),
         tuple(usages.get(chosen, ())),
+        signals.of(chosen),
     )
 
 
@@ -201,8 +218,8 @@ def line_of(rule: str, text: str) -> int | None:
     return next((number for number, line in enumerate(lines, 1) if wanted and line == wanted), None)
 
 
-def _records(body: bytes) -> Iterator[tuple[str, bytes]]:
-    """The known directives, as field and value."""
+def _records(body: bytes) -> Iterator[tuple[str, bytes, int]]:
+    """The known directives, as field and value; those of Content-Signal with the number of their line."""
     if len(body) > MAX_BYTES:
         body = body[:MAX_BYTES]
         body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
@@ -211,6 +228,7 @@ def _records(body: bytes) -> Iterator[tuple[str, bytes]]:
     body = _BYTE_ORDER_MARK.sub(b"", body, count=1)
     if body.lstrip().startswith(b"<"):  # wrapped in HTML by an editor or a CMS
         body = _TAG.sub(b"\n", body)
+    line_at, counted = 1, 0
     for match in _LINE.finditer(body):
         line = match[0][:_MAX_LINE]
         content = line.partition(b"#")[0]
@@ -218,8 +236,15 @@ def _records(body: bytes) -> Iterator[tuple[str, bytes]]:
         field = _FIELDS.get(name.strip().lower())
         if field is None and len(words := content.split()) == 2:  # the colon is missing
             field, value = _FIELDS.get(words[0].lower()), words[1]
-        if field is not None:
-            yield field, value.strip()
+        if field == "signal":
+            line_at, counted = line_at + _breaks(body[counted : match.start()]), match.start()
+            yield field, value.strip(), line_at
+        elif field is not None:
+            yield field, value.strip(), 0
+
+
+def _breaks(text: bytes) -> int:
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
 def _seconds(value: bytes) -> Iterator[float]:
@@ -238,7 +263,7 @@ def _path(value: bytes, origin: bytes) -> bytes:
 
 
 def _usage(value: bytes, origin: bytes) -> tuple[bytes, str]:
-    """Path and statement of a Content-Usage line; a path starts with a slash and ends before white space."""
+    """Path and statement of a Content-Usage or Content-Signal line; a path starts with a slash, ends before a space."""
     value = _path(value, origin)
     path, *statement = value.split(None, 1) if value.startswith(b"/") else (b"", value)
     return path, b"".join(statement).decode("ascii", "replace")

@@ -1,10 +1,12 @@
 """The settings of a crawl, with validation and the `crawl.toml` format."""
 
+from .page_rules import Extract, MainText
 from .sections import (
     Alarms,
     Aliases,
     Documents,
     Fetch,
+    Index,
     Limits,
     Politeness,
     Priority,
@@ -18,7 +20,7 @@ from .sections import (
     Traps,
     Watch,
 )
-from .toml_file import changed_values, override, parse, render, settings_digest, without_secrets
+from .toml_file import all_values, changed_values, override, parse, render, settings_digest, without_secrets
 from .validate import SettingsError
 from .values import credentials, downloader, header, pin
 
@@ -26,8 +28,11 @@ __all__ = [
     "Alarms",
     "Aliases",
     "Documents",
+    "Extract",
     "Fetch",
+    "Index",
     "Limits",
+    "MainText",
     "Politeness",
     "Priority",
     "Ranking",
@@ -40,6 +45,7 @@ __all__ = [
     "Storage",
     "Traps",
     "Watch",
+    "all_values",
     "changed_values",
     "credentials",
     "downloader",

@@ -8,7 +8,9 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .sections import Fetch, Settings
+from .fields import default_of
+from .page_rules import faults
+from .sections import RULES, SECTIONS, Fetch, Settings
 from .toml_values import shown, to_toml
 from .validate import SettingsError, problem
 
@@ -19,11 +21,17 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOMLDecodeError; numbers or nesting beyond Python's limits
         raise SettingsError(f"{name}: {error}") from error
-    parts = {}
+    parts: dict[str, Any] = {}
     for table, values in tables.items():
-        part = next((f for f in dataclasses.fields(Settings) if f.name == table), None)
+        if table in RULES and not isinstance(values, dict):
+            for number, key, fault in faults(RULES[table], values):
+                line = _line(text, table, key, number)
+                raise SettingsError(f"{name}, line {line}: rule {number} of {table}: {fault}")
+            parts[table] = [RULES[table](**rule) for rule in values]
+            continue
+        part = SECTIONS.get(table)
         if part is None or not isinstance(values, dict):
-            known = ", ".join(f"[{f.name}]" for f in dataclasses.fields(Settings))
+            known = ", ".join([*(f"[{name}]" for name in SECTIONS), *(f"[[{name}]]" for name in RULES)])
             raise SettingsError(f"{name}, line {_line(text, '', table)}: unknown table or key {table}; known: {known}")
         fields = {f.name: f for f in dataclasses.fields(part.type)}  # type: ignore[arg-type]
         for key, value in values.items():
@@ -31,7 +39,7 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
             if key not in fields:
                 raise SettingsError(f"{where}: unknown key; {_hint(table, key, fields)}")
             where += f" = {shown(fields[key], value)}"
-            if found := problem(f"{table}.{key}", fields[key].type, value):
+            if found := problem(fields[key], value):
                 raise SettingsError(f"{where}: {found}")
         parts[table] = part.type(**values)  # type: ignore[operator]
     return Settings(**parts)
@@ -40,11 +48,19 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
 def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """A copy of the settings with some values replaced, by dotted key: `{"politeness.delay": 0.5}`.
 
+    Rules are replaced as a whole: `{"extract": [{"field": "price", "css": ".price"}]}`.
+
     SettingsError if there is no such key, or it cannot have the value.
     """
     for key, value in changes.items():
+        if key in RULES:
+            for fault in faults(RULES[key], value):
+                raise SettingsError(f"rule {fault.number} of {key}: {fault.text}")
+            rules: dict[str, Any] = {key: [RULES[key](**rule) for rule in value]}
+            settings = dataclasses.replace(settings, **rules)
+            continue
         part, _, name = key.partition(".")
-        tables = {f.name: [field.name for field in dataclasses.fields(f.type)] for f in dataclasses.fields(settings)}  # type: ignore[arg-type]
+        tables = {f.name: [field.name for field in dataclasses.fields(f.type)] for f in SECTIONS.values()}  # type: ignore[arg-type]
         if part not in tables:
             near = [f"{table}.{part}" for table, names in tables.items() if part in names]
             hint = f"did you mean {near[0]}?" if near else f"the tables are {', '.join(tables)}"
@@ -60,12 +76,18 @@ def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 def render(settings: Settings) -> str:
     """The text of a `crawl.toml`, with a comment for each table and key; `parse` returns the same settings."""
     lines = ["# Settings of this crawl. A flag of `beamtrawl crawl` overrides the setting for one run."]
-    for part in dataclasses.fields(settings):
+    for part in SECTIONS.values():
         lines += ["", f"# {part.type.__doc__}", f"[{part.name}]"]
         for field in dataclasses.fields(part.type):  # type: ignore[arg-type]
             value = getattr(getattr(settings, part.name), field.name)
             lines += ["", f"# {field.metadata['comment']}{_default(field)}"]
             lines.append(f"# {field.name} = …" if value is None else f"{field.name} = {to_toml(value)}")
+    for name, kind in RULES.items():
+        keys = [f"# {field.name}: {field.metadata['comment']}" for field in dataclasses.fields(kind)]
+        lines += ["", f"# {kind.__doc__} Each under [[{name}]].", *keys]
+        for rule in getattr(settings, name):
+            values = {key: value for key, value in dataclasses.asdict(rule).items() if value}
+            lines += ["", f"[[{name}]]", *(f"{key} = {to_toml(value)}" for key, value in values.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -77,7 +99,7 @@ def _hint(table: str, key: str, known: Iterable[str]) -> str:
 
 def _default(field: dataclasses.Field) -> str:
     """The default as the end of a comment; "" where the value is unset or empty."""
-    default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+    default = default_of(field)
     return "" if default in (None, "", []) else f" Default: {to_toml(default)}"
 
 
@@ -92,13 +114,15 @@ def changed_values(settings: Settings) -> dict[str, Any]:
     >>> changed_values(override(Settings(), {"politeness.delay": 5.0}))
     {'politeness.delay': 5.0}
     """
-    parts, defaults = dataclasses.asdict(without_secrets(settings)), dataclasses.asdict(Settings())
-    return {
-        f"{part}.{name}": value
-        for part, values in parts.items()
-        for name, value in values.items()
-        if value != defaults[part][name]
-    }
+    defaults = all_values(Settings())
+    return {key: value for key, value in all_values(without_secrets(settings)).items() if value != defaults[key]}
+
+
+def all_values(settings: Settings) -> dict[str, Any]:
+    """All values by dotted key, rules by the name of their tables; `override` sets them again."""
+    parts = dataclasses.asdict(settings)
+    values = {f"{part}.{name}": value for part in SECTIONS for name, value in parts[part].items()}
+    return values | {name: parts[name] for name in RULES}
 
 
 def without_secrets(settings: Settings) -> Settings:
@@ -109,14 +133,24 @@ def without_secrets(settings: Settings) -> Settings:
     return dataclasses.replace(settings, fetch=dataclasses.replace(settings.fetch, **secrets))
 
 
-def _line(text: str, table: str, key: str) -> int:
-    """The number of the line that sets a key; of the table's header if the key is written with escapes or dots."""
-    current, found = "", 1
-    for number, line in enumerate(text.split("\n"), 1):  # splitlines cuts where TOML does not
+def _line(text: str, table: str, key: str, number: int = 1) -> int:
+    """The number of the line that sets a key; of the table's header if the key is written with escapes or dots.
+
+    `number` is that of the table in an array of tables.
+    """
+    current, found, seen = "", 1, 0
+    for place, line in enumerate(text.split("\n"), 1):  # splitlines cuts where TOML does not
         if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
             current = header[1]
             if current == (table or key):
-                found = number
-        elif current == table and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
-            return number
+                seen += 1
+                found = place if seen == number else found
+        elif current == table and seen in (0, number) and _sets(line, key):
+            return place
+        elif not current and _sets(line, table):
+            found = place
     return found
+
+
+def _sets(line: str, key: str) -> bool:
+    return key != "" and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line) is not None

@@ -7,7 +7,7 @@ A sitemap may name pages of its own host, and of hosts whose robots.txt names th
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -16,14 +16,14 @@ from apache_beam.pvalue import TaggedOutput
 from ..exchange.batch_schemas import CANDIDATES, CandidateRow, Rejection
 from ..exchange.functions import Output, StageFn
 from ..outcomes import Outcome
-from ..parsing.registry import kinds_of
+from ..parsing.crawl_scope import CrawlScope
 from ..rights import reservations
-from ..settings import Scope, Sitemaps
+from ..settings import Sitemaps
 from ..tables.bloom import shard
 from ..tables.other_visits import visits_without_page
-from ..tables.schemas import ROBOTS, SEEDS, RobotsRow, VisitRow
+from ..tables.schemas import ROBOTS, RobotsRow, VisitRow
 from ..tables.sitemap_terms import MAX_LEVEL, PROBE, SITEMAP, SITEMAP_VISITS, TDMREP, share, terms
-from ..tables.table_files import TableFile, read_hosts, read_table
+from ..tables.table_files import TableFile, read_table
 from ..urls.canonical import canonicalize, host, is_foreign, url_key
 from ..urls.filters import UrlFilter
 from .parse import INDEX, Entry, parse_sitemap
@@ -199,25 +199,21 @@ class FollowFn(StageFn):
 
     def __init__(
         self,
-        root: str,
-        scope: Scope,
+        scope: CrawlScope,
         sitemaps: Sitemaps,
         tdmrep: bool,
-        kinds: tuple[str, ...],
         shards: int,
         partitions: int,
-        seeds: Sequence[str],
     ) -> None:
-        self._root, self._scope, self._sitemaps, self._tdmrep, self._kinds = root, scope, sitemaps, tdmrep, kinds
-        self._shards, self._partitions, self._seeds = shards, partitions, seeds
+        self._scope, self._root, self._sitemaps, self._tdmrep = scope, scope.root, sitemaps, tdmrep
+        self._shards, self._partitions = shards, partitions
 
     def setup(self) -> None:
-        self._seed_hosts = read_hosts(self._root, self._seeds, SEEDS)
+        self._filter = self._scope.url_filter()
 
     def process(self, file: tuple[str, str]) -> Iterator[TaggedOutput]:
         table, path = file
-        url_filter = UrlFilter(self._scope, self._seed_hosts, kinds_of(self._kinds).extensions)
-        for links in self._links(table, path, url_filter):
+        for links in self._links(table, path):
             candidates = pa.Table.from_pylist(links.candidates, schema=CANDIDATES)
             yield from self.candidates.split(candidates, self._partitions)
             for (reason, url), count in links.rejected.items():
@@ -225,10 +221,10 @@ class FollowFn(StageFn):
                     rejection = ((reason, host(url)), (count, [url]))
                     yield self.rejections.at(shard(host(url), self._shards), [rejection])
 
-    def _links(self, table: str, path: str, url_filter: UrlFilter) -> Iterator[SitemapLinks]:
+    def _links(self, table: str, path: str) -> Iterator[SitemapLinks]:
         if table == "robots":
             for row in robots_rows(path, self._root):
-                yield from_robots(row, url_filter, self._sitemaps, self._tdmrep)
+                yield from_robots(row, self._filter, self._sitemaps, self._tdmrep)
         else:
             for visit in visits_without_page(path, self._root):
-                yield from_visit(visit, url_filter, self._sitemaps)
+                yield from_visit(visit, self._filter, self._sitemaps)

@@ -8,7 +8,7 @@ from pathlib import Path
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
 from ...exports.output import require_folder
-from ...policy.page import render_policy
+from ...policy.page import facts, render_policy
 from ...terminal.errors import Failure, Usage
 
 
@@ -37,7 +37,16 @@ def run(arguments: argparse.Namespace) -> None:
             ipaddress.ip_network(address)
         except ValueError as error:
             raise Usage(f"--address {address}: {error}; give an address or a network such as 192.0.2.0/24") from error
-    page = render_policy(settings, arguments.address)
+    page = render_policy(
+        facts(
+            settings.robot,
+            settings.politeness,
+            settings.fetch,
+            settings.documents,
+            settings.recrawl,
+            arguments.address,
+        )
+    )
     if arguments.output is None:
         sys.stdout.write(page)
         return

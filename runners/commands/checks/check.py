@@ -8,17 +8,16 @@ from typing import Any
 
 from ....transforms import urls
 from ....transforms.aliases.learned_rules import known_rules
-from ....transforms.directory.crawl_dir import CrawlDir, files_of
+from ....transforms.directory.crawl_dir import CrawlDir, paths_of
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.directory.verify import file_faults, promised_files, row_faults
 from ....transforms.indexing.live_segments import live_index
 from ....transforms.indexing.read_segment import count_documents
 from ....transforms.indexing.verify import index_faults
-from ....transforms.parsing.registry import kinds_of
+from ....transforms.parsing.crawl_scope import CrawlScope
 from ....transforms.plugins import PluginError
-from ....transforms.settings import Scope, Settings, SettingsError, parse
-from ....transforms.tables.schemas import SEEDS
-from ....transforms.tables.table_files import mending, read_table
+from ....transforms.settings import Scope, SettingsError, parse
+from ....transforms.tables.table_files import mending
 from ....transforms.urls.explain import explain
 from ....transforms.urls.filters import UrlFilter
 from ....transforms.urls.rejections import in_words
@@ -131,19 +130,17 @@ def _url_filter(arguments: argparse.Namespace) -> UrlFilter | None:
             raise Usage(f"cannot read the settings in {arguments.settings}: {error}") from error
         except SettingsError as error:
             raise Usage(str(error)) from error
-        return _filter_of(settings, _on_any_host(settings.scope), frozenset())
+        return _open(CrawlScope.of("", _on_any_host(settings.scope), settings.documents, ()))
     if arguments.dir is None:
         return None
     crawl = CrawlDir(arguments.dir)
-    seeds = [file.path for file in files_of(crawl.require_manifests(), "seeds")]
-    hosts = read_table(crawl.root, seeds, SEEDS, ["host"])["host"].to_pylist()
-    settings = stored_settings(crawl)
-    return _filter_of(settings, settings.scope, frozenset(hosts))
+    seeds, settings = paths_of(crawl.require_manifests(), "seeds"), stored_settings(crawl)
+    return _open(CrawlScope.of(crawl.root, settings.scope, settings.documents, seeds))
 
 
-def _filter_of(settings: Settings, scope: Scope, seed_hosts: frozenset[str]) -> UrlFilter:
+def _open(scope: CrawlScope) -> UrlFilter:
     try:
-        return UrlFilter(scope, seed_hosts, kinds_of(tuple(settings.documents.kinds)).extensions)
+        return scope.url_filter()
     except PluginError as error:
         raise Usage(str(error)) from error
 

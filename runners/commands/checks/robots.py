@@ -7,9 +7,10 @@ from typing import Any
 
 from ....transforms import urls
 from ....transforms.http.request_headers import Identity
+from ....transforms.rights.signals import problems
 from ....transforms.robots.rules import Rules, Verdict, line_of, parse
+from ...checks.single_fetch import Requester, fetch_robots, pace_of, read_source, settings_of
 from ...checks.single_fetch import add_arguments as add_options
-from ...checks.single_fetch import fetch_robots, pace_of, read_source, settings_of
 from ...terminal.errors import Usage
 
 
@@ -28,7 +29,9 @@ def run(arguments: argparse.Namespace) -> None:
     origin, status, verdict = _ANY, None, Verdict.RULES
     if body is None:
         url = urls.canonicalize(arguments.source) or ""
-        origin, file = urls.origin(url), fetch_robots(url, settings, agent, pace_of(arguments, settings))
+        kinds, pace = tuple(settings.documents.kinds), pace_of(arguments, settings.politeness)
+        requester = Requester(settings.robot, settings.fetch, kinds, pace)
+        origin, file = urls.origin(url), fetch_robots(url, requester, agent)
         body, status, verdict = file.body, file.status, file.effect.verdict
     rules = parse(body if verdict is Verdict.RULES else b"", agent, origin)
     found: dict[str, Any] = {
@@ -38,6 +41,9 @@ def run(arguments: argparse.Namespace) -> None:
         "verdict": verdict.value,
         "crawl_delay": rules.crawl_delay,
         "sitemaps": rules.sitemaps,
+        "signals": [
+            {"line": line.number, "text": str(line), "ignored": problems(line.statement)} for line in rules.signal_lines
+        ],
         "rules": [f"{'Allow' if rule.allow else 'Disallow'}: {rule.text}" for rule in rules.rules],
         "urls": [_judged(url, origin, verdict, rules, body) for url in arguments.url],
     }
@@ -55,16 +61,24 @@ def _judged(reference: str, origin: str, verdict: Verdict, rules: Rules, body: b
     if origin not in (_ANY, urls.origin(url)):
         raise Usage(f"--url {reference}: the robots.txt of {origin} says nothing about another origin")
     allows, rule = rules.allows(url) if verdict is Verdict.RULES else (verdict is Verdict.ALLOW_ALL, "")
-    return {"url": url, "allows": allows, "rule": rule, "line": line_of(rule, body.decode("utf-8", "replace"))}
+    signals = [
+        {"signal": name, "value": said.value, "line": said.line.number} for name, said in rules.signals(url).items()
+    ]
+    line = line_of(rule, body.decode("utf-8", "replace"))
+    return {"url": url, "allows": allows, "rule": rule, "line": line, "signals": signals}
 
 
 def _lines(found: dict[str, Any]) -> Sequence[str]:
     answer = "" if found["status"] is None else f"status {found['status']}: "
     lines = [f"for {found['agent']}: {answer}{found['verdict']}", *(f"  {rule}" for rule in found["rules"])]
+    for said in found["signals"]:
+        ignored = f" (not understood: {', '.join(said['ignored'])})" if said["ignored"] else ""
+        lines.append(f"  {said['text']}{ignored}")
     if found["crawl_delay"] is not None:
         lines.append(f"  Crawl-delay: {found['crawl_delay']:g}")
     lines += [f"sitemap: {sitemap}" for sitemap in found["sitemaps"]]
     for url in found["urls"]:
         line = f" by line {url['line']}: {url['rule']}" if url["rule"] else ""
         lines.append(f"{url['url']}: {'allowed' if url['allows'] else 'denied'}{line}")
+        lines += [f"  {said['signal']}={said['value']} by line {said['line']}" for said in url["signals"]]
     return lines

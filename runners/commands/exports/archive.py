@@ -10,7 +10,8 @@ from ....transforms.blocks.files import BlockFiles
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
-from ....transforms.settings import Settings
+from ....transforms.parsing.registry import kinds_of
+from ....transforms.settings import Settings, render, without_secrets
 from ...exports.archive_index import ArchiveIndex, chosen, index_line
 from ...exports.captures import Capture, captures
 from ...exports.output import whole_file, whole_folder
@@ -39,13 +40,15 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def export_warc(arguments: argparse.Namespace) -> None:
     """Write the answers as WARC files."""
     try:
-        from ...exports.warc import write_archive  # noqa: PLC0415 - its library is optional
+        from ...exports.warc import WarcInfo, write_archive  # noqa: PLC0415 - its library is optional
     except ImportError as error:
         raise Failure("export warc needs warcio; install it: pip install 'beamtrawl[warc]'") from error
     index = ArchiveIndex()
     found, settings = _captures(arguments, index)
+    identity = Identity.of(settings.robot, kinds_of(tuple(settings.documents.kinds)).accept)
+    info = WarcInfo(identity, render(without_secrets(settings)))
     with whole_folder(arguments.out) as out, _reporting(index):
-        counts = write_archive(found, index, out, settings, arguments.max_size * 1_000_000, datetime.now(UTC))
+        counts = write_archive(found, index, out, info, arguments.max_size * 1_000_000, datetime.now(UTC))
         if not counts.responses + counts.revisits:
             raise Failure(_NOTHING)
     print(

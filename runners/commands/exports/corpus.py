@@ -4,10 +4,11 @@ import argparse
 from datetime import UTC, datetime
 
 from ....transforms.blocks.files import BlockFiles
-from ....transforms.directory.crawl_dir import CrawlDir
+from ....transforms.directory.crawl_dir import CrawlDir, paths_of
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
 from ....transforms.rights.tdm_rules import read_tdm_rules
+from ....transforms.robots.stored_signals import read_signals
 from ....transforms.sql import QueryError, query_batches
 from ...exports.corpus import BATCH, OVERRIDES, query, write_corpus
 from ...exports.corpus_card import card
@@ -47,7 +48,9 @@ def export_corpus(arguments: argparse.Namespace) -> None:
             whole_folder(arguments.out) as out,
         ):
             rules = read_tdm_rules(crawl, manifests)
-            made = write_corpus(batches, out, format_, _SHARD, BlockFiles(crawl).read(), rules, arguments.include)
+            signals = read_signals(crawl.root, paths_of(manifests, "robots"), identity.token)
+            blocks = BlockFiles(crawl).read()
+            made = write_corpus(batches, out, format_, _SHARD, blocks, rules, arguments.include, signals)
             if not made.documents:
                 left = ", ".join(f"{count} {name}" for name, count in made.left_out.items())
                 raise Failure(f"nothing to export: no document matches{f' (left out: {left})' if left else ''}")

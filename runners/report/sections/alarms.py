@@ -13,7 +13,7 @@ def section(known: Known) -> Section:
     lines: list[Part] = [Alert("alarm", line) for line in alarms[:_NAMED]]
     if len(alarms) > _NAMED:
         lines.append(f"{len(alarms) - _NAMED:,} more alarms; status prints them all.")
-    limits = known.settings.alarms
+    limits = known.alarms
     rows = [
         (field.name, f"{getattr(limits, field.name):g}", field.metadata["comment"])
         for field in dataclasses.fields(limits)

@@ -8,7 +8,7 @@ _AGES = ((1, "1 day"), (7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "a
 
 
 def section(known: Known) -> Section:
-    recrawl = known.settings.recrawl
+    recrawl = known.recrawl
     revisited, changed = known.row(
         "SELECT coalesce(sum(revisited), 0)::BIGINT, coalesce(sum(changed), 0)::BIGINT FROM url_counts"
     )

@@ -1,5 +1,6 @@
 """Pages: media types, languages, charsets, directives, quality, duplicates and near duplicates."""
 
+from ....transforms.outcomes import INDEX_SCOPE
 from ..content import Chart, Column, Figure, Figures, Part, Section, Table, distribution, largest
 from ..known import Known
 
@@ -67,6 +68,7 @@ def _by(known: Known, column: str, caption: str, name: str) -> Table:
 def _directives(known: Known) -> Table:
     names = {
         "noindex": "excluded from the index (noindex, unavailable_after)",
+        "NOT search": "reserved from search by their authors (search=no)",
         "nofollow": "links not followed (nofollow)",
         "noarchive": "not shown from a copy (noarchive)",
         "truncated IS NOT NULL": "cut at a limit",
@@ -74,6 +76,8 @@ def _directives(known: Known) -> Table:
     }
     *counts, total = known.count("pages", *names, "true")
     rows = [(text, count, count / total) for text, count in zip(names.values(), counts, strict=True)]
+    if kept_out := known.status.unindexed.get(INDEX_SCOPE):
+        rows.append(("kept out of the index by the settings ([index])", kept_out, kept_out / total))
     columns = [Column("pages"), Column("number", "count"), Column("share of all", "share")]
     return Table("Directives and limits", columns, rows)
 

@@ -59,10 +59,13 @@ def usage(known: Known) -> Section:
         )
     ]
     rows = [("text and data mining reserved (TDMRep)", mining), ("noai", noai), ("noimageai", noimageai)]
-    statements = known.rows(
-        "SELECT content_usage, count(*) FROM pages WHERE content_usage IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
-    )
-    rows += [(f"Content-Usage: {value}", n) for value, n in largest(statements, _NAMED, "other values")]
+    hidden, no_input = known.count("pages", "NOT search", "NOT ai_input")
+    rows += [("reserved from search", hidden), ("reserved as input of AI models", no_input)]
+    for name, column in (("Content-Usage", "content_usage"), ("Content-Signal", "content_signals")):
+        statements = known.rows(
+            f"SELECT {column}, count(*) FROM pages WHERE {column} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
+        )
+        rows += [(f"{name}: {value}", n) for value, n in largest(statements, _NAMED, "other values")]
     found = [(name, count, count / total) for name, count in rows if count]
     if found:
         columns = [Column("statement"), Column("pages", "count"), Column("share of all", "share")]

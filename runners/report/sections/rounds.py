@@ -101,9 +101,31 @@ def section(known: Known) -> Section:
     if not each:
         return Section("rounds", "Rounds", ["No round has been fetched yet."])
     rounds = [merge(each[part.start : part.stop]) for part in bins(len(each))]
-    labels = [r.name for r in rounds]
     seeds = sum(m.counters.get("seeds", 0) for m in known.manifests if m.step == "seeds")
+    return Section("rounds", "Rounds", [*_charts(rounds, seeds), _table(rounds, len(each))])
+
+
+def _charts(rounds: Sequence[Round], seeds: int) -> list[Chart]:
+    labels = [r.name for r in rounds]
     by_class = {name: [float(r.outcomes[name]) for r in rounds] for name in CLASSES}
+    visits = {name: counts for name, counts in by_class.items() if any(counts)}
+    rates = {"requests (fetch)": [r.rate for r in rounds], "pages (update)": [r.update_rate for r in rounds]}
+    durations = {"fetch": [r.fetch_s for r in rounds], "update": [r.update_s for r in rounds]}
+    growth: dict[str, Sequence[float | None]] = {
+        "found": _cumulated([r.found for r in rounds], seeds),
+        "fetched": _cumulated([r.outcomes["fetched"] for r in rounds]),
+        "waiting": [r.waiting for r in rounds],
+    }
+    return [
+        Chart("Visits by round", "round", "visits", labels, visits),
+        Chart("Rates", "round", "a second of the step", labels, rates, "lines"),
+        Chart("Duration of steps", "round", "seconds", labels, durations),
+        Chart("Growth of the crawl", "round", "URLs, cumulative", labels, growth, "lines"),
+    ]
+
+
+def _table(rounds: Sequence[Round], number: int) -> Table:
+    """The table of so many rounds, of which several in a row may be one row."""
     columns = [
         Column("round"),
         Column("begun (UTC)", "time"),
@@ -123,43 +145,9 @@ def section(known: Known) -> Section:
         for r in rounds
     ]
     note = "“No page” are 404, 410, other 4xx, unwanted types and answers beyond the limits; outcomes are below."
-    if len(rounds) < len(each):
-        note += f" Consecutive rounds are summed up: there are {len(each):,}."
-    return Section(
-        "rounds",
-        "Rounds",
-        [
-            Chart("Visits by round", "round", "visits", labels, {n: v for n, v in by_class.items() if any(v)}),
-            Chart(
-                "Rates",
-                "round",
-                "a second of the step",
-                labels,
-                {"requests (fetch)": [r.rate for r in rounds], "pages (update)": [r.update_rate for r in rounds]},
-                "lines",
-            ),
-            Chart(
-                "Duration of steps",
-                "round",
-                "seconds",
-                labels,
-                {"fetch": [r.fetch_s for r in rounds], "update": [r.update_s for r in rounds]},
-            ),
-            Chart(
-                "Growth of the crawl",
-                "round",
-                "URLs, cumulative",
-                labels,
-                {
-                    "found": _cumulated([r.found for r in rounds], seeds),
-                    "fetched": _cumulated([r.outcomes["fetched"] for r in rounds]),
-                    "waiting": [r.waiting for r in rounds],
-                },
-                "lines",
-            ),
-            Table("Round by round", columns, rows, note),
-        ],
-    )
+    if len(rounds) < number:
+        note += f" Consecutive rounds are summed up: there are {number:,}."
+    return Table("Round by round", columns, rows, note)
 
 
 def _cumulated(counts: Sequence[int], start: int = 0) -> list[float]:

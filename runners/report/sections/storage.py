@@ -2,6 +2,7 @@
 
 from ....transforms.directory.crawl_dir import files_of
 from ....transforms.indexing.live_segments import live_index
+from ....transforms.outcomes import INDEX_SCOPE
 from ...estimate.measured import bytes_by_table
 from ..charts import bins
 from ..content import Chart, Column, Figure, Figures, Section, Table
@@ -33,9 +34,11 @@ def index(known: Known) -> Section:
     ]
     indexed = known.row(
         "SELECT count(*) FROM pages WHERE NOT coalesce(noindex, false) AND NOT is_duplicate AND NOT is_near_duplicate"
-        " AND parse_error IS NULL"
+        " AND parse_error IS NULL AND coalesce(search, true)"
     )[0]
     figures.insert(0, Figure("pages that may be found", indexed))
+    if kept_out := known.status.unindexed.get(INDEX_SCOPE):
+        figures.insert(1, Figure("of all pages, kept out by the settings ([index])", kept_out))
     note = (
         "Pages that are gone since, blocked or excluded by spam score are among them; check index counts what is there."
     )

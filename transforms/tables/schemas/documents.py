@@ -49,6 +49,9 @@ DOCUMENTS = pa.schema(
         ("noai", pa.bool_()),
         ("noimageai", pa.bool_()),
         ("ai_training", pa.bool_()),  # whether it may train models; false: reserved; null: nothing stated
+        ("content_signals", pa.string()),  # as "search=yes, ai-train=no"
+        ("ai_input", pa.bool_()),  # whether it may be the input of models; as `ai_training`
+        ("search", pa.bool_()),  # whether searches may find it; as `ai_training`
     ]
 )
 
@@ -124,6 +127,9 @@ class DocumentRow(TypedDict, total=False):
     noai: bool
     noimageai: bool
     ai_training: bool | None
+    content_signals: str | None
+    ai_input: bool | None
+    search: bool | None
 
 
 class AlertRow(TypedDict, total=False):

@@ -74,6 +74,7 @@ VISITS = pa.schema(
         ("robots_usage", pa.string()),  # statement of robots.txt about the use of the content
         ("body_removed", pa.bool_()),  # by storage.body_rounds; `body_bytes` is what it was
         ("foreign", pa.bool_()),  # only other sites link to it; null: unknown
+        ("robots_signals", pa.string()),  # content signals of robots.txt, as "search=yes, ai-train=no"
     ]
 )
 
@@ -91,6 +92,7 @@ ROBOTS = pa.schema(
         ("body", pa.large_binary()),
         ("error", pa.string()),
         ("depth", pa.int32()),  # of the URL for which it was requested
+        ("signals", pa.string()),  # its Content-Signal lines for this robot, without the name, one a line
     ]
 )
 
@@ -165,6 +167,7 @@ class VisitRow(TypedDict, total=False):
     robots_usage: str | None
     body_removed: bool | None
     foreign: bool | None
+    robots_signals: str | None
 
 
 class RobotsRow(TypedDict, total=False):
@@ -182,6 +185,7 @@ class RobotsRow(TypedDict, total=False):
     body: bytes | None
     error: str | None
     depth: int
+    signals: str | None
 
 
 class HostRow(TypedDict, total=False):

@@ -1,0 +1,39 @@
+"""Makes the index follow `[index]` after a change of it, from the stored documents."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
+from ...transforms.directory.index_scopes import scopes_of
+from ...transforms.settings import Settings, settings_digest
+from ...transforms.tables.schemas import DOCUMENTS
+from ...transforms.tables.table_files import read_table
+from ...transforms.urls.index_scope import IndexScope
+from ..attempt import Engine
+from ..rank import rank
+from .rebuild_index import rebuild_index
+
+
+def reindex(crawl: CrawlDir, settings: Settings, engine: Engine) -> list[Manifest]:
+    """Make the index anew by the settings of now, and rank it if it was ranked; the manifests of both steps."""
+    digest = settings_digest(settings)
+    scope, korean = IndexScope.of(settings.index), settings.documents.korean_morphemes
+    done = [rebuild_index(crawl, digest, engine, korean, scope)]
+    if any(manifest.step == "rank" for manifest in crawl.manifests()):
+        done.append(rank(crawl, digest, engine, settings.ranking.max_links, datetime.now(UTC)))
+    return done
+
+
+def differs(crawl: CrawlDir, manifests: Sequence[Manifest], wanted: IndexScope) -> bool:
+    """Whether the index has documents that a scope keeps out, or may lack some that it takes in.
+
+    Only if the index was made by other patterns are the URLs of the documents read.
+    """
+    others = scopes_of(manifests) - {wanted}
+    if not others:
+        return False
+    for file in files_of(manifests, "documents"):
+        urls = read_table(crawl.root, [file.path], DOCUMENTS, ["url"])["url"]
+        if any(not other.mask(urls).equals(wanted.mask(urls)) for other in others):
+            return True
+    return False

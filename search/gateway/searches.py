@@ -1,0 +1,168 @@
+"""The endpoints of searches: the search page, its help, the JSON API, suggestions and the OpenSearch description."""
+
+import json
+from collections.abc import Callable
+from typing import NamedTuple
+
+import flask
+from flask.typing import ResponseReturnValue
+
+from ..answers.cursor import CursorError, decode
+from ..answers.shorter import shorter
+from ..results.hits import Results, as_json
+from ..results.render import is_web_url, narrowing, shown
+from ..searcher import AFTER_ALONE, ORDERS, Index
+from ..suggest import suggestions
+from .metrics import Metrics
+from .reload import LatestIndex
+
+PAGE_HITS = 10
+"""Hits on a page of results."""
+
+PAGE_FACET_VALUES = 6
+"""Values of each facet on a page of results."""
+
+PAGE_PER_HOST = 2
+"""Hits of a host on a page of results before those of other hosts follow."""
+
+SUGGESTIONS_SHOWN = 8
+"""Suggestions in one response."""
+
+MAX_LIMIT = 100
+"""The most hits in one response of the API."""
+
+MAX_OFFSET = 10_000
+"""The largest offset: a page costs as much as all pages before it."""
+
+MAX_QUERY = 300
+"""The most characters of a query: its cost grows with its words."""
+
+Clock = Callable[[], float]
+"""A monotonic clock, in seconds."""
+
+
+def answer_searches(
+    app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock, timeout_s: float | None
+) -> None:
+    """Add `/`, by GET or POST, `/help`, `/api/search`, `/api/suggest` and `/opensearch.xml`."""
+    searches = Searches(latest, metrics, timeout_s)
+
+    @app.route("/", methods=["GET", "POST"])
+    def page() -> ResponseReturnValue:
+        return _page(searches, clock)
+
+    @app.get("/api/search")
+    def api() -> ResponseReturnValue:
+        return _api(searches)
+
+    @app.get("/api/suggest")
+    def suggest() -> ResponseReturnValue:
+        return app.response_class(_suggest(latest), mimetype="application/x-suggestions+json")
+
+    @app.get("/help", endpoint="help")
+    def syntax() -> ResponseReturnValue:
+        return flask.render_template("help.html")
+
+    @app.get("/opensearch.xml")
+    def opensearch() -> ResponseReturnValue:
+        description = flask.render_template("opensearch.xml")
+        return app.response_class(description, mimetype="application/opensearchdescription+xml")
+
+
+class Searches(NamedTuple):
+    """Runs queries on the latest index, each of them measured and for at most `timeout_s`."""
+
+    latest: LatestIndex
+    metrics: Metrics
+    timeout_s: float | None
+
+    def run(
+        self,
+        query: str,
+        limit: int,
+        offset: int = 0,
+        per_host: int | None = None,
+        explain: bool = False,
+        order: str = ORDERS[0],
+        facets: int = 0,
+        after: str | None = None,
+    ) -> Results:
+        """The results, as of the round of `after` if that is given; 400 if it is no cursor of this query."""
+
+        def question(index: Index) -> Results:
+            return index.search(query, limit, offset, per_host, explain, order, facets, self.timeout_s, after)
+
+        with self.metrics.queries.time():
+            if after is None:
+                return self.latest.ask(question)
+            try:
+                return self.latest.ask_as_of(decode(after, query, order).round, question)
+            except CursorError as error:
+                flask.abort(400, f"after: {error}.")
+
+
+def _page(searches: Searches, clock: Clock) -> str:
+    query, number = query_of_request(), _number("page", 1, 1, MAX_OFFSET // PAGE_HITS)
+    if not query:
+        return flask.render_template("home.html", documents=searches.latest.get().documents)
+    begin, offset, order = clock(), (number - 1) * PAGE_HITS, _order()
+    per_host = PAGE_PER_HOST if order == "score" else None
+    results = searches.run(query, PAGE_HITS, offset, per_host, order=order, facets=PAGE_FACET_VALUES)
+    titles = searches.latest.ask(lambda index: index.short_titles(results.hits))
+    offered = [] if results.total else [one for one in shorter(query) if searches.run(one.query, 1).total]
+    return flask.render_template(
+        "results.html",
+        query=query,
+        results=results,
+        hits=list(shown(results.hits, titles, query, PAGE_PER_HOST)),
+        shorter=offered,
+        facets=narrowing(results.facets, query, MAX_QUERY),
+        first=offset + 1,
+        sort=None if order == "score" else order,
+        page=number,
+        pages=-(-min(results.total, MAX_OFFSET) // PAGE_HITS),
+        seconds=clock() - begin,
+    )
+
+
+def _api(searches: Searches) -> ResponseReturnValue:
+    query = query_of_request() or flask.abort(400, "q is missing: give a query, as in /api/search?q=robot")
+    limit, offset = _number("limit", PAGE_HITS, 1, MAX_LIMIT), _number("offset", 0, 0, MAX_OFFSET)
+    per_host, explain = _number("per_host", 0, 0, MAX_LIMIT), _number("explain", 0, 0, 1)
+    facets = _number("facets", 0, 0, MAX_LIMIT)
+    after = flask.request.values.get("after")
+    if after is not None and (offset or per_host):
+        flask.abort(400, f"after: {AFTER_ALONE}.")
+    return as_json(searches.run(query, limit, offset, per_host or None, bool(explain), _order(), facets, after))
+
+
+def _suggest(latest: LatestIndex) -> str:
+    """Suggestions in the format of OpenSearch: the query, and lists of completions, descriptions and URLs."""
+    query, most = flask.request.values.get("q", "")[:MAX_QUERY], _number("limit", SUGGESTIONS_SHOWN, 1, MAX_LIMIT)
+    found = latest.ask(lambda index: suggestions(index, query, most))
+    columns = [s.text for s in found], ["" for _ in found], [s.url if is_web_url(s.url) else "" for s in found]
+    return json.dumps([query, *columns])
+
+
+def query_of_request() -> str:
+    """The query of the request, without space around it; 400 if it is too long."""
+    query = flask.request.values.get("q", "").strip()
+    if len(query) > MAX_QUERY:
+        flask.abort(400, f"The query has {len(query)} characters; at most {MAX_QUERY} are allowed.")
+    return query
+
+
+def _order() -> str:
+    """The order of hits from the request's parameters; 400 if it is unknown."""
+    order = flask.request.values.get("sort") or ORDERS[0]
+    if order not in ORDERS:
+        flask.abort(400, f"sort must be {' or '.join(ORDERS)}, not {order[:20]!r}.")
+    return order
+
+
+def _number(name: str, default: int, least: int, most: int) -> int:
+    """A whole number from the request's parameters; 400 if it is out of range."""
+    text = flask.request.values.get(name) or str(default)
+    if not (text.isdecimal() and len(text) <= 9 and least <= int(text) <= most):
+        flask.abort(400, f"{name} must be a whole number from {least} to {most}, not {text[:20]!r}.")
+    return int(text)
