@@ -1,4 +1,4 @@
-"""Runs pipelines for tests in a third of the time: transforms are called in order, and elements stay objects.
+"""Runs pipelines for tests in less than half the time: transforms are called in order, and elements stay objects.
 
 The engines of the program encode each element, plan bundles and send them to a worker: most of the time of a step of
 few pages. A crawl makes the same tables in both ways (tests/crawls/test_rounds.py). What depends on an engine (workers,
