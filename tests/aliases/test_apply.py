@@ -67,6 +67,12 @@ def test_of_urls_found_together_one_is_due():
     assert after.urls[plain.removeprefix(A)]["stand_ins"] == [slash]
 
 
+def test_a_sitemap_stands_for_no_page():
+    plain, slash = pair()
+    after = Round([found(plain), found(slash) | {"kind": "sitemap"}])
+    assert after.states == {plain.removeprefix(A): "due", slash.removeprefix(A): "due"}
+
+
 def test_three_others_wait_in_case_that_it_gives_nothing():
     urls = [f"{A}/q?p={n}" for n in range(8)]
     after = Round(map(found, urls))

@@ -16,6 +16,7 @@ from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support import access_log
 from tests.support.crawls import Silent, crawl, frontier, rows, states, without_times
+from tests.support.engines import SimpleEngine
 from tests.support.web import Answer, Page, Web, html, plain, redirect, slow, status
 
 TEXT = "Herring gather where the tide turns, and the boats know it: long before light they put out."
@@ -172,11 +173,14 @@ def test_times_are_utc(crawled: Crawled) -> None:
 
 
 def test_worker_processes_give_the_same_tables(tmp_path: Path) -> None:
+    """So does the engine of most tests, and so does one process."""
+    engines = {"tests": SimpleEngine(), "1": DirectEngine(1, []), "2": DirectEngine(2, [])}
     with Web(SITES) as web:
         seeds = [web.url(host) for host in SITES]
-        for workers in (1, 2):
-            crawl(tmp_path / str(workers), seeds, rounds=1, workers=workers)
-    assert without_times(tmp_path / "2") == without_times(tmp_path / "1")
+        for name, engine in engines.items():
+            crawl(tmp_path / name, seeds, rounds=2, engine=engine)
+    first, *others = (without_times(tmp_path / name) for name in engines)
+    assert others == [first, first]
 
 
 def test_the_scope_of_a_crawl_by_domain(tmp_path: Path) -> None:

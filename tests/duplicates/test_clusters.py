@@ -174,3 +174,9 @@ def test_pages_are_marked_and_rows_of_near_follow():
         (key["a"], BASE),
         (key["e"], None),
     ]
+
+
+@pytest.mark.parametrize(("similarity", "pairs"), [(1.0, 1), (1.01, 0)])
+def test_documents_as_similar_as_that_are_a_pair(similarity, pairs):
+    found = find_pairs(entries(table(document("/a"), document("/b"))), NOW, similarity)
+    assert found.num_rows == pairs

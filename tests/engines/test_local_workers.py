@@ -1,19 +1,26 @@
 """Worker processes on this machine: isolated from the current folder, and missed at once when they die."""
 
+import gc
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import apache_beam as beam
 import pytest
 
+from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.local_workers import describe_end
+from beamtrawl.runners.terminal.errors import Failure
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
 from tests.support.files import pdf
 from tests.support.web import Answer, Web, html
 
+ROOT = Path(__file__).resolve().parents[2]
 KILLED = "a worker process was ended by SIGKILL, as Linux ends processes when memory runs out; the same command goes on"
 
 # exit code, stderr, what is said
@@ -40,72 +47,102 @@ def test_the_end_of_a_worker_is_described_in_one_line(code: int, lines: Sequence
     assert describe_end(code, lines) == said
 
 
-# Runs a pipeline on two workers, prints why it failed, and then the processes that are left.
-PIPELINE = """
-import os, signal, sys, threading
-import apache_beam as beam
-from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.runners.terminal.errors import Failure
+def building(kill: bool = False, stay: bool = False) -> Callable[[beam.Pipeline], None]:
+    """A pipeline whose classes travel to the workers, which cannot import them."""
 
-KILL, STAY, FORK = (word in sys.argv[1] for word in ("kill", "stay", "fork"))
+    class Visit(beam.DoFn):
+        def process(self, number: int) -> Iterator[int]:
+            if number == 3 and kill:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield number
 
-class Visit(beam.DoFn):
-    def process(self, number):
-        if number == 3 and KILL:
-            os.kill(os.getpid(), signal.SIGKILL)
-        yield number
+        def teardown(self) -> None:
+            if stay:
+                threading.Event().wait()
 
-    def teardown(self):
-        if STAY:
-            threading.Event().wait()
+    def build(pipeline: beam.Pipeline) -> None:
+        numbers = pipeline | beam.Create(range(8)) | beam.Reshuffle() | beam.ParDo(Visit())
+        _ = numbers | beam.Map(lambda number: (number % 2, number)) | beam.GroupByKey()
 
-def build(pipeline):
-    numbers = pipeline | beam.Create(range(8)) | beam.Reshuffle() | beam.ParDo(Visit())
-    numbers | beam.Map(lambda number: (number % 2, number)) | beam.GroupByKey()
+    return build
 
-def children():
-    with open(f"/proc/self/task/{os.getpid()}/children") as file:
-        return file.read()
 
-command = [[sys.executable, *sys.argv[2:]]] if sys.argv[2:] else []
-try:
-    engine = DirectEngine(2, [], *command)
-    if FORK:
-        engine.fork_server()
-        assert children()
-    engine.run(build, seconds=100)
-    print("done")
-except Failure as failure:
-    print(failure)
-if FORK:  # the server stays for the next step
-    assert children() or KILL
-del engine  # ends it
-print("children:", children())
-"""
+def children() -> set[str]:
+    """The processes that this one has started."""
+    return {pid for task in Path("/proc/self/task").glob("*/children") for pid in task.read_text().split()}
 
-# arguments of the pipeline; what it prints at the end of its first line
-RUNS = {
-    "sound": (["run"], "done"),
-    "forked from this process": (["fork", "-c", "raise ImportError('no new process')"], "done"),
-    "forked, a kill in the middle of a bundle": (["fork kill"], KILLED),
-    "forked, a worker that does not end when its work is done": (["fork stay"], "done"),
-    "a package that is not installed": (["run", "-P", "-m", "no_such_package"], "No module named no_such_package; "),
-    "an import that fails": (["run", "-c", "raise ImportError('no lxml')"], "exit code 1: ImportError: no lxml; "),
-    "a worker that ends at once": (["run", "-c", "import sys; sys.exit(0)"], "exit code 0: it wrote no message; "),
-    "a kill in the middle of a bundle": (["kill"], KILLED),
-    "a worker that does not end when its work is done": (["stay"], "done"),
+
+def run_on_two(build: Callable[[beam.Pipeline], None], *command: Sequence[str]) -> str:
+    """Run a pipeline on two workers, and return why it failed."""
+    try:
+        DirectEngine(2, [], *command).run(build, seconds=100)
+    except Failure as failure:
+        return str(failure)
+    return "done"
+
+
+# the pipeline, the command of the server of workers, and what is said
+RUNS: dict[str, tuple[Callable[[beam.Pipeline], None], Sequence[str], str]] = {
+    "sound": (building(), [], "done"),
+    "a package that is not installed": (
+        building(),
+        ["-P", "-m", "no_such_package"],
+        "No module named no_such_package; ",
+    ),
+    "an import that fails": (
+        building(),
+        ["-c", "raise ImportError('no lxml')"],
+        "exit code 1: ImportError: no lxml; ",
+    ),
+    "a worker that ends at once": (
+        building(),
+        ["-c", "import sys; sys.exit(0)"],
+        "exit code 0: it wrote no message; ",
+    ),
+    "a kill in the middle of a bundle": (building(kill=True), [], KILLED),
+    "a worker that does not end when its work is done": (building(stay=True), [], "done"),
 }
 
 
-@pytest.mark.parametrize(("words", "said"), RUNS.values(), ids=RUNS)
-def test_a_pipeline_ends_when_a_worker_dies_and_leaves_no_process(tmp_path: Path, words: list[str], said: str) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(PIPELINE)
-    command = [sys.executable, "-P", str(program), *words]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    line, children = ran.stdout.splitlines()
-    assert said in line
-    assert children == "children: "
+@pytest.mark.parametrize(("build", "words", "said"), RUNS.values(), ids=RUNS)
+def test_a_pipeline_ends_when_a_worker_dies_and_leaves_no_process(
+    build: Callable[[beam.Pipeline], None], words: Sequence[str], said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = children()
+    assert said in run_on_two(build, *([[sys.executable, *words]] if words else []))
+    gc.collect()  # of an engine that failed, its traceback has references
+    assert children() <= before
+    assert "Traceback" not in capfd.readouterr().err
+
+
+# Runs a pipeline on two workers that are forked from this process, prints why it failed, and the processes left.
+FORKING = """
+import os, sys
+from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.terminal.errors import Failure
+from tests.engines.test_local_workers import building, children
+
+words = sys.argv[1].split()
+engine = DirectEngine(2, [], [sys.executable, "-c", "raise ImportError('no new process')"])
+engine.fork_server()
+assert children()
+try:
+    engine.run(building(kill="kill" in words, stay="stay" in words), seconds=100)
+    print("done")
+except Failure as failure:
+    print(failure)
+assert children() or "kill" in words  # the server stays for the next step
+del engine  # ends it
+print("children:", *children())
+"""
+FORKS = {"sound": "done", "kill": KILLED, "stay": "done"}
+
+
+@pytest.mark.parametrize(("words", "said"), FORKS.items(), ids=FORKS)
+def test_so_does_one_whose_workers_are_forked_from_this_process(words: str, said: str) -> None:
+    command = [sys.executable, "-c", FORKING, words]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    assert ran.stdout.splitlines() == [said, "children:"]
     assert "Traceback" not in ran.stderr
 
 

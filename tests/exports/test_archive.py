@@ -25,6 +25,7 @@ from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Robot, parse, render
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, contents, failure
+from tests.support.committed import commit_rows
 from tests.support.crawls import rows
 from tests.support.disks import Fault, SimulatedDisk
 from tests.support.web import Answer, Web, html
@@ -322,3 +323,15 @@ def test_a_crawl_without_answers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("module", [cdxj, warc_records])
 def test_examples(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
+
+
+def test_the_robots_txt_of_a_round_comes_before_its_visits(tmp_path: Path) -> None:
+    """Also that of the last round."""
+    for round_ in (1, 2):
+        fetched = {"host": "a.test", "status": 200, "fetched_at": datetime(2026, 3, round_, tzinfo=UTC)}
+        answer = fetched | {"origin": f"http://{round_}.test", "body": ROBOTS}
+        visit = fetched | {"url": f"http://{round_}.test/"}
+        found = commit_rows(tmp_path, "fetch", round_, {"robots": [answer], "visits": [visit]})
+    urls = [capture.visit["url"] for capture in captures(found, found.manifests(), "bot")]
+    assert sorted(urls) == sorted(f"http://{n}.test{path}" for n in (1, 2) for path in ("/", "/robots.txt"))
+    assert urls.index("http://2.test/robots.txt") < urls.index("http://2.test/")

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from beamtrawl.transforms.directory.crawl_dir import Manifest
-from beamtrawl.transforms.frontier.due_pages import TAKEN, DuePages, write_due_pages
+from beamtrawl.transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned, write_due_pages
 from beamtrawl.transforms.tables.batches import from_ipc
 from beamtrawl.transforms.tables.schemas import KEY, REVISITS
 from beamtrawl.transforms.tables.table_files import TableFile
@@ -89,3 +90,17 @@ def test_the_rows_that_are_due_are_found_without_reading_the_others(tmp_path: Pa
         damaged.write(bytes(written.bytes // 4))
     assert (due.first(), due.count(hour(1))) == (hour(0), 12)
     assert len(keys(due, hour(1))) == 12
+
+
+# the state of a page, its planned time; whether it is visited again at hour 2
+PLANNED = {
+    "at its time": ("fetched", hour(2), True),
+    "later": ("fetched", hour(2.01), False),
+    "without a plan": ("fetched", None, False),
+    "that waits already": ("due", hour(1), False),
+}
+
+
+@pytest.mark.parametrize(("state", "at", "is_due"), PLANNED.values(), ids=PLANNED)
+def test_a_planned_page_is_due_from_its_time_on(state: str, at: datetime | None, is_due: bool) -> None:
+    assert IsPlanned(hour(2)).holds({"state": state, "next_fetch_at": at}) is is_due

@@ -26,6 +26,8 @@ def urls(queue):
 def test_the_order_is_depth_then_priority_then_alphabet():
     queue = [due("/a", 2, 9.0), due("/c", 1), due("/b", 1), due("/z", 1, 2.0), due("/y", 0, 0.1)]
     assert urls(sorted(queue, key=order)) == ["/y", "/z", "/b", "/c", "/a"]
+    linked_elsewhere = due("/0", 0, 9.0)._replace(foreign=True)
+    assert sorted([linked_elsewhere, *queue], key=order)[-1] == linked_elsewhere
 
 
 AFTER = NOW + timedelta(hours=1)
@@ -94,6 +96,12 @@ def test_classes_share_the_budget_of_a_host():
 
 def test_of_a_url_that_is_due_twice_the_first_in_order_is_chosen():
     assert choose([due("/a", 3), due("/a", 1), due("/a", 2)], 5) == [due("/a", 1)]
+
+
+def test_of_two_spellings_of_a_url_the_neat_one_is_chosen():
+    neat, other = due("http://a.test/b?x=1"), due("http://a.test/B?x=1&utm_source=y", priority=2.0)
+    other = other._replace(url_key=neat.url_key)
+    assert choose([other, neat], 5) == choose([neat, other], 5) == [neat]
 
 
 def test_rows_are_grouped_by_host_as_plain_tuples():

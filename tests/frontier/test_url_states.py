@@ -11,6 +11,7 @@ from beamtrawl.transforms.frontier.url_states import (
     advance,
     after_visit,
     merge_candidates,
+    remembered,
     retry_at,
 )
 from beamtrawl.transforms.outcomes import NO_ADDRESS, REQUESTED, Outcome
@@ -189,6 +190,19 @@ def test_a_304_keeps_what_is_known_of_the_document():
 def test_a_page_that_wants_no_index_says_so_as_its_reason():
     url, _ = after_visit(known("/a"), visited("/a", denied_meta=True), LIMITS)
     assert (url["state"], url["reason"]) == ("fetched", "denied_meta")
+
+
+@pytest.mark.parametrize(("status", "joins"), [(301, True), (308, True), (302, False), (307, False)])
+def test_a_permanent_redirect_joins_a_url_to_its_target(status, joins):
+    target = "http://a.test/new"
+    moved = visited("/a", Outcome.REDIRECTED, status=status, redirect_to=target)
+    assert after_visit(known("/a"), moved, LIMITS)[0]["joined_to"] == (url_key(target) if joins else None)
+
+
+def test_a_page_that_wanted_no_index_is_fetched_whole_the_next_time():
+    validators = {"etag": '"1"', "last_modified": "today", "digest": b"a"}
+    assert remembered(known("/a", **validators)) == validators
+    assert set(remembered(known("/a", reason=Outcome.DENIED_META, **validators)).values()) == {None}
 
 
 WAY = ("depth", "redirects")

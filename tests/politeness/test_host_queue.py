@@ -5,7 +5,8 @@ import pytest
 from beamtrawl.transforms.blocks.rules import Block, Blocks
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.politeness.host_queue import Answer, Done, FetchRobots, Visit, Wait, next_action
+from beamtrawl.transforms.politeness.host_queue import Answer, Done, FetchRobots, HostTurn, Visit, Wait, next_action
+from beamtrawl.transforms.politeness.url_queue import UrlQueue
 from beamtrawl.transforms.robots.lookup import Robots
 from beamtrawl.transforms.robots.rules import Verdict, parse
 
@@ -99,3 +100,19 @@ def test_a_url_is_allowed_by_the_rules_or_by_the_verdict():
     assert READ.allows(PRIVATE.url) == (False, "Disallow: /private/")
     assert ABSENT.allows(PRIVATE.url) == (True, "")
     assert CLOSED.allows(OPEN.url) == (False, "")
+
+
+# the robots.txt files of a host, now and before: whether another origin than http://a.test answers
+ANSWERS = {
+    "no other origin": ({ORIGIN: READ}, {}, False),
+    "another that answers": ({ORIGIN: unreachable(), "https://a.test": ABSENT}, {}, True),
+    "another that answered before": ({}, {"https://a.test": READ}, True),
+    "another that is unreachable": ({"https://a.test": unreachable()}, {}, False),
+    "another that is unreachable now": ({"https://a.test": unreachable()}, {"https://a.test": READ}, False),
+}
+
+
+@pytest.mark.parametrize(("robots", "last_good", "answers"), ANSWERS.values(), ids=ANSWERS)
+def test_whether_a_host_answers_at_another_origin(robots, last_good, answers):
+    turn = HostTurn("a.test", UrlQueue([]), robots=robots, last_good=last_good)
+    assert turn.answers_elsewhere(ORIGIN) is answers

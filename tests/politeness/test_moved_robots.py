@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.runners.engines.direct import DirectEngine
 from tests.support.access_log import ROBOTS, Manners, violations
 from tests.support.crawls import crawl, rows, states
 from tests.support.web import html, plain, redirect
@@ -21,7 +22,7 @@ def test_forty_hosts_redirect_to_one(tmp_path: Path, workers: int) -> None:
     sites["rules.test"] = {ROBOTS: plain(RULES), **pages}
     with WebProcess(sites) as web:
         seeds = [web.url(name, path) for name in (*names, "rules.test") for path in pages]
-        crawl(tmp_path, seeds, rounds=1, workers=workers, politeness__delay=0.5, aliases__learn=False)
+        crawl(tmp_path, seeds, rounds=1, engine=DirectEngine(workers, []), politeness__delay=0.5, aliases__learn=False)
         log = web.requests
         found = {url: row["state"] for url, row in states(tmp_path).items()}
         expected = {url: "denied" if url.endswith("/private") else "fetched" for url in seeds}

@@ -2,18 +2,20 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from beamtrawl.pipeline.held_hosts import held_hosts
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.politeness.backoff import patience
 from beamtrawl.transforms.politeness.host_queue import HostTurn
 from beamtrawl.transforms.politeness.url_queue import UrlQueue
 from beamtrawl.transforms.robots.lookup import RobotsSearch
 from beamtrawl.transforms.settings import Politeness
+from beamtrawl.transforms.tables.schemas import HOSTS
 from tests.support.access_log import ROBOTS, Manners, violations
 from tests.support.crawls import Silent, crawl, frontier, rows, states
 from tests.support.scheduled_rounds import Round, due, outcomes, pages, turns
@@ -42,6 +44,16 @@ def test_for_how_long_a_round_waits_for_a_host() -> None:
         for held_by, delay, shared in PATIENCE
     }
     assert found == PATIENCE
+
+
+def test_a_round_waits_for_hosts_within_their_patience() -> None:
+    now, politeness = datetime(2026, 3, 1, tzinfo=UTC), Politeness(delay=1.0)
+    seconds = {"ready.test": 0.0, "soon.test": 5.0, "late.test": 5.1}
+    row = dict.fromkeys(HOSTS.names) | {"round": 1, "held_by": "delay"}
+    promised: Any = [row | {"host": host, "not_before": now + timedelta(0, wait)} for host, wait in seconds.items()]
+    held = held_hosts("", [], promised, politeness, now)
+    assert held.until.keys() == {"soon.test", "late.test"}
+    assert held.not_due == {"late.test"}
 
 
 # answers by URL: how the two pages of the host end, and what it is held by

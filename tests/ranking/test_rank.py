@@ -21,6 +21,7 @@ from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet, r
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import documents
+from tests.support.engines import SimpleEngine
 
 HUB, PAGE, OLD, COPY, OTHER = (
     "http://a.test/",
@@ -148,7 +149,7 @@ def test_without_links_there_is_nothing_to_rank(tmp_path):
 
 def after_crawl(crawl, **ranking):
     """What the end of a crawl says of its links."""
-    rank_after_crawl(crawl, Ranking(**ranking), "", DirectEngine(1, []), Console([TextOutput(told := io.StringIO())]))
+    rank_after_crawl(crawl, Ranking(**ranking), "", SimpleEngine(), Console([TextOutput(told := io.StringIO())]))
     return told.getvalue()
 
 

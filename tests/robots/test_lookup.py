@@ -5,7 +5,8 @@ from pathlib import Path
 
 from beamtrawl.pipeline.fetch import known_robots_rows
 from beamtrawl.transforms.http.reply import Reply
-from beamtrawl.transforms.robots.lookup import next_hop, start_search
+from beamtrawl.transforms.robots.lookup import LAST_GOOD, Robots, next_hop, start_search
+from beamtrawl.transforms.robots.rules import Verdict
 from beamtrawl.transforms.tables.key_scan import Wanted
 from beamtrawl.transforms.tables.table_files import TableWriter
 
@@ -27,3 +28,15 @@ def test_a_copy_of_robots_txt_counts_for_24_hours(tmp_path: Path):
     assert file
     hosts = Wanted("host", sorted(ages))
     assert [host for host, _ in known_robots_rows(file.path, str(tmp_path), hosts, NOW)] == ["good"]
+
+
+def test_a_copy_is_current_until_it_expires():
+    robots = Robots(Verdict.ALLOW_ALL, expires_at=NOW)
+    assert [robots.is_current(NOW + timedelta(seconds=n)) for n in (-1, 0)] == [True, False]
+    assert Robots(Verdict.ALLOW_ALL).is_current(NOW)
+
+
+def test_a_copy_that_has_expired_is_used_for_a_day_unless_it_was_unreachable():
+    copies = {verdict: Robots(verdict, fetched_at=NOW) for verdict in Verdict}
+    assert {verdict for verdict, copy in copies.items() if copy.is_usable(NOW)} == {*Verdict} - {Verdict.UNREACHABLE}
+    assert not any(copy.is_usable(NOW + LAST_GOOD) for copy in copies.values())

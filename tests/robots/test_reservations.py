@@ -63,6 +63,7 @@ FILES = [
         "2 invalid",
     ),
     (b'[{"location": "/", "tdm-reservation": [1]}, {"location": "/", "tdm-reservation": 1.0}]', 0, "2 invalid entries"),
+    (b'[{"location": "a", "tdm-reservation": 1}, {"location": "", "tdm-reservation": 1}]', 0, "2 invalid entries"),
     (b'[{"location": "/", "tdm-reservation": 2}, {"location": 1, "tdm-reservation": 1}, 5]', 0, "3 invalid entries"),
 ]
 

@@ -320,6 +320,7 @@ SLOW = {
     "longer than a day": (1e300, 200, DAY),
     "of the last good copy": (600.0, None, 20 * timedelta(minutes=1)),
     "none of the last good copy": (0.0, 503, SHORT),
+    "of the last good copy, longer than a day": (1e300, 503, DAY),
 }
 
 
@@ -353,3 +354,7 @@ def test_freshness_conformance_cases_are_met_but_for_the_named_exceptions():
         if (seconds is not None and seconds > row["input"]["elapsed_s"]) is not row["expected"]:
             failed.add(row["id"])
     assert failed == NOT_AS_FRESH.keys()
+
+
+def test_an_empty_rule_says_nothing():
+    assert parse(b"User-agent: *\nDisallow:\nAllow:\n", "me").written == ()

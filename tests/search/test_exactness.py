@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from beamtrawl.pipeline.compaction.compact import merge
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.korean import morphemes
 from beamtrawl.transforms.indexing.merge_policy import ALL, Policy
 from tests.support.corpus import commit
+from tests.support.engines import SimpleEngine
 from tests.support.naive_search import Naive
 
 WORDS = [
@@ -103,7 +103,7 @@ def test_they_are_through_updates_removals_and_merges_now_and_as_of_earlier_roun
     def check(as_of=None):
         known = [row for row in rows if as_of is None or row["round"] <= as_of]
         naive = Naive(known, [(round_, url) for round_, url in gone if as_of is None or round_ <= as_of])
-        assert_same_answers(Index.open(crawl, as_of), naive, pick, 60)
+        assert_same_answers(Index.open(crawl, as_of), naive, pick, 20)
 
     for round_, written in enumerate(corpus(5, 8), 1):
         seen = {row["url"] for row in written}
@@ -113,9 +113,9 @@ def test_they_are_through_updates_removals_and_merges_now_and_as_of_earlier_roun
         rows += written
         gone += [(round_, url) for url in removed]
         if round_ in (3, 5, 6):
-            merge(crawl, "", DirectEngine(1, []), Policy(lambda sizes: some_of(sizes, pick), 0.0))
+            merge(crawl, "", SimpleEngine(), Policy(lambda sizes: some_of(sizes, pick), 0.0))
         if round_ == 7:
-            merge(crawl, "", DirectEngine(1, []), ALL)
+            merge(crawl, "", SimpleEngine(), ALL)
         check()
     for as_of in range(1, 9):
         check(as_of)

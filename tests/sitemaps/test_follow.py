@@ -11,7 +11,7 @@ from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope, Sitemaps
 from beamtrawl.transforms.sitemaps.follow import SitemapLinks, count_entries, from_robots, from_visit
 from beamtrawl.transforms.tables.schemas import ROBOTS, URLS, VISITS
-from beamtrawl.transforms.tables.sitemap_terms import SITEMAP_VISITS, share, terms, unite, with_news
+from beamtrawl.transforms.tables.sitemap_terms import PROBE, SITEMAP_VISITS, share, terms, unite, with_news
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.filters import UrlFilter
 
@@ -89,6 +89,11 @@ def test_a_sitemap_is_within_the_scope() -> None:
     links = from_robots(robots("/a.xml", f"{B}/a.xml"), url_filter, SETTINGS)
     assert (found(links), rejected(links)) == (["/a.xml"], {("scope", f"{B}/a.xml"): 1})
     assert rejected(from_robots(robots("/a.xml", depth=1), url_filter, SETTINGS)) == {("depth", "/a.xml"): 1}
+
+
+def test_a_path_that_cannot_exist_is_no_sitemap() -> None:
+    assert found(from_visit(visit(f"{A}/page1\n"), ANYWHERE, SETTINGS)) == ["/page1"]
+    assert found(from_visit(visit(f"{A}/page1\n", kind=PROBE), ANYWHERE, SETTINGS)) == []
 
 
 TEXT = f"{A}/page1\n{B}/page2\n"

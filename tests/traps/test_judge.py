@@ -18,11 +18,13 @@ from beamtrawl.transforms.traps.judge import (
     Kind,
     Known,
     State,
+    capped,
     end,
     judge,
     kind_of,
     names_of,
     new_row,
+    results,
     shape_of,
     wake,
 )
@@ -362,3 +364,18 @@ def test_what_waits_and_what_was_held_is_counted() -> None:
 
 def test_examples_in_docstrings() -> None:
     assert doctest.testmod(templates).failed == doctest.testmod(judge_module).failed == 0
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_links_of_other_sites_are_judged_by_dead_ones_too_and_get_few_pages(kind: Kind) -> None:
+    row = new_row("a.test", ("/a/*", kind)) | {"pages": 3, "failed": 20, "redirected": 1}
+    is_foreign = kind is Kind.FOREIGN
+    assert results(row) == (24 if is_foreign else 3)
+    assert capped(row, 5) == 5
+    assert (capped(row, 1000) < 1000) is is_foreign
+
+
+@pytest.mark.parametrize(("reached", "state"), [(0, "throttled"), (200, "open")])
+def test_redirects_that_lead_to_many_pages_are_no_trap(reached: int, state: str) -> None:
+    row = new_row("a.test", PLAIN) | {"redirected": 200, "reached": reached}
+    assert judge(row, Counts(), None, [], 1)["state"] == state
