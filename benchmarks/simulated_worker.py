@@ -214,7 +214,8 @@ class Waiting:
         again = None
         if row["outcome"] != Outcome.FETCHED:
             url = dict.fromkeys(("digest", "last_fetched_at", "last_status")) | {"failures": failures, "fetches": 0}
-            fact = row | dict.fromkeys(("respelled", "digest", "etag", "last_modified")) | {"denied_meta": False}
+            unknown = dict.fromkeys(("respelled", "digest", "etag", "last_modified"))
+            fact = row | unknown | {"denied_meta": False, "denied_search": False}
             _, again = after_visit(url, fact, limits)
         if again:
             self._retries[number] = (again["failures"], again["due_at"])

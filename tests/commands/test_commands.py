@@ -94,6 +94,7 @@ def test_status(crawled: Path) -> None:
             "alerts",
             "hosts",
             "excluded",
+            "unindexed",
             "held",
             "aliases",
             "traps",

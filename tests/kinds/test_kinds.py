@@ -108,6 +108,13 @@ def test_pages_that_there_is_no_time_for_are_left_out():
     assert parse(REPORT, "application/pdf").truncated == ""
 
 
+def test_a_process_stays_whatever_memory_its_parent_has_used():
+    parser, ballast = Pdf(), bytearray(b"x") * (600 << 20)
+    parser.parse(source(REPORT))
+    del ballast
+    assert parser._guarded.process is not None
+
+
 def test_a_process_that_ends_is_replaced():
     parser = Pdf()
     parser.parse(source(REPORT))

@@ -64,7 +64,7 @@ class SignalLines:
         groups: dict[str, list[tuple[str, tuple[SignalLine, Mapping[str, str]]]]] = {}
         for line, said in self._special:
             patterns = list(patterns_of(rule_of(False, line.path)))
-            for name in {key if key in SIGNALS else "" for key in said}:
+            for name in dict.fromkeys(key if key in SIGNALS else "" for key in said):
                 own = {key: value for key, value in said.items() if (key if key in SIGNALS else "") == name}
                 groups.setdefault(name, []).extend((pattern, (line, own)) for pattern in patterns)
         return [Patterns(group) for group in groups.values()]
