@@ -62,10 +62,6 @@ def descendants(element: Any, skipped: Collection[str] = ()) -> Iterator[Any]:
             yield from descendants(child, skipped)
 
 
-def is_within(element: Any, names: Collection[str]) -> bool:
-    return any(local(ancestor) in names for ancestor in element.iterancestors())
-
-
 def _checked(element: Any) -> Any:
     """The element, if its document defines no entities: no office file or book does."""
     dtd = element.getroottree().docinfo.internalDTD
