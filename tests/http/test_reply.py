@@ -107,6 +107,8 @@ FILES = {
     "declared as text": ("text/plain", None, "/a.md", True),
     "named by a header": (ANY, 'attachment; filename="a;b.pdf"; size=1', "/get?id=1", True),
     "named by a header, in UTF-8": (ANY, "attachment; filename*=UTF-8''a.pdf", "/get", True),
+    "the first name with an extension counts": (ANY, "attachment; filename=x; filename*=UTF-8''a.pdf", "/get", True),
+    "a name with dots and spaces": (ANY, "attachment; filename=a.b c.pdf ; size=1", "/get", True),
     "the header counts": (ANY, "attachment; filename=a.exe", "/a.pdf", False),
     "another name": (ANY, None, "/a.docx", False),
     "no name": (ANY, None, "/", False),

@@ -1,6 +1,6 @@
 """What broken servers, middleboxes, tarpits and attackers do: a table of faults, and what has to come of each.
 
-    FAULTS["framing: two lengths"]  # Fault(talk, outcome, body, at, seconds)
+    FAULTS["framing: two lengths"]  # Fault(talk, outcome, body, at, is_endless)
 
 Faults in what a server says are in `hostile_messages`; here are those in when it speaks and how it ends, and those of
 robots.txt, where the outcome is that of the page.
@@ -31,7 +31,6 @@ TIMEOUT, CONNECT, TLS = Outcome.TIMEOUT, Outcome.CONNECT_ERROR, Outcome.TLS_ERRO
 DENIED, UNREACHABLE = Outcome.DENIED_ROBOTS, Outcome.UNREACHABLE_ROBOTS
 
 OTHER = sized(HTML, body=b"<p>not asked for")
-CUT_SECONDS = 4.0  # a request that has to be cut takes as long as a request may
 
 TIME = {
     "silence": Fault(stall(b""), TIMEOUT),
@@ -90,7 +89,7 @@ GREETINGS = {
     "a reset at once": Fault(reset(b""), CONNECT),
     "SSH": Fault(stall(b"SSH-2.0-OpenSSH_9.6\r\n"), BAD),
     "mail": Fault(stall(b"220 mail.test ESMTP\r\n"), BAD),
-    "telnet": Fault(stall(b"\xff\xfd\x18\xff\xfd\x20"), TIMEOUT, seconds=CUT_SECONDS),
+    "telnet": Fault(stall(b"\xff\xfd\x18\xff\xfd\x20"), TIMEOUT),
     "an answer before the question": Fault(leave(sized(status=b"408 Request Timeout")), Outcome.CLIENT_ERROR),
 }
 
@@ -125,9 +124,9 @@ def _robots(body: bytes) -> bytes:
 _RULES = _robots(b"User-agent: *\nDisallow: /\n")
 
 ROBOTS = {
-    "silence": Fault(stall(b""), UNREACHABLE),
-    "a head that drips": Fault(drip(OK + b"X-A: ", b"x"), UNREACHABLE),
-    "rules that drip": Fault(drip(answer(), b"Disallow: /a\n"), UNREACHABLE),
+    "silence": Fault(stall(b""), UNREACHABLE, is_endless=True),
+    "a head that drips": Fault(drip(OK + b"X-A: ", b"x"), UNREACHABLE, is_endless=True),
+    "rules that drip": Fault(drip(answer(), b"Disallow: /a\n"), UNREACHABLE, is_endless=True),
     "a reset": Fault(reset(b""), UNREACHABLE),
     "a reset in the rules": Fault(reset(answer(b"Content-Length: 99", body=b"User-agent: *\n")), UNREACHABLE),
     "an end in the rules": Fault(leave(answer(b"Content-Length: 99", body=b"User-agent: *\n")), UNREACHABLE),
@@ -178,9 +177,10 @@ ROBOTS = {
 }
 
 
-def _named(kind: str, faults: Mapping[str, Fault], at: At = At.PAGE, seconds: float = 0.0) -> dict[str, Fault]:
+def _named(kind: str, faults: Mapping[str, Fault], at: At = At.PAGE) -> dict[str, Fault]:
     return {
-        f"{kind}: {name}": fault._replace(at=at, seconds=max(fault.seconds, seconds)) for name, fault in faults.items()
+        f"{kind}: {name}": fault._replace(at=at, is_endless=fault.is_endless or fault.outcome is TIMEOUT)
+        for name, fault in faults.items()
     }
 
 
@@ -188,13 +188,13 @@ FAULTS = {
     **_named("framing", FRAMING),
     **_named("head", HEADS),
     **_named("status", STATUSES),
-    **_named("time", TIME, seconds=CUT_SECONDS),
+    **_named("time", TIME),
     **_named("connection", CONNECTIONS),
     **_named("greeting", GREETINGS, At.CONNECTION),
-    **_named("handshake", HANDSHAKES, At.HANDSHAKE, CUT_SECONDS),
-    **_named("inside TLS", INSIDE_TLS, At.INSIDE_TLS, CUT_SECONDS),
+    **_named("handshake", HANDSHAKES, At.HANDSHAKE),
+    **_named("inside TLS", INSIDE_TLS, At.INSIDE_TLS),
     **_named("encoding", ENCODINGS),
     **_named("redirect", REDIRECTS),
     **_named("content", CONTENTS),
-    **_named("robots", ROBOTS, At.ROBOTS, CUT_SECONDS),
+    **_named("robots", ROBOTS, At.ROBOTS),
 }

@@ -45,7 +45,7 @@ class Fault(NamedTuple):
     outcome: Outcome  # of the visit to /fault
     body: bytes | None = PAGE  # of a fetched page; None: as much as the settings allow, marked as truncated
     at: At = At.PAGE
-    seconds: float = 2.0  # the latest end of the request
+    is_endless: bool = False  # the request ends by the time that it may take, and by nothing else
 
     @property
     def scheme(self) -> str:

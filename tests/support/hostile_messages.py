@@ -206,6 +206,16 @@ CONTENTS = {
     "a type of nonsense": Fault(keep(sized(b"Content-Type: ????")), FETCHED),
     "a type of 200 kilobytes": Fault(leave(sized(b"Content-Type: text/html;" + b"x" * 200_000)), TOO_LONG),
     "a type of sixty thousand semicolons": Fault(keep(sized(b"Content-Type: text/html" + b";" * 60_000)), FETCHED),
+    "a file name of six thousand file names": Fault(
+        keep(
+            sized(
+                b"Content-Type: application/octet-stream",
+                b"Content-Disposition: " + b"filename=a." * 5900 + b"filename=",
+            )
+        ),
+        Outcome.UNWANTED_TYPE,
+    ),
+    "sixty thousand commas for robots": Fault(keep(sized(b"X-Robots-Tag: a" + b"," * 60_000)), FETCHED),
     "a charset of backslashes": Fault(keep(sized(b'Content-Type: text/html; charset="' + b"\\" * 60_000)), FETCHED),
     "two types": Fault(keep(sized(HTML, b"Content-Type: image/png")), Outcome.UNWANTED_TYPE),  # the last counts
     "a charset that does not exist": Fault(keep(sized(HTML + b"; charset=klingon")), FETCHED),

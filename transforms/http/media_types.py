@@ -26,7 +26,7 @@ BY_EXTENSION = {
 
 _WS = "\t\n\r "
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_PARAMETER = re.compile(r';[\t\n\r ]*([^;=]*)(?:=(?:"((?:[^"\\]|\\.)*+)(?:"|\\?$)[^;]*|([^;]*)))?', re.DOTALL)
+_PARAMETER = re.compile(r';[\t\n\r ;]*([^;=]*)(?:=(?:"((?:[^"\\]|\\.)*+)(?:"|\\?$)[^;]*|([^;]*)))?', re.DOTALL)
 _LIST_ITEM = re.compile(r'(?:[^",]++|"(?:[^"\\]|\\.)*+(?:"|\\?$))++', re.DOTALL)
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
@@ -152,7 +152,9 @@ def _marked(body: bytes) -> str | None:
 
 def _charset(parameters: str) -> str | None:
     for name, quoted, plain in _PARAMETER.findall(parameters):
+        if name.lower() != "charset":
+            continue
         value = re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL) or plain.rstrip(_WS)
-        if name.lower() == "charset" and value and _VALUE.fullmatch(value):
+        if value and _VALUE.fullmatch(value):
             return str(value)
     return None

@@ -13,7 +13,8 @@ from .dates import http_date
 
 Headers = Sequence[tuple[str, str]]
 
-_FILE_NAME = re.compile(r"""\bfilename\*?\s*=\s*(?:"[^"]*\.(\w+)"|[^";]*\.(\w+)\s*(?:;|$))""", re.ASCII | re.IGNORECASE)
+_FILE_NAME = re.compile(r"""\bfilename\*?\s*=\s*(?:"([^"]*+)|([^";]*+))""", re.ASCII | re.IGNORECASE)
+_EXTENSION = re.compile(r"\.(\w+)\s*$", re.ASCII)
 _SECONDS = re.compile(r"\d+", re.ASCII)
 _LONGEST = 1e9  # seconds; with more, arithmetic on dates overflows
 _CLOCK_ERROR = timedelta(days=1)  # tolerates a wrong time zone, but not a wrong year
@@ -61,8 +62,9 @@ def type_by_name(url: str, headers: Headers) -> str | None:
     >>> type_by_name("http://a.test/get?id=1", [("Content-Disposition", 'attachment; filename="a.epub"')])
     'application/epub+zip'
     """
-    named = _FILE_NAME.search(header(headers, "content-disposition") or "")
-    return media_types.BY_EXTENSION.get((named[1] or named[2]).lower() if named else extension(url))
+    names = _FILE_NAME.findall(header(headers, "content-disposition") or "")
+    named = next((match for quoted, plain in names if (match := _EXTENSION.search(quoted or plain))), None)
+    return media_types.BY_EXTENSION.get(named[1].lower() if named else extension(url))
 
 
 def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:

@@ -97,14 +97,14 @@ def product_token(robot_name: str) -> str:
 
 
 def _tag(value: str, token: str) -> Directives:
-    found, is_ours = Directives(), True
+    ours, is_ours = list[str](), True
     for item in _SEPARATOR.split(value):
         agent = _AGENT.match(item)
         if agent and agent[1].lower() not in _VALUED:
             is_ours = agent[1].lower() in ("*", token)
         if is_ours:
-            found |= parse(item)
-    return found
+            ours.append(item)
+    return parse(",".join(ours))
 
 
 def _merge(parts: Iterable[Directives]) -> Directives:
