@@ -143,12 +143,14 @@ def test_connections_are_kept_and_answers_are_prompt(web):
     assert len(first.read()) == length
     assert first.version == 11
     kept = connection.sock
-    started = time.monotonic()
-    for _ in range(50):
+    seconds = []
+    for _ in range(20):
+        started = time.monotonic()
         connection.request("GET", "/species/plaice.html")
         connection.getresponse().read()
+        seconds.append(time.monotonic() - started)
     assert connection.sock is kept
-    assert time.monotonic() - started < 1.5  # delayed acknowledgements alone would make it two seconds
+    assert min(seconds[10:]) < 0.035  # delayed acknowledgements add 0.04 to each, but for the first few
     connection.request("HEAD", "/")
     head = connection.getresponse()
     assert (head.read(), int(head.headers["Content-Length"])) == (b"", length)

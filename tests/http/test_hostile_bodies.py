@@ -74,4 +74,4 @@ def test_a_hostile_body_ends_within_bounds(measured: dict[str, list[float]], nam
     assert content_bytes == (0 if expected else LIMIT)
     assert piece_bytes <= 524_288
     assert grown_kb < 40_000  # windows and pieces; the content itself goes to a buffer that spills
-    assert seconds < 10  # of CPU, on a busy machine; 2.4 at most on an idle one
+    assert seconds < 20  # of CPU, on a busy machine; 2.4 at most on an idle one

@@ -119,11 +119,11 @@ URLS = [f"http://a.test/{path}" for path in ("a", A[:1000], A, "ab" * 500, "/".j
 
 
 @pytest.mark.parametrize("body", FILES.values(), ids=FILES)
-def test_a_url_costs_a_millisecond_at_most_whatever_the_file(body: bytes) -> None:
+def test_a_url_costs_milliseconds_at_most_whatever_the_file(body: bytes) -> None:
     rules = parse(body, "me")
     rules.allows("http://a.test/")  # prepares the rules
     for url in URLS:
-        assert min(cpu_ms(lambda url=url: rules.allows(url)) for _ in range(5)) < 2  # 1 ms on a machine without load
+        assert min(cpu_ms(lambda url=url: rules.allows(url)) for _ in range(5)) < 8  # 1 ms on a machine without load
 
 
 def cpu_ms(action) -> float:

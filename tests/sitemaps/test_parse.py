@@ -173,7 +173,7 @@ def test_hostile_bodies_cost_bounded_time(make: Callable[[], bytes]) -> None:
     body = make()
     started = time.process_time()
     found = parse_sitemap(body, URL)
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 60  # 12 at most on an idle machine; the laughs would take hours
     assert found is None or len(found.entries) <= MAX_ENTRIES
 
 
