@@ -9,10 +9,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from beamtrawl.pipeline.seeds import Added
-from beamtrawl.runners.progress.lines import line
-from beamtrawl.runners.progress.reports import add_up, read_reports
 from beamtrawl.runners.progress.running import Running
-from beamtrawl.runners.progress.words import describe_added, describe_manifest, describe_waiting
+from beamtrawl.runners.progress.words import describe_added, describe_manifest, describe_waiting, line
 from beamtrawl.runners.terminal.units import counted
 from beamtrawl.transforms.directory.crawl_dir import Manifest, Step
 from beamtrawl.transforms.outcomes import Outcome
@@ -44,7 +42,7 @@ class Recorder:
         self.warnings: list[str] = []
         self._callback = callback
         self._reports: queue.SimpleQueue[Progress] = queue.SimpleQueue()
-        self._current: tuple[Running, str] | None = None
+        self._current: Running | None = None
         self._reported_at = time.monotonic()
 
     def seeds_added(self, added: Added) -> None:
@@ -55,7 +53,7 @@ class Recorder:
 
     def step_started(self, step: Step, progress: str, rows: int, at_most: int | None = None) -> None:
         now = time.monotonic()
-        self._current = Running(step, rows, now, at_most, now=now), progress
+        self._current = Running(step, rows, now, at_most, now=now, reports=progress)
         self._report(step.kind, step.round, f"round {step.round} {step.kind} of {counted(rows, 'URL')}", total=rows)
 
     def step_committed(self, manifest: Manifest) -> None:
@@ -85,9 +83,7 @@ class Recorder:
         if current is None or now - self._reported_at < _EVERY_S:
             return
         self._reported_at = now
-        known, prefix = current
-        running = known.at(now, add_up(read_reports(prefix)))
-        self._current = running, prefix
+        running = self._current = current.at(now, current.read())
         step, outcomes = running.step, dict(running.reported.outcomes)
         self._report(step.kind, step.round, line(running), done=running.done, total=running.total, outcomes=outcomes)
 

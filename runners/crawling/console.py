@@ -16,7 +16,6 @@ from ..process.submission import Submission, waits_for
 from ..progress import events
 from ..progress.events import Event
 from ..progress.outputs import JsonOutput, Output, TextOutput
-from ..progress.reports import add_up, read_reports
 from ..progress.running import Running
 
 T = TypeVar("T")
@@ -55,7 +54,7 @@ class Console:
         self._outputs, self._rounds, self._submission = outputs, rounds, submission
         self._lock = threading.RLock()  # a signal handler may interrupt an output
         self._round = 0
-        self._running: tuple[Running, str] | None = None
+        self._running: Running | None = None
         self._busy: tuple[str, float] | None = None
         self._next_at = [0.0] * len(outputs)
 
@@ -73,10 +72,10 @@ class Console:
     def step_started(self, step: Step, progress: str, rows: int, at_most: int | None = None) -> None:
         self._round += step.kind == "fetch"
         now = time.monotonic()
-        running = Running(step, rows, now, at_most, self._round, self._rounds, now)
+        running = Running(step, rows, now, at_most, self._round, self._rounds, now, reports=progress)
         self.event(events.step_started(running))
         with self._lock:
-            self._running, self._busy = (running, progress), None
+            self._running, self._busy = running, None
             self._next_at = [now + output.interval_s for output in self._outputs]
 
     def step_committed(self, manifest: Manifest) -> None:
@@ -116,7 +115,7 @@ class Console:
         due = [number for number, at in enumerate(self._next_at) if now >= at]
         if not due or (current is None and self._busy is None):
             return
-        reported = add_up(read_reports(current[1])) if current else None
+        reported = current.read() if current else None
         waits = waits_for(self._submission(), reported.workers) if reported else None
         with self._lock:
             if self._running is not current:  # ended meanwhile
@@ -124,10 +123,9 @@ class Console:
             for number in due:
                 self._next_at[number] = now + self._outputs[number].interval_s
             if current and reported:
-                running = current[0].at(now, reported, waits)
-                self._running = running, current[1]
+                self._running = current.at(now, reported, waits)
                 for number in due:
-                    self._outputs[number].running(running)
+                    self._outputs[number].running(self._running)
             elif self._busy:
                 for number in due:
                     self._outputs[number].busy(self._busy[0], now - self._busy[1])

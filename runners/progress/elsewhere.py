@@ -12,7 +12,7 @@ from typing import Any
 from ...transforms.directory.claims import read_running
 from ...transforms.directory.crawl_dir import CrawlDir, Step
 from ...transforms.directory.pieces import attempts_prefix
-from .reports import NOTHING, Reported, add_up, read_reports
+from .running import NOTHING, Reported, add_up, read_reports
 
 _SKEW_S = 60.0  # between the clocks of workers and of the owner of the lock
 _MARK = "-progress-"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest
-from . import lines, words
+from . import words
 from .running import Running
 
 Level = Literal["INFO", "WARNING", "ERROR"]
@@ -163,7 +163,7 @@ def step_started(running: Running) -> StepStarted:
 
 def progress(running: Running) -> FetchProgress | UpdateProgress:
     """Return the event on the state of a step under way."""
-    message, known = lines.line(running), running.reported
+    message, known = words.line(running), running.reported
     seconds = round(running.seconds, 1)
     if running.step.kind != "fetch":
         stage = known.stage

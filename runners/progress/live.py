@@ -11,9 +11,9 @@ from rich.text import Text
 
 from ..terminal.visible import VisibleStream, visible
 from .events import Event
-from .lines import screen
 from .outputs import SILENT
 from .running import Running
+from .words import screen
 
 
 class LiveOutput:

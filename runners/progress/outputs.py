@@ -6,8 +6,8 @@ from typing import Protocol, TextIO
 
 from ..terminal.visible import visible
 from .events import Busy, Event, Failed, StepStarted, progress
-from .lines import line
 from .running import Running
+from .words import line
 
 SILENT = (StepStarted, Busy, Failed)
 """Events without a line of text: others say more when these take long, and the program prints the error at its end."""

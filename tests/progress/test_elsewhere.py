@@ -12,7 +12,7 @@ import pytest
 from beamtrawl.runners.commands.status import render, running_line
 from beamtrawl.runners.process.lock import Lock
 from beamtrawl.runners.progress.elsewhere import RunningStep, describe, newest_attempt
-from beamtrawl.runners.progress.reports import NOTHING, Reported, Stage
+from beamtrawl.runners.progress.running import NOTHING, Reported, Stage
 from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, Step
 from beamtrawl.transforms.settings import Settings, override

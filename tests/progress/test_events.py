@@ -11,8 +11,7 @@ import pytest
 from beamtrawl.pipeline.control import End
 from beamtrawl.pipeline.seeds import Added
 from beamtrawl.runners.progress import events
-from beamtrawl.runners.progress.reports import Reported, Stage
-from beamtrawl.runners.progress.running import Running
+from beamtrawl.runners.progress.running import Reported, Running, Stage
 from beamtrawl.transforms.directory.crawl_dir import Manifest, Step
 from tests.support.command_line import LOOPBACK, beamtrawl
 from tests.support.web import Web, html

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.runners.progress.reports import Reported, Stage, add_up, read_reports
+from beamtrawl.runners.progress.running import Reported, Stage, add_up, read_reports
 from beamtrawl.transforms.exchange.stage_progress import StageProgress
 
 

@@ -5,9 +5,8 @@ import dataclasses
 import pytest
 
 from beamtrawl.pipeline.update import STAGES
-from beamtrawl.runners.progress.lines import line, screen
-from beamtrawl.runners.progress.reports import Reported, Stage
-from beamtrawl.runners.progress.running import Running
+from beamtrawl.runners.progress.running import Reported, Running, Stage
+from beamtrawl.runners.progress.words import line, screen
 from beamtrawl.transforms.directory.crawl_dir import Step
 
 FETCH = Running(Step("fetch", 3), 100, started=1000.0)
