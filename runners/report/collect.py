@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest
 from ...transforms.errors import CrawlDirError
 from ...transforms.settings import Settings
 from ...transforms.sql import open_tables
@@ -33,22 +33,28 @@ _ATTEMPTS = 3
 _MEMORY = "500MB"  # of the queries; what needs more goes to a temporary folder
 
 
-def collect(crawl: CrawlDir, settings: Settings, found: Estimate | None, now: datetime) -> Report:
+def collect(
+    crawl: CrawlDir, settings: Settings, found: Estimate | None, now: datetime, attempts: int = _ATTEMPTS
+) -> Report:
     """Return the report of a crawl as of its last commit; CrawlDirError if a file is missing or damaged.
 
     A crawl that runs may merge files meanwhile and remove those that the merged ones replace: then it is read again.
     """
+    manifests = crawl.require_manifests()
+    try:
+        return _report(crawl, manifests, settings, found, now)
+    except CrawlDirError:
+        if attempts == 1 or crawl.require_manifests() == manifests:
+            raise
+    return collect(crawl, settings, found, now, attempts - 1)
+
+
+def _report(
+    crawl: CrawlDir, manifests: list[Manifest], settings: Settings, found: Estimate | None, now: datetime
+) -> Report:
     name = crawl.root.rstrip("/").rpartition("/")[2] or crawl.root
-    attempt = 0
-    while True:
-        attempt += 1
-        manifests = crawl.require_manifests()
-        try:
-            status = summarize(crawl, now, settings, crawl.space())
-            with open_tables(crawl, manifests, TABLES, _MEMORY) as connection:
-                known = Known(crawl, manifests, settings.alarms, settings.recrawl, status, now, found, connection)
-                known.prepare()
-                return Report(name, crawl.root, now, [section(known) for section in SECTIONS])
-        except CrawlDirError:
-            if attempt == _ATTEMPTS or crawl.require_manifests() == manifests:
-                raise
+    status = summarize(crawl, now, settings, crawl.space())
+    with open_tables(crawl, manifests, TABLES, _MEMORY) as connection:
+        known = Known(crawl, manifests, settings.alarms, settings.recrawl, status, now, found, connection)
+        known.prepare()
+        return Report(name, crawl.root, now, [section(known) for section in SECTIONS])
