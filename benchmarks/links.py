@@ -3,7 +3,7 @@
     python benchmarks/links.py [DIRECTORY…] [--pages N]
 
 Takes the pages in the HTML files below the directories, each a site (a shop is made up if there are none), at most N of
-each. `links a second` is by the CPU time of resolving, canonicalising, filtering and keying each distinct reference of
+each. `links a second` is by the CPU time of resolving, canonicalizing, filtering and keying each distinct reference of
 each page: without caches, and with caches of the size that the update step has; the best of five runs. `share` is that
 part of the CPU time of a whole update step over the same pages, on one core.
 """

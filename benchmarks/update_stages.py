@@ -111,7 +111,7 @@ def stages(pages: list[Page]) -> None:
     roots = [html_tree.parse(text).root for text in texts]
     elements = timed("elements of links and facts", html_tree.elements, roots)
     bases = timed("base", html_links.base_url, elements, addresses)
-    found = timed("links: canonicalise", html_links.links, elements, addresses, bases)
+    found = timed("links: canonicalize", html_links.links, elements, addresses, bases)
     timed("facts", facts, elements, bases)
     mains = timed("text (and parse)", extract_main_text, texts)
     timed("language", lambda main: choose_language((), main.text), mains)

@@ -18,7 +18,6 @@ from tests.support.web_process import WebProcess
 HEALTHY = [f"h{n}.test" for n in range(6)]
 PAGES = 40
 BLOCKED = ["busy.test", "slow.test", "late.test"]  # requested all the time; answers slowly; its robots.txt does
-LEADING = ["moved.test", "away.test"]  # pages, and a robots.txt, that redirect to the busy host
 
 
 def sites() -> dict[str, Mapping[str, Page]]:

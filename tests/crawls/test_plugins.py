@@ -319,7 +319,7 @@ REFUSED = {
     ),
     "a plain image": (
         'documents.kinds = ["html", "image"]\nwatch.images = ["plain.png"]',
-        'watch.images: "plain.png" is too plain to be recognised',
+        'watch.images: "plain.png" is too plain to be recognized',
     ),
     "a short text": (
         'watch.texts = ["short.txt"]',

@@ -90,10 +90,6 @@ class Window:
         self.call("Emulation.setDeviceMetricsOverride", **size)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    def screenshot(self) -> bytes:
-        """What the window shows, as PNG."""
-        return base64.b64decode(self.call("Page.captureScreenshot")["data"])
-
     @property
     def _ends_at(self) -> float:
         return time.monotonic() + SECONDS

@@ -1,7 +1,7 @@
 """Divides a budget of revisits among pages, so that as many of them as possible are up to date (by weight).
 
 The freshness of a page that changes at rate r and is visited at intervals T is (1 - exp(-r T)) / (r T). The intervals
-that maximise the weighted sum under a budget satisfy weight (1 - (1 + r T) exp(-r T)) / r = mu for all pages (Cho and
+that maximize the weighted sum under a budget satisfy weight (1 - (1 + r T) exp(-r T)) / r = mu for all pages (Cho and
 Garcia-Molina, "Effective page refresh policies for web crawlers", ACM TODS 28(4), 2003). Pages that change too fast for
 the budget get the longest interval. `mu` is found from a histogram of pages, so its cost does not depend on their
 number.

@@ -33,7 +33,7 @@ class KnownImages:
         self._hashes = {name: difference_hash(body) for name, body in images.items()}
         for name, value in self._hashes.items():
             if value is None or value.bit_count() < _MIN_BITS:
-                problem = "cannot be read as an image" if value is None else "is too plain to be recognised"
+                problem = "cannot be read as an image" if value is None else "is too plain to be recognized"
                 raise PluginError(f'watch.images: "{name}" {problem}')
 
     def find(self, body: bytes) -> Iterator[ImageMatch]:

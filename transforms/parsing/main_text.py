@@ -87,7 +87,7 @@ class Text(NamedTuple):
 def main_text(root: Any, is_main: bool = False) -> Text:
     """The main text of a page; its whole text if the main text is empty, or with `is_main`.
 
-    Boilerplate is recognised by its element, its role, or the last word of a class or id (`navbar`, `site-footer`),
+    Boilerplate is recognized by its element, its role, or the last word of a class or id (`navbar`, `site-footer`),
     unless it contains a core element: such a name may apply to the whole layout. The lines before the first heading
     are boilerplate too if they are short, hold no sentence, and are at most half of the text. benchmarks/main_text.py
     compares this with article extractors. Changes the tree: elements that are left out are renamed.

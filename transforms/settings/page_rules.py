@@ -32,7 +32,7 @@ class Extract:
 
 @dataclasses.dataclass(frozen=True)
 class MainText:
-    """What the main text of pages is, where it is not recognised. The first rule that matches a URL counts."""
+    """What the main text of pages is, where it is not recognized. The first rule that matches a URL counts."""
 
     match: str = setting("", _MATCH, check=regular_expression)
     keep: list[str] = setting([], "CSS selectors of the elements that are the text. Empty: as without a rule.")

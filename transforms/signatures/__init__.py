@@ -1,1 +1,1 @@
-"""Signatures of requests, by which sites recognise the robot (Web Bot Auth): keys, messages, and who asks for one."""
+"""Signatures of requests, by which sites recognize the robot (Web Bot Auth): keys, messages, and who asks for one."""

@@ -17,7 +17,7 @@ REVIEWED = "2026-11-20"
 
 
 class Tracking(NamedTuple):
-    """Parameters that are recognised by name alone."""
+    """Parameters that are recognized by name alone."""
 
     names: str  # lower case, separated by blanks; a final * matches any suffix
     vendor: str  # who sets them, and the source
