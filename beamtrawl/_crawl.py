@@ -43,8 +43,12 @@ def open_crawls(dirs: Iterable[str | os.PathLike[str]] | Mapping[str, str | os.P
 
     `search` gives the hits of all, with the name of their crawl, which queries filter by (`crawl:NAME`).
     """
-    words = [f"{name}={os.fspath(dirs[name])}" for name in dirs] if isinstance(dirs, Mapping) else map(os.fspath, dirs)
-    crawls = named_crawls(list(words))
+    words = (
+        [f"{name}={os.fspath(dirs[name])}" for name in dirs]
+        if isinstance(dirs, Mapping)
+        else [os.fspath(one) for one in dirs]
+    )
+    crawls = named_crawls(words)
     for crawl in crawls.values():
         crawl.require_manifests()
     return Crawls(crawls)

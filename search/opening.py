@@ -22,8 +22,8 @@ WITHOUT_INDEX = ("seeds", "revisits", "fetch")
 Place = tuple[str, str, str | None]
 """The root of a crawl, the folder of a segment, and that of its link data."""
 
-LeaveOut = Callable[[CrawlDir, Sequence[Manifest]], Callable[[pa.Table], Mask]]
-"""For a crawl, which documents of a segment a search must not find, by their `url` and `url_key`."""
+LeaveOut = Callable[[CrawlDir, Sequence[Manifest]], Callable[[pa.ChunkedArray], Mask]]
+"""For a crawl, whether a search must not find documents, by their URLs."""
 
 ROUND_BITS = 32
 """The bits of a round in the number of several rounds."""
@@ -70,7 +70,7 @@ def open_crawl(
         masks = [m & ~signals.hides(s.facts["url"]) for m, s in zip(masks, segments, strict=True)]
     if leave_out is not None:
         is_left_out = leave_out(crawl, manifests)
-        masks = [m & ~is_left_out(s.facts) for m, s in zip(masks, segments, strict=True)]
+        masks = [m & ~is_left_out(s.facts["url"]) for m, s in zip(masks, segments, strict=True)]
     last = max(manifest.round for manifest in manifests if manifest.step not in WITHOUT_INDEX)
     return Opened(segments, masks, read_synonyms(crawl), last if as_of is None else as_of)
 

@@ -24,7 +24,7 @@ from .opening import LeaveOut, Opened, open_crawl, packed, united, unpacked
 from .query.parse import parse
 from .query.synonyms import Synonyms
 from .results.facets import FACTS, Facets, facets
-from .results.hits import Hit, Results, Stored
+from .results.hits import Hit, Listed, Results, Stored
 from .results.host_grouping import by_host, whole_windows
 from .results.title_endings import SAMPLE, shared_ending, without_ending
 
@@ -233,15 +233,27 @@ class Index:
 
         Of several crawls, it is that of the `crawl`, or else the newest.
         """
-        names = self._corpus.crawls.of_segments or [None] * len(self._segments)
         newest: Stored | None = None
-        for (segment, found), name in zip(self.parts(), names, strict=True):
+        for number, (segment, found) in enumerate(self.parts()):
+            name = self._corpus.crawls.of(number)
             doc = pc.index(segment.facts["url"], url).as_py()
             if doc >= 0 and found[doc] and crawl in (None, name) and not segment.expires[doc] <= self._now():
                 stored = _stored(segment, doc, segment.forms(parse(query).words), name)
                 if newest is None or _time(stored) > _time(newest):
                     newest = stored
         return newest
+
+    def listed(self, first: int, most: int) -> list[Listed]:
+        """At most `most` documents that a search finds, from the number `first` on, in the order of the index."""
+        found = self._corpus.current.copy()
+        found[self._corpus.crawls.older(found, False)] = False
+        found[self._corpus.expired(self._now())] = False
+        docs = np.flatnonzero(found)[first : first + most].tolist()
+        places = map(self._corpus.place, docs)
+        urls = [segment.facts["url"][doc].as_py() for segment, doc in places]
+        titles = [document.texts["title"] or "" for _, document in self._corpus.stored(docs)]
+        crawls = [self._corpus.crawls.of(self._corpus.number(doc)) for doc in docs]
+        return list(map(Listed, urls, titles, crawls))
 
     def _now(self) -> np.datetime64:
         return np.datetime64(int(self._clock() * 1e6), "us")

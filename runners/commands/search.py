@@ -14,7 +14,8 @@ from ...search.results.hits import Explanation, as_json
 from ...search.results.snippets import Snippet
 from ...search.searcher import AFTER_ALONE, ORDERS, Index
 from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.directory.named_crawls import names_crawl, searched
+from ...transforms.directory.crawl_words import names_crawl
+from ...transforms.directory.named_crawls import searched
 from ..terminal.errors import Usage
 from ..terminal.highlight import is_coloured, wrapped
 from ..terminal.numbers import above_0

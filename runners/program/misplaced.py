@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Callable, Container, Sequence
 
-from ...transforms.directory.named_crawls import names_crawl
+from ...transforms.directory.crawl_words import names_crawl
 
 _WEB = re.compile("https?://", re.IGNORECASE)
 _SITE = re.compile(r"(https?://.|[\w-]+(\.[\w-]+)+(:\d+)?(/|$))", re.IGNORECASE)
