@@ -79,7 +79,7 @@ def query_first(
         _limited(connection, timeout_s),
     ):
         found = _relation(connection, text)
-        return list(found.columns), found.fetchmany(most)
+        return list(found.columns), found.limit(most).fetchall()
 
 
 @contextlib.contextmanager

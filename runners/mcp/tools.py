@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -230,7 +231,7 @@ def _bounded(values: list[Any], most_bytes: int) -> list[Any]:
 
 def _cell(value: Any) -> Any:
     """A value of a row as JSON: keys and bodies in hexadecimal, and what is no number as text, cut."""
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     text = value[:MAX_VALUE].hex() if isinstance(value, bytes) else str(value)
     return shortened(text, MAX_VALUE) if len(text) > MAX_VALUE else text

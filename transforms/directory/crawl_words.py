@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 
 _GIVEN = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
+_PATH = re.compile(r"\.{0,2}/|~")
 _REMOTE = re.compile(r"(?!https?:)\w[\w+.-]*://.", re.IGNORECASE)
 
 
@@ -21,9 +22,15 @@ def split(word: str, is_crawl: Callable[[str], bool]) -> tuple[str, str]:
 
 
 def names_crawl(word: str) -> bool:
-    """Whether a word is a crawl directory, or `NAME=DIR` of one; of a store, whether it can be one."""
-    _, directory = split(word, is_local_crawl)
-    return bool(_REMOTE.match(directory)) or is_local_crawl(directory)
+    """Whether a word names a crawl directory, and is no word of a query: a crawl, or the path of any directory.
+
+    So the command says of a directory without a crawl that it has none. `NAME=DIR` is no word of a query if DIR has a
+    slash, and what is on a store is none either.
+    """
+    given, directory = split(word, is_local_crawl)
+    if _REMOTE.match(directory) or is_local_crawl(directory):
+        return True
+    return "/" in directory if given else bool(_PATH.match(directory)) and os.path.isdir(directory)
 
 
 def is_local_crawl(path: str) -> bool:
