@@ -155,8 +155,11 @@ class Tools:
         if record.block or are_left_out(pa.chunked_array([[record.url]]))[0]:
             reason = "blocked" if record.block else "reserved from the input of models by its author"
             return found | {"left_out": reason}
-        blocks = read_blocks(crawl)
-        lines = [line for line in evidence(record, now) if not any(map(blocks.match, _URL.findall(line)))]
+        lines = list(evidence(record, now))  # those about other pages may have their words
+        named = [url for line in lines for url in _URL.findall(line)]
+        blocks, reserved = read_blocks(crawl), are_left_out(pa.chunked_array([named], pa.string()))
+        hidden = {url for url, is_reserved in zip(named, reserved, strict=True) if is_reserved or blocks.match(url)}
+        lines = [line for line in lines if hidden.isdisjoint(_URL.findall(line))]
         return found | {"evidence": piece("\n".join(lines), 0, MAX_TEXT_BYTES).text.split("\n")}
 
     def changes(self, since: str, page: int = 1, crawl: str | None = None) -> Answer:

@@ -1,10 +1,14 @@
 """Several crawls in one search: as one crawl of all, with the name of each hit's crawl."""
 
+import contextlib
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from beamtrawl import open_crawls
+from beamtrawl.runners.commands.search import split_words
+from beamtrawl.search.gateway.app import create_app
 from beamtrawl.search.gateway.reload import LatestIndex
 from beamtrawl.search.opening import packed, unpacked
 from beamtrawl.search.results.hits import Results, as_json
@@ -14,6 +18,7 @@ from beamtrawl.transforms.blocks.files import add_block
 from beamtrawl.transforms.blocks.rules import Block
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from beamtrawl.transforms.directory.named_crawls import named_crawls
+from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import commit, indexed
 
 FISH = [
@@ -196,3 +201,67 @@ def test_names_that_are_refused(words: list[str], line: str) -> None:
     with pytest.raises(CrawlDirError) as error:
         named_crawls(words)
     assert str(error.value) == line
+
+
+# the words before and behind the first directory, the crawls, the query
+WORDS = {
+    "one": (["fish", "herring"], ["fish"], "herring"),
+    "a query of several words": (["fish", "old", "herring"], ["fish"], "old herring"),
+    "two": (["fish", "ships", "herring"], ["fish", "ships"], "herring"),
+    "two and several words": (["fish", "ships", "old", "fish"], ["fish", "ships"], "old fish"),
+    "the last word is no directory": (["fish", "ships"], ["fish"], "ships"),
+    "named": (["a=fish", "b=ships", "herring"], ["a=fish", "b=ships"], "herring"),
+    "on a store": (["fish", "s3://bucket/ships", "herring"], ["fish", "s3://bucket/ships"], "herring"),
+    "a URL is a word": (["fish", "http://ships.test/", "herring"], ["fish"], "http://ships.test/ herring"),
+    "a word with an equals sign": (["fish", "a=b", "herring"], ["fish"], "a=b herring"),
+    "a folder without a crawl": (["fish", "./empty", "herring"], ["fish", "./empty"], "herring"),
+    "a path that is not there": (["fish", "/api/fish", "herring"], ["fish"], "/api/fish herring"),
+}
+
+
+@pytest.mark.parametrize(("words", "directories", "query"), WORDS.values(), ids=WORDS)
+def test_words_of_a_command_line(tmp_path: Path, words: list[str], directories: list[str], query: str) -> None:
+    for name in ("fish/manifests", "ships/manifests", "empty"):
+        (tmp_path / name).mkdir(parents=True)
+    with contextlib.chdir(tmp_path):
+        found, rest = split_words(words[0], words[1:])
+    assert (found, " ".join(rest)) == (directories, query)
+
+
+def test_the_command_names_crawls_and_what_it_takes_as_the_query(crawls: dict[str, CrawlDir]) -> None:
+    fish, ships = (crawl.root for crawl in crawls.values())
+    found = beamtrawl("search", fish, f"boats={ships}", "herring")
+    assert found.out.startswith("3 documents in fish, boats\n")
+    assert "\n   http://ships.test/ (boats)\n" in found.out
+    assert beamtrawl("search", fish, "herring").out.startswith("2 documents\n")
+    unclear = beamtrawl("search", fish, ships)
+    assert unclear.err == f"{ships} is taken as the query; to search this crawl, too, give a query behind it\n"
+    assert failure("search", fish, ships, "herring", "--as-of", 1) == (
+        2,
+        "--as-of 1: a round is of one crawl, and these are 2; name one",
+    )
+    assert failure("serve", fish, ships, "--submissions")[0] == 2
+    assert failure("search", fish, f"x={fish}-none/", "herring")[1].startswith(f"{fish}-none holds no crawl")
+
+
+def test_the_gateway_has_all(crawls: dict[str, CrawlDir]) -> None:
+    client = create_app(crawls, clock=iter(range(1_000)).__next__).test_client()
+    found = client.get("/api/search?q=herring&facets=3").json
+    assert {hit["crawl"] for hit in found["hits"]} == {"fish", "ships"}
+    page = client.get("/?q=herring").text
+    assert "herring+crawl:ships" in page
+    assert "crawl=ships" in page
+    assert client.get("/cached?url=http://ships.test/&crawl=ships").status_code == 200
+    assert client.get("/cached?url=http://ships.test/&crawl=fish").status_code == 404
+    assert client.get("/changes?crawl=birds").status_code == 400
+
+
+def test_the_python_api(crawls: dict[str, CrawlDir]) -> None:
+    opened = open_crawls({name: crawl.root for name, crawl in crawls.items()})
+    assert [hit.crawl for hit in opened.search("herring crawl:ships")] == ["ships"]
+    assert opened.search("herring").to_arrow()["crawl"].to_pylist().count("fish") == 2
+    assert (list(opened), opened["fish"].directory) == (["fish", "ships"], crawls["fish"].root)
+    with pytest.raises(ValueError, match="a round is of one crawl"):
+        opened.search("herring", as_of=1)
+    with pytest.raises(CrawlDirError, match="holds no crawl"):
+        open_crawls(["/nosuch"])
