@@ -45,7 +45,7 @@ MAX_VALUE = 2_000
 Answer = dict[str, Any]
 """A result as JSON values."""
 
-_URL = re.compile(r"https?://[^\s,()]+")
+_URL = re.compile(r"https?://\S*[^\s,;:]")
 
 
 class Problem(BeamtrawlError):
