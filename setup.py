@@ -88,6 +88,7 @@ setup(
         "pandas": ["pandas>=2.2"],  # tables.to_pandas(), for Python programs
         "polars": ["polars>=1.0"],
         "images": ["pillow>=11"],  # watch.images looks at pixels
+        "mcp": ["mcp>=2"],  # `beamtrawl mcp`, for assistants
         "korean": ["kiwipiepy>=0.23"],  # morphemes; its model, which it brings, has 100 MB
         "signatures": ["cryptography>=43"],  # signs requests with robot.key
         "warc": ["warcio>=1.7.5"],  # writes web archives
@@ -105,6 +106,7 @@ setup(
             "hypothesis>=6.100",
             "ipykernel>=6.29",  # runs docs/notebook.ipynb, with nbclient
             "kiwipiepy>=0.23",
+            "mcp>=2",
             "moto[s3]>=5.2",  # a server of S3 that honours conditions
             "mypy>=1.15",
             "myst-parser>=5",

@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "_convert": ["MissingLibraryError"],
-    "_crawl": ["Crawl", "QueryResult", "open"],
+    "_crawl": ["Crawl", "Crawls", "QueryResult", "open", "open_crawls"],
     "_hits": ["Hits"],
     "_progress": ["Progress"],
     "_run": ["BeamtrawlWarning", "Report", "crawl"],
@@ -39,7 +39,7 @@ _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 if TYPE_CHECKING:
     from beamtrawl._convert import MissingLibraryError
-    from beamtrawl._crawl import Crawl, QueryResult, open
+    from beamtrawl._crawl import Crawl, Crawls, QueryResult, open, open_crawls
     from beamtrawl._hits import Hits
     from beamtrawl._progress import Progress
     from beamtrawl._run import BeamtrawlWarning, Report, crawl
@@ -82,6 +82,7 @@ __all__ = [
     "Client",
     "Crawl",
     "CrawlDirError",
+    "Crawls",
     "Document",
     "Hit",
     "Hits",
@@ -106,4 +107,5 @@ __all__ = [
     "crawl",
     "demo_web",
     "open",
+    "open_crawls",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ from beamtrawl._tables import Table
 from beamtrawl.transforms import sql
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.crawl_settings import stored_settings
+from beamtrawl.transforms.directory.named_crawls import named_crawls
 from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.tables.schemas import TABLES
 
@@ -37,6 +38,22 @@ def open(dir: str | os.PathLike[str]) -> Crawl:
     return Crawl(directory)
 
 
+def open_crawls(dirs: Iterable[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]]) -> Crawls:
+    """Crawls that are searched as one, by the names of their directories or given ones. CrawlDirError if one is none.
+
+    `search` gives the hits of all, with the name of their crawl, which queries filter by (`crawl:NAME`).
+    """
+    words = (
+        [f"{name}={os.fspath(dirs[name])}" for name in dirs]
+        if isinstance(dirs, Mapping)
+        else [os.fspath(one) for one in dirs]
+    )
+    crawls = named_crawls(words)
+    for crawl in crawls.values():
+        crawl.require_manifests()
+    return Crawls(crawls)
+
+
 class _TableProperty:
     """A property with the table of its name."""
 
@@ -50,7 +67,69 @@ class _TableProperty:
         return crawl.table(self._name) if crawl is not None else self
 
 
-class Crawl:
+class _Searchable:
+    """A crawl, or several, whose index is searched."""
+
+    def __init__(self, searched: CrawlDir | dict[str, CrawlDir]) -> None:
+        self._searched = searched
+        self._indexes: dict[tuple[object, ...], Index] = {}
+
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        offset: int = 0,
+        as_of: int | None = None,
+        per_host: int | None = None,
+        explain: bool = False,
+        sort: Literal["score", "date"] = "score",
+        after: str | None = None,
+        timeout: float | None = None,
+    ) -> Hits:
+        """The best or newest documents for a query, at most `limit`, after the first `offset`. Any text is a query.
+
+        `as_of` searches the index as it was after a round; with `per_host`, further hits of a host come after those of
+        others; with `explain`, each hit says how its score is made. `after`, the `next` of the hits of this query,
+        gives those that follow, at any depth at the same cost. After `timeout` seconds, without those to open the
+        index, the hits are the best of the pages that were compared, and `is_partial` says so. CrawlDirError if there
+        is no index. Of several crawls, `as_of` is not for a round.
+        """
+        if as_of is not None and not isinstance(self._searched, CrawlDir):
+            raise ValueError(f"as_of = {as_of}: a round is of one crawl; search that one")
+        for name, value, least in (("limit", limit, 1), ("offset", offset, 0), ("per_host", per_host, 1)):
+            if value is not None and value < least:
+                raise ValueError(f"{name} = {value}: must be at least {least}")
+        if sort not in ("score", "date"):
+            raise ValueError(f"sort = {sort!r}: must be score or date")
+        if timeout is not None and not timeout > 0:
+            raise ValueError(f"timeout = {timeout}: must be more than 0")
+        if after is not None:
+            from beamtrawl.search.answers.cursor import decode  # noqa: PLC0415 - only a search pays for importing it
+
+            cursor = decode(after, query, sort)
+            if as_of not in (None, cursor.round):
+                raise ValueError(f"as_of = {as_of}: the hits of after are of the index as of round {cursor.round}")
+            as_of = cursor.round
+        return Hits(
+            self._index(as_of).search(
+                query, limit, offset, per_host, explain, order=sort, timeout_s=timeout, after=after
+            )
+        )
+
+    def _index(self, as_of: int | None) -> Index:
+        """The index as of a round; one that was opened serves until a step is committed or a block changes."""
+        from beamtrawl.search.searcher import Index  # noqa: PLC0415 - only a search pays for importing it
+
+        crawls = [self._searched] if isinstance(self._searched, CrawlDir) else self._searched.values()
+        committed = tuple(tuple(crawl.names(name, "*.json")) for crawl in crawls for name in ("manifests", "blocks"))
+        if (committed, as_of) not in self._indexes:
+            kept = {key: index for key, index in self._indexes.items() if key[0] == committed}
+            self._indexes = kept | {(committed, as_of): Index.open(self._searched, as_of)}
+        return self._indexes[committed, as_of]
+
+
+class Crawl(_Searchable):
     """A crawl to read from; `open` makes it. Each property is a table, with the rows committed at that moment."""
 
     documents = _TableProperty("Every page that was fetched and parsed.")
@@ -80,8 +159,8 @@ class Crawl:
     host_ranks = _TableProperty("The link rank of each host.")
 
     def __init__(self, directory: CrawlDir) -> None:
+        super().__init__(directory)
         self._directory = directory
-        self._indexes: dict[tuple[object, ...], Index] = {}
 
     @property
     def directory(self) -> str:
@@ -113,47 +192,6 @@ class Crawl:
         """
         return sql.connect(self._directory, self._directory.require_manifests())
 
-    def search(
-        self,
-        query: str,
-        limit: int = 10,
-        *,
-        offset: int = 0,
-        as_of: int | None = None,
-        per_host: int | None = None,
-        explain: bool = False,
-        sort: Literal["score", "date"] = "score",
-        after: str | None = None,
-        timeout: float | None = None,
-    ) -> Hits:
-        """The best or newest documents for a query, at most `limit`, after the first `offset`. Any text is a query.
-
-        `as_of` searches the index as it was after a round; with `per_host`, further hits of a host come after those of
-        others; with `explain`, each hit says how its score is made. `after`, the `next` of the hits of this query,
-        gives those that follow, at any depth at the same cost. After `timeout` seconds, without those to open the
-        index, the hits are the best of the pages that were compared, and `is_partial` says so. CrawlDirError if there
-        is no index.
-        """
-        for name, value, least in (("limit", limit, 1), ("offset", offset, 0), ("per_host", per_host, 1)):
-            if value is not None and value < least:
-                raise ValueError(f"{name} = {value}: must be at least {least}")
-        if sort not in ("score", "date"):
-            raise ValueError(f"sort = {sort!r}: must be score or date")
-        if timeout is not None and not timeout > 0:
-            raise ValueError(f"timeout = {timeout}: must be more than 0")
-        if after is not None:
-            from beamtrawl.search.answers.cursor import decode  # noqa: PLC0415 - only a search pays for importing it
-
-            cursor = decode(after, query, sort)
-            if as_of not in (None, cursor.round):
-                raise ValueError(f"as_of = {as_of}: the hits of after are of the index as of round {cursor.round}")
-            as_of = cursor.round
-        return Hits(
-            self._index(as_of).search(
-                query, limit, offset, per_host, explain, order=sort, timeout_s=timeout, after=after
-            )
-        )
-
     def status(self) -> Status:
         """Rounds, rows by table, outcomes, the frontier by reason, hosts, traps and alarms."""
         from beamtrawl.runners.state.crawl_status import summarize  # noqa: PLC0415 - it imports the parsers
@@ -161,18 +199,28 @@ class Crawl:
         directory = self._directory
         return summarize(directory, datetime.now(UTC), self.settings, directory.space())
 
-    def _index(self, as_of: int | None) -> Index:
-        """The index as of a round; one that was opened serves until a step is committed or a block changes."""
-        from beamtrawl.search.searcher import Index  # noqa: PLC0415 - only a search pays for importing it
-
-        committed = (*self._directory.names("manifests", "*.json"), *self._directory.names("blocks", "*.json"))
-        if (committed, as_of) not in self._indexes:
-            kept = {key: index for key, index in self._indexes.items() if key[0] == committed}
-            self._indexes = kept | {(committed, as_of): Index.open(self._directory, as_of)}
-        return self._indexes[committed, as_of]
-
     def __repr__(self) -> str:
         return f"<Crawl {self.directory}>"
+
+
+class Crawls(_Searchable, Mapping[str, Crawl]):
+    """Several crawls by name, searched as one; `open_crawls` makes it. Each has its tables, SQL and status."""
+
+    def __init__(self, directories: dict[str, CrawlDir]) -> None:
+        super().__init__(directories)
+        self._crawls = {name: Crawl(directory) for name, directory in directories.items()}
+
+    def __getitem__(self, name: str) -> Crawl:
+        return self._crawls[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._crawls)
+
+    def __len__(self) -> int:
+        return len(self._crawls)
+
+    def __repr__(self) -> str:
+        return f"<Crawls {', '.join(self)}>"
 
 
 class QueryResult(Rows):

@@ -82,5 +82,6 @@ _SCHEMA = pa.schema(
         "round": pa.int64(),
         "fetched_at": _TIME,
         "published_at": _TIME,
+        "crawl": pa.string(),
     }
 )

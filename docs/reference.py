@@ -36,6 +36,7 @@ GUIDES = {
     "compact": "compaction.md",
     "search": "searching.md",
     "serve": "gateway.md",
+    "mcp": "mcp.md#a-crawl-for-assistants",
     "sql": "tables.md",
     "explain": "explain.md#why-a-url-is-or-is-not-in-the-index",
     "changes": "changes.md#what-has-changed",

@@ -2,10 +2,12 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -70,11 +72,19 @@ def state_of(manifests: Sequence[Manifest]) -> State | None:
     return State(known, last.round, ended_at, any(files_of(known, name) for name in ("documents", "visits")))
 
 
-def list_changes(crawl: CrawlDir, state: State, since: Since, now: datetime, timeout_s: float) -> Listing:
+def list_changes(
+    crawl: CrawlDir,
+    state: State,
+    since: Since,
+    now: datetime,
+    timeout_s: float,
+    leave_out: Callable[[pa.ChunkedArray], npt.NDArray[np.bool_]] | None = None,
+) -> Listing:
     """The changes since an earlier state that may be shown; CrawlDirError if a file cannot be read, QueryTimeout if it
     takes longer than `timeout_s`.
 
-    Memory is bounded: that of the query by 1 GB, that of its result by MAX_CHANGES.
+    `leave_out` says of URLs whether they are left out, beside those that nobody sees. Memory is bounded: that of the
+    query by 1 GB, that of its result by MAX_CHANGES.
     """
     from ..transforms.sql import open_tables  # noqa: PLC0415 - it imports DuckDB, which searches do not need
 
@@ -88,6 +98,8 @@ def list_changes(crawl: CrawlDir, state: State, since: Since, now: datetime, tim
             rows = pa.Table.from_batches([batch])
             rows = rows.filter(pc.invert(blocks.mask(rows["url"])))
             rows = rows.filter(pa.array(~signals.hides(rows["url"])))
+            if leave_out is not None:
+                rows = rows.filter(pa.array(~leave_out(rows["url"])))
             counts.update(rows["change"].to_pylist())
             kept.append(rows.slice(0, room))
             room -= kept[-1].num_rows

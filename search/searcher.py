@@ -4,29 +4,27 @@ import functools
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow.compute as pc
 
-from ..transforms.blocks.files import read_blocks
-from ..transforms.directory.crawl_dir import CrawlDir, CrawlDirError, paths_of
-from ..transforms.indexing.live_segments import live_index
-from ..transforms.indexing.tombstones import alive, read_tombstones
-from ..transforms.robots.stored_signals import read_signals
+from ..transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from .answers import make_hits
 from .answers.answer import Answers
 from .answers.cursor import Cursor, CursorError, decode, encode
+from .answers.match import named_crawls
 from .index import bm25f
 from .index.cache import Cache
+from .index.crawls import CRAWL
 from .index.deadline import Deadline
 from .index.postings import Unit
 from .index.segment import Segment
 from .index.segments import CACHE_BYTES, Corpus, Mask
+from .opening import LeaveOut, Opened, open_crawl, packed, united, unpacked
 from .query.parse import parse
-from .query.synonyms import Synonyms, read_synonyms
+from .query.synonyms import Synonyms
 from .results.facets import FACTS, Facets, facets
-from .results.hits import Hit, Results, Stored
+from .results.hits import Hit, Listed, Results, Stored
 from .results.host_grouping import by_host, whole_windows
 from .results.title_endings import SAMPLE, shared_ending, without_ending
 
@@ -39,9 +37,6 @@ SLOW = 100_000
 
 MAX_CACHED_ENDINGS = 10_000
 """Hosts and languages whose shared ending of titles is kept."""
-
-WITHOUT_INDEX = ("seeds", "revisits", "fetch")
-"""Steps that do not change the index."""
 
 ORDERS = ("score", "date")
 """The orders of hits: best first, or newest first; by URL where that is equal."""
@@ -60,69 +55,73 @@ class Index:
         timer: Callable[[], float] = time.monotonic,
         cache_bytes: int = CACHE_BYTES,
         as_of: int = 0,
+        crawls: Sequence[str] = (),
+        notes: Sequence[str] = (),
     ) -> None:
         """`alive` has a mask for each segment: the documents that searches find and statistics count. Default: all.
 
         `clock` gives the POSIX time at which documents past `unavailable_after` are left out. A word
         of `synonyms` is searched for as if these were forms of it. `timer`, in seconds, never goes back; deadlines are
-        measured by it. Postings take at most `cache_bytes` of memory. The index is that as of a round.
+        measured by it. Postings take at most `cache_bytes` of memory. The index is that as of a round. `crawls` has the
+        name of the crawl of each segment, if there are several; all results have the `notes`.
         """
         self._clock, self._timer = clock, timer
         self._segments = segments
         self._alive = alive or [np.ones(segment.documents, bool) for segment in segments]
-        self._corpus = Corpus(segments, self._alive, weighting, cache_bytes)
+        self._corpus = Corpus(segments, self._alive, weighting, cache_bytes, crawls)
         self._answers = Answers(self._corpus, synonyms or {})
         self._snippets = make_hits.Snippets()
         self._endings: Cache[tuple[str, str], str] = Cache(MAX_CACHED_ENDINGS)
         self.documents = self._corpus.documents
         self.as_of = as_of
-        """The round as of which it is: `open` opens the same index as of this round later, unless it was dropped."""
+        """The round as of which it is: `open` opens the same index as of this round later, unless it was dropped.
+
+        Of several crawls, the number of their rounds (`opening.packed`).
+        """
+        self.notes = tuple(notes)
+        """Sentences on crawls that could not be opened."""
 
     @classmethod
     def open(
         cls,
-        crawl: CrawlDir,
+        crawls: CrawlDir | Mapping[str, CrawlDir],
         as_of: int | None = None,
         timer: Callable[[], float] = time.monotonic,
         cache_bytes: int = CACHE_BYTES,
         previous: "Index | None" = None,
+        leave_out: LeaveOut | None = None,
+        skips_unreadable: bool = False,
     ) -> "Index":
-        """The index as of a round, or as of now, without the pages that are blocked, or reserved from search, now.
+        """The index of a crawl, or of several by name, as of a round, or as of now (`open_crawl`).
 
-        Segments that `previous` has are not read again, and are in memory once. CrawlDirError if there is no crawl, no
-        index yet, or no index as of that round.
+        Segments that `previous` has are not read again, and are in memory once. Of several crawls, `as_of` is that of
+        an index of the same ones, and with `skips_unreadable` those that cannot be opened are left out, with a note in
+        all results. CrawlDirError if there is no crawl, no index yet, or no index as of that round.
         """
-        manifests = crawl.require_manifests()
-        steps = [manifest for manifest in manifests if manifest.index]
-        if not steps:
-            raise CrawlDirError(f"{crawl.root} has no index yet; go on with: beamtrawl crawl {crawl.root}")
-        first = min(manifest.round for manifest in steps)
-        if as_of is not None and as_of < first:
-            raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
-        if as_of is not None and as_of > (last := max(manifest.round for manifest in manifests)):
-            raise CrawlDirError(f"{crawl.root} has no round {as_of} yet; the last one is round {last}")
-        live = live_index(manifests, as_of)
-        tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
+        directories = {"": crawls} if isinstance(crawls, CrawlDir) else crawls
+        rounds = dict.fromkeys(directories) if as_of is None else _rounds(directories, as_of)
         known = {segment.place: segment for segment, _ in previous.parts()} if previous else {}
-        checksums = {file.path: file.checksum for manifest in manifests for file in manifest.index_files}
-        with ThreadPoolExecutor(16) as pool:  # the latency of a store is that of one request
-            places = [(crawl.root, part.folder, part.links) for part in live.segments]
-            segments = list(
-                pool.map(lambda place: known.get(place) or Segment(place[0], place[1], place[2], checksums), places)
-            )
-        masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
-        if blocks := read_blocks(crawl):
-            masks = [m & ~np.asarray(blocks.mask(s.facts["url"])) for m, s in zip(masks, segments, strict=True)]
-        if signals := read_signals(crawl.root, paths_of(manifests, "robots")):
-            masks = [m & ~signals.hides(s.facts["url"]) for m, s in zip(masks, segments, strict=True)]
-        last = max(manifest.round for manifest in manifests if manifest.step not in WITHOUT_INDEX)
+        opened: dict[str, Opened] = {}
+        notes: list[str] = []
+        for name, crawl in directories.items():
+            try:
+                if rounds[name] != 0:
+                    opened[name] = open_crawl(crawl, rounds[name], known, leave_out)
+            except CrawlDirError as error:
+                if not skips_unreadable or len(directories) == 1:
+                    raise
+                notes.append(f"the pages of crawl {name} are not searched: {error}")
+        if not opened:
+            raise CrawlDirError(notes[0] if notes else "there is no index as of these rounds")
         return cls(
-            segments,
-            masks,
-            synonyms=read_synonyms(crawl),
+            [segment for part in opened.values() for segment in part.segments],
+            [mask for part in opened.values() for mask in part.alive],
+            synonyms=united([part.synonyms for part in opened.values()]),
             timer=timer,
             cache_bytes=cache_bytes,
-            as_of=last if as_of is None else as_of,
+            as_of=packed([opened[name].round if name in opened else 0 for name in directories]),
+            crawls=[name for name, part in opened.items() for _ in part.segments if len(directories) > 1],
+            notes=notes,
         )
 
     def search(
@@ -170,7 +169,8 @@ class Index:
         suggestion = self._respelled(query, terms.respelled)
         hits = make_hits.make_hits(self._corpus, candidates, explanations, parsed, terms, self._snippets)
         counts = self._facets(found, facet_values) if facet_values else {}
-        notes = (*parsed.notes, TIMED_OUT) if deadline.is_partial else parsed.notes
+        notes = (*self.notes, *self._corpus.crawls.unknown(named_crawls(parsed.condition)), *parsed.notes)
+        notes = (*notes, TIMED_OUT) if deadline.is_partial else notes
         following = None
         if has_more and candidates and per_host is None and not deadline.is_partial:
             last, before = candidates[-1], cursor.hits if cursor else offset
@@ -228,32 +228,40 @@ class Index:
         endings = self._endings.get({*sites}, read)
         return [without_ending(hit.title, endings[site]) for hit, site in zip(hits, sites, strict=True)]
 
-    def stored(self, url: str, query: str = "") -> Stored | None:
-        """The stored text of the document at a URL, with the forms of a query's words; None if there is none."""
-        for segment, found in self.parts():
+    def stored(self, url: str, query: str = "", crawl: str | None = None) -> Stored | None:
+        """The stored text of the document at a URL, with the forms of a query's words; None if there is none.
+
+        Of several crawls, it is that of the `crawl`, or else the newest.
+        """
+        newest: Stored | None = None
+        for number, (segment, found) in enumerate(self.parts()):
+            name = self._corpus.crawls.of(number)
             doc = pc.index(segment.facts["url"], url).as_py()
-            if doc >= 0 and found[doc] and not segment.expires[doc] <= self._now():
-                facts, texts, _ = segment.stored([doc])[doc]
-                forms = segment.forms(parse(query).words)
-                is_hidden = make_hits.forbids_copy(facts)
-                text = "" if is_hidden else texts["text"] or ""
-                return Stored(
-                    url=url,
-                    title=texts["title"] or "",
-                    text=text,
-                    language=facts["language"],
-                    fetched_at=facts["fetched_at"],
-                    noarchive=is_hidden,
-                    forms=forms,
-                )
-        return None
+            if doc >= 0 and found[doc] and crawl in (None, name) and not segment.expires[doc] <= self._now():
+                stored = _stored(segment, doc, segment.forms(parse(query).words), name)
+                if newest is None or _time(stored) > _time(newest):
+                    newest = stored
+        return newest
+
+    def listed(self, first: int, most: int) -> list[Listed]:
+        """At most `most` documents that a search finds, from the number `first` on, in the order of the index."""
+        found = self._corpus.current.copy()
+        found[self._corpus.crawls.older(found, False)] = False
+        found[self._corpus.expired(self._now())] = False
+        docs = np.flatnonzero(found)[first : first + most].tolist()
+        places = map(self._corpus.place, docs)
+        urls = [segment.facts["url"][doc].as_py() for segment, doc in places]
+        titles = [document.texts["title"] or "" for _, document in self._corpus.stored(docs)]
+        crawls = [self._corpus.crawls.of(self._corpus.number(doc)) for doc in docs]
+        return list(map(Listed, urls, titles, crawls))
 
     def _now(self) -> np.datetime64:
         return np.datetime64(int(self._clock() * 1e6), "us")
 
     def _facets(self, found: Mask, most: int) -> Facets:
         corpus = self._corpus
-        counts = {name: corpus.counts(fact, found) for name, fact in FACTS.items()}
+        counts = {CRAWL: corpus.crawls.counts(found)} if corpus.crawls.names else {}
+        counts |= {name: corpus.counts(fact, found) for name, fact in FACTS.items()}
         return facets(counts, corpus.years(found), most)
 
     def _respelled(self, query: str, changes: Mapping[str, str]) -> str | None:
@@ -265,3 +273,27 @@ class Index:
             pattern, lambda match: changes.get(match[0].casefold(), match[0]), query, flags=re.IGNORECASE
         )
         return respelled if respelled != query else None
+
+
+def _rounds(crawls: Mapping[str, CrawlDir], as_of: int) -> dict[str, int | None]:
+    """The round of each crawl; 0 for one that was left out."""
+    return dict(zip(crawls, unpacked(as_of, len(crawls)), strict=True))
+
+
+def _stored(segment: Segment, doc: int, forms: Mapping[str, str], crawl: str | None) -> Stored:
+    facts, texts, _ = segment.stored([doc])[doc]
+    is_hidden = make_hits.forbids_copy(facts)
+    return Stored(
+        url=segment.facts["url"][doc].as_py(),
+        title=texts["title"] or "",
+        text="" if is_hidden else texts["text"] or "",
+        language=facts["language"],
+        fetched_at=facts["fetched_at"],
+        noarchive=is_hidden,
+        forms=forms,
+        crawl=crawl,
+    )
+
+
+def _time(stored: Stored) -> float:
+    return stored.fetched_at.timestamp() if stored.fetched_at else 0.0

@@ -66,6 +66,22 @@ def query_arrow(crawl: CrawlDir, text: str, parameters: Sequence[Any] | None = N
         return _relation(connection, text, parameters).to_arrow_table()
 
 
+def query_first(
+    crawl: CrawlDir, text: str, most: int, timeout_s: float, without: pa.Array, memory: str = "1GB"
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The same as of `query`, with the first `most` rows, and of rows of URLs `without` those of some.
+
+    QueryTimeout if it takes longer than `timeout_s`.
+    """
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        _asked(crawl, text, False, (scratch, memory), without) as connection,
+        _limited(connection, timeout_s),
+    ):
+        found = _relation(connection, text)
+        return list(found.columns), found.limit(most).fetchall()
+
+
 @contextlib.contextmanager
 def query_batches(crawl: CrawlDir, text: str, rows: int, memory: str = "1GB") -> Iterator[pa.RecordBatchReader]:
     """The rows of a query, read while they are used, in batches; what needs more memory goes to a temporary folder."""
@@ -102,16 +118,22 @@ _EXPLAIN = re.compile(r"^\s*explain\s*(\([^)]*\)|analyze\b)?", re.IGNORECASE)
 
 @contextlib.contextmanager
 def _asked(
-    crawl: CrawlDir, text: str, unsafe: bool, memory: tuple[str, str] | None = None
+    crawl: CrawlDir,
+    text: str,
+    unsafe: bool,
+    memory: tuple[str, str] | None = None,
+    without: pa.Array | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for one query, which opens only the files of tables that the query names.
 
-    `memory` is a scratch folder and a limit. QueryError if the query fails or is refused, CrawlDirError if it fails due
-    to a damaged file.
+    `memory` is a scratch folder and a limit, `without` are URLs without rows. QueryError if the query fails or is
+    refused, CrawlDirError if it fails due to a damaged file.
     """
     manifests = crawl.require_manifests()
     words = set(re.findall(r"\w+", text.lower()))
-    with _opened(crawl, manifests, {name for name in TABLES if words & {name, f"{name}_history"}}) as connection:
+    with _opened(
+        crawl, manifests, {name for name in TABLES if words & {name, f"{name}_history"}}, without
+    ) as connection:
         if memory:
             _bound_memory(connection, *memory)
         if not unsafe:
@@ -172,11 +194,14 @@ def _bound_memory(connection: duckdb.DuckDBPyConnection, scratch: str, memory: s
 
 @contextlib.contextmanager
 def _opened(
-    crawl: CrawlDir, manifests: Sequence[Manifest], named: Collection[str]
+    crawl: CrawlDir, manifests: Sequence[Manifest], named: Collection[str], without: pa.Array | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     named = {*named, "frontier_left"} if "frontier" in named else named
     try:
-        with connect(crawl, manifests, named=named) as connection, _naming_damage(crawl, manifests, named):
+        with (
+            connect(crawl, manifests, named=named, without=without) as connection,
+            _naming_damage(crawl, manifests, named),
+        ):
             yield connection
     except duckdb.Error as error:
         raise QueryError(f"the query failed: {' '.join(str(error).split())[:500]}") from error
@@ -199,10 +224,12 @@ def connect(
     manifests: Sequence[Manifest],
     tables: Iterable[str] = tuple(TABLES),
     named: Collection[str] = TABLES.keys(),
+    without: pa.Array | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """A connection to a database in memory with a view for each table, and one for the history of each snapshot.
 
-    Only the views of `named` tables have rows; the files of the others are not opened. CrawlDirError if a file is
+    Only the views of `named` tables have rows; the files of the others are not opened. URLs `without` rows have none,
+    as pages and as sources of links. CrawlDirError if a file is
     damaged: DuckDB ignores the checksums of pages, so those of whole files are compared (`require_whole_once`).
     """
     connection = duckdb.connect()
@@ -213,7 +240,7 @@ def connect(
         if name in named:
             require_whole_once(crawl.root, current_files(manifests, name))
     with _naming_damage(crawl, manifests, [name for name in tables if name in named]):
-        _create_views(connection, crawl, manifests, tables, named)
+        _create_views(connection, crawl, manifests, tables, named, without)
     return connection
 
 
@@ -223,13 +250,23 @@ def _create_views(
     manifests: Sequence[Manifest],
     tables: Iterable[str],
     named: Collection[str],
+    without: pa.Array | None = None,
 ) -> None:
     connection.execute("CREATE SCHEMA empty")  # not in SHOW TABLES
+    if without is not None:
+        connection.register("rows", pa.table({"url": without}))
+        connection.execute("CREATE TABLE empty.without AS FROM rows")
+        connection.unregister("rows")
     for name in tables:
         connection.register("rows", TABLES[name].empty_table())
         connection.execute(f"CREATE TABLE empty.{name} AS FROM rows")
         connection.unregister("rows")
         rows = _rows(connection, crawl, current_files(manifests, name) if name in named else [], name)
+        for column in ("url", "source_url") if without is not None else ():
+            if column in TABLES[name].names:
+                rows = (
+                    f"SELECT * FROM ({rows}) WHERE {column} IS NULL OR {column} NOT IN (SELECT url FROM empty.without)"
+                )
         connection.execute(f"CREATE VIEW {name}{'_history' if name in SNAPSHOTS else ''} AS {rows}")
         if name == "frontier":
             connection.execute(_waiting(connection, crawl, Waiting.of(manifests if name in named else [])))

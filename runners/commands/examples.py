@@ -16,6 +16,7 @@ EXAMPLES = {
     "compact": "beamtrawl compact ./mycrawl",
     "search": "beamtrawl search ./mycrawl lighthouse keeper site:example.org",
     "serve": "beamtrawl serve ./mycrawl --port 8080",
+    "mcp": "beamtrawl mcp ./mycrawl",
     "sql": 'beamtrawl sql ./mycrawl "SELECT host, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC"',
     "explain": "beamtrawl explain ./mycrawl https://www.example.org/news",
     "changes": "beamtrawl changes ./mycrawl --since 3",

@@ -39,6 +39,7 @@ COMMANDS = (
     Command("compact", "Merge the segments of the index and the files of tables.", "compact"),
     Command("search", "Search the index of a crawl.", "search"),
     Command("serve", "Serve a search page and a JSON API.", "serve"),
+    Command("mcp", "Serve a crawl to assistants, by the Model Context Protocol.", "mcp"),
     Command("sql", "Query the tables of a crawl in SQL.", "sql"),
     Command("explain", "Explain a URL or a host of a crawl.", "explain"),
     Command("changes", "Show which pages are new, changed, moved or gone.", "changes"),

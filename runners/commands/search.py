@@ -1,18 +1,21 @@
 """`beamtrawl search`: search the index of a crawl."""
 
 import argparse
+import itertools
 import json
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ...search.answers.cursor import Cursor, CursorError, decode
 from ...search.results.hits import Explanation, as_json
 from ...search.results.snippets import Snippet
 from ...search.searcher import AFTER_ALONE, ORDERS, Index
 from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_words import names_crawl
+from ...transforms.directory.named_crawls import searched
 from ..terminal.errors import Usage
 from ..terminal.highlight import is_coloured, wrapped
 from ..terminal.numbers import above_0
@@ -23,8 +26,10 @@ _INDENT = "   "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dir", metavar="DIR")
-    parser.add_argument("query", metavar="QUERY", nargs="+")
+    parser.add_argument("dir", metavar="DIR", help="the crawl directory, or NAME=DIR")
+    parser.add_argument(
+        "query", metavar="QUERY", nargs="+", help="the words; before them, further crawls that are searched with it"
+    )
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="hits to show (10)")
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="skip the first N hits (0)")
     parser.add_argument(
@@ -62,15 +67,21 @@ def run(arguments: argparse.Namespace) -> None:
         raise Usage(f"--per-host {arguments.per_host}: must be at least 1")
     if arguments.facets < 0:
         raise Usage(f"--facets {arguments.facets}: must be at least 0")
-    query, as_of, before = " ".join(arguments.query), arguments.as_of, arguments.offset
+    directories, words = split_words(arguments.dir, arguments.query)
+    crawls = searched(directories)
+    if len(directories) > 1 and arguments.as_of is not None:
+        raise Usage(f"--as-of {arguments.as_of}: a round is of one crawl, and these are {len(directories)}; name one")
+    if names_crawl(words[0]) and len(words) == 1:
+        print(f"{words[0]} is taken as the query; to search this crawl, too, give a query behind it", file=sys.stderr)
+    query, as_of, before = " ".join(words), arguments.as_of, arguments.offset
     if arguments.after is not None:
         if arguments.offset or arguments.per_host:
             raise Usage(f"--after: {AFTER_ALONE}")
         cursor = _cursor(arguments.after, query, arguments.sort)
-        if as_of not in (None, cursor.round):
+        if as_of not in (None, cursor.round):  # never of several crawls
             raise Usage(f"--as-of {as_of}: the cursor of --after is of the index as of round {cursor.round}")
         as_of, before = cursor.round, cursor.hits
-    results = Index.open(CrawlDir(arguments.dir), as_of).search(
+    results = Index.open(crawls, as_of).search(
         query,
         arguments.limit,
         arguments.offset,
@@ -84,7 +95,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(as_json(results), indent=2, ensure_ascii=False))
         return
-    print(counted(results.total, "document"))
+    where = "" if isinstance(crawls, CrawlDir) else f" in {', '.join(crawls)}"
+    print(counted(results.total, "document") + where)
     for note in results.notes:
         print(note)
     for name, values in results.facets.items():
@@ -92,11 +104,23 @@ def run(arguments: argparse.Namespace) -> None:
     if results.suggestion:
         print(f"did you mean: {results.suggestion}")
     for number, hit in enumerate(results.hits, before + 1):
-        print(f"\n{number}. {hit.title or hit.url}\n   {hit.url}")
+        print(f"\n{number}. {hit.title or hit.url}\n   {hit.url}{f' ({hit.crawl})' if hit.crawl else ''}")
         if hit.snippet:
             _print_snippet(hit.snippet)
         if hit.explanation:
             print("\n".join(f"   {line}" for line in explain(hit.score, hit.explanation)))
+
+
+def split_words(
+    directory: str, words: Sequence[str], is_crawl: Callable[[str], bool] = names_crawl
+) -> tuple[list[str], list[str]]:
+    """The crawls and the query in the words of a command line: crawls come first, and the last word is of the query.
+
+    >>> split_words("a", ["b", "old", "b"], is_crawl="b".__eq__), split_words("a", ["b"], is_crawl="b".__eq__)
+    ((['a', 'b'], ['old', 'b']), (['a'], ['b']))
+    """
+    further = list(itertools.takewhile(is_crawl, words[:-1]))
+    return [directory, *further], list(words[len(further) :])
 
 
 def _print_snippet(snippet: Snippet) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from ...search.index.segments import CACHE_BYTES
 from ...search.searcher import Index
 from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.named_crawls import searched
 from ..terminal.errors import Failure, Usage
 from ..terminal.numbers import at_least_0
 
@@ -21,7 +22,8 @@ LOGOS = (".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument("dir", metavar="DIR", help="the crawl directory, or NAME=DIR")
+    parser.add_argument("further", metavar="DIR", nargs="*", help="further crawls that are searched with it")
     parser.add_argument("--port", type=_port, default=8000, metavar="N")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
     parser.add_argument("--submissions", action="store_true", help="let people submit URLs to the crawl, at /submit")
@@ -83,14 +85,16 @@ def run(arguments: argparse.Namespace) -> None:
         raise Usage(f"--trust-proxy {arguments.trust_proxy}: must be the IP address of the proxy, such as 127.0.0.1")
     if arguments.cache_mb < 1:
         raise Usage(f"--cache-mb {arguments.cache_mb}: must be at least 1")
-    directory = CrawlDir(arguments.dir)
-    Index.open(directory)  # says now, and in one line, what would otherwise be said on every page
+    crawls = searched([arguments.dir, *arguments.further])
+    if arguments.submissions and not isinstance(crawls, CrawlDir):
+        raise Usage("--submissions: URLs are submitted to one crawl, and these are several; serve that one alone")
+    Index.open(crawls)  # says now, and in one line, what would otherwise be said on every page
     rate = Rate(arguments.rate, max(1, int(2 * arguments.rate))) if arguments.rate else None
-    submit = open_submissions(directory) if arguments.submissions else None
+    submit = open_submissions(crawls) if arguments.submissions and isinstance(crawls, CrawlDir) else None
     hosts, title, logo = _names(arguments), arguments.title, _logo(arguments.logo)
     cache_bytes, timeout_s = arguments.cache_mb << 20, arguments.timeout or None
     app = create_app(
-        directory, rate, submit, hosts=hosts, title=title, logo=logo, timeout_s=timeout_s, cache_bytes=cache_bytes
+        crawls, rate, submit, hosts=hosts, title=title, logo=logo, timeout_s=timeout_s, cache_bytes=cache_bytes
     )
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else a line for each request that waits
     try:
@@ -101,7 +105,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise Failure(f"cannot listen at {arguments.host}:{arguments.port}: {error}; choose another --port") from error
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     port = getattr(server, "effective_port", arguments.port)  # a name with several addresses has no single one
-    print(f"searching {directory.root} at http://{host}:{port}{arguments.prefix}/ (Ctrl-C ends it)", flush=True)
+    roots = crawls.root if isinstance(crawls, CrawlDir) else ", ".join(crawl.root for crawl in crawls.values())
+    print(f"searching {roots} at http://{host}:{port}{arguments.prefix}/ (Ctrl-C ends it)", flush=True)
     server.run()
 
 

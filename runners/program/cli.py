@@ -12,7 +12,7 @@ from ..process.garbage import collect_rarely
 from ..terminal.errors import BEAM_REPEATS
 from ..terminal.visible import make_visible
 
-_READING_COMMANDS = frozenset({"check", "explain", "export", "search", "serve", "sql", "status"})
+_READING_COMMANDS = frozenset({"check", "explain", "export", "mcp", "search", "serve", "sql", "status"})
 
 
 def main() -> int:

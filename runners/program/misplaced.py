@@ -3,23 +3,16 @@
 import re
 import shlex
 from collections.abc import Callable, Container, Sequence
-from pathlib import Path
+
+from ...transforms.directory.crawl_words import names_crawl
 
 _WEB = re.compile("https?://", re.IGNORECASE)
 _SITE = re.compile(r"(https?://.|[\w-]+(\.[\w-]+)+(:\d+)?(/|$))", re.IGNORECASE)
 _DASHED = re.compile(r"-[^-\d\s]\S*$")
 
 
-def is_crawl(word: str) -> bool:
-    """Whether a word names a local crawl directory."""
-    try:
-        return Path(word, "manifests").is_dir()
-    except OSError:  # a query may be too long for a name
-        return False
-
-
 def misplaced(
-    program: str, directory: str, others: Sequence[str], is_crawl: Callable[[str], bool] = is_crawl
+    program: str, directory: str, others: Sequence[str], is_crawl: Callable[[str], bool] = names_crawl
 ) -> str | None:
     """Return one line with the right order, if there is a URL or another word in the place of the crawl directory.
 
@@ -31,7 +24,8 @@ def misplaced(
     'http://a.example/ is in the place of the crawl directory, which comes first: beamtrawl crawl DIR --seed http://a.example/'
     >>> misplaced("beamtrawl search", "./demo", ["moon"], is_crawl="./demo".__eq__)
     """
-    found = None if is_crawl(directory) else next((word for word in others if is_crawl(word)), None)
+    takes_several = program.endswith((" serve", " mcp"))  # all words are crawls, in any order
+    found = None if takes_several or is_crawl(directory) else next((word for word in others if is_crawl(word)), None)
     if found is None and not _WEB.match(directory):
         return None
     found = found or next((word for word in others if word.startswith((".", "/", "~"))), None)

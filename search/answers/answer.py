@@ -23,7 +23,7 @@ from ..query.parse import Query, parse
 from ..query.spelling import Dictionary
 from ..query.synonyms import Synonyms
 from .cursor import Cursor
-from .match import matching, units
+from .match import matching, named_crawls, units
 
 _LOG = logging.getLogger(__name__)
 
@@ -147,6 +147,8 @@ class Answers:
         """The documents that match, the first `most` of them after a place, and whether there are more."""
         corpus = self._corpus
         found = matching(corpus, scored, parsed.condition) & corpus.current
+        if corpus.crawls.names:
+            found[corpus.crawls.older(found, any(named_crawls(parsed.condition)))] = False
         found[corpus.expired(now)] = False
         scoring = [Weighted(scored[unit], parsed.weight(unit)) for unit in parsed.scoring]
         if parsed.least_score:

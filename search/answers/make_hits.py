@@ -73,7 +73,7 @@ def make_hits(
 
     made = snippets.made.get(keys, make)
     return [
-        _hit(candidate, documents[candidate.doc], made[key], why)
+        _hit(candidate, documents[candidate.doc], made[key], why, corpus.crawls.of(corpus.number(candidate.doc)))
         for candidate, key, why in zip(candidates, keys, explanations, strict=True)
     ]
 
@@ -147,7 +147,9 @@ def _snippet(document: StoredDocument, text: Text, forms: Forms) -> Snippet:
     return found if limit is None else cut(found, limit)
 
 
-def _hit(candidate: Candidate, document: StoredDocument, found: Snippet, explanation: Explanation | None) -> Hit:
+def _hit(
+    candidate: Candidate, document: StoredDocument, found: Snippet, explanation: Explanation | None, crawl: str | None
+) -> Hit:
     facts = document.facts
     return Hit(
         url=candidate.url,
@@ -163,4 +165,5 @@ def _hit(candidate: Candidate, document: StoredDocument, found: Snippet, explana
         published_at=facts["published_at"],
         explanation=explanation,
         facts={} if facts["max_snippet"] == 0 else document.page_facts,
+        crawl=crawl,
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from ..index.crawls import CRAWL
 from ..index.postings import Unit
 from ..index.scored import Scored
 from ..index.segments import Corpus, Mask
@@ -25,6 +26,18 @@ def units(condition: Condition) -> Iterator[Unit]:
         case All(parts) | Any(parts):
             for part in parts:
                 yield from units(part)
+
+
+def named_crawls(condition: Condition) -> Iterator[str]:
+    """The crawls that a condition names, if the index has several."""
+    match condition:
+        case Fact(name, value) if name == CRAWL:
+            yield value
+        case Not(part):
+            yield from named_crawls(part)
+        case All(parts) | Any(parts):
+            for part in parts:
+                yield from named_crawls(part)
 
 
 def is_of_site(host: str, site: str) -> bool:

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,7 +47,7 @@ Submit = Callable[[str], Answer]
 
 
 def create_app(
-    crawl: CrawlDir,
+    crawls: CrawlDir | Mapping[str, CrawlDir],
     rate: Rate | None = None,
     submit: Submit | None = None,
     clock: Clock = time.monotonic,
@@ -58,7 +58,7 @@ def create_app(
     cache_bytes: int = CACHE_BYTES,
     changes_timeout_s: float = TIME_LIMIT_S,
 ) -> flask.Flask:
-    """The WSGI application; docs/gateway.md lists its endpoints.
+    """The WSGI application over a crawl, or several by name; docs/gateway.md lists its endpoints.
 
     It reloads the index when the crawl has committed another step. `rate` bounds the requests of a client; `submit`
     enables the form for submissions; `hosts` are the names by which it may be requested (all if none are given);
@@ -75,14 +75,14 @@ def create_app(
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.globals |= {"max_query": MAX_QUERY, "max_url": MAX_URL, "takes_submissions": submit is not None}
     app.jinja_env.globals |= {"name": title, "has_logo": logo is not None}
-    latest, metrics = LatestIndex(crawl, clock, cache_bytes), Metrics()
+    latest, metrics = LatestIndex(crawls, clock, cache_bytes), Metrics()
     guard(app, metrics, rate, clock, hosts)
     speak(app)
     if logo:
         _show_logo(app, logo)
     answer_searches(app, latest, metrics, clock, timeout_s)
     _show_texts(app, latest)
-    show_changes(app, crawl, latest, title, clock, changes_timeout_s)
+    show_changes(app, crawls, latest, title, clock, changes_timeout_s)
     _report(app, latest, metrics, clock)
     if submit:
         _take_submissions(app, submit, clock)
@@ -95,7 +95,8 @@ def _show_texts(app: flask.Flask, latest: LatestIndex) -> None:
     @app.get("/cached")
     def cached() -> ResponseReturnValue:
         url, query = flask.request.args.get("url", ""), query_of_request()
-        found = latest.ask(lambda index: index.stored(url, query))
+        crawl = flask.request.args.get("crawl") or None
+        found = latest.ask(lambda index: index.stored(url, query, crawl))
         if found is None:
             flask.abort(404, f"No text is stored for {url[:MAX_URL]!r}.")
         if found.noarchive:

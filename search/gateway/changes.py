@@ -2,7 +2,7 @@
 
 import io
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -124,29 +124,47 @@ def _since(asked: str, last: int) -> Since:
 
 
 def show_changes(
-    app: flask.Flask, crawl: CrawlDir, latest: LatestIndex, title: str, clock: Callable[[], float], timeout_s: float
+    app: flask.Flask,
+    crawls: CrawlDir | Mapping[str, CrawlDir],
+    latest: LatestIndex,
+    title: str,
+    clock: Callable[[], float],
+    timeout_s: float,
 ) -> None:
-    """`/changes`, a page, and `/changes.atom`, a feed, with the same changes."""
-    recent, check_rate = RecentChanges(crawl, latest, clock, timeout_s), limit(CHANGES, clock)
+    """`/changes`, a page, and `/changes.atom`, a feed, with the same changes: of one crawl, the first or that named."""
+    named = {"": crawls} if isinstance(crawls, CrawlDir) else crawls
+    recent = {name: RecentChanges(crawl, latest, clock, timeout_s) for name, crawl in named.items()}
+    names = [name for name in recent if name]
+    check_rate = limit(CHANGES, clock)
+
+    def crawl_of_request() -> str:
+        asked = flask.request.args.get("crawl", "") or next(iter(recent))
+        if asked not in recent:
+            flask.abort(400, f"crawl must be one of {', '.join(names) or 'none'}, not {asked[:20]!r}.")
+        return asked
 
     def asked() -> Page:
         check_rate()
         number = flask.request.args.get("page") or "1"
         if not (number.isascii() and number.isdecimal() and 1 <= int(number[:9]) <= MAX_CHANGES and len(number) <= 9):
             flask.abort(400, f"page must be a whole number from 1 to {MAX_CHANGES}, not {number[:20]!r}.")
-        return recent.page(flask.request.args.get("since", "").strip(), int(number))
+        return recent[crawl_of_request()].page(flask.request.args.get("since", "").strip(), int(number))
 
     @app.get("/changes")
     def changes() -> ResponseReturnValue:
-        given = flask.request.args.get("since", "").strip() or None
-        return flask.render_template("changes.html", found=asked(), given=given, most=MAX_CHANGES)
+        found, given = asked(), flask.request.args.get("since", "").strip() or None
+        return flask.render_template(
+            "changes.html", found=found, given=given, most=MAX_CHANGES, crawl=crawl_of_request() or None, crawls=names
+        )
 
     @app.get("/changes.atom")
     def changes_feed() -> ResponseReturnValue:
         page, given = asked(), flask.request.args.get("since", "").strip() or None
+        crawl = crawl_of_request()
 
         def place(endpoint: str, number: int) -> str:
-            return flask.url_for(endpoint, since=given, page=number if number > 1 else None, _external=True)
+            shown = number if number > 1 else None
+            return flask.url_for(endpoint, crawl=crawl or None, since=given, page=shown, _external=True)
 
         links = {"self": place("changes_feed", page.number), "alternate": place("changes", page.number)}
         if page.number > 1:
@@ -155,5 +173,6 @@ def show_changes(
             links["next"] = place("changes_feed", page.number + 1)
         updated = page.state.ended_at or max((change.at for change in page.changes), default=datetime.now(UTC))
         sink = io.BytesIO()
-        write_feed(page.changes, feed_id(page.state.manifests), title, updated, sink, links)
+        name = f"{title}: {crawl}" if crawl else title
+        write_feed(page.changes, feed_id(page.state.manifests), name, updated, sink, links)
         return app.response_class(sink.getvalue(), mimetype="application/atom+xml")

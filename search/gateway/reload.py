@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from ...transforms.blocks.files import FOLDER as BLOCKS
@@ -10,7 +10,8 @@ from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from ..answers.cursor import CursorError
 from ..index.postings import Unit
 from ..index.segments import CACHE_BYTES
-from ..searcher import WITHOUT_INDEX, Index
+from ..opening import WITHOUT_INDEX, LeaveOut
+from ..searcher import Index
 
 RELOAD_INTERVAL_S = 1.0
 """The time between two checks for new manifests and blocks."""
@@ -41,7 +42,7 @@ class NoIndexError(Exception):
 
 
 class LatestIndex:
-    """The index of a crawl, reopened when a step has changed it, or the blocks have. Thread-safe.
+    """The index of a crawl, or of several, reopened when a step has changed it, or the blocks have. Thread-safe.
 
     While one thread opens the new index, the others use the old one. Then the words that were asked for lately, and the
     most frequent ones, are read in the background. If the new one cannot be read, all keep the old
@@ -50,12 +51,15 @@ class LatestIndex:
 
     def __init__(
         self,
-        crawl: CrawlDir,
+        crawls: CrawlDir | Mapping[str, CrawlDir],
         clock: Callable[[], float],
         cache_bytes: int = CACHE_BYTES,
         start: Callable[[Callable[[], None]], None] = in_background,
+        leave_out: LeaveOut | None = None,
     ) -> None:
-        self._crawl, self._clock, self._cache_bytes, self._start = crawl, clock, cache_bytes, start
+        """Of several crawls by name, those that cannot be read are left out, once there is an index of all."""
+        self._crawls, self._clock, self._cache_bytes, self._start = crawls, clock, cache_bytes, start
+        self._leave_out = leave_out
         self._lock = threading.Lock()
         self._index: Index | None = None
         self._files: list[str] = []
@@ -117,13 +121,22 @@ class LatestIndex:
 
     def _open_as_of(self, round_: int, current: Index) -> Index:
         try:
-            return Index.open(self._crawl, round_, self._clock, self._cache_bytes // 4, current)
+            return Index.open(self._crawls, round_, self._clock, self._cache_bytes // 4, current, self._leave_out)
         except CrawlDirError as error:
             raise CursorError(_GONE) from error
 
     def _open(self) -> None:
         cached = self._index.cached() if self._index else []
-        index = Index.open(self._crawl, timer=self._clock, cache_bytes=self._cache_bytes, previous=self._index)
+        index = Index.open(
+            self._crawls,
+            timer=self._clock,
+            cache_bytes=self._cache_bytes,
+            previous=self._index,
+            leave_out=self._leave_out,
+            skips_unreadable=self._index is not None,
+        )
+        for note in index.notes:
+            _log.error("%s", note)
         self._index = index
         self._start(lambda: self._warm(index, cached))
 
@@ -138,8 +151,8 @@ class LatestIndex:
         if self._index and now - self._checked_at_s < RELOAD_INTERVAL_S:
             return
         self._checked_at_s = now
-        found = [name for name in self._crawl.names("manifests", "*.json") if not _has_no_index(name)]
-        found += self._crawl.names(BLOCKS, "*.json")
+        crawls = [self._crawls] if isinstance(self._crawls, CrawlDir) else self._crawls.values()
+        found = [name for crawl in crawls for name in ("", *_listed(crawl))]
         if self._index and found == self._files:
             return
         try:
@@ -151,6 +164,12 @@ class LatestIndex:
             if str(error) != self._problem:  # once, though each check tries again
                 _log.error("the new index cannot be opened, searches use the previous one: %s", error)
             self._problem = str(error)
+
+
+def _listed(crawl: CrawlDir) -> list[str]:
+    """The files that change what a search finds."""
+    manifests = [name for name in crawl.names("manifests", "*.json") if not _has_no_index(name)]
+    return manifests + crawl.names(BLOCKS, "*.json")
 
 
 def _has_no_index(manifest: str) -> bool:

@@ -15,6 +15,7 @@ from ...transforms.indexing.analysis import is_further, is_pair
 from . import bm25f
 from .cache import Cache
 from .copies import find_copies
+from .crawls import CRAWL, Crawls
 from .deadline import Deadline
 from .patterns import MAX_WORDS
 from .postings import Postings, Unit, shifted, unite
@@ -58,8 +59,12 @@ class Corpus:
         current: Sequence[Mask],
         weighting: bm25f.Weighting = bm25f.WEIGHTING,
         cache_bytes: int = CACHE_BYTES,
+        crawls: Sequence[str] = (),
     ) -> None:
-        """`current` has a mask for each segment: the documents that searches find and statistics count."""
+        """`current` has a mask for each segment: the documents that searches find and statistics count.
+
+        `crawls` has the name of the crawl of each segment, if there are several.
+        """
         self._weighting, self._cache_bytes = weighting, cache_bytes
         self.segments = segments
         self._workers = _REQUESTS if any(segment.reads_by_request for segment in segments) else _WORK
@@ -79,6 +84,7 @@ class Corpus:
         self._expiring = np.flatnonzero(~np.isnat(expires))
         self._expires = expires[self._expiring]
         self.dates = _joined([s.dates for s in segments], "datetime64[us]")
+        self.crawls = Crawls(segments, current, crawls)
         self.copies = find_copies([segment.facts for segment in segments])
         self._like: Cache[str, list[str]] = Cache(MAX_CACHED_PATTERNS)
         self._scored: Cache[Unit, Scored] = Cache(cache_bytes, lambda found: found.nbytes + _ENTRY)
@@ -93,9 +99,13 @@ class Corpus:
         """The documents past `unavailable_after`, which searches do not find."""
         return self._expiring[self._expires <= now]
 
+    def number(self, doc: int) -> int:
+        """The number of the segment of a document."""
+        return int(np.searchsorted(self.starts, doc, "right")) - 1
+
     def place(self, doc: int) -> tuple[Segment, int]:
         """The segment of a document, and its number there."""
-        number = int(np.searchsorted(self.starts, doc, "right")) - 1
+        number = self.number(doc)
         return self.segments[number], doc - int(self.starts[number])
 
     def boost_factors(self, doc: int) -> bm25f.BoostFactors:
@@ -143,10 +153,13 @@ class Corpus:
     @functools.cached_property
     def fact_names(self) -> frozenset[str]:
         """The names of the facts of documents, by which queries filter."""
-        return frozenset[str]().union(*(segment.page_facts.names for segment in self.segments))
+        names = frozenset[str]().union(*(segment.page_facts.names for segment in self.segments))
+        return names | {CRAWL} if self.crawls.names else names
 
     def having_fact(self, name: str, value: str) -> Mask:
-        """Whether each document has a fact with a value (`page_facts.PageFacts.having`)."""
+        """Whether each document has a fact with a value (`page_facts.PageFacts.having`), or is of a crawl."""
+        if name == CRAWL and self.crawls.names:
+            return self.crawls.having(value)
         return _joined([segment.page_facts.having(name, value) for segment in self.segments], bool)
 
     def counts(self, fact: str, found: Mask) -> Counter[str]:

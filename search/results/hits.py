@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from .facets import Facets
 from .snippets import Snippet
@@ -46,6 +46,7 @@ class Hit:
     published_at: datetime | None
     explanation: Explanation | None = None
     facts: Mapping[str, list[str]] = dataclasses.field(default_factory=dict)  # values by name; none for `nosnippet`
+    crawl: str | None = None  # its name, if several crawls are searched
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +74,15 @@ class Stored:
     fetched_at: datetime | None
     noarchive: bool
     forms: Mapping[str, str]  # forms of the query's words, each with its word
+    crawl: str | None = None  # as of a hit
+
+
+class Listed(NamedTuple):
+    """A document in a list of all."""
+
+    url: str
+    title: str
+    crawl: str | None
 
 
 def as_json(results: Results) -> dict[str, Any]:
@@ -93,7 +103,7 @@ def _hit_as_json(hit: Hit) -> dict[str, Any]:
     found["snippet"] = str(hit.snippet)
     for name in ("fetched_at", "published_at"):
         found[name] = found[name] and found[name].isoformat()
-    for name in ("explanation", "facts"):
+    for name in ("explanation", "facts", "crawl"):
         if not found[name]:
             del found[name]
     return found

@@ -81,7 +81,7 @@ def narrowing(facets: Facets, query: str, longest: int) -> dict[str, list[Narrow
     return found
 
 
-_FACETS = {"site": "Site", "lang": "Language", "type": "Type", "year": "Year"}
+_FACETS = {"crawl": "Crawl", "site": "Site", "lang": "Language", "type": "Type", "year": "Year"}
 
 
 def _label(facet: str, value: str) -> str:
@@ -152,6 +152,8 @@ def _date(hit: Hit) -> str:
 
 
 def _notes(hit: Hit, has_several_languages: bool, has_several_dates: bool) -> Iterator[str]:
+    if hit.crawl:
+        yield hit.crawl
     if hit.media_type and hit.media_type not in _HTML:
         yield KINDS.get(hit.media_type, hit.media_type)
     if has_several_languages and hit.language:

@@ -1,0 +1,1 @@
+"""A crawl for assistants: a server of the Model Context Protocol."""

@@ -1,0 +1,75 @@
+"""Documents that must not be the input of models, by what their authors say; for a server that models ask."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...search.opening import LeaveOut, Mask
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
+from ...transforms.directory.crawl_settings import stored_settings
+from ...transforms.http.request_headers import Identity
+from ...transforms.rights.purposes import INPUT, left_out, may_use
+from ...transforms.rights.tdm_rules import effect, read_tdm_rules
+from ...transforms.robots.stored_signals import read_signals
+from ...transforms.tables.schemas import DOCUMENTS
+from ...transforms.tables.table_files import read_table
+
+_SAID = ("ai_input", "tdm_reservation")
+
+
+def leave_reserved_out(include: Collection[str]) -> LeaveOut:
+    """Leaves out documents that are reserved from the input of models, unless `include` has that reason.
+
+    A document is judged by what it says itself, and by the newest robots.txt and file of TDMRep of its host, as for
+    exports (`purposes.may_use`).
+    """
+
+    def leave_out(crawl: CrawlDir, manifests: Sequence[Manifest]) -> Callable[[pa.ChunkedArray], Mask]:
+        if INPUT.reason in include:
+            return lambda urls: np.zeros(len(urls), bool)
+        said = _statements(crawl.root, paths_of(manifests, "documents"))
+        rules = read_tdm_rules(crawl, manifests)
+        token = Identity.of(stored_settings(crawl).robot).token
+        signals = read_signals(crawl.root, paths_of(manifests, "robots"), token)
+
+        def is_reserved(url: str) -> bool:
+            found = effect(rules, url) if rules else None
+            mining = found.rule.reserved if found else None
+            row = said.get(url, _NOTHING)
+            allowed = may_use(INPUT, row, bool(signals) and signals.denies(url, INPUT.signal), mining)
+            return left_out(INPUT, allowed, include) is not None
+
+        def are_reserved(urls: pa.ChunkedArray) -> Mask:
+            if not (said or rules or signals):
+                return np.zeros(len(urls), bool)
+            return np.fromiter(map(is_reserved, urls.to_pylist()), bool, len(urls))
+
+        return are_reserved
+
+    return leave_out
+
+
+_NOTHING = dict.fromkeys(_SAID)
+
+
+def _statements(root: str, paths: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What the newest version of each document says, by URL, of those of which any version says something."""
+    urls = [_saying(read_table(root, [path], DOCUMENTS, ["url", *_SAID]))["url"] for path in paths]
+    wanted = pc.unique(pa.chunked_array([chunk for column in urls for chunk in column.chunks], pa.string()))
+    newest: dict[str, dict[str, Any]] = {}
+    if not len(wanted):
+        return newest
+    for path in paths:
+        rows = read_table(root, [path], DOCUMENTS, ["url", "round", "fetched_at", *_SAID])
+        for row in rows.filter(pc.is_in(rows["url"], value_set=wanted)).to_pylist():
+            known = newest.get(row["url"])
+            if known is None or (row["round"], row["fetched_at"]) >= (known["round"], known["fetched_at"]):
+                newest[row["url"]] = row
+    return newest
+
+
+def _saying(rows: pa.Table) -> pa.Table:
+    return rows.filter(pc.or_(pc.is_valid(rows["ai_input"]), pc.is_valid(rows["tdm_reservation"])))
