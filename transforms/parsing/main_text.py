@@ -1,6 +1,7 @@
 """Extracts the main text of a parsed page, without navigation and other boilerplate."""
 
 import functools
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -213,8 +214,8 @@ _MAIN = _stylesheet([*_INVISIBLE.split(), *_SURROUNDINGS.split()], _HEADER)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, bool]]:
-    """The blocks and the lines of `pre`, each with whether it is such a line."""
-    for block in text.split(_BLOCK):
+    """The blocks that are not blank, in lines if they are of `pre`, each with whether it is such a line."""
+    for block in itertools.filterfalse(str.isspace, filter(None, text.split(_BLOCK))):
         before, *lines = block.split(_LINE)
         yield before, False
         for line in lines:
