@@ -24,8 +24,9 @@ from links import Page, update
 from main_text import files
 
 from beamtrawl.transforms import urls
+from beamtrawl.transforms.documents.found_links import links_column
 from beamtrawl.transforms.documents.page_yield import yield_rows
-from beamtrawl.transforms.documents.parse_visits import judged, link_rows, links_column
+from beamtrawl.transforms.documents.parse_visits import judged
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.parsing import charsets, html_links, html_metadata, html_tree, main_text, source
@@ -125,8 +126,10 @@ def stages(pages: list[Page]) -> None:
     judge_templates(timed_together("words that may be news", first_yields, visited))
     url_filter = UrlFilter(Scope(), frozenset(urls.host(url) for url in addresses))
     visit = {"depth": 0, "redirects": 0}
-    rows = timed("links: filter and key", lambda links, page: link_rows(links, page, visit, url_filter), found, parsed)
-    timed("links: as a column", lambda page_rows: links_column([page_rows]), rows)
+    rows = [(visit, page, links) for page, links in zip(parsed, found, strict=True)]
+    groups = [rows[start : start + _ROW_GROUP] for start in range(0, len(rows), _ROW_GROUP)]
+    column = "links: filter, key, convert to a column"
+    timed_together(column, lambda _: [links_column(group, url_filter) for group in groups], rows)
     documents = [
         {"url": url, "host": urls.host(url), "title": page.title, "text": page.text, "headings": page.headings}
         for url, page in zip(addresses, parsed, strict=True)

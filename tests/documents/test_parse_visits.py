@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from beamtrawl.transforms.documents.found_links import links_column
 from beamtrawl.transforms.documents.parse_visits import (
     fact_row,
-    link_rows,
-    links_column,
     page_row,
     parse_batch,
     parse_visit,
@@ -87,19 +86,19 @@ def test_a_batch_of_visits_is_evidence_of_boilerplate():
 def test_a_link_is_one_deeper_and_a_redirect_is_not():
     page, links = parse_visit(visit(), "Beamtrawl")
     links = [*links, Link("http://a.test/moved", "", "", "redirect"), Link("http://b.test/", "", "", "a")]
-    rows = link_rows(links, page, visit(redirects=3), UrlFilter(Scope(depth=2), frozenset({"a.test"})))
-    assert [
-        (url.split("/")[-1], depth, redirects, rejected) for _, url, _, _, _, depth, redirects, rejected in rows
-    ] == [
+    url_filter = UrlFilter(Scope(depth=2), frozenset({"a.test"}))
+    found = (visit(redirects=3), page, links), (visit(), None, []), (visit(depth=2), page, links[:1])
+    rows, nothing, deeper = links_column(found, url_filter).to_pylist()
+    assert nothing == []
+    assert [(row["depth"], row["rejected"]) for row in deeper] == [(3, "depth")]
+    assert [(row["target_url"].split("/")[-1], row["depth"], row["redirects"], row["rejected"]) for row in rows] == [
         ("next", 2, 0, None),
         ("never", 2, 0, NOT_FOLLOWED),
         ("i.png", 2, 0, NOT_FOLLOWED),
         ("moved", 1, 4, None),
         ("", 2, 0, "scope"),
     ]
-    column = links_column([rows, [], rows[:1]])
-    assert [len(links) for links in column.to_pylist()] == [5, 0, 1]
-    assert column[2][0].as_py()["target_key"] == url_key("http://a.test/dir/next")
+    assert rows[0]["target_key"] == deeper[0]["target_key"] == url_key("http://a.test/dir/next")
 
 
 def test_a_row_of_a_page_holds_null_for_what_it_does_not_say():
@@ -119,6 +118,7 @@ def test_a_fact_keeps_what_a_revisit_needs():
 def test_three_redirects_in_a_row_to_other_spellings_of_a_url_are_followed(redirects, is_followed):
     """A site that wants cookies sends every URL to and fro for ever."""
     other = f"{URL}?PHPSESSID=0123456789abcdef0123456789abcdef"
-    row = (url_key(URL), other, "", "", "redirect", 1, redirects, None)
-    found = respelled(visit(Outcome.REDIRECTED, status=302), [row])
+    row = visit(Outcome.REDIRECTED, status=302, redirects=redirects - 1)
+    column = links_column([(row, None, [Link(other, "", "", "redirect")])], UrlFilter(Scope(), frozenset({"a.test"})))
+    found = respelled(row, column[0])
     assert found == (other if is_followed else None)

@@ -16,10 +16,10 @@ import numpy as np
 
 from beamtrawl.pipeline.release_held import frontier_row
 from beamtrawl.transforms import urls
+from beamtrawl.transforms.documents.found_links import links_column
 from beamtrawl.transforms.documents.page_yield import yield_rows
-from beamtrawl.transforms.documents.parse_visits import fact_row, judged, link_rows, parse_batch, probe_page
+from beamtrawl.transforms.documents.parse_visits import fact_row, judged, parse_batch, probe_page
 from beamtrawl.transforms.duplicates import minhash
-from beamtrawl.transforms.exchange.batch_schemas import LINK
 from beamtrawl.transforms.frontier.selection import Due, choose
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.frontier.url_states import advance
@@ -135,9 +135,10 @@ def _judge(
     """(what `watch` finds, facts, candidates) of a round's visits."""
     copies, near = dict[bytes, bytes](), dict[bytes, bytes]()
     seen, facts, found = [], [], []
-    for visit, page, links in parse_batch(visits, "robot", _KIND_NAMES):
-        rows = link_rows(links, page, visit, url_filter, FOLLOWED_KINDS | _KINDS.link_kinds)
-        found.append((visit, page, [dict(zip(LINK.names, row, strict=True)) for row in rows]))
+    parsed = list(parse_batch(visits, "robot", _KIND_NAMES))
+    rows = links_column(parsed, url_filter, FOLLOWED_KINDS | _KINDS.link_kinds).to_pylist()
+    for (visit, page, _), links in zip(parsed, rows, strict=True):
+        found.append((visit, page, links))
         facts.append(fact_row(visit, page) | {"respelled": None})
         seen.append((visit, probe_page(visit, "robot", _KIND_NAMES) if visit["kind"] == PROBE else page))
         if page is None:

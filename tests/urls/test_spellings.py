@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from beamtrawl.pipeline.seeds import Added, Seed, add_seeds
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.documents.parse_visits import link_rows, parse_visit, respelled
+from beamtrawl.transforms.documents.found_links import links_column
+from beamtrawl.transforms.documents.parse_visits import parse_visit, respelled
 from beamtrawl.transforms.frontier import selection
 from beamtrawl.transforms.frontier.url_states import advance, merge_candidates
 from beamtrawl.transforms.outcomes import Outcome
@@ -155,7 +156,8 @@ REDIRECTS = {
 def test_a_redirect_may_lead_to_another_spelling(url: str, target: str, redirects: int, leads_to: str | None) -> None:
     visit = redirected(url, target, redirects=redirects)
     page, links = parse_visit(visit, "robot")
-    assert respelled(visit, link_rows(links, page, visit, UrlFilter(Scope(), frozenset({"a.test"})))) == leads_to
+    column = links_column([(visit, page, links)], UrlFilter(Scope(), frozenset({"a.test"})))
+    assert respelled(visit, column[0]) == leads_to
 
 
 def test_a_redirect_to_another_spelling_is_followed() -> None:

@@ -140,9 +140,18 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
 
 
 def _are_foreign(links: pa.Table) -> pa.Array:
-    """Whether each link is of another site than its target; what redirects is linked like that to which it leads."""
-    pairs = zip(links["target_url"].to_pylist(), links["source_url"].to_pylist(), strict=True)
-    is_elsewhere = pa.array([urls.is_foreign(url, source) for url, source in pairs], pa.bool_())
+    """Whether each link is of another site than its target; what redirects is linked like that to which it leads.
+
+    Pages of a host share most of their links, so each pair of a target and an origin is judged once.
+    """
+    targets, sources = (links[name].combine_chunks().dictionary_encode() for name in ("target_url", "source_url"))
+    fronts = pa.array([urls.origin(url) + "/" for url in sources.dictionary.to_pylist()], pa.string())
+    origins = fronts.dictionary_encode()
+    own, count = origins.indices.take(sources.indices).to_numpy(), max(1, len(origins.dictionary))
+    pairs, places = np.unique(targets.indices.to_numpy() * np.int64(count) + own, return_inverse=True)
+    target, origin = targets.dictionary.to_pylist(), origins.dictionary.to_pylist()
+    is_foreign = [urls.is_foreign(target[pair // count], origin[pair % count]) for pair in pairs.tolist()]
+    is_elsewhere = pa.array(np.array(is_foreign, bool)[places])
     redirects = pc.and_(pc.equal(links["kind"], "redirect"), pc.fill_null(links["source_foreign"], False))
     return pc.or_(is_elsewhere, redirects.combine_chunks())
 

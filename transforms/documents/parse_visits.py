@@ -1,7 +1,6 @@
 """Parses the visits of a round into pages, links, per-URL facts and alerts, in batches."""
 
 import dataclasses
-import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from ..duplicates.exact import RELEASED, released_contents
 from ..duplicates.minhash import signature
 from ..duplicates.near import changed_documents, hosts_of_sites
 from ..duplicates.near_rows import gone_rows
-from ..exchange.batch_schemas import CANDIDATES, CONTENTS, FACTS, LINK, NOT_FOLLOWED, PAGES, YIELDS, Rejection
+from ..exchange.batch_schemas import CANDIDATES, CONTENTS, FACTS, PAGES, YIELDS, Rejection
 from ..exchange.functions import Output, StageFn
 from ..exchange.stage_progress import StageProgress
 from ..http import media_types
@@ -28,7 +27,7 @@ from ..parsing import rel_canonical
 from ..parsing.boilerplate import without_boilerplate
 from ..parsing.crawl_scope import CrawlScope
 from ..parsing.html_links import refresh
-from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed, parse_page
+from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, parse_page
 from ..parsing.page_rules import NO_RULES, PageRules, page_rules
 from ..parsing.registry import kinds_of
 from ..parsing.spam import SOFT_404, judge
@@ -39,39 +38,10 @@ from ..tables.bloom import shard
 from ..tables.schemas import DOCUMENTS, KEY, VISITS, Row
 from ..tables.sitemap_terms import PROBE
 from ..tables.table_files import conform, open_parquet
-from ..urls.filters import UrlFilter
 from ..urls.index_scope import WHOLE, IndexScope
+from .found_links import key_of, links_column
 from .page_yield import yield_rows
 from .requisites import Requisites, requisites_of
-
-
-@functools.lru_cache(1 << 16)
-def _key(url: str) -> bytes:
-    return urls.url_key(url)
-
-
-def link_rows(
-    links: list[Link],
-    page: Page | None,
-    visit: dict[str, Any],
-    url_filter: UrlFilter,
-    kinds: frozenset[str] = FOLLOWED_KINDS,
-) -> list[tuple]:
-    """Rows of LINK; only links of some kinds are followed.
-
-    A redirect does not increase the depth, because it takes no click.
-    """
-    rows = []
-    for link in links:
-        is_redirect = link.kind == "redirect"
-        depth = visit["depth"] + (not is_redirect)
-        redirects = visit["redirects"] + 1 if is_redirect else 0
-        if followed(link, page is not None and page.nofollow, kinds):
-            rejected = url_filter.reject(link.url, depth, redirects)
-        else:
-            rejected = NOT_FOLLOWED
-        rows.append((_key(link.url), link.url, link.anchor, link.rel, link.kind, depth, redirects, rejected))
-    return rows
 
 
 def probe_page(visit: dict[str, Any], robot: str, kinds: tuple[str, ...], rules: PageRules = NO_RULES) -> Page | None:
@@ -124,7 +94,7 @@ def refresh_links(url: str, headers: Headers) -> list[Link]:
     return [Link(target, "", "", "redirect")] if target and target != url else []
 
 
-def page_row(visit: dict[str, Any], page: Page | None, links: list[tuple]) -> dict[str, Any]:
+def page_row(visit: dict[str, Any], page: Page | None, links: list[Link]) -> dict[str, Any]:
     """A row of PAGES without the links."""
     row = {
         name: visit.get(name)
@@ -162,14 +132,14 @@ _PAGE_COLUMNS = [field for field in Page.__dataclass_fields__ if field in DOCUME
 _MOST_RESPELLED = 3  # consecutive redirects; a site that requires cookies may redirect endlessly
 
 
-def respelled(visit: dict[str, Any], links: list[tuple]) -> str | None:
+def respelled(visit: dict[str, Any], links: pa.ListScalar) -> str | None:
     """The target of a redirect to another spelling of its own URL, such as one with or without a session; else None.
 
     `links` are its rows of LINK. Both spellings have the same key, so the target would not count as a new URL.
     """
-    if visit["outcome"] != Outcome.REDIRECTED or not links:
+    if visit["outcome"] != Outcome.REDIRECTED or not len(links):
         return None
-    link = dict(zip(LINK.names, links[0], strict=True))
+    link = links[0].as_py()
     is_same = link["target_key"] == visit["url_key"] and link["target_url"] != visit["url"]
     is_followed = link["rejected"] is None and link["redirects"] <= _MOST_RESPELLED
     return link["target_url"] if is_same and is_followed else None
@@ -192,19 +162,6 @@ def dead_keys(facts: pa.Table) -> list[bytes]:
 
 
 _OPEN = pa.array([Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS], pa.string())
-
-
-def links_column(links: list[list[tuple]]) -> pa.ListArray:
-    """The links of many pages as one Arrow column, built without a Python object for each struct value."""
-    flat = [link for page in links for link in page]
-    columns = list(zip(*flat, strict=True)) if flat else [()] * LINK.num_fields
-    arrays = [pa.array(column, LINK.field(i).type) for i, column in enumerate(columns)]
-    offsets = [0]
-    for page in links:
-        offsets.append(offsets[-1] + len(page))
-    return pa.ListArray.from_arrays(
-        pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(arrays, fields=list(LINK))
-    )
 
 
 class Taken(NamedTuple):
@@ -258,15 +215,15 @@ class ParseFn(StageFn):
         path, number = row_group
         with open_parquet(self._root, path) as file:
             visits = conform(file.read_row_group(number), VISITS).to_pylist()
-        pages, links, facts, seen = [], [], [], []
+        parsed = list(parse_batch(visits, self._robot, self._kinds, rules))
+        links = links_column(parsed, self._filter, link_kinds)
+        pages, facts, seen = [], [], []
         alerts: dict[int, list[Any]] = {}
         requisites = Requisites([], Counter())
-        for visit, page, found in parse_batch(visits, self._robot, self._kinds, rules):
-            rows = link_rows(found, page, visit, self._filter, link_kinds)
-            facts.append(fact_row(visit, page) | {"respelled": respelled(visit, rows)})
+        for number, (visit, page, found) in enumerate(parsed):
+            facts.append(fact_row(visit, page) | {"respelled": respelled(visit, links[number])})
             if page is not None or found:
-                pages.append(page_row(visit, page, rows))
-                links.append(rows)
+                pages.append(page_row(visit, page, found))
             if self._taken.requisites:
                 requisites.add(requisites_of(visit, page, self._filter))
             if self._taken.yields:
@@ -286,8 +243,9 @@ class ParseFn(StageFn):
             yield from self._by_shard(self.yields, pa.Table.from_pylist(yields, schema=YIELDS))
         if pages:
             table = pa.Table.from_pylist(pages, schema=PAGES.remove(PAGES.get_field_index("links")))
-            table = table.append_column(PAGES.field("links"), links_column(links))
-            del pages, links, facts, visits, seen
+            has_row = [page is not None or bool(found) for _, page, found in parsed]
+            table = table.append_column(PAGES.field("links"), links.filter(pa.array(has_row)))
+            del pages, links, facts, visits, seen, parsed
             yield from self._pages(table)
             release_freed(table.nbytes)
 
@@ -319,7 +277,7 @@ class ParseFn(StageFn):
         yield from self.pages.split_by(table, shards)
         yields = pc.and_(pc.is_valid(table["canonical_url"]), pc.is_null(table["canonical_ignored"]))
         table = table.append_column("yields", yields).append_column("shard", pa.array(shards, pa.int32()))
-        named = [_key(url) if url else None for url in table["canonical_url"].to_pylist()]
+        named = [key_of(url) if url else None for url in table["canonical_url"].to_pylist()]
         own = table["url_key"].to_pylist()
         named = [key if key != other else None for key, other in zip(named, own, strict=True)]
         table = table.append_column("canonical_key", pa.array(named, KEY))

@@ -3,7 +3,7 @@
 import email.utils
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -61,7 +61,12 @@ class Meta(NamedTuple):
 
     def first(self, *names: str) -> str:
         """The first non-empty content, in the order of the names; "" if there is none."""
-        return next((c for name in names for n, c in self.tags if n == name and c), "")
+        return next(iter(self.contents(names)), "")
+
+    def contents(self, names: Iterable[str]) -> list[str]:
+        """The first non-empty content of each name that has one, in the order of the names."""
+        first = {name: content for name, content in reversed(self.tags) if content}
+        return [first[name] for name in names if name in first]
 
 
 def meta(elements: Elements) -> Meta:
@@ -109,7 +114,7 @@ def published_at(elements: Elements, tags: Meta) -> datetime | None:
 
 
 def _stated_dates(elements: Elements, tags: Meta) -> Iterator[str]:
-    yield from (tags.first(name) for name in _DATE_NAMES)
+    yield from tags.contents(_DATE_NAMES)
     for element in elements.describing["script"]:
         if (element.get("type") or "").strip().lower() == _JSON_LD:
             for stated in _JSON_DATE.findall(element.text or "")[:1]:

@@ -1,8 +1,9 @@
 """Extracts the main text of a parsed page, without navigation and other boilerplate."""
 
 import functools
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -102,20 +103,14 @@ def main_text(root: Any, is_main: bool = False) -> Text:
     if not lines:
         lines, headings = _read(_WHOLE, root)
     text, nosnippet = _unmarked("\n".join(lines))
-    names = [_MARKS.sub("", heading)[:MAX_HEADING] for _, heading in headings[:MAX_HEADINGS]]
+    names = [_without_marks(heading)[:MAX_HEADING] for _, heading in headings[:MAX_HEADINGS]]
     return Text(text[:MAX_TEXT], names, len(text) > MAX_TEXT, nosnippet)
 
 
 def _recognised(root: Any) -> tuple[list[str], list[tuple[int, str]]]:
     """The lines of the main text, and the headings with their line numbers."""
-    cores, named = [], []
-    for element in root.iter(*_CORES, *_NAMED_TAGS):
-        if element.tag in _CORES:
-            cores.append(element)
-        elif _is_named(element):
-            named.append(element)
-    around_cores = _around(cores[:_MAX_CORES])
-    for element in named:
+    around_cores = _around(itertools.islice(root.iter(*_CORES), _MAX_CORES))
+    for element in list(filter(_is_named, root.iter(*_NAMED_TAGS))):
         if element not in around_cores:
             element.tag = "nav"
     lines, headings = _read(_MAIN, root)
@@ -136,10 +131,14 @@ def _mark(element: Any) -> None:
             marked.text += _SHOW
 
 
+def _without_marks(text: str) -> str:
+    return _MARKS.sub("", text) if _HIDE in text or _SHOW in text else text
+
+
 def _unmarked(text: str) -> tuple[str, list[int]]:
     """The text without marks, and the bounds of what was between them; what is not closed ends with the text."""
     if _HIDE not in text:
-        return _MARKS.sub("", text), []
+        return _without_marks(text), []
     pieces, bounds, length, depth = list[str](), list[int](), 0, 0
     for piece in re.split(f"([{_HIDE}{_SHOW}])", text):
         if piece in (_HIDE, _SHOW):
@@ -159,7 +158,7 @@ def collapse(text: str) -> str:
     return " ".join(text.split())
 
 
-def _around(cores: list[Any]) -> set[Any]:
+def _around(cores: Iterable[Any]) -> set[Any]:
     """All ancestors of the elements."""
     found: set[Any] = set()
     for core in cores:
@@ -213,8 +212,8 @@ _MAIN = _stylesheet([*_INVISIBLE.split(), *_SURROUNDINGS.split()], _HEADER)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, bool]]:
-    """The blocks and the lines of `pre`, each with whether it is such a line."""
-    for block in text.split(_BLOCK):
+    """The blocks that are not blank, in lines if they are of `pre`, each with whether it is such a line."""
+    for block in itertools.filterfalse(str.isspace, filter(None, text.split(_BLOCK))):
         before, *lines = block.split(_LINE)
         yield before, False
         for line in lines:
@@ -222,7 +221,7 @@ def _blocks(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _indentation(line: str) -> str:
-    line = _MARKS.sub("", line).expandtabs()
+    line = _without_marks(line).expandtabs()
     return " " * min(len(line) - len(line.lstrip()), _MAX_INDENTATION)
 
 

@@ -170,9 +170,17 @@ class UrlFilter:
 
         `depth` counts links from a seed, `redirects` those followed in a row to get to this URL.
         """
-        if len(url) > self.scope.max_url_length:
-            return "too_long"
-        return _reject_url(self, url) or self._reject_path(depth, redirects)
+        return self.reject_target(url) or self.reject_way(depth, redirects)
+
+    def reject_target(self, url: str) -> str | None:
+        """`reject`, regardless of the way to the URL."""
+        return "too_long" if len(url) > self.scope.max_url_length else _reject_url(self, url)
+
+    def reject_way(self, depth: int, redirects: int) -> str | None:
+        """`reject`, by the way to a URL alone."""
+        if self.scope.depth is not None and depth > self.scope.depth:
+            return "depth"
+        return "redirect_limit" if redirects > MAX_REDIRECTS else None
 
     def reject_url(self, url: str) -> str | None:
         """The name of the first rule that rejects the URL, regardless of length, depth and redirects; or None."""
@@ -191,16 +199,11 @@ class UrlFilter:
         found = next((name for name, rejects in self._sitemap_rules.items() if rejects(url)), None)
         if found is None and self._plugins:
             found = reject_by_plugin(self._plugins, url)
-        return found or self._reject_path(depth, redirects)
+        return found or self.reject_way(depth, redirects)
 
     def reject_waiting(self, url: str, depth: int, redirects: int, kind: str | None) -> str | None:
         """`reject` for a row of the frontier; `reject_sitemap` if it has a kind, so that it is no page."""
         return (self.reject if kind is None else self.reject_sitemap)(url, depth, redirects)
-
-    def _reject_path(self, depth: int, redirects: int) -> str | None:
-        if self.scope.depth is not None and depth > self.scope.depth:
-            return "depth"
-        return "redirect_limit" if redirects > MAX_REDIRECTS else None
 
 
 _FOR_SITEMAPS = ("deny_host", "exclude", "scope")
