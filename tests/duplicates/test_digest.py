@@ -1,6 +1,8 @@
 """Which pages have one content: notices, clocks, counters, labelled advertisements make no difference."""
 
 import doctest
+import itertools
+import sys
 
 import pytest
 from hypothesis import assume, given
@@ -73,15 +75,51 @@ def test_where_there_is_little_text_the_bytes_count():
 
 @given(st.text(st.characters(exclude_categories=["N", "Cs"], exclude_characters="\n\t©"), min_size=1))
 def test_words_are_content(line):
-    assume(
-        " ago" not in line and not line.lower().startswith(("ad", "publicité", "anzeige", "werbung", "広告", "广告"))
+    adverts = (
+        "ad",
+        "sponsored",
+        "promoted",
+        "publicité",
+        "publicidad",
+        "anzeige",
+        "werbung",
+        "広告",
+        "广告",
+        "廣告",
+        "광고",
     )
+    assume(" ago" not in line and not line.lower().startswith(adverts))
     assert settle(f"a\n{line}") == f"a\n{line}"
 
 
 @given(st.text())
 def test_what_is_settled_stays(text):
     assert settle(settle(text)) == settle(text)
+
+
+# What opens the test of a whole text: parts of advertisements, notices, times, numbers, and what looks like them.
+PARTS = st.sampled_from(
+    """
+    Ad: AD: ads İad: Advertisement \u212areads Werbung PUBLICITÉ 広告 updated “updated” Updated5 geändert GEÄNDERT time
+    current 10:00:01 ٣:00:01 1:00:0١ 1:2 5 ٣ ago \tcode \u2003 © 方法 조회 更新 e\u0301 ด็ שלום ﬁ 😀 ΟΔΟΣ. now
+    """.split()  # noqa: SIM905
+)
+SEPARATORS = st.sampled_from([" ", " ", "\n", "\n\t", "\n \t", "-", ""])
+TEXTS = st.lists(st.tuples(SEPARATORS, PARTS | st.text(max_size=3)), max_size=200).map(
+    lambda parts: "".join(itertools.chain.from_iterable(parts))
+)
+
+
+@given(TEXTS)
+def test_lines_are_settled_in_a_text_as_they_are_alone(text):
+    lines = text.split("\n")
+    expected = list(filter(None, (settle(f"now 0:00:00\n{line}").partition("\n")[2] for line in lines)))
+    assert settle(text) == "\n".join(expected)
+
+
+def test_every_capital_of_an_advertisement_counts():
+    starts = {chr(code) for code in range(sys.maxunicode) if chr(code).lower()[:1] in set("apsw広广廣광")}
+    assert starts == set("apswAPSW広广廣광")
 
 
 def test_examples():

@@ -9,12 +9,14 @@ removed only if the lines around it repeat with it, or at the beginning or the e
 """
 
 import dataclasses
-import zlib
+import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from .. import urls
 from ..duplicates.digest import ENOUGH
@@ -40,6 +42,7 @@ _MAX_LINES = 20_000  # compared per page
 _FACTORS = np.array([0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
 
 Windows = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
@@ -55,31 +58,39 @@ def without_boilerplate(pages: Sequence[tuple[str, Page]]) -> list[Page]:
         by_host[urls.host(url)].append(number)
     found = [page for _, page in pages]
     for numbers in by_host.values():
-        distinct = {found[number].digest: number for number in numbers}.values()
+        distinct = set({found[number].digest: number for number in numbers}.values())
         if len(distinct) < FEWEST_PAGES:
             continue
-        windows = {number: _windows(found[number].text) for number in numbers}
-        values, counts = np.unique(np.concatenate([np.unique(windows[n]) for n in distinct]), return_counts=True)
-        some = values[counts >= max(FEWEST_PAGES, SOME * len(distinct))]
-        most = values[counts > MOST * len(distinct)]
-        for number in numbers if len(some) else ():
-            is_some, is_most = (np.isin(windows[number], common) for common in (some, most))
-            if is_some.any():
-                lines = found[number].text.split("\n")
-                found[number] = _without(found[number], lines, _removed(lines, _lines(is_some), _lines(is_most)))
+        lines = [found[number].text.split("\n") for number in numbers]
+        windows, counts = _counted(lines, np.array([number in distinct for number in numbers]))
+        is_some, is_most = counts >= max(FEWEST_PAGES, SOME * len(distinct)), counts > MOST * len(distinct)
+        for number, own, kinds in zip(numbers, lines, windows, strict=True):
+            if (some := is_some[kinds]).any():
+                found[number] = _without(found[number], own, _removed(own, _lines(some), _lines(is_most[kinds])))
     return found
 
 
-def _windows(text: str) -> Windows:
-    """The hashes of all windows of lines, including those that extend beyond the beginning and the end."""
-    lines = text.split("\n")[:_MAX_LINES]
+def _counted(pages: Sequence[Sequence[str]], is_counted: Flags) -> tuple[list[Numbers], Numbers]:
+    """The windows of the lines of each page, as numbers, and for each number how many counted pages have the window."""
+    numbered = defaultdict[str, int](itertools.count(1).__next__)
+    hashes = [_windows(list(map(numbered.__getitem__, lines[:_MAX_LINES]))) for lines in pages]
+    encoded = pa.array(np.concatenate(hashes)).dictionary_encode()
+    kinds, sizes = encoded.indices.to_numpy().astype(np.int64), list(map(len, hashes))
+    page_of = np.repeat(np.arange(len(pages)), sizes)
+    once = pc.unique(pa.array((kinds << 32 | page_of)[is_counted[page_of]])).to_numpy()
+    counts = np.bincount(once >> 32, minlength=len(encoded.dictionary))
+    return np.split(kinds, np.cumsum(sizes[:-1])), counts
+
+
+def _windows(lines: Sequence[int]) -> Windows:
+    """The hashes of all windows of lines, given as numbers, including those that extend beyond the page."""
     margin = _WINDOW - 1
-    hashes = np.zeros(len(lines) + 2 * margin, np.uint64)
-    hashes[margin:-margin] = [1 + zlib.crc32(line.encode()) for line in lines]
-    count = len(hashes) - margin
+    padded = np.zeros(len(lines) + 2 * margin, np.uint64)
+    padded[margin:-margin] = lines
+    count = len(padded) - margin
     mixed = np.zeros(count, np.uint64)
     for place, factor in enumerate(_FACTORS):
-        mixed = (mixed ^ (mixed >> np.uint64(29))) + hashes[place : place + count] * factor
+        mixed = (mixed ^ (mixed >> np.uint64(29))) + padded[place : place + count] * factor
     return mixed
 
 
