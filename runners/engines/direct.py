@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT, TypeOptions
+from apache_beam.runners.runner import PipelineRunner
 
 from ...transforms.parsing.language import load_model
 from ..process.memory import share_memory
@@ -17,6 +18,7 @@ from .bundles import Runner
 from .cores import usable_cores
 from .expected import reporting
 from .fork_server import COMMAND, ForkServer
+from .in_memory import InMemoryRunner
 from .inspection import inspected_once
 from .local_workers import LocalWorkers
 
@@ -88,7 +90,7 @@ class DirectEngine:
         workers = self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
         options = self._options(workers)
         if workers == 1:
-            _run(build, Runner(), options)
+            _run(build, Runner() if self._flags else InMemoryRunner(), options)
             return
         processes = LocalWorkers(self._server or self._start(self._command))
         try:
@@ -102,6 +104,6 @@ class DirectEngine:
             raise
 
 
-def _run(build: Callable[[beam.Pipeline], None], runner: Runner, options: PipelineOptions) -> None:
+def _run(build: Callable[[beam.Pipeline], None], runner: PipelineRunner, options: PipelineOptions) -> None:
     with inspected_once(), reporting(), beam.Pipeline(runner=runner, options=options) as pipeline:
         build(pipeline)
