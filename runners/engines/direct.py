@@ -26,7 +26,8 @@ _WORTH_WORKERS = 6.0
 """Seconds of work from which worker processes pay off.
 
 A step in two of them costs a quarter of a second more than in this process, and their server one to two CPU seconds
-once, unless it is forked.
+once, unless it is forked. The work is estimated from rows, so a shorter step is small: at most 4,000 URLs of the
+frontier, or 1,000 visits.
 """
 
 
@@ -44,12 +45,18 @@ class _Options(PipelineOptions):
         return self
 
 
+def runs_in_memory(workers: int | None, flags: Sequence[str], seconds: float) -> bool:
+    """Whether a step is run without Beam's runner (`in_memory`): it is small, and neither worker processes nor options
+    of Beam were asked for."""
+    return seconds < _WORTH_WORKERS and workers in (None, 1) and not flags
+
+
 class DirectEngine:
     """Runs pipelines on all cores of this machine.
 
     Beam's `DirectRunner` chooses between engines and first probes the network for another program; the FnApiRunner is
     used directly. Without a number of workers, there are as many worker processes as cores, and none for a step that
-    would end before they have started.
+    would end before they have started. Small steps need no runner of Beam.
     """
 
     def __init__(self, workers: int | None, flags: Sequence[str], command: Sequence[str] = COMMAND) -> None:
@@ -89,8 +96,11 @@ class DirectEngine:
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         workers = self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
         options = self._options(workers)
+        if runs_in_memory(self._exactly, self._flags, seconds):
+            _run(build, InMemoryRunner(), options)
+            return
         if workers == 1:
-            _run(build, Runner() if self._flags else InMemoryRunner(), options)
+            _run(build, Runner(), options)
             return
         processes = LocalWorkers(self._server or self._start(self._command))
         try:

@@ -205,7 +205,8 @@ class _Graph:
 
     def run(self) -> None:
         try:
-            for self._at, vertex in enumerate(self._vertices):
+            for number, vertex in enumerate(self._vertices):
+                self._at = number
                 vertex.run(self._end_bundle)
                 self._end_bundle()
                 vertex.close()
@@ -245,7 +246,7 @@ class _Graph:
         if isinstance(transform, beam.Flatten):
             return _Vertex(output)
         if isinstance(transform, beam.GroupByKey):
-            return _Group(output, transform.label == EXCHANGE)
+            return _Group(output, applied.full_label.endswith(f"/{EXCHANGE}"))
         if _is_combined(transform):
             return _Combine(output, transform)
         raise NotImplementedError(f"{applied.full_label}: no pipeline of this program has had such a transform")
