@@ -1,8 +1,9 @@
 """The parts of Beam that this program uses and Beam does not document, by name: what a new version may lack.
 
-They make steps on this machine cheaper: steps in memory (`in_memory`), small bundles (`bundles`), worker processes whose
-death is noticed (`local_workers`), one inspection of each class and function (`inspection`). Without one of them, steps
-run by Beam's stock runner in one process (`stock`). What could become part of Beam is in docs/decisions/beam_parts.md.
+They make steps on this machine cheaper: steps in memory (`in_memory`), small bundles (`bundles`), worker processes
+whose death is noticed (`local_workers`), one inspection of each class and function (`inspection`). Without one of them,
+steps run by Beam's stock runner in one process (`stock`). What could become part of Beam is in
+docs/decisions/beam_parts.md.
 """
 
 import importlib
@@ -16,7 +17,11 @@ _CALLS = ("setup", "start", "process", "finish", "teardown")
 PARTS: Mapping[str, Sequence[str]] = {
     "apache_beam.coders.coder_impl": ("create_OutputStream",),
     "apache_beam.metrics.monitoring_infos": ("consolidate",),
-    "apache_beam.pipeline": ("Pipeline._root_transform", "AppliedPTransform.side_inputs"),
+    "apache_beam.pipeline": (
+        "Pipeline._root_transform",
+        "AppliedPTransform.side_inputs",
+        "alter_label_if_ipython",
+    ),
     "apache_beam.pvalue": ("AsSideInput._view_options",),
     "apache_beam.runners.common": ("Receiver", *(f"DoFnRunner.{name}" for name in _CALLS)),
     "apache_beam.runners.runner": ("PipelineRunner.apply",),

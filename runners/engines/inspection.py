@@ -12,6 +12,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from apache_beam import pipeline
 from apache_beam.transforms import core, ptransform, userstate
 from apache_beam.typehints import decorators
 
@@ -76,6 +77,10 @@ def _no_origin(*_: object, **__: object) -> list[str]:
     return []
 
 
+def _same_label(*_: object) -> None:
+    """Leave the labels of transforms as they are. Beam would import IPython, where it is installed, to add cells."""
+
+
 _Hints = decorators.IOTypeHints
 _signature = _once(decorators, "get_signature")
 _CHANGES = (
@@ -85,6 +90,7 @@ _CHANGES = (
     *(_signature._replace(owner=importer) for importer in (core, ptransform)),
     _Change(_Hints, "from_callable", staticmethod(by_function(_Hints.from_callable)), vars(_Hints)["from_callable"]),
     _Change(_Hints, "_make_origin", staticmethod(_no_origin), vars(_Hints)["_make_origin"]),
+    _Change(pipeline, "alter_label_if_ipython", _same_label, pipeline.alter_label_if_ipython),
 )
 _lock, _users = threading.Lock(), 0
 

@@ -131,6 +131,7 @@ def test_nothing_of_beam_is_changed_afterwards() -> None:
             userstate.get_dofn_specs,
             core.get_signature,
             core._check_fn_use_yield_and_return,
+            beam.pipeline.alter_label_if_ipython,
             *(hints[name] for name in ("from_callable", "_make_origin")),
         ]
 
