@@ -10,7 +10,8 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT, TypeOptions
 from apache_beam.runners.runner import PipelineRunner
 
-from ...transforms.parsing.language import load_model
+from ...transforms.parsing.language import keep_copy_in, load_model
+from ..process.cache_folder import cache_folder
 from ..process.memory import share_memory
 from ..terminal.errors import Failure
 from . import direct_worker
@@ -67,6 +68,7 @@ class DirectEngine:
         self._known: dict[int, PipelineOptions] = {}
         self._server: ForkServer | None = None
         share_memory()
+        keep_copy_in(cache_folder())
         # Beam warns about this mode, which is intended here.
         logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
 
