@@ -17,11 +17,7 @@ _CALLS = ("setup", "start", "process", "finish", "teardown")
 PARTS: Mapping[str, Sequence[str]] = {
     "apache_beam.coders.coder_impl": ("create_OutputStream",),
     "apache_beam.metrics.monitoring_infos": ("consolidate",),
-    "apache_beam.pipeline": (
-        "Pipeline._root_transform",
-        "AppliedPTransform.side_inputs",
-        "alter_label_if_ipython",
-    ),
+    "apache_beam.pipeline": ("Pipeline._root_transform", "AppliedPTransform.side_inputs", "is_in_ipython"),
     "apache_beam.pvalue": ("AsSideInput._view_options",),
     "apache_beam.runners.common": ("Receiver", *(f"DoFnRunner.{name}" for name in _CALLS)),
     "apache_beam.runners.runner": ("PipelineRunner.apply",),
@@ -31,6 +27,7 @@ PARTS: Mapping[str, Sequence[str]] = {
     "apache_beam.transforms.core": ("get_signature", "_check_fn_use_yield_and_return"),
     "apache_beam.transforms.ptransform": ("get_signature",),
     "apache_beam.transforms.sideinputs": ("SideInputMap",),
+    "apache_beam.utils.interactive_utils": ("is_in_ipython",),
     "apache_beam.transforms.userstate": ("get_dofn_specs",),
     "apache_beam.typehints.decorators": ("get_signature", "IOTypeHints.from_callable", "IOTypeHints._make_origin"),
     _EXECUTION: (

@@ -5,6 +5,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT, TypeOptions
@@ -33,13 +34,22 @@ frontier, or 1,000 visits.
 
 
 class _Options(PipelineOptions):
-    """Options that cache their views: Beam reads a thousand in each step, and makes each with an argument parser."""
+    """Options that cache their views: Beam reads a thousand in each step, and makes each with an argument parser.
+
+    So it does with all of them together, to warn of those that it does not know, which `options` has refused.
+    """
 
     def view_as(self, cls: type[PipelineOptionsT]) -> PipelineOptionsT:
         views = self.__dict__.setdefault("_views", {})  # bypasses Beam's __setattr__, which accepts options only
         if cls not in views:
             views[cls] = super().view_as(cls)
         return views[cls]
+
+    def get_all_options(self, *arguments: Any, **named: Any) -> dict[str, Any]:
+        known, key = self.__dict__.setdefault("_all", {}), repr((arguments, named))
+        if key not in known:
+            known[key] = super().get_all_options(*arguments, **named)
+        return dict(known[key])
 
     def __deepcopy__(self, memo: object) -> "_Options":
         """The same options: a pipeline copies them, with all views, though nothing changes them."""
