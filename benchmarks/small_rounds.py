@@ -113,12 +113,14 @@ class Clocked:
 def crawl(root: str, seeds: Sequence[str], rounds: int, workers: int | None) -> None:
     """Crawl in this process; print the seconds of each phase."""
     clock = Clock()
+    from beamtrawl.runners.process.absent import BEAM_OPTIONAL, absent
     from beamtrawl.runners.process.garbage import collect_rarely, importing
-    from beamtrawl.runners.program.cli import quiet
+    from beamtrawl.runners.program.cli import keep_pandas_out, quiet
 
     quiet(debug=False)
     collect_rarely()
-    with importing():
+    keep_pandas_out(["crawl"])
+    with importing(), absent(BEAM_OPTIONAL):
         from beamtrawl.pipeline.control import StopSignal
         from beamtrawl.pipeline.seeds import Seed
         from beamtrawl.runners.commands import crawl  # noqa: F401

@@ -24,13 +24,14 @@ _GROUPS = (PARSERS, OBSERVERS, DOWNLOADERS, URL_FILTERS, SCORERS, EXPORTERS)
 
 
 @functools.lru_cache(maxsize=1)
-def _installed(path: Sequence[str]) -> metadata.EntryPoints:
+def _installed(path: Sequence[str]) -> Any:  # of another class in Python 3.11 than later
     """The entry points of all packages in the folders of `sys.path`: reading them takes some 25 ms."""
     return metadata.entry_points()
 
 
 def _of_group(group: str) -> metadata.EntryPoints:
-    return _installed(tuple(sys.path)).select(group=group)
+    points: metadata.EntryPoints = _installed(tuple(sys.path)).select(group=group)
+    return points
 
 
 def names(group: str) -> set[str]:

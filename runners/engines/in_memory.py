@@ -271,6 +271,6 @@ class _Graph:
     def _stored(self, collection: beam.PCollection) -> list[WindowedValue]:
         """The elements of a side input, once they are there."""
         if collection not in self._sides:
-            self._sides[collection] = stored = []
+            stored = self._sides[collection] = list[WindowedValue]()
             self._outputs[collection].readers.append(stored.append)
         return self._sides[collection]

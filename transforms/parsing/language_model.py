@@ -58,7 +58,7 @@ def _identifier(arrays: Arrays) -> LanguageIdentifier:
     weights, priors, names, states, rows, features = arrays
     classes = names.tobytes().decode().split()
     return LanguageIdentifier(
-        weights, priors, classes, memoryview(states), features.tolist(), norm_probs=True, tk_row=rows.tolist()
+        weights, priors, classes, states.data, features.tolist(), norm_probs=True, tk_row=rows.tolist()
     )
 
 
