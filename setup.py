@@ -72,7 +72,7 @@ setup(
         "prometheus-client>=0.21",  # the metrics of the gateway
         "protego>=0.7",  # 0.6 hangs on patterns with many stars
         "publicsuffixlist>=1.0",
-        "py3langid>=0.3",
+        "py3langid>=0.4",  # the layout of its model
         "pyarrow>=17",
         "pypdfium2>=5",  # PDF
         "PyStemmer>=3",  # Snowball, in C

@@ -6,8 +6,7 @@ Each round fetches one page (or 100 pages of 5 kB) that link to those of the nex
 a crawl of some rounds in a new process, through the same functions as the command line: its start and its end, the
 first round, the mean of the later ones. `command` is all of `beamtrawl crawl DIR --rounds 1` on a new crawl, until the
 process has ended. CPU time is user and system time of all threads and child processes. Each figure is the least of the
-runs, which other load of the machine disturbs least. `translate` is the time of a translation of its own, which the
-runner repeats within `run`.
+runs, which other load of the machine disturbs least.
 """
 
 import argparse
@@ -26,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 SIZES = (1, 100)
 _FLAGS = ("--allow-address", "127.0.0.0/8", "--delay", "0")
-_PARTS = ("prepare", "build", "translate", "run", "commit")
+_PARTS = ("prepare", "build", "run", "commit")
 _STEPS = [f"{step} {part}" for step in ("fetch", "update") for part in _PARTS]
 _PHASES = ("imports", "start", *_STEPS, "between", "merge", "rank", "exit")
 
@@ -85,14 +84,9 @@ class Clocked:
             self.clock.lap(f"{self._step} prepare")
             build(pipeline)
             self.clock.lap(f"{self._step} build")
-            pipeline.to_runner_api()
-            self.clock.lap(f"{self._step} translate")
 
         self.engine.run(clocked, seconds)
         self.clock.lap(f"{self._step} run")
-        self.clock.spent[self.clock.round, f"{self._step} run"] -= self.clock.spent[
-            self.clock.round, f"{self._step} translate"
-        ]
 
     def step_started(self, step: Any, progress: str, rows: int, at_most: int | None = None) -> None:
         self.clock.lap(self._phase)
@@ -119,12 +113,14 @@ class Clocked:
 def crawl(root: str, seeds: Sequence[str], rounds: int, workers: int | None) -> None:
     """Crawl in this process; print the seconds of each phase."""
     clock = Clock()
+    from beamtrawl.runners.process.absent import BEAM_OPTIONAL, absent
     from beamtrawl.runners.process.garbage import collect_rarely, importing
-    from beamtrawl.runners.program.cli import quiet
+    from beamtrawl.runners.program.cli import keep_pandas_out, quiet
 
     quiet(debug=False)
     collect_rarely()
-    with importing():
+    keep_pandas_out(["crawl"])
+    with importing(), absent(BEAM_OPTIONAL):
         from beamtrawl.pipeline.control import StopSignal
         from beamtrawl.pipeline.seeds import Seed
         from beamtrawl.runners.commands import crawl  # noqa: F401

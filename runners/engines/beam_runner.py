@@ -17,11 +17,8 @@ from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.runners.runner import PipelineRunner, create_runner
 
 from ..process.submission import Submitter
-from ..terminal.errors import Failure, StartError
-
-
-class OptionsError(StartError):
-    """Beam options that cannot be used."""
+from ..terminal.errors import Failure
+from .options import OptionsError
 
 
 def open_runner(name: str) -> PipelineRunner:

@@ -1,6 +1,5 @@
 """Chooses the engine that runs the pipelines, and checks Beam's options."""
 
-import argparse
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
@@ -8,11 +7,9 @@ from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOpt
 
 from ...pipeline.attempt import Engine
 from ...transforms.files.filesystem import store_of
-from ..process.submission import Submission
+from ..process.submission import Submission, Submitter
 from .beam_parts import PARTS, missing_parts
-from .beam_runner import BeamEngine, OptionsError, open_runner
-from .flink import JOB_SERVER_OPTIONS, FlinkEngine
-from .stock import StockEngine
+from .options import OptionsError, check_options
 
 BEAM_RUNNERS = {"dataflow": "DataflowRunner", "spark": "SparkRunner"}
 
@@ -27,6 +24,21 @@ class ForksEarly(Protocol):
     def fork_server(self) -> None: ...
 
 
+@runtime_checkable
+class Submits(Protocol):
+    """An engine that submits pipelines to a cluster."""
+
+    submitter: Submitter
+
+
+@runtime_checkable
+class Noticed(Protocol):
+    """An engine of which a user should know something, in one line."""
+
+    @property
+    def notice(self) -> str: ...
+
+
 def engine(name: str, workers: int | None, flags: Sequence[str], parts: Mapping[str, Sequence[str]] = PARTS) -> Engine:
     """Return the engine of a name. OptionsError for options that Beam does not define: Beam itself ignores them.
 
@@ -34,22 +46,40 @@ def engine(name: str, workers: int | None, flags: Sequence[str], parts: Mapping[
     """
     if workers is not None and workers < 1:
         raise OptionsError(f"workers = {workers}: must be at least 1")
+    if name == "direct" and not flags:
+        return _direct(workers, flags, parts)
+    return _by_options(name, workers, flags, parts)
+
+
+# The modules of engines import parts of Beam that others do not need.
+# ruff: noqa: PLC0415
+
+
+def _direct(workers: int | None, flags: Sequence[str], parts: Mapping[str, Sequence[str]]) -> Engine:
+    if missing := missing_parts(parts):
+        from .stock import StockEngine
+
+        return StockEngine(flags, missing)
+    from .direct import DirectEngine
+
+    return DirectEngine(workers, flags)
+
+
+def _by_options(name: str, workers: int | None, flags: Sequence[str], parts: Mapping[str, Sequence[str]]) -> Engine:
+    from .beam_runner import BeamEngine, open_runner
+    from .flink import JOB_SERVER_OPTIONS, FlinkEngine
+
     if runner := PipelineOptions(list(flags)).view_as(StandardOptions).runner:
         open_runner(runner)
     check_options(flags, JOB_SERVER_OPTIONS if name == "flink" else ())
     if runner:
         return BeamEngine(runner, workers, flags)
     if name == "direct":
-        if missing := missing_parts(parts):
-            return StockEngine(flags, missing)
-        from .direct import DirectEngine  # noqa: PLC0415 - its modules need these parts
-
-        return DirectEngine(workers, flags)
+        return _direct(workers, flags, parts)
     if name == "flink":
         return FlinkEngine(workers, flags)
-    return BeamEngine(
-        BEAM_RUNNERS[name], workers, [*_dataflow(workers, flags), *flags] if name == "dataflow" else flags
-    )
+    more = _dataflow(workers, flags) if name == "dataflow" else []
+    return BeamEngine(BEAM_RUNNERS[name], workers, [*more, *flags])
 
 
 def fork_early(engine: Engine, root: str) -> None:
@@ -60,12 +90,12 @@ def fork_early(engine: Engine, root: str) -> None:
 
 def notice(engine: Engine) -> str:
     """Return what a user should know of an engine, in one line; usually nothing."""
-    return engine.notice if isinstance(engine, StockEngine) else ""
+    return engine.notice if isinstance(engine, Noticed) else ""
 
 
 def submission(engine: Engine) -> Submission:
     """Return how far the running pipeline of an engine is on its way to a cluster."""
-    return engine.submitter.submission if isinstance(engine, BeamEngine | FlinkEngine) else Submission.NONE
+    return engine.submitter.submission if isinstance(engine, Submits) else Submission.NONE
 
 
 def _dataflow(workers: int | None, flags: Sequence[str]) -> list[str]:
@@ -82,24 +112,3 @@ def _dataflow(workers: int | None, flags: Sequence[str]) -> list[str]:
         return []
     # A fetch step waits for servers and hardly computes: autoscaling, which follows the load, would remove workers.
     return [f"--num_workers={workers}", f"--max_num_workers={workers}", "--autoscaling_algorithm=NONE"]
-
-
-def check_options(flags: Sequence[str], more: Sequence[str] = ()) -> None:
-    """Raise OptionsError for a flag that is neither Beam's nor in `more`, names of options with a value."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    for name in more:
-        parser.add_argument(f"--{name}")
-    seen: set[type] = set()
-    todo = PipelineOptions.__subclasses__()
-    while todo:
-        kind = todo.pop()
-        if kind not in seen:
-            seen.add(kind)
-            todo += kind.__subclasses__()
-            kind._add_argparse_args(parser)
-    try:
-        _, unknown = parser.parse_known_args(list(flags))
-    except argparse.ArgumentError as error:
-        raise OptionsError(f"Beam options after --: {error}") from error
-    if unknown:
-        raise OptionsError(f"Beam does not know the option {unknown[0]}; what comes after -- goes to Beam")

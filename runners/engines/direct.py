@@ -5,11 +5,14 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT, TypeOptions
+from apache_beam.runners.runner import PipelineRunner
 
-from ...transforms.parsing.language import load_model
+from ...transforms.parsing.language import keep_copy_in, load_model
+from ..process.cache_folder import cache_folder
 from ..process.memory import share_memory
 from ..terminal.errors import Failure
 from . import direct_worker
@@ -17,6 +20,7 @@ from .bundles import Runner
 from .cores import usable_cores
 from .expected import reporting
 from .fork_server import COMMAND, ForkServer
+from .in_memory import InMemoryRunner
 from .inspection import inspected_once
 from .local_workers import LocalWorkers
 
@@ -24,12 +28,16 @@ _WORTH_WORKERS = 6.0
 """Seconds of work from which worker processes pay off.
 
 A step in two of them costs a quarter of a second more than in this process, and their server one to two CPU seconds
-once, unless it is forked.
+once, unless it is forked. The work is estimated from rows, so a shorter step is small: at most 4,000 URLs of the
+frontier, or 1,000 visits.
 """
 
 
 class _Options(PipelineOptions):
-    """Options that cache their views: Beam reads a thousand in each step, and makes each with an argument parser."""
+    """Options that cache their views: Beam reads a thousand in each step, and makes each with an argument parser.
+
+    So it does with all of them together, to warn of those that it does not know, which `options` has refused.
+    """
 
     def view_as(self, cls: type[PipelineOptionsT]) -> PipelineOptionsT:
         views = self.__dict__.setdefault("_views", {})  # bypasses Beam's __setattr__, which accepts options only
@@ -37,9 +45,21 @@ class _Options(PipelineOptions):
             views[cls] = super().view_as(cls)
         return views[cls]
 
+    def get_all_options(self, *arguments: Any, **named: Any) -> dict[str, Any]:
+        known, key = self.__dict__.setdefault("_all", {}), repr((arguments, named))
+        if key not in known:
+            known[key] = super().get_all_options(*arguments, **named)
+        return dict(known[key])
+
     def __deepcopy__(self, memo: object) -> "_Options":
         """The same options: a pipeline copies them, with all views, though nothing changes them."""
         return self
+
+
+def runs_in_memory(workers: int | None, flags: Sequence[str], seconds: float) -> bool:
+    """Whether a step is run without Beam's runner (`in_memory`): it is small, and neither worker processes nor options
+    of Beam were asked for."""
+    return seconds < _WORTH_WORKERS and workers in (None, 1) and not flags
 
 
 class DirectEngine:
@@ -47,7 +67,7 @@ class DirectEngine:
 
     Beam's `DirectRunner` chooses between engines and first probes the network for another program; the FnApiRunner is
     used directly. Without a number of workers, there are as many worker processes as cores, and none for a step that
-    would end before they have started.
+    would end before they have started. Small steps need no runner of Beam.
     """
 
     def __init__(self, workers: int | None, flags: Sequence[str], command: Sequence[str] = COMMAND) -> None:
@@ -58,6 +78,7 @@ class DirectEngine:
         self._known: dict[int, PipelineOptions] = {}
         self._server: ForkServer | None = None
         share_memory()
+        keep_copy_in(cache_folder())
         # Beam warns about this mode, which is intended here.
         logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
 
@@ -87,6 +108,9 @@ class DirectEngine:
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         workers = self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
         options = self._options(workers)
+        if runs_in_memory(self._exactly, self._flags, seconds):
+            _run(build, InMemoryRunner(), options)
+            return
         if workers == 1:
             _run(build, Runner(), options)
             return
@@ -102,6 +126,6 @@ class DirectEngine:
             raise
 
 
-def _run(build: Callable[[beam.Pipeline], None], runner: Runner, options: PipelineOptions) -> None:
+def _run(build: Callable[[beam.Pipeline], None], runner: PipelineRunner, options: PipelineOptions) -> None:
     with inspected_once(), reporting(), beam.Pipeline(runner=runner, options=options) as pipeline:
         build(pipeline)

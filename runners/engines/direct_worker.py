@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, TextIO
 
+from ..process.cache_folder import cache_folder
 from ..process.garbage import collect_rarely
 from ..process.memory import share_memory
 from ..terminal.errors import BEAM_REPEATS
@@ -38,9 +39,10 @@ def main() -> None:
     from apache_beam.runners.worker import sdk_worker_main
 
     from ...pipeline import fetch, update  # noqa: F401
-    from ...transforms.parsing.language import load_model
+    from ...transforms.parsing.language import keep_copy_in, load_model
     from .inspection import inspected_once
 
+    keep_copy_in(cache_folder())
     load_model()
     logging.disable(logging.NOTSET)
     logging.getLogger("apache_beam").setLevel(logging.ERROR)  # nor do its messages on the start and end of a worker

@@ -12,8 +12,10 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from apache_beam import pipeline
 from apache_beam.transforms import core, ptransform, userstate
 from apache_beam.typehints import decorators
+from apache_beam.utils import interactive_utils
 
 Specs = tuple[set[userstate.StateSpec], set[userstate.TimerSpec]]
 Answer = TypeVar("Answer")
@@ -76,6 +78,11 @@ def _no_origin(*_: object, **__: object) -> list[str]:
     return []
 
 
+def _not_in_ipython() -> bool:
+    """Whether labels of transforms get the cell of a notebook. Beam would import IPython, where it is installed."""
+    return False
+
+
 _Hints = decorators.IOTypeHints
 _signature = _once(decorators, "get_signature")
 _CHANGES = (
@@ -85,6 +92,7 @@ _CHANGES = (
     *(_signature._replace(owner=importer) for importer in (core, ptransform)),
     _Change(_Hints, "from_callable", staticmethod(by_function(_Hints.from_callable)), vars(_Hints)["from_callable"]),
     _Change(_Hints, "_make_origin", staticmethod(_no_origin), vars(_Hints)["_make_origin"]),
+    *(_Change(each, "is_in_ipython", _not_in_ipython, each.is_in_ipython) for each in (pipeline, interactive_utils)),
 )
 _lock, _users = threading.Lock(), 0
 

@@ -4,13 +4,12 @@ import logging
 import signal
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import ModuleType
 
+from ..process.absent import Absent
 from ..process.garbage import collect_rarely
 from ..terminal.errors import BEAM_REPEATS
 from ..terminal.visible import make_visible
+from .beam_options import asks_for_runner
 
 _READING_COMMANDS = frozenset({"check", "explain", "export", "mcp", "search", "serve", "sql", "status"})
 
@@ -55,22 +54,20 @@ def quiet(debug: bool) -> None:
 
 
 def keep_pandas_out(words: Sequence[str]) -> None:
-    """Refuse imports of pandas in this process if the command only reads.
+    """Refuse imports of pandas in this process if nothing in it may use it.
 
-    Where pandas is installed, pyarrow imports it with the first array, which costs 0.3 CPU seconds.
+    Where pandas is installed, pyarrow imports it with the first array, which costs 0.3 CPU seconds. A crawl may need it
+    for plug-ins, and for a runner of Beam.
     """
     command = next((word for word in words if not word.startswith("-")), "")
-    if command in _READING_COMMANDS:
-        sys.meta_path.insert(0, _NoPandas())
+    if command in _READING_COMMANDS or (command == "crawl" and not asks_for_runner(words) and not _has_plugins()):
+        sys.meta_path.insert(0, Absent({"pandas"}))
 
 
-class _NoPandas(MetaPathFinder):
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname == "pandas":
-            raise ModuleNotFoundError("pandas is not used by this command", name=fullname)
-        return None
+def _has_plugins() -> bool:
+    from ...transforms import plugins  # importing it takes a while
+
+    return plugins.are_of_others()
 
 
 if __name__ == "__main__":

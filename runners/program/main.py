@@ -9,8 +9,10 @@ from ... import __version__
 from ...transforms.errors import BeamtrawlError
 from ..commands.examples import EXAMPLES
 from ..commands.registry import COMMANDS, Command
+from ..process.absent import BEAM_OPTIONAL, absent
 from ..process.garbage import importing
 from ..terminal.errors import Usage, full_traceback, one_line
+from .beam_options import asks_for_runner
 from .misplaced import dashed_query, misplaced, unrecognized
 from .suggest import suggestion, with_suggestion
 
@@ -101,7 +103,8 @@ def run(words: Sequence[str]) -> int:
     cut = words.index("--") if "--" in words else len(words)
     debug = "--debug" in words[:cut]
     try:
-        arguments = parser().parse_args(_help_asked(words[:cut]))
+        with absent(() if asks_for_runner(words) else BEAM_OPTIONAL):
+            arguments = parser().parse_args(_help_asked(words[:cut]))
         arguments.beam = list(words[cut + 1 :])
         if arguments.beam and "runner" not in arguments:
             raise Usage(f"{arguments.beam[0]}: what comes after -- goes to Beam, and this command does not run it")

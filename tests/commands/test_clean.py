@@ -12,6 +12,7 @@ import pytest
 from beamtrawl.pipeline.compaction.compact_tables import merge_tables
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands import clean
+from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.process.lock import Lock
 from beamtrawl.runners.terminal.errors import LockedError
 from beamtrawl.transforms.directory.beside import live_stems, registered
@@ -21,7 +22,6 @@ from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.tables.table_files import TableWriter
 from tests.support.crawls import frontier, rows
 from tests.support.disks import CallingDisk
-from tests.support.engines import SimpleEngine
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 GARBAGE = ("urls/round=000000/part-0.parquet", "attempts/000001-fetch-ab-progress")
@@ -120,7 +120,7 @@ def test_files_that_were_replaced_lately_stay_for_their_readers(planned: Path) -
     crawl = CrawlDir(str(planned))
     add(planned, "http://b.test/")
     before = {str(file.path) for file in files_of(crawl.manifests(), "urls")}
-    merged = merge_tables(crawl, "", SimpleEngine(), all_runs)
+    merged = merge_tables(crawl, "", DirectEngine(1, []), all_runs)
     assert merged
     assert before <= set(merged.replaced)
     cleaned(planned)

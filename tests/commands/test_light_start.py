@@ -1,5 +1,6 @@
 """What the program imports: the module of one command only, and Beam only where pipelines run."""
 
+import importlib.util
 import os
 import subprocess
 from pathlib import Path
@@ -8,8 +9,10 @@ import pytest
 
 from beamtrawl import __version__
 from beamtrawl.runners.commands.registry import COMMANDS
+from beamtrawl.runners.process.absent import absent
 from beamtrawl.runners.program.main import parser
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl
+from tests.support.plugins import install
 from tests.support.web import Web, html
 
 REPORT = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
@@ -59,6 +62,39 @@ def test_reading_commands_import_themselves_and_no_beam(crawled: Path, words: li
     assert not imported & {"apache_beam", "pandas", "flask", "kiwipiepy", "pypdfium2"}
     assert ("duckdb" in imported) is (words[0] == "sql")
     assert words[0] != "search" or not imported & {"lxml", "py3langid"}
+
+
+FEW = {"pandas", "pymongo", "boto3", "IPython", "apache_beam.io.gcp.bigquery"}
+"""What Beam and Arrow import where it is installed."""
+
+
+def test_a_crawl_imports_beam_without_what_its_pipelines_do_not_use(crawled: Path) -> None:
+    imported = modules("crawl", crawled, "--rounds", 0)
+    assert "apache_beam" in imported
+    assert not imported & {*FEW, "beamtrawl.runners.engines.flink"}
+
+
+def test_with_plugins_of_others_or_another_runner_pandas_may_be_imported(tmp_path: Path) -> None:
+    program = "import sys; from beamtrawl.runners.program.cli import keep_pandas_out as keep\n"
+    program += "keep(sys.argv[1:]); print(not any(type(finder).__name__ == 'Absent' for finder in sys.meta_path))"
+    install(tmp_path)
+
+    def may_import(*words: str, path: str = "") -> str:
+        command = [PROGRAM[0], "-P", "-c", program, *words]
+        environment = os.environ | {"PYTHONPATH": path}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert may_import("crawl", "./x") == "False"
+    assert may_import("crawl", "./x", "--runner", "flink") == "True"
+    assert may_import("crawl", "./x", "--", "--streaming") == "True"
+    assert may_import("crawl", "./x", path=str(tmp_path)) == "True"
+    assert may_import("status", "./x", path=str(tmp_path)) == "False"
+
+
+def test_modules_are_absent_in_the_block_only() -> None:
+    with absent({"this"}), pytest.raises(ModuleNotFoundError, match="this is not used"):
+        importlib.import_module("this")
+    assert importlib.util.find_spec("this")
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from beamtrawl.pipeline.compaction.compact_tables import LOGS, merge_tables
+from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.directory.table_runs import all_runs, full_tier
 from beamtrawl.transforms.directory.verify import row_faults
 from beamtrawl.transforms.sql import query
 from beamtrawl.transforms.tables.layouts import LAYOUTS
 from tests.support.crawls import crawl, fetch
-from tests.support.engines import SimpleEngine
 from tests.support.web import Page, Web, html, redirect
 
 TEXT = " ".join(f"word{n}" for n in range(60))
@@ -32,7 +32,7 @@ def _printed(row: tuple[Any, ...]) -> list[str]:
 
 
 def merge(path: Path, choose: Any) -> Any:
-    return merge_tables(CrawlDir(str(path)), "", SimpleEngine(), choose)
+    return merge_tables(CrawlDir(str(path)), "", DirectEngine(1, []), choose)
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,21 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 import pytest
 
+from beamtrawl.pipeline.attempt import Engine
+from beamtrawl.pipeline.compaction.compact import merge
+from beamtrawl.pipeline.compaction.compact_frontier import compact_frontier
+from beamtrawl.pipeline.compaction.compact_tables import merge_tables
+from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
+from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
 from beamtrawl.pipeline.control import End, StopSignal
+from beamtrawl.pipeline.rank import rank
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.table_runs import all_runs
+from beamtrawl.transforms.indexing.merge_policy import ALL
 from tests.support import access_log
 from tests.support.crawls import Silent, crawl, frontier, rows, states, without_times
-from tests.support.engines import SimpleEngine
 from tests.support.web import Answer, Page, Web, html, plain, redirect, slow, status
 
 TEXT = "Herring gather where the tide turns, and the boats know it: long before light they put out."
@@ -172,15 +180,34 @@ def test_times_are_utc(crawled: Crawled) -> None:
     assert crawled.began <= min(times) <= max(times) <= datetime.now(UTC)
 
 
+def merge_all(path: Path, engine: Engine) -> list[str]:
+    """Run each pipeline that merges, drops, ranks or makes the index anew; the steps that were committed."""
+    directory = CrawlDir(str(path))
+    steps = [
+        compact_frontier(directory, "", engine, width=2),
+        merge(directory, "", engine, ALL),
+        merge_tables(directory, "", engine, all_runs),
+        drop_bodies(directory, "", engine, 0),
+        rebuild_index(directory, "", engine, korean_morphemes=False),
+        rank(directory, "", engine, 0, datetime(2026, 1, 1, tzinfo=UTC)),
+    ]
+    return [step.step for step in steps if step]
+
+
 def test_worker_processes_give_the_same_tables(tmp_path: Path) -> None:
-    """So does the engine of most tests, and so does one process."""
-    engines = {"tests": SimpleEngine(), "1": DirectEngine(1, []), "2": DirectEngine(2, [])}
+    """So does Beam's runner in one process, which the options of Beam are for."""
+    beams = DirectEngine(1, ["--direct_num_workers=1"])
+    engines = {"in memory": DirectEngine(1, []), "Beam": beams, "workers": DirectEngine(2, [])}
     with Web(SITES) as web:
         seeds = [web.url(host) for host in SITES]
         for name, engine in engines.items():
             crawl(tmp_path / name, seeds, rounds=2, engine=engine)
     first, *others = (without_times(tmp_path / name) for name in engines)
     assert others == [first, first]
+    steps, others_steps = (merge_all(tmp_path / name, engines[name]) for name in ("in memory", "Beam"))
+    assert others_steps == steps
+    assert {"compact", "rank"} <= set(steps)
+    assert without_times(tmp_path / "Beam") == without_times(tmp_path / "in memory")
 
 
 def test_the_scope_of_a_crawl_by_domain(tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ import apache_beam as beam
 import pytest
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.runner import PipelineRunner
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import GlobalWindow, WindowedValue
 
 from beamtrawl.runners.engines.bundles import Runner
+from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.transforms.exchange.functions import Output, Partition, Side, StageFn
 from beamtrawl.transforms.exchange.graph import Graph, Source
 
@@ -70,19 +72,22 @@ def sizes(pipeline: beam.Pipeline, *sent: list[tuple[int, bytes]]) -> Any:
         return out.read()
 
 
-@pytest.mark.parametrize("runner", [FnApiRunner, Runner])
-def test_a_stage_receives_what_others_sent(runner: type[FnApiRunner]) -> None:
+@pytest.mark.parametrize("runner", [FnApiRunner, Runner, InMemoryRunner])
+def test_a_stage_receives_what_others_sent(runner: type[PipelineRunner]) -> None:
     with beam.Pipeline(runner=runner()) as pipeline:
         assert_that(exchanged(pipeline), equal_to(FOUND))
 
 
-@pytest.mark.parametrize(("runner", "counts"), [(FnApiRunner, [9]), (Runner, [1, 2, 2, 2, 2])])
-def test_a_bundle_ends_with_4_megabytes(runner: type[FnApiRunner], counts: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("runner", "counts"), [(FnApiRunner, [9]), (Runner, [1, 2, 2, 2, 2]), (InMemoryRunner, [1, 2, 2, 2, 2])]
+)
+def test_a_bundle_ends_with_4_megabytes(runner: type[PipelineRunner], counts: list[int]) -> None:
     with beam.Pipeline(runner=runner()) as pipeline:
         found = exchanged(pipeline) | beam.ParDo(CountFn())
         assert_that(found, equal_to(counts))
 
 
-def test_an_exchange_without_elements() -> None:
-    with beam.Pipeline(runner=Runner()) as pipeline:
+@pytest.mark.parametrize("runner", [Runner, InMemoryRunner])
+def test_an_exchange_without_elements(runner: type[PipelineRunner]) -> None:
+    with beam.Pipeline(runner=runner()) as pipeline:
         assert_that(sizes(pipeline, [], []), equal_to([]))

@@ -4,9 +4,10 @@ import apache_beam as beam
 import pytest
 from apache_beam.testing.util import assert_that, equal_to
 
-from beamtrawl.runners.engines.beam_runner import BeamEngine, OptionsError
-from beamtrawl.runners.engines.choose import BEAM_RUNNERS, check_options, engine
+from beamtrawl.runners.engines.beam_runner import BeamEngine
+from beamtrawl.runners.engines.choose import BEAM_RUNNERS, engine
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.engines.options import OptionsError, check_options
 from beamtrawl.runners.terminal.errors import Failure
 
 FOREIGN = "tests.support.foreign_runner.ForeignRunner"  # by its name only: nothing else imports its module

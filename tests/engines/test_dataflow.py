@@ -14,7 +14,9 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.transforms.environments import DockerEnvironment
 
 from beamtrawl.pipeline import fetch, update
-from beamtrawl.runners.engines.choose import BeamEngine, OptionsError, engine
+from beamtrawl.runners.engines.beam_runner import BeamEngine
+from beamtrawl.runners.engines.choose import engine
+from beamtrawl.runners.engines.options import OptionsError
 from tests.support.graph import fetch_step, update_step
 
 BUILDS = {

@@ -20,10 +20,10 @@ import pytest
 import requests
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from beamtrawl.runners.engines.beam_runner import OptionsError
 from beamtrawl.runners.engines.choose import engine
 from beamtrawl.runners.engines.flink import FlinkEngine, cause, defaults
 from beamtrawl.runners.engines.flink_rest import FlinkRest, Overview
+from beamtrawl.runners.engines.options import OptionsError
 from beamtrawl.runners.terminal.errors import Failure, Usage
 from tests.engines.test_worker import SITES, hits
 from tests.support import flink_cluster

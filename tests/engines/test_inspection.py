@@ -10,6 +10,7 @@ from apache_beam.coders import StrUtf8Coder
 from apache_beam.transforms import core, userstate
 from apache_beam.transforms.core import CallableWrapperDoFn
 from apache_beam.typehints.decorators import IOTypeHints, get_signature
+from apache_beam.utils import interactive_utils
 
 from beamtrawl.runners.engines.inspection import by_class, by_function, inspected_once
 
@@ -131,6 +132,8 @@ def test_nothing_of_beam_is_changed_afterwards() -> None:
             userstate.get_dofn_specs,
             core.get_signature,
             core._check_fn_use_yield_and_return,
+            beam.pipeline.is_in_ipython,
+            interactive_utils.is_in_ipython,
             *(hints[name] for name in ("from_callable", "_make_origin")),
         ]
 

@@ -21,7 +21,6 @@ from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet, r
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import documents
-from tests.support.engines import SimpleEngine
 
 HUB, PAGE, OLD, COPY, OTHER = (
     "http://a.test/",
@@ -149,7 +148,7 @@ def test_without_links_there_is_nothing_to_rank(tmp_path):
 
 def after_crawl(crawl, **ranking):
     """What the end of a crawl says of its links."""
-    rank_after_crawl(crawl, Ranking(**ranking), "", SimpleEngine(), Console([TextOutput(told := io.StringIO())]))
+    rank_after_crawl(crawl, Ranking(**ranking), "", DirectEngine(1, []), Console([TextOutput(told := io.StringIO())]))
     return told.getvalue()
 
 
@@ -206,9 +205,9 @@ class CountingEngine(DirectEngine):
         super().run(build, seconds)
 
 
-def ranked(directory, max_links, is_beam):
+def ranked(directory, max_links, is_beam, options=()):
     """All that ranking writes: `ranks` and `host_ranks` by name, and the folder of each segment."""
-    engine = CountingEngine(1, [])
+    engine = CountingEngine(1, options)
     manifest = rank(directory, "", engine, max_links, datetime(2026, 1, 1, tzinfo=UTC))
     assert bool(engine.pipelines) == is_beam
     rows = {}
@@ -224,10 +223,13 @@ def ranked(directory, max_links, is_beam):
     return rows, manifest.counters, said
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_links_beyond_memory_are_ranked_alike(tmp_path, seed):
+@pytest.mark.parametrize(("seed", "options"), [(0, []), (1, ["--direct_num_workers=1"])], ids=["in memory", "Beam"])
+def test_links_beyond_memory_are_ranked_alike(tmp_path, seed, options):
     directory = random_crawl(tmp_path, seed)
-    assert_same(ranked(directory, max_links=0, is_beam=True), ranked(directory, max_links=1_000_000, is_beam=False))
+    assert_same(
+        ranked(directory, max_links=0, is_beam=True, options=options),
+        ranked(directory, max_links=1_000_000, is_beam=False),
+    )
 
 
 def test_so_are_the_links_from_above(crawl):

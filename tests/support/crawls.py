@@ -12,12 +12,12 @@ from beamtrawl.pipeline.attempt import Engine
 from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.pipeline.crawl import run_crawl
 from beamtrawl.pipeline.seeds import Seed, add_seeds
+from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of
 from beamtrawl.transforms.directory.waiting import Waiting, read_waiting
 from beamtrawl.transforms.settings import Settings, override, settings_digest
 from beamtrawl.transforms.tables.schemas import TABLES
 from beamtrawl.transforms.tables.table_files import read_table
-from tests.support.engines import SimpleEngine
 
 LOOPBACK = {
     "fetch.allow_addresses": ["127.0.0.0/8"],
@@ -65,11 +65,13 @@ def crawl(
     engine: Engine | None = None,
     **changes: Any,
 ) -> End:
-    """Add the seeds and run rounds; without an engine, by the one that is fast (`tests.support.engines`)."""
+    """Add the seeds and run rounds; without an engine, in this process."""
     directory, chosen = CrawlDir(str(path)), settings(**changes)
     if found := [seed if isinstance(seed, Seed) else Seed(seed) for seed in seeds]:
         add_seeds(directory, found, settings_digest(chosen), datetime.now(UTC))
-    return run_crawl(directory, chosen, engine or SimpleEngine(), observer or Silent(), stop or StopSignal(), rounds)
+    return run_crawl(
+        directory, chosen, engine or DirectEngine(1, []), observer or Silent(), stop or StopSignal(), rounds
+    )
 
 
 class _Fetched(Exception):

@@ -3,9 +3,11 @@
 import functools
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
-import numpy as np
-import py3langid.langid
+from py3langid.langid import LanguageIdentifier
+
+from .language_model import load
 
 _TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_][\w-]*)?")
 _NO_LANGUAGE = frozenset({"mis", "mul", "und", "zxx"})  # ISO 639 codes for no, several and unknown languages
@@ -55,15 +57,20 @@ def _sample(text: str) -> str:
     return f"{text[:_FROM_START]} {text[middle : middle + _FROM_MIDDLE]}"
 
 
+_copies: Path | None = None  # see `keep_copy_in`
+
+
+def keep_copy_in(folder: Path | None) -> None:
+    """Have this process load the model from a copy in a folder, and make one there if there is none."""
+    global _copies  # noqa: PLW0603 - the model is one for the process, too
+    _copies = folder
+
+
 def load_model() -> None:
-    """Load the model, which takes half a second, before processes that need it are forked."""
+    """Load the model, which takes half a second without a copy, before processes that need it are forked."""
     _identifier()
 
 
 @functools.cache
-def _identifier() -> py3langid.langid.LanguageIdentifier:
-    identifier = py3langid.langid.LanguageIdentifier.from_model_file(py3langid.langid.MODEL_FILE, norm_probs=True)
-    identifier.set_languages(_GUESSED.split())
-    # The columns of these languages, by rows: a text takes a few hundred rows, which numpy reads twice as fast.
-    identifier.nb_ptc = np.ascontiguousarray(identifier.nb_ptc)
-    return identifier
+def _identifier() -> LanguageIdentifier:
+    return load(_GUESSED.split(), _copies)
