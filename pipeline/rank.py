@@ -16,10 +16,12 @@ from ..transforms.indexing.link_folders import links_folder
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.segment_files import INDEX_FILE
 from ..transforms.ranking import endorsements
+from ..transforms.ranking.anchors import count_anchors
 from ..transforms.ranking.pagerank import distinct, pagerank
 from ..transforms.ranking.rank_tables import PageRanks, add_links, doc_keys, link_data, write_host_ranks, write_ranks
+from ..transforms.ranking.read_links import read_endorsing, read_sources
 from ..transforms.tables.damage import require_whole_once
-from ..transforms.tables.schemas import DOCUMENTS, LINKS
+from ..transforms.tables.schemas import DOCUMENTS
 from ..transforms.tables.table_files import TableFile, read_table
 from .attempt import Attempt, Engine
 from .rank_partitioned import rank_partitioned
@@ -68,15 +70,12 @@ def rank_in_memory(
     root: str, round_: int, manifests: Sequence[Manifest], folders: Mapping[str, str]
 ) -> tuple[list[TableFile], dict[str, int]]:
     """Return the files and counters of a `rank` step; `folders` maps segments to folders for their link data."""
-    read = {}
-    for table, schema, columns in (
-        ("links", LINKS, endorsements.LINK_COLUMNS),
-        ("documents", DOCUMENTS, endorsements.DOCUMENT_COLUMNS),
-    ):
-        read[table] = read_table(root, (file.path for file in files_of(manifests, table)), schema, columns)
-    pages = endorsements.pages_of(endorsements.ends_of(read["links"]))
-    links = endorsements.endorsing(read["links"], read["documents"], pages)
-    anchors = endorsements.count_anchors(links, pages)
+    paths = {table: [file.path for file in files_of(manifests, table)] for table in ("links", "documents")}
+    known = read_sources(root, paths["links"])
+    pages = known.pages
+    documents = read_table(root, paths["documents"], DOCUMENTS, endorsements.DOCUMENT_COLUMNS)
+    links = read_endorsing(root, paths["links"], documents, known)
+    anchors = count_anchors(links.sources, links.targets, links.anchors, pages)
     count = len(pages.urls)
     sources, targets = distinct(links.sources, links.targets, count)
     # The target of each distinct pair of a host and a page that it links to.
