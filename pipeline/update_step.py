@@ -29,7 +29,6 @@ _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a rou
 _ROWS_PER_PARTITION = 100_000
 _ROWS_PER_FRONTIER_FILE = 500_000
 _PAGES_PER_SHARD = 5_000
-_VISIT_BYTES_PER_SHARD = 4 << 20  # of compressed files; larger ones take more memory (`shard_pages`)
 _SMALL = 200  # visits
 
 
@@ -50,6 +49,7 @@ class UpdateStep:
     turns: Sequence[str]
     robots: Sequence[str]  # of this round
     workers: int
+    shard_bytes: int  # of compressed visits, that a shard has about; larger ones take more memory (`shard_pages`)
     waiting: Waiting
     urls: Sequence[str]
     digests: Sequence[str]
@@ -86,7 +86,7 @@ class UpdateStep:
     @property
     def shards(self) -> int:
         """Shards of the hosts: each is the work of one worker."""
-        by_bytes = _share(self.visit_bytes, _VISIT_BYTES_PER_SHARD, self._least)
+        by_bytes = _share(self.visit_bytes, self.shard_bytes, self._least)
         return max(by_bytes, _share(self.visit_rows, _PAGES_PER_SHARD, self._least))
 
     @property

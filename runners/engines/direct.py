@@ -1,5 +1,6 @@
 """Runs pipelines on this machine, on all its cores."""
 
+import copy
 import logging
 import sys
 import threading
@@ -10,6 +11,7 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT, TypeOptions
 
 from ...transforms.parsing.language import load_model
+from ..process import usage
 from ..process.memory import share_memory
 from ..terminal.errors import Failure
 from . import direct_worker
@@ -84,8 +86,25 @@ class DirectEngine:
             self._known[workers] = options
         return self._known[workers]
 
+    def workers_for(self, seconds: float) -> int:
+        """Return the number of workers of a step with so much CPU time."""
+        return self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
+
+    def limited(self, workers: int) -> "DirectEngine":
+        """Return the same engine with exactly so many workers."""
+        other = copy.copy(self)
+        other.workers = other._exactly = workers
+        return other
+
+    def available(self) -> int | None:
+        """Return the bytes that this process and its workers may have; None if that is not known."""
+        return usage.available()
+
+    def peak(self) -> usage.Peak:
+        return usage.Peak()
+
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
-        workers = self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
+        workers = self.workers_for(seconds)
         options = self._options(workers)
         if workers == 1:
             _run(build, Runner(), options)

@@ -1,0 +1,105 @@
+"""Upper bounds of the memory of a step, of all its processes on one machine, from what is known before it starts."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+MB = 1_000_000
+SHARD_BYTES = 4 << 20
+"""Compressed bytes of visits in a shard of hosts of an update step, unless memory is short."""
+
+_LEAST_SHARD_BYTES = 1 << 20
+
+
+class Parts(NamedTuple):
+    """Into how small parts a step is cut."""
+
+    workers: int
+    shard_bytes: int = SHARD_BYTES
+
+
+class Fit(NamedTuple):
+    """The parts of a step, and the bound of its memory with them."""
+
+    parts: Parts
+    bound: int
+    most: int | None  # that the machine gives; None: not known
+    first: int  # the bound with the parts that were wanted
+
+    def line(self, step: str) -> str:
+        """Return what a user should know of it, in one line; empty if the step runs as wanted."""
+        if self.most is None or self.first <= self.most:
+            return ""
+        given = f"{step} may take {self.first / MB:,.0f} MB of memory, and {self.most / MB:,.0f} MB are free"
+        if self.bound > self.most:
+            return f"{given}; in its smallest parts still {self.bound / MB:,.0f} MB: it may be ended by the system"
+        workers = f"{self.parts.workers} worker{'s' if self.parts.workers > 1 else ''}"
+        shards = f" and shards of {self.parts.shard_bytes >> 20} MB" if self.parts.shard_bytes < SHARD_BYTES else ""
+        return f"{given}: it runs with {workers}{shards}, in at most {self.bound / MB:,.0f} MB"
+
+
+def fit(bound: Callable[[Parts], int], wanted: Parts, most: int | None) -> Fit:
+    """Return the largest parts whose bound is at most `most`; the smallest ones if there are none.
+
+    >>> fit(lambda parts: 100 * parts.workers, Parts(4), 250)[:2]
+    (Parts(workers=2, shard_bytes=4194304), 200)
+    """
+    first = bound(wanted)
+    if most is None or first <= most:
+        return Fit(wanted, first, most, first)
+    found = [(bound(parts), parts) for parts in _smaller(wanted)]
+    fitting = next(((size, parts) for size, parts in found if size <= most), None)
+    size, parts = fitting or min(found)
+    return Fit(parts, size, most, first)
+
+
+def _smaller(wanted: Parts) -> Iterator[Parts]:
+    """First fewer workers, which costs time; then smaller shards too, which also costs work."""
+    for workers in range(wanted.workers, 0, -1):
+        yield wanted._replace(workers=workers)
+    shard_bytes = wanted.shard_bytes // 2
+    while shard_bytes >= _LEAST_SHARD_BYTES:
+        yield Parts(1, shard_bytes)
+        shard_bytes //= 2
+
+
+class UpdateLoad(NamedTuple):
+    """What an update step reads."""
+
+    visits: int
+    body_bytes: int  # uncompressed, of all visits
+    file_bytes: int  # compressed
+    group_bytes: int  # uncompressed, of the largest row group of visits
+
+
+class FetchLoad(NamedTuple):
+    """What a fetch step reads."""
+
+    urls: int  # that it may visit
+    waiting: int  # rows of the frontier
+
+
+class RankLoad(NamedTuple):
+    """What ranking reads."""
+
+    links: int
+    documents: int
+
+
+def fetch_bound(fetch: FetchLoad, parts: Parts) -> int:
+    """Return the bound of a fetch step."""
+    return 0
+
+
+def update_bound(update: UpdateLoad, parts: Parts) -> int:
+    """Return the bound of an update step."""
+    return 0
+
+
+def rank_bound(rank: RankLoad, parts: Parts) -> int:
+    """Return the bound of ranking in memory."""
+    return 0
+
+
+def partitioned_bound(rank: RankLoad, parts: Parts) -> int:
+    """Return the bound of ranking by pipelines, whose shuffles the driver holds."""
+    return 0
