@@ -116,6 +116,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=SITES, default=list(SITES), metavar="NAME")
     parser.add_argument("--json", action="store_true", help="print the figures as one line of JSON")
     arguments = parser.parse_args()
+    if not arguments.json:
+        print("| crawl | workers | step | projected, MB | peak, MB | ratio |\n|---|---|---|---|---|---|")
     rows = []
     for name in arguments.only:
         site = SITES[name]
@@ -126,18 +128,16 @@ def main() -> None:
         urls = ours.recv()
         for workers in arguments.workers:
             with TemporaryDirectory() as folder:
-                rows += [(name, workers, *row) for row in crawl(site, urls, workers, folder)]
+                for step, projected, peak in crawl(site, urls, workers, folder):
+                    rows.append((projected, peak))
+                    if not arguments.json:
+                        figures = f"{projected / 1e6:.0f} | {peak / 1e6:.0f} | {projected / peak:.2f}"
+                        print(f"| {name} | {workers} | {step} | {figures} |", flush=True)
         server.terminate()
+    ratios = [projected / peak for projected, peak in rows]
     if arguments.json:
-        ratios = [projected / peak for *_, projected, peak in rows]
         print(json.dumps({"least_ratio": min(ratios), "largest_ratio": max(ratios)}))
-    else:
-        print("| crawl | workers | step | projected, MB | peak, MB | ratio |\n|---|---|---|---|---|---|")
-        for name, workers, step, projected, peak in rows:
-            print(
-                f"| {name} | {workers} | {step} | {projected / 1e6:.0f} | {peak / 1e6:.0f} | {projected / peak:.2f} |"
-            )
-    sys.exit(any(projected < peak for *_, projected, peak in rows))
+    sys.exit(min(ratios) < 1)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 MB = 1_000_000
+GROUP_BYTES = 16 << 20
+"""Bytes of bodies in a row group of visits, more if it is one body (`transforms.workers.keeper`)."""
+
 SHARD_BYTES = 4 << 20
 """Compressed bytes of visits in a shard of hosts of an update step, unless memory is short."""
 
@@ -48,7 +51,7 @@ def fit(bound: Callable[[Parts], int], wanted: Parts, most: int | None) -> Fit:
         return Fit(wanted, first, most, first)
     found = [(bound(parts), parts) for parts in _smaller(wanted)]
     fitting = next(((size, parts) for size, parts in found if size <= most), None)
-    size, parts = fitting or min(found)
+    size, parts = fitting or min(found, key=lambda each: each[0])
     return Fit(parts, size, most, first)
 
 
