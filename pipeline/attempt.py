@@ -4,8 +4,9 @@ import contextlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import apache_beam as beam
 
@@ -14,8 +15,10 @@ from ..transforms.directory.pieces import attempts_prefix, find_leftovers
 from ..transforms.files import filesystem
 from ..transforms.indexing.link_folders import MERGED, links_folder
 from ..transforms.indexing.segment_files import INDEX_FILE
-from ..transforms.memory.bounds import Parts, fit
+from ..transforms.memory.bounds import FetchLoad, Parts, RankLoad, UpdateLoad, fit
 from ..transforms.tables.table_files import TableFile, parse_report
+
+L = TypeVar("L", FetchLoad, UpdateLoad, RankLoad)
 
 _OF_INDEX = {"index", "index_links", INDEX_FILE}
 
@@ -51,6 +54,9 @@ class OneMachine(Protocol):
     def limited(self, workers: int) -> Engine:
         """The same engine with at most so many workers."""
 
+    def used(self) -> int | None:
+        """The bytes of memory that all processes have now; None if that is not known."""
+
     def available(self) -> int | None:
         """The bytes of memory that all processes may have; None if that is not known."""
 
@@ -65,12 +71,20 @@ class Fitted:
     """
 
     def __init__(
-        self, engine: Engine, seconds: float, bound: Callable[[Parts], int], step: str, warn: Callable[[str], None]
+        self,
+        engine: Engine,
+        seconds: float,
+        load: L,
+        bound: Callable[[L, Parts], int],
+        step: str,
+        warn: Callable[[str], None],
     ) -> None:
         self.engine, self.parts = engine, Parts(engine.workers)
         self._seconds, self._fit, self._peak = seconds, None, None
         if isinstance(engine, OneMachine):
-            self._fit = fit(bound, Parts(engine.workers_for(seconds)), engine.available())
+            used = engine.used()
+            load = load if used is None else load._replace(used=used)
+            self._fit = fit(partial(bound, load), Parts(engine.workers_for(seconds)), engine.available())
             self.parts = self._fit.parts
             if self._fit.bound < self._fit.first:
                 self.engine = engine.limited(self.parts.workers)

@@ -8,7 +8,6 @@ this machine, about 1 kB each, are ranked there; more are ranked by pipelines (`
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 
 import numpy as np
 
@@ -59,7 +58,7 @@ def rank(
     is_in_memory = links <= max_links
     load = RankLoad(links, sum(file.rows for file in files_of(manifests, "documents")))
     bound, seconds = (rank_bound, 0.0) if is_in_memory else (partitioned_bound, links * SECONDS_PER_LINK)
-    fitted = Fitted(engine, seconds, partial(bound, load), f"round {attempt.step.round} rank", warn)
+    fitted = Fitted(engine, seconds, load, bound, f"round {attempt.step.round} rank", warn)
     with fitted.watching():
         if is_in_memory:
             files, counters = rank_in_memory(crawl.root, attempt.step.round, manifests, folders)

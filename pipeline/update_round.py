@@ -5,7 +5,7 @@ from functools import partial
 
 from ..transforms.aliases.learned_rules import known_rules
 from ..transforms.aliases.secret import crawl_secret
-from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, frontier_files, paths_of
 from ..transforms.directory.waiting import Waiting, settle
 from ..transforms.http.request_headers import Identity
 from ..transforms.memory.bounds import UpdateLoad, update_bound
@@ -23,14 +23,13 @@ from .fetch_round import TRAP_TABLES
 _SECONDS = 0.006  # of computing per page, roughly (benchmarks/README.md)
 
 
-def load_of(root: str, visits: Sequence[TableFile]) -> UpdateLoad:
+def load_of(root: str, visits: Sequence[TableFile], waiting: int) -> UpdateLoad:
     """Return what an update step reads, from the footers of the files of visits."""
     groups = []
     for file in visits:
         with open_parquet(root, file.path) as opened:
             groups += [opened.metadata.row_group(number).total_byte_size for number in range(opened.num_row_groups)]
-    rows, size = sum(file.rows for file in visits), sum(file.bytes for file in visits)
-    return UpdateLoad(rows, sum(groups), size, max(groups, default=0))
+    return UpdateLoad(sum(file.rows for file in visits), sum(groups), max(groups, default=0), waiting)
 
 
 def update_round(
@@ -51,8 +50,8 @@ def update_round(
     paths["visits"] = [file.path for file in visits]
     known = {t: paths_of(manifests, t) if settings.traps.detect else [] for t in TRAP_TABLES}
     of_last_round = [m for m in manifests if m.round == step.round - 1]
-    load = load_of(crawl.root, visits)
-    fitted = Fitted(engine, rows * _SECONDS, partial(update_bound, load), f"round {step.round} update", observer.warn)
+    load = load_of(crawl.root, visits, sum(file.rows for file in frontier_files(manifests)))
+    fitted = Fitted(engine, rows * _SECONDS, load, update_bound, f"round {step.round} update", observer.warn)
     plan = update.UpdateStep(
         root=crawl.root,
         round=step.round,
@@ -69,7 +68,7 @@ def update_round(
         turns=[file.path for file in fetched if file.table == "host_turns"],
         robots=[file.path for file in fetched if file.table == "robots"],
         workers=engine.workers,
-        shard_bytes=fitted.parts.shard_bytes,
+        parts=fitted.parts,
         waiting=Waiting.of(manifests),
         report=attempt.report,
         progress=attempt.progress,

@@ -7,6 +7,7 @@ from ..transforms.aliases.learned_rules import KnownRules
 from ..transforms.directory.waiting import Waiting
 from ..transforms.exchange.stage_progress import StageProgress
 from ..transforms.frontier.revisit_plan import Plan
+from ..transforms.memory.bounds import ONE, Parts
 from ..transforms.parsing.crawl_scope import CrawlScope
 from ..transforms.settings import Settings
 from ..transforms.urls.index_scope import IndexScope
@@ -49,7 +50,6 @@ class UpdateStep:
     turns: Sequence[str]
     robots: Sequence[str]  # of this round
     workers: int
-    shard_bytes: int  # of compressed visits, that a shard has about; larger ones take more memory (`shard_pages`)
     waiting: Waiting
     urls: Sequence[str]
     digests: Sequence[str]
@@ -62,6 +62,7 @@ class UpdateStep:
     report: str
     progress: str = ""  # prefix of the workers' reports; empty: they report nothing
     plan: Plan | None = None  # of revisits
+    parts: Parts = ONE  # whose sizes bound the memory of a worker
 
     @property
     def scope(self) -> CrawlScope:
@@ -86,7 +87,7 @@ class UpdateStep:
     @property
     def shards(self) -> int:
         """Shards of the hosts: each is the work of one worker."""
-        by_bytes = _share(self.visit_bytes, self.shard_bytes, self._least)
+        by_bytes = _share(self.visit_bytes, self.parts.shard_bytes, self._least)
         return max(by_bytes, _share(self.visit_rows, _PAGES_PER_SHARD, self._least))
 
     @property

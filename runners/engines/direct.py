@@ -96,6 +96,10 @@ class DirectEngine:
         other.workers = other._exactly = workers
         return other
 
+    def used(self) -> int | None:
+        """Return the bytes that this process and its workers have now; None if that is not known."""
+        return usage.used()
+
     def available(self) -> int | None:
         """Return the bytes that this process and its workers may have; None if that is not known."""
         return usage.available()

@@ -135,18 +135,15 @@ def estimate(plan: Plan, rates: Rates, prices: Prices = FREE) -> Estimate:
         time=time,
         pages_per_second=pages / time if time else 0.0,
         money=money,
-        memory=_memory(pages, rounds, bytes_in, rates.disk.get("visits"), plan.workers),
+        memory=_memory(pages, rounds, bytes_in, plan.workers),
     )
 
 
-def _memory(pages: int, rounds: int, bytes_in: float, visits: Size | None, workers: int) -> dict[str, int]:
+def _memory(pages: int, rounds: int, bytes_in: float, workers: int) -> dict[str, int]:
     """Return the bounds of the largest round, which has at most twice the pages of the mean one."""
     some, parts = min(pages, -(-2 * pages // rounds)), Parts(workers)
-    body_bytes, file_bytes = (
-        round(some / max(1, pages) * size) for size in (bytes_in, pages * (visits.visit if visits else 0))
-    )
-    group = min(body_bytes, GROUP_BYTES)
+    body_bytes = round(some / max(1, pages) * bytes_in)
     return {
         "fetch": fetch_bound(FetchLoad(some, some), parts),
-        "update": update_bound(UpdateLoad(some, body_bytes, file_bytes, group), parts),
+        "update": update_bound(UpdateLoad(some, body_bytes, min(body_bytes, GROUP_BYTES), some), parts),
     }

@@ -4,8 +4,21 @@ import doctest
 
 import pytest
 
+from beamtrawl.transforms.documents.finish_pages import SEGMENT_TEXT
 from beamtrawl.transforms.memory import bounds
-from beamtrawl.transforms.memory.bounds import MB, Fit, Parts, fit
+from beamtrawl.transforms.memory.bounds import (
+    MB,
+    FetchLoad,
+    Fit,
+    Parts,
+    RankLoad,
+    UpdateLoad,
+    fetch_bound,
+    fit,
+    partitioned_bound,
+    rank_bound,
+    update_bound,
+)
 
 
 def by_parts(parts: Parts) -> int:
@@ -39,3 +52,34 @@ def test_parts_that_make_no_difference_stay_as_wanted():
 
 def test_examples():
     assert doctest.testmod(bounds).failed == 0
+
+
+def test_a_segment_is_that_of_the_index_unless_memory_is_short():
+    assert Parts(1).segment_text == SEGMENT_TEXT
+
+
+# what grows; the bound must grow with it
+GROWTH = {
+    "URLs": (fetch_bound, FetchLoad(10, 10), {"urls": 9_000}),
+    "the frontier of a fetch": (fetch_bound, FetchLoad(10, 10), {"waiting": 9_000}),
+    "what is there": (fetch_bound, FetchLoad(10, 10), {"used": 900 * MB}),
+    "visits": (update_bound, UpdateLoad(10, 90_000, 90_000), {"visits": 9_000}),
+    "bodies": (update_bound, UpdateLoad(10, 90_000, 90_000), {"body_bytes": 9 * MB}),
+    "row groups": (update_bound, UpdateLoad(10, 90 * MB, 9 * MB), {"group_bytes": 18 * MB}),
+    "the frontier of an update": (update_bound, UpdateLoad(10, 90_000, 90_000), {"waiting": 9_000}),
+    "links": (rank_bound, RankLoad(10, 10), {"links": 9_000}),
+    "links of partitions": (partitioned_bound, RankLoad(10, 10), {"links": 9_000}),
+    "documents": (rank_bound, RankLoad(10, 10), {"documents": 9_000}),
+}
+
+
+@pytest.mark.parametrize(("bound", "load", "more"), GROWTH.values(), ids=GROWTH)
+def test_a_bound_grows_with_what_is_read(bound, load, more):
+    assert bound(load._replace(**more), Parts(2)) > bound(load, Parts(2))
+
+
+def test_smaller_parts_of_an_update_need_less():
+    load = UpdateLoad(20_000, 1_000 * MB, 17 * MB)
+    sizes = [update_bound(load, parts) for parts in (Parts(4), Parts(2), Parts(1), Parts(1, 1 << 20))]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == 4

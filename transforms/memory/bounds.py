@@ -10,6 +10,9 @@ GROUP_BYTES = 16 << 20
 SHARD_BYTES = 4 << 20
 """Compressed bytes of visits in a shard of hosts of an update step, unless memory is short."""
 
+USED = 200 * MB
+"""What the program has before a step, if it is not measured."""
+
 _LEAST_SHARD_BYTES = 1 << 20
 
 
@@ -18,6 +21,14 @@ class Parts(NamedTuple):
 
     workers: int
     shard_bytes: int = SHARD_BYTES
+
+    @property
+    def segment_text(self) -> int:
+        """The bytes of text in a segment of the index."""
+        return 2 * self.shard_bytes
+
+
+ONE = Parts(1)
 
 
 class Fit(NamedTuple):
@@ -65,20 +76,22 @@ def _smaller(wanted: Parts) -> Iterator[Parts]:
         shard_bytes //= 2
 
 
+class FetchLoad(NamedTuple):
+    """What a fetch step reads, and what its processes have before it."""
+
+    urls: int  # that it may visit
+    waiting: int  # rows of the frontier
+    used: int = USED
+
+
 class UpdateLoad(NamedTuple):
     """What an update step reads."""
 
     visits: int
     body_bytes: int  # uncompressed, of all visits
-    file_bytes: int  # compressed
     group_bytes: int  # uncompressed, of the largest row group of visits
-
-
-class FetchLoad(NamedTuple):
-    """What a fetch step reads."""
-
-    urls: int  # that it may visit
-    waiting: int  # rows of the frontier
+    waiting: int = 0  # rows of the frontier
+    used: int = USED
 
 
 class RankLoad(NamedTuple):
@@ -86,23 +99,39 @@ class RankLoad(NamedTuple):
 
     links: int
     documents: int
+    used: int = USED
 
 
-def fetch_bound(fetch: FetchLoad, parts: Parts) -> int:
-    """Return the bound of a fetch step."""
-    return 0
+def fetch_bound(load: FetchLoad, parts: Parts) -> int:
+    """Return the bound of a fetch step.
+
+    A worker has bodies that are read, loaded and wait to be written; their sizes are not known before.
+    """
+    rows = 700 * load.waiting + 1_000 * load.urls
+    return load.used + 30 * MB + rows + _processes(parts) + parts.workers * 145 * MB
 
 
-def update_bound(update: UpdateLoad, parts: Parts) -> int:
-    """Return the bound of an update step."""
-    return 0
+def update_bound(load: UpdateLoad, parts: Parts) -> int:
+    """Return the bound of an update step.
+
+    A worker has a row group of visits with its parsed pages, or the texts of a segment while they are inverted: some
+    forty times as many bytes if no word repeats. The driver has what the stages send each other.
+    """
+    text = min(load.body_bytes // parts.workers, parts.segment_text)
+    shuffled = load.body_bytes * 35 // 100 + 6_000 * load.visits + 300 * load.waiting
+    return load.used + 140 * MB + shuffled + _processes(parts) + parts.workers * (40 * text + 4 * load.group_bytes)
 
 
-def rank_bound(rank: RankLoad, parts: Parts) -> int:
-    """Return the bound of ranking in memory."""
-    return 0
+def rank_bound(load: RankLoad, parts: Parts) -> int:
+    """Return the bound of ranking in memory, whatever the parts."""
+    return load.used + 60 * MB + 270 * load.links + 2_000 * load.documents
 
 
-def partitioned_bound(rank: RankLoad, parts: Parts) -> int:
+def partitioned_bound(load: RankLoad, parts: Parts) -> int:
     """Return the bound of ranking by pipelines, whose shuffles the driver holds."""
-    return 0
+    return load.used + 60 * MB + _processes(parts) + 400 * load.links + 2_000 * load.documents
+
+
+def _processes(parts: Parts) -> int:
+    """The server of worker processes and what each of them has before it works; none for one worker."""
+    return 80 * MB + parts.workers * 100 * MB if parts.workers > 1 else 0
