@@ -2,9 +2,10 @@
 
     python benchmarks/against_scrapy.py --depth 3 --runs 3 --save runs.jsonl http://127.0.1.1:8480/index.html …
 
-`--contestants` names the programs: beamtrawl, scrapy, tuned (Scrapy by hand, for the least CPU time), crawlee, wget.
-One that is not installed is left out. `--save` appends each run to a file, and the same command goes on there. After
-each run of all programs, the medians so far are shown. README.md beside this file has the method and the last results.
+`--contestants` names the programs: beamtrawl, scrapy, tuned (Scrapy by hand, for the least CPU time), outputs (Scrapy
+put together for Beamtrawl's outputs, scrapy_same_outputs.py), crawlee, wget. One that is not installed is left
+out. `--save` appends each run to a file, and the same command goes on there. After each run of all programs, the
+medians so far are shown. README.md beside this file has the method and the last results.
 Linux only.
 """
 
@@ -86,14 +87,18 @@ def _limits(arguments: argparse.Namespace) -> list[str]:
 
 Crawl = Callable[[argparse.Namespace, Path], Run]
 
-PROGRAMS: dict[str, tuple[Crawl, str]] = {
-    "scrapy": (crawl_with_spider("scrapy_spider.py"), "scrapy"),
-    "beamtrawl": (crawl_with_beamtrawl, "beamtrawl"),
-    "tuned": (crawl_with_spider("scrapy_spider.py", "--tuned"), "scrapy"),
-    "crawlee": (crawl_with_spider("crawlee_spider.py"), "crawlee"),
-    "wget": (crawl_with_wget, "wget"),
+PROGRAMS: dict[str, tuple[Crawl, tuple[str, ...]]] = {
+    "scrapy": (crawl_with_spider("scrapy_spider.py"), ("scrapy",)),
+    "beamtrawl": (crawl_with_beamtrawl, ("beamtrawl",)),
+    "tuned": (crawl_with_spider("scrapy_spider.py", "--tuned"), ("scrapy",)),
+    "outputs": (
+        crawl_with_spider("scrapy_same_outputs.py"),
+        ("scrapy", "trafilatura", "py3langid", "datasketch", "tantivy"),
+    ),
+    "crawlee": (crawl_with_spider("crawlee_spider.py"), ("crawlee",)),
+    "wget": (crawl_with_wget, ("wget",)),
 }
-"""How each program crawls, and the package or command that has to be installed."""
+"""How each program crawls, and the packages or commands that have to be installed."""
 
 
 def installed() -> dict[str, str]:
@@ -225,9 +230,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the medians as one line of JSON at the end")
     arguments = parser.parse_args()
     ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    names = [name for name in arguments.contestants if is_installed(PROGRAMS[name][1])]
-    for name in sorted(set(arguments.contestants) - set(names)):
-        print(f"{name} is left out: {PROGRAMS[name][1]} is not installed")
+    missing = {name: [n for n in PROGRAMS[name][1] if not is_installed(n)] for name in arguments.contestants}
+    names = [name for name, lacking in missing.items() if not lacking]
+    for name in sorted(set(missing) - set(names)):
+        print(f"{name} is left out; install {' '.join(missing[name])}")
     print(f"{'':<22} {'pages':>6} {'wall s':>8} {'CPU s':>8} {'pages/s':>9} {'pages/CPU s':>11}")
     runs = saved(arguments.save, arguments)
     for number in range(1, arguments.runs + 1):

@@ -33,10 +33,12 @@ from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.write_segment import DOCS, url_text
-from beamtrawl.transforms.ranking import endorsements
+from beamtrawl.transforms.ranking.anchors import anchors_of, count_anchors
+from beamtrawl.transforms.ranking.endorsements import DOCUMENT_COLUMNS, Pages
 from beamtrawl.transforms.ranking.pagerank import distinct, pagerank
 from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data
-from beamtrawl.transforms.tables.schemas import DOCUMENTS, LINKS
+from beamtrawl.transforms.ranking.read_links import Links, read_endorsing, read_sources
+from beamtrawl.transforms.tables.schemas import DOCUMENTS
 from beamtrawl.transforms.tables.table_files import open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import host
 from benchmarks.asking import best
@@ -63,8 +65,8 @@ class Crawled(NamedTuple):
 
     segments: list[str]
     documents: pa.Table  # those that the index has
-    pages: endorsements.Pages
-    endorsing: endorsements.Links
+    pages: Pages
+    endorsing: Links
 
 
 def read_crawl(crawl: CrawlDir) -> Crawled:
@@ -74,15 +76,15 @@ def read_crawl(crawl: CrawlDir) -> Crawled:
     for segment in segments:
         with open_parquet(crawl.root, f"{segment}/{DOCS}") as file:
             indexed |= set(file.read(["url"])["url"].to_pylist())
-    links = read_table(crawl.root, [f.path for f in files_of(manifests, "links")], LINKS, endorsements.LINK_COLUMNS)
+    links = [file.path for file in files_of(manifests, "links")]
     documents = read_table(crawl.root, [f.path for f in files_of(manifests, "documents")], DOCUMENTS)
-    pages = endorsements.pages_of(endorsements.ends_of(links))
-    endorsing = endorsements.endorsing(links, documents.select(endorsements.DOCUMENT_COLUMNS), pages)
+    known = read_sources(crawl.root, links)
+    endorsing = read_endorsing(crawl.root, links, documents.select(DOCUMENT_COLUMNS), known)
     shown = documents.filter(pc.is_in(documents["url"], value_set=pa.array(sorted(indexed))))
-    return Crawled(segments, shown, pages, endorsing)
+    return Crawled(segments, shown, known.pages, endorsing)
 
 
-def hide(tallied: pa.Table, pages: endorsements.Pages, askable: set[str], most: int) -> tuple[list[Item], pa.Table]:
+def hide(tallied: pa.Table, pages: Pages, askable: set[str], most: int) -> tuple[list[Item], pa.Table]:
     """The items, and the anchors that are left."""
     folded = pc.utf8_lower(tallied["anchor"])
     alone = {row["values"] for row in pc.value_counts(folded).to_pylist() if row["counts"] == 1}
@@ -92,8 +94,8 @@ def hide(tallied: pa.Table, pages: endorsements.Pages, askable: set[str], most: 
     items = []
     for target, anchors in by_page.items():
         candidates = sorted(a for a in anchors if a.lower() in alone and len(re.findall(r"\w+", a)) > 1)
-        if len(anchors) > 1 and candidates and pages.urls[target] in askable:
-            items.append(Item(target, pages.urls[target], random.Random(pages.urls[target]).choice(candidates)))
+        if len(anchors) > 1 and candidates and (url := pages.urls[target].as_py()) in askable:
+            items.append(Item(target, url, random.Random(url).choice(candidates)))
     items = sorted(random.Random(0).sample(items, min(most, len(items))))
     hidden = {(item.number, item.anchor) for item in items}
     left = [
@@ -162,7 +164,8 @@ def main() -> None:
     segments, documents, pages, endorsing = read_crawl(crawl)
     ranks = pagerank(*distinct(endorsing.sources, endorsing.targets, len(pages.urls)), len(pages.urls))
     askable = {url for url in documents["url"].to_pylist() if not arguments.hosts or host(url) in arguments.hosts}
-    items, left = hide(endorsements.count_anchors(endorsing, pages), pages, askable, arguments.queries)
+    anchors = count_anchors(endorsing.sources, endorsing.targets, endorsing.anchors, pages)
+    items, left = hide(anchors, pages, askable, arguments.queries)
 
     try:
         for number, segment in enumerate(segments):
@@ -179,10 +182,10 @@ def main() -> None:
         judge("tantivy", items, tantivy_search(fields_of(documents, pages, left)))
 
 
-def fields_of(documents: pa.Table, pages: endorsements.Pages, left: pa.Table) -> Iterator[dict[str, str]]:
+def fields_of(documents: pa.Table, pages: Pages, left: pa.Table) -> Iterator[dict[str, str]]:
     """The `id` (the URL) and the fields of WEIGHTING of each document, for another engine."""
     numbers = pages.numbers(documents["url_key"])
-    for row, anchors in zip(documents.to_pylist(), endorsements.anchors_of(left, np.asarray(numbers)), strict=True):
+    for row, anchors in zip(documents.to_pylist(), anchors_of(left, np.asarray(numbers)).to_pylist(), strict=True):
         yield {
             "id": row["url"],
             "title": row["title"] or "",

@@ -4,7 +4,9 @@ import contextlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from functools import partial
+from types import TracebackType
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import apache_beam as beam
 
@@ -13,7 +15,10 @@ from ..transforms.directory.pieces import attempts_prefix, find_leftovers
 from ..transforms.files import filesystem
 from ..transforms.indexing.link_folders import MERGED, links_folder
 from ..transforms.indexing.segment_files import INDEX_FILE
+from ..transforms.memory.bounds import FetchLoad, Parts, RankLoad, UpdateLoad, fit
 from ..transforms.tables.table_files import TableFile, parse_report
+
+L = TypeVar("L", FetchLoad, UpdateLoad, RankLoad)
 
 _OF_INDEX = {"index", "index_links", INDEX_FILE}
 
@@ -25,6 +30,82 @@ class Engine(Protocol):
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         """Build and run a pipeline to its end; raises if it fails. `seconds` estimates its CPU time."""
+
+
+class Peak(Protocol):
+    """Watches the memory of all processes inside `with`."""
+
+    bytes: int | None  # the most that was seen; None if it is not known
+
+    def __enter__(self) -> "Peak": ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+@runtime_checkable
+class OneMachine(Protocol):
+    """An engine whose processes are all on this machine."""
+
+    def workers_for(self, seconds: float) -> int:
+        """The number of workers of a step with so much CPU time."""
+
+    def limited(self, workers: int) -> Engine:
+        """The same engine with at most so many workers."""
+
+    def used(self) -> int | None:
+        """The bytes of memory that all processes have now; None if that is not known."""
+
+    def available(self) -> int | None:
+        """The bytes of memory that all processes may have; None if that is not known."""
+
+    def peak(self) -> Peak:
+        """What watches the memory of a step."""
+
+
+class Fitted:
+    """An engine for a step, in parts that fit into memory; `memory` is what the manifest says of it afterwards.
+
+    On other machines, the step runs as wanted.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        seconds: float,
+        load: L,
+        bound: Callable[[L, Parts], int],
+        step: str,
+        warn: Callable[[str], None],
+    ) -> None:
+        self.engine, self.parts = engine, Parts(engine.workers)
+        self._seconds, self._fit, self._peak = seconds, None, None
+        if isinstance(engine, OneMachine):
+            used = engine.used()
+            load = load if used is None else load._replace(used=used)
+            self._fit = fit(partial(bound, load), Parts(engine.workers_for(seconds)), engine.available())
+            self.parts = self._fit.parts
+            if self._fit.bound < self._fit.first:
+                self.engine = engine.limited(self.parts.workers)
+            if line := self._fit.line(step):
+                warn(line)
+            self._peak = engine.peak()
+
+    def run(self, build: Callable[[beam.Pipeline], None]) -> None:
+        with self.watching():
+            self.engine.run(build, self._seconds)
+
+    def watching(self) -> contextlib.AbstractContextManager[object]:
+        """Watch the memory inside `with`."""
+        return self._peak or contextlib.nullcontext()
+
+    @property
+    def memory(self) -> dict[str, int] | None:
+        """The `projected` and the `peak` memory; None on other machines."""
+        if self._fit is None or self._peak is None:
+            return None
+        return {"projected": self._fit.bound} | ({"peak": self._peak.bytes} if self._peak.bytes else {})
 
 
 class Attempt:
@@ -74,6 +155,7 @@ class Attempt:
         merged: Sequence[TableFile] = (),
         counters: Mapping[str, int] | None = None,
         settings: dict[str, Any] | None = None,
+        memory: dict[str, int] | None = None,
     ) -> Manifest:
         """Commit the written files in one atomic write: `files` if given, else those of the report.
 
@@ -107,6 +189,7 @@ class Attempt:
             index_replaced=tuple(replaced),
             replaced=tuple(file.path for file in merged),
             settings=settings,
+            memory=memory,
         )
         self._crawl.commit(manifest, suffix)
         self.clear()

@@ -11,6 +11,7 @@ from ..transforms.directory.waiting import Waiting
 from ..transforms.frontier.priority import Quota, shares_of
 from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.http.request_headers import Identity
+from ..transforms.memory.bounds import FetchLoad, fetch_bound
 from ..transforms.outcomes import REQUESTED, SAMPLED_OF
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.politeness.adopted import write_promises
@@ -19,7 +20,7 @@ from ..transforms.politeness.context import CHECK_INTERVAL, VisitContext
 from ..transforms.politeness.downloaders import client_opener, open_downloaders
 from ..transforms.settings import Limits, Settings, changed_values, settings_digest
 from . import fetch
-from .attempt import Attempt, Engine
+from .attempt import Attempt, Engine, Fitted
 from .control import Observer, StopSignal
 from .excluded_urls import count_excluded
 from .outlook import Situation
@@ -117,9 +118,12 @@ def fetch_round(
     limits = (pages_left(settings.limits, manifests), settings.limits.max_pages_per_round or None)
     most_pages = min((limit for limit in limits if limit is not None), default=None)
     plan = plan_fetch(crawl.root, settings, manifests, situation, attempt, most_pages, requests_before)
+    urls = min(situation.waiting, most_pages or situation.waiting)
+    load = FetchLoad(urls, situation.waiting)
+    fitted = Fitted(engine, urls * _SECONDS, load, fetch_bound, f"round {step.round} fetch", observer.warn)
     observer.step_started(step, attempt.progress, situation.waiting, most_pages)
     stop.watch(attempt.stop_file)
-    engine.run(partial(fetch.build, step=plan), min(situation.waiting, most_pages or situation.waiting) * _SECONDS)
+    fitted.run(partial(fetch.build, step=plan))
     promises = write_promises(crawl.root, step.round, find_leftovers(crawl, attempts_prefix(step)))
     files = [*situation.leftovers.files, *attempt.pieces(), *promises]
     population = None
@@ -127,6 +131,6 @@ def fetch_round(
     if settings.priority.random and not situation.leftovers.files and not stop.is_set():
         population = {SAMPLED_OF: situation.waiting - count_excluded(crawl, manifests, situation.excluded)}
     digest, values = settings_digest(settings), changed_values(settings)
-    manifest = attempt.commit(digest, files=files, counters=population, settings=values)
+    manifest = attempt.commit(digest, files=files, counters=population, settings=values, memory=fitted.memory)
     observer.step_committed(manifest)
     return manifest

@@ -6,7 +6,7 @@ this machine, about 1 kB each, are ranked there; more are ranked by pipelines (`
 """
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -15,14 +15,17 @@ from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of,
 from ..transforms.indexing.link_folders import links_folder
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.segment_files import INDEX_FILE
+from ..transforms.memory.bounds import RankLoad, partitioned_bound, rank_bound
 from ..transforms.ranking import endorsements
+from ..transforms.ranking.anchors import count_anchors
 from ..transforms.ranking.pagerank import distinct, pagerank
 from ..transforms.ranking.rank_tables import PageRanks, add_links, doc_keys, link_data, write_host_ranks, write_ranks
+from ..transforms.ranking.read_links import read_endorsing, read_sources
 from ..transforms.tables.damage import require_whole_once
-from ..transforms.tables.schemas import DOCUMENTS, LINKS
+from ..transforms.tables.schemas import DOCUMENTS
 from ..transforms.tables.table_files import TableFile, read_table
-from .attempt import Attempt, Engine
-from .rank_partitioned import rank_partitioned
+from .attempt import Attempt, Engine, Fitted
+from .rank_partitioned import SECONDS_PER_LINK, rank_partitioned
 
 
 def has_unranked_links(manifests: Iterable[Manifest]) -> bool:
@@ -32,10 +35,18 @@ def has_unranked_links(manifests: Iterable[Manifest]) -> bool:
     return rounds["update"] > rounds["rank"] and bool(files_of(manifests, "links"))
 
 
-def rank(crawl: CrawlDir, settings_digest: str, engine: Engine, max_links: int, now: datetime) -> Manifest:
+def rank(
+    crawl: CrawlDir,
+    settings_digest: str,
+    engine: Engine,
+    max_links: int,
+    now: datetime,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Manifest:
     """Rank the links as of the last update step, and commit the result, which replaces that of earlier calls.
 
-    Up to `max_links` links are ranked in memory, more by `engine`. CrawlDirError if a file is damaged.
+    Up to `max_links` links are ranked in memory, more by `engine`. CrawlDirError if a file is damaged. `warn` gets a
+    line if memory is short.
     """
     manifests = crawl.require_manifests()
     for table in ("links", "documents"):
@@ -43,10 +54,18 @@ def rank(crawl: CrawlDir, settings_digest: str, engine: Engine, max_links: int, 
     attempt = Attempt(crawl, Step("rank", next_step(manifests).round - 1))
     suffix = uuid.uuid4().hex[:8]
     folders = {segment.folder: links_folder(segment.folder, suffix) for segment in live_index(manifests).segments}
-    if sum(file.rows for file in files_of(manifests, "links")) <= max_links:
-        files, counters = rank_in_memory(crawl.root, attempt.step.round, manifests, folders)
-    else:
-        files, counters = rank_partitioned(crawl.root, attempt.step.round, manifests, folders, engine, attempt)
+    links = sum(file.rows for file in files_of(manifests, "links"))
+    is_in_memory = links <= max_links
+    load = RankLoad(links, sum(file.rows for file in files_of(manifests, "documents")))
+    bound, seconds = (rank_bound, 0.0) if is_in_memory else (partitioned_bound, links * SECONDS_PER_LINK)
+    fitted = Fitted(engine, seconds, load, bound, f"round {attempt.step.round} rank", warn)
+    with fitted.watching():
+        if is_in_memory:
+            files, counters = rank_in_memory(crawl.root, attempt.step.round, manifests, folders)
+        else:
+            files, counters = rank_partitioned(
+                crawl.root, attempt.step.round, manifests, folders, fitted.engine, attempt
+            )
     manifest = Manifest(
         step="rank",
         round=attempt.step.round,
@@ -57,6 +76,7 @@ def rank(crawl: CrawlDir, settings_digest: str, engine: Engine, max_links: int, 
         started_at=iso(now),
         ended_at=iso(datetime.now(UTC)),
         index_links=folders,
+        memory=fitted.memory,
         index_files=tuple(file for file in files if file.table == INDEX_FILE),
     )
     crawl.commit(manifest, f"-{suffix}")
@@ -68,15 +88,12 @@ def rank_in_memory(
     root: str, round_: int, manifests: Sequence[Manifest], folders: Mapping[str, str]
 ) -> tuple[list[TableFile], dict[str, int]]:
     """Return the files and counters of a `rank` step; `folders` maps segments to folders for their link data."""
-    read = {}
-    for table, schema, columns in (
-        ("links", LINKS, endorsements.LINK_COLUMNS),
-        ("documents", DOCUMENTS, endorsements.DOCUMENT_COLUMNS),
-    ):
-        read[table] = read_table(root, (file.path for file in files_of(manifests, table)), schema, columns)
-    pages = endorsements.pages_of(endorsements.ends_of(read["links"]))
-    links = endorsements.endorsing(read["links"], read["documents"], pages)
-    anchors = endorsements.count_anchors(links, pages)
+    paths = {table: [file.path for file in files_of(manifests, table)] for table in ("links", "documents")}
+    known = read_sources(root, paths["links"])
+    pages = known.pages
+    documents = read_table(root, paths["documents"], DOCUMENTS, endorsements.DOCUMENT_COLUMNS)
+    links = read_endorsing(root, paths["links"], documents, known)
+    anchors = count_anchors(links.sources, links.targets, links.anchors, pages)
     count = len(pages.urls)
     sources, targets = distinct(links.sources, links.targets, count)
     # The target of each distinct pair of a host and a page that it links to.

@@ -26,7 +26,9 @@ from .attempt import Attempt, Engine
 _LINKS_PER_PARTITION = 250_000
 _PARTITIONS_PER_WORKER = 4
 _SWEEPS_PER_PIPELINE = 10  # amortizes the start of a pipeline
-_SECONDS_PER_LINK = 1e-5  # CPU seconds, roughly; a fifth of it for the sweeps of a pipeline
+
+SECONDS_PER_LINK = 1e-5
+"""CPU seconds, roughly; a fifth of it for the sweeps of a pipeline."""
 
 
 def gather(
@@ -57,19 +59,19 @@ def rank_partitioned(
     rows = sum(file.rows for file in files_of(manifests, "links"))
     count = max(engine.workers * _PARTITIONS_PER_WORKER, -(-rows // _LINKS_PER_PARTITION))
     paths = {table: [file.path for file in files_of(manifests, table)] for table in ("links", "documents")}
-    engine.run(partial(gather, root=root, paths=paths, scratch=scratch, count=count), rows * _SECONDS_PER_LINK)
+    engine.run(partial(gather, root=root, paths=paths, scratch=scratch, count=count), rows * SECONDS_PER_LINK)
 
     hosts = [scratch.read("hosts", number, HOSTS) for number in range(count)]
     sizes = [pc.sum(part["pages"]).as_py() or 0 for part in hosts]
     sweeps, change = 0, np.inf
     while sweeps < MAX_SWEEPS and change >= TOLERANCE * sum(sizes):
-        engine.run(partial(sweep, scratch=scratch, sizes=sizes, first=sweeps), rows * _SECONDS_PER_LINK / 5)
+        engine.run(partial(sweep, scratch=scratch, sizes=sizes, first=sweeps), rows * SECONDS_PER_LINK / 5)
         sweeps += _SWEEPS_PER_PIPELINE
         change = scratch.read(f"change{sweeps}", 0, CHANGE)["change"][0].as_py()
 
     write_ranks = WriteRanks(root, round_, scratch, sizes, sweeps, folders)
     engine.run(
-        partial(write, write_ranks=write_ranks, partitions=count, report=attempt.report), rows * _SECONDS_PER_LINK
+        partial(write, write_ranks=write_ranks, partitions=count, report=attempt.report), rows * SECONDS_PER_LINK
     )
     names = pc.unique(pa.concat_tables(hosts)["host"]).sort()
     between = pa.concat_tables(scratch.read("host_links", number, HOST_LINKS) for number in range(count))

@@ -91,7 +91,8 @@ def _watch_and_finish(step: UpdateStep) -> WatchAndFinishFn:
     root, round_, settings = step.root, step.round, step.settings
     watch = WatchFn(root, round_, settings.traps, step.secret)
     morphemes, scorers = settings.documents.korean_morphemes, settings.priority.scorers
-    finish = FinishFn(root, round_, morphemes, step.partitions, scorers, step.index_scope)
+    text = step.parts.segment_text
+    finish = FinishFn(root, round_, morphemes, step.partitions, scorers, step.index_scope, text)
     return WatchAndFinishFn(watch, finish, step.scope, step.partitions)
 
 

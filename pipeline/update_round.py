@@ -5,20 +5,31 @@ from functools import partial
 
 from ..transforms.aliases.learned_rules import known_rules
 from ..transforms.aliases.secret import crawl_secret
-from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, frontier_files, paths_of
 from ..transforms.directory.waiting import Waiting, settle
 from ..transforms.http.request_headers import Identity
+from ..transforms.memory.bounds import UpdateLoad, update_bound
 from ..transforms.settings import Settings, settings_digest
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.tables.damage import require_whole_once
+from ..transforms.tables.table_files import TableFile, open_parquet
 from ..transforms.urls.index_scope import IndexScope
 from . import update
 from .add_revisits import plan_of
-from .attempt import Attempt, Engine
+from .attempt import Attempt, Engine, Fitted
 from .control import Observer
 from .fetch_round import TRAP_TABLES
 
 _SECONDS = 0.006  # of computing per page, roughly (benchmarks/README.md)
+
+
+def load_of(root: str, visits: Sequence[TableFile], waiting: int) -> UpdateLoad:
+    """Return what an update step reads, from the footers of the files of visits."""
+    groups = []
+    for file in visits:
+        with open_parquet(root, file.path) as opened:
+            groups += [opened.metadata.row_group(number).total_byte_size for number in range(opened.num_row_groups)]
+    return UpdateLoad(sum(file.rows for file in visits), sum(groups), max(groups, default=0), waiting)
 
 
 def update_round(
@@ -39,6 +50,8 @@ def update_round(
     paths["visits"] = [file.path for file in visits]
     known = {t: paths_of(manifests, t) if settings.traps.detect else [] for t in TRAP_TABLES}
     of_last_round = [m for m in manifests if m.round == step.round - 1]
+    load = load_of(crawl.root, visits, sum(file.rows for file in frontier_files(manifests)))
+    fitted = Fitted(engine, rows * _SECONDS, load, update_bound, f"round {step.round} update", observer.warn)
     plan = update.UpdateStep(
         root=crawl.root,
         round=step.round,
@@ -55,6 +68,7 @@ def update_round(
         turns=[file.path for file in fetched if file.table == "host_turns"],
         robots=[file.path for file in fetched if file.table == "robots"],
         workers=engine.workers,
+        parts=fitted.parts,
         waiting=Waiting.of(manifests),
         report=attempt.report,
         progress=attempt.progress,
@@ -62,10 +76,12 @@ def update_round(
         **paths,
     )
     observer.step_started(step, attempt.progress, rows)
-    engine.run(partial(update.build, step=plan), rows * _SECONDS)
+    fitted.run(partial(update.build, step=plan))
     settled = settle(crawl.root, manifests, attempt.files())
     counters = {"frontier_waiting": settled.waiting}
     scope = IndexScope.of(settings.index).record() or None
-    manifest = attempt.commit(settings_digest(settings), consumed=settled.consumed, counters=counters, settings=scope)
+    manifest = attempt.commit(
+        settings_digest(settings), consumed=settled.consumed, counters=counters, settings=scope, memory=fitted.memory
+    )
     observer.step_committed(manifest)
     return manifest

@@ -7,6 +7,7 @@ from ..transforms.aliases.learned_rules import KnownRules
 from ..transforms.directory.waiting import Waiting
 from ..transforms.exchange.stage_progress import StageProgress
 from ..transforms.frontier.revisit_plan import Plan
+from ..transforms.memory.bounds import ONE, Parts
 from ..transforms.parsing.crawl_scope import CrawlScope
 from ..transforms.settings import Settings
 from ..transforms.urls.index_scope import IndexScope
@@ -29,7 +30,6 @@ _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a rou
 _ROWS_PER_PARTITION = 100_000
 _ROWS_PER_FRONTIER_FILE = 500_000
 _PAGES_PER_SHARD = 5_000
-_VISIT_BYTES_PER_SHARD = 4 << 20  # of compressed files; larger ones take more memory (`shard_pages`)
 _SMALL = 200  # visits
 
 
@@ -62,6 +62,7 @@ class UpdateStep:
     report: str
     progress: str = ""  # prefix of the workers' reports; empty: they report nothing
     plan: Plan | None = None  # of revisits
+    parts: Parts = ONE  # whose sizes bound the memory of a worker
 
     @property
     def scope(self) -> CrawlScope:
@@ -86,7 +87,7 @@ class UpdateStep:
     @property
     def shards(self) -> int:
         """Shards of the hosts: each is the work of one worker."""
-        by_bytes = _share(self.visit_bytes, _VISIT_BYTES_PER_SHARD, self._least)
+        by_bytes = _share(self.visit_bytes, self.parts.shard_bytes, self._least)
         return max(by_bytes, _share(self.visit_rows, _PAGES_PER_SHARD, self._least))
 
     @property

@@ -160,6 +160,7 @@ def _lines(found: Estimate, rates: Rates, is_floor: bool) -> list[str]:
         "fetching would take, bounded by one thing alone: "
         + ", ".join(f"{name} {_time(seconds)}" for name, seconds in found.bounds.items()),
         f"bound by: {found.bound}",
+        "memory on one machine, at most: " + ", ".join(f"{step} {size(count)}" for step, count in found.memory.items()),
     ]
     return lines + ([f"money: {found.money:,.2f}"] if found.money else [])
 

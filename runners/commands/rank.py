@@ -1,6 +1,7 @@
 """`beamtrawl rank`: the link graph, for the ranking of searches."""
 
 import argparse
+import sys
 from datetime import UTC, datetime
 
 from ...pipeline.rank import rank
@@ -30,5 +31,9 @@ def run(arguments: argparse.Namespace) -> None:
     settings = stored_settings(directory)
     with Lock(directory) as claimed:
         digest = settings_digest(settings)
-        manifest = rank(claimed, digest, chosen, settings.ranking.max_links, datetime.now(UTC))
+        manifest = rank(claimed, digest, chosen, settings.ranking.max_links, datetime.now(UTC), _warn)
     print(describe_manifest(manifest))
+
+
+def _warn(line: str) -> None:
+    print(f"beamtrawl: {line}", file=sys.stderr)

@@ -235,7 +235,8 @@ def rank_after_crawl(
         return
     try:
         observer.busy("ranking pages and hosts by their links")
-        observer.step_committed(rank(directory, settings_digest, engine, ranking.max_links, datetime.now(UTC)))
+        now = datetime.now(UTC)
+        observer.step_committed(rank(directory, settings_digest, engine, ranking.max_links, now, observer.warn))
     except Exception as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         observer.warn(f"the links could not be ranked: {reason}; try again with: beamtrawl rank {directory.root}")

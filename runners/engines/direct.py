@@ -1,5 +1,6 @@
 """Runs pipelines on this machine, on all its cores."""
 
+import copy
 import logging
 import sys
 import threading
@@ -12,6 +13,7 @@ from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions,
 from apache_beam.runners.runner import PipelineRunner
 
 from ...transforms.parsing.language import keep_copy_in, load_model
+from ..process import usage
 from ..process.cache_folder import cache_folder
 from ..process.memory import share_memory
 from ..terminal.errors import Failure
@@ -105,8 +107,29 @@ class DirectEngine:
             self._known[workers] = options
         return self._known[workers]
 
+    def workers_for(self, seconds: float) -> int:
+        """Return the number of workers of a step with so much CPU time."""
+        return self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
+
+    def limited(self, workers: int) -> "DirectEngine":
+        """Return the same engine with exactly so many workers."""
+        other = copy.copy(self)
+        other.workers = other._exactly = workers
+        return other
+
+    def used(self) -> int | None:
+        """Return the bytes that this process and its workers have now; None if that is not known."""
+        return usage.used()
+
+    def available(self) -> int | None:
+        """Return the bytes that this process and its workers may have; None if that is not known."""
+        return usage.available()
+
+    def peak(self) -> usage.Peak:
+        return usage.Peak()
+
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
-        workers = self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
+        workers = self.workers_for(seconds)
         options = self._options(workers)
         if runs_in_memory(self._exactly, self._flags, seconds):
             _run(build, InMemoryRunner(), options)

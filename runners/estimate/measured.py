@@ -81,7 +81,21 @@ def compare(found: Estimate, crawl: CrawlDir) -> dict[str, tuple[float, float]]:
         "fetch, s": (found.fetch, seconds["fetch"]),
         "update, s": (found.update, seconds["update"]),
         "time, s": (found.time, sum(m.seconds for m in manifests)),
+        **{
+            f"bytes of memory, {step}": (found.memory.get(step, projected), peak)
+            for step, (projected, peak) in memory_of(manifests).items()
+        },
     }
+
+
+def memory_of(manifests: Sequence[Manifest]) -> dict[str, tuple[int, int]]:
+    """Return (projected, peak) bytes of memory of the step of each kind that took most."""
+    found: dict[str, tuple[int, int]] = {}
+    for m in manifests:
+        projected, peak = (m.memory or {}).get("projected"), (m.memory or {}).get("peak")
+        if projected is not None and peak is not None and peak > found.get(m.step, (0, 0))[1]:
+            found[m.step] = projected, peak
+    return found
 
 
 def bytes_by_table(manifests: Sequence[Manifest]) -> dict[str, int]:

@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ...transforms.memory.bounds import GROUP_BYTES, FetchLoad, Parts, UpdateLoad, fetch_bound, update_bound
+
 
 class Plan(NamedTuple):
     """What is to be crawled, and with what."""
@@ -87,6 +89,7 @@ class Estimate:
     time: float
     pages_per_second: float
     money: float
+    memory: dict[str, int] = dataclasses.field(default_factory=dict)  # bytes by step, at most, on one machine
 
 
 def estimate(plan: Plan, rates: Rates, prices: Prices = FREE) -> Estimate:
@@ -132,4 +135,15 @@ def estimate(plan: Plan, rates: Rates, prices: Prices = FREE) -> Estimate:
         time=time,
         pages_per_second=pages / time if time else 0.0,
         money=money,
+        memory=_memory(pages, rounds, bytes_in, plan.workers),
     )
+
+
+def _memory(pages: int, rounds: int, bytes_in: float, workers: int) -> dict[str, int]:
+    """Return the bounds of the largest round, which has at most twice the pages of the mean one."""
+    some, parts = min(pages, -(-2 * pages // rounds)), Parts(workers)
+    body_bytes = round(some / max(1, pages) * bytes_in)
+    return {
+        "fetch": fetch_bound(FetchLoad(some, some), parts),
+        "update": update_bound(UpdateLoad(some, body_bytes, min(body_bytes, GROUP_BYTES), some), parts),
+    }

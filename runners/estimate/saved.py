@@ -10,6 +10,9 @@ SAVED = "estimate.json"
 """The file below a crawl directory."""
 
 
+_ADDED = {"memory"}  # fields that an estimate of an earlier version lacks
+
+
 def render_estimate(found: Estimate) -> str:
     """The estimate as JSON."""
     return json.dumps(dataclasses.asdict(found), indent=1) + "\n"
@@ -23,11 +26,11 @@ def parse_estimate(text: str, name: str) -> Estimate:
     except ValueError as error:
         raise Usage(f"{name} is not JSON: {error}; {way_out}") from error
     fields = {field.name: field.type for field in dataclasses.fields(Estimate)}
-    if not isinstance(data, dict) or (missing := fields.keys() - data.keys()):
+    if not isinstance(data, dict) or (missing := fields.keys() - data.keys() - _ADDED):
         raise Usage(f"{name} is no estimate{f': it lacks {min(missing)}' if isinstance(data, dict) else ''}; {way_out}")
-    found = {field: data[field] for field in fields}
+    found = {field: data[field] for field in fields if field in data}
     for field, value in found.items():
-        wanted = {"source": str, "bound": str, "disk": dict, "bounds": dict}.get(field, (int, float))
+        wanted = {"source": str, "bound": str, "disk": dict, "bounds": dict, "memory": dict}.get(field, (int, float))
         if not isinstance(value, wanted) or isinstance(value, bool):
             raise Usage(f"{name} is no estimate: its {field} is {json.dumps(value)[:80]}; {way_out}")
     return Estimate(**found)

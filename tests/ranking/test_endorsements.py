@@ -6,15 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from beamtrawl.transforms.ranking import endorsements
-from beamtrawl.transforms.ranking.endorsements import (
-    LINK_COLUMNS,
-    anchors_of,
-    count_votes,
-    current_links,
-    is_direction,
-    keep_specific,
-)
+from beamtrawl.transforms.ranking import anchors, endorsements
+from beamtrawl.transforms.ranking.anchors import anchors_of, count_votes, is_direction, keep_specific
+from beamtrawl.transforms.ranking.endorsements import LINK_COLUMNS, current_links
 
 
 def votes(**targets: int) -> pa.Table:
@@ -40,8 +34,8 @@ def test_a_host_that_uses_an_anchor_too_often_leaves_the_votes_of_others():
 def test_the_thousand_anchors_of_most_hosts_are_kept():
     rows = [{"host": "a.test", "folded": f"anchor {n}", "target": 0, "anchor": f"Anchor {n}"} for n in range(1_200)]
     rows += [{"host": "b.test", "folded": "anchor 1199", "target": 0, "anchor": "anchor 1199"}]
-    ((first, *others), none) = anchors_of(count_votes(pa.Table.from_pylist(rows)), np.array([0, -1]))
-    assert first == ("Anchor 1199", 2)
+    ((first, *others), none) = anchors_of(count_votes(pa.Table.from_pylist(rows)), np.array([0, -1])).to_pylist()
+    assert first == {"anchor": "Anchor 1199", "hosts": 2}
     assert len(others) == 999
     assert none == []
 
@@ -74,4 +68,4 @@ def test_links_to_neighbours_do_not_endorse(rel, counts):
 
 
 def test_examples():
-    assert doctest.testmod(endorsements).failed == 0
+    assert [doctest.testmod(module).failed for module in (anchors, endorsements)] == [0, 0]

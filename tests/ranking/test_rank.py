@@ -15,8 +15,10 @@ from beamtrawl.runners.progress.outputs import TextOutput
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from beamtrawl.transforms.indexing.write_segment import write_segment
+from beamtrawl.transforms.ranking.endorsements import DOCUMENT_COLUMNS
+from beamtrawl.transforms.ranking.read_links import read_endorsing, read_sources
 from beamtrawl.transforms.settings import Ranking, Settings, render
-from beamtrawl.transforms.tables.schemas import HOST_RANKS, RANKS
+from beamtrawl.transforms.tables.schemas import DOCUMENTS, HOST_RANKS, RANKS
 from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.command_line import beamtrawl, failure
@@ -235,6 +237,29 @@ def test_links_beyond_memory_are_ranked_alike(tmp_path, seed, options):
 def test_so_are_the_links_from_above(crawl):
     assert_same(ranked(crawl, max_links=17, is_beam=True), ranked(crawl, max_links=18, is_beam=False))
     assert crawl.names("attempts") == []
+
+
+@pytest.mark.parametrize("rows", [1, 700])
+def test_links_that_are_read_part_by_part_are_the_same(tmp_path, rows):
+    directory = random_crawl(tmp_path, 2)
+    manifests = directory.manifests()
+    paths = [file.path for file in files_of(manifests, "links")]
+    copies = [file.path for file in files_of(manifests, "documents")]
+    documents = read_table(directory.root, copies, DOCUMENTS, DOCUMENT_COLUMNS)
+
+    def found(most):
+        known = read_sources(directory.root, paths, most)
+        links = read_endorsing(directory.root, paths, documents, known, most)
+        return (
+            known.pages.urls.to_pylist(),
+            known.last.tolist(),
+            links.sources.tolist(),
+            links.targets.tolist(),
+            links.anchors.to_pylist(),
+        )
+
+    assert len(found(rows)[2]) > 1_000
+    assert found(rows) == found(1_000_000)
 
 
 def assert_same(found, expected):

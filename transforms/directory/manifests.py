@@ -37,6 +37,7 @@ class Manifest:
     index_files: tuple[TableFile, ...] = ()  # the files in the folders of `index` and `index_links`
     replaced: tuple[str, ...] = ()  # files of tables whose rows are in `files`
     settings: dict[str, Any] | None = None  # those that differ from the defaults, without secrets; see `Attempt.commit`
+    memory: dict[str, int] | None = None  # bytes: `projected` and `peak`, of all processes of the step on one machine
 
     @property
     def name(self) -> str:

@@ -215,9 +215,10 @@ class FinishFn(WriteFn):
         partitions: int,
         scorers: Sequence[str] = (),
         index_scope: IndexScope = WHOLE,
+        segment_text: int = SEGMENT_TEXT,
     ) -> None:
         self._root, self._round, self._partitions, self._scorers = root, round_, partitions, scorers
-        self._korean_morphemes, self._index_scope = korean_morphemes, index_scope
+        self._korean_morphemes, self._index_scope, self._text = korean_morphemes, index_scope, segment_text
 
     def process(self, partition: Partition, dead: Iterable[bytes]) -> Iterator[TaggedOutput]:
         number, sides = partition
@@ -254,7 +255,7 @@ class FinishFn(WriteFn):
         indexed = removals.filter(pc.equal(removals["reason"], REPLACED))["url_key"]
         is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
         documents = conform(pages.filter(is_indexed), DOCUMENTS)
-        for file in index_shard(self._root, self._round, number, documents, self._korean_morphemes):
+        for file in index_shard(self._root, self._round, number, documents, self._korean_morphemes, self._text):
             yield self.files.once(file)
 
 

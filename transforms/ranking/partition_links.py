@@ -16,7 +16,7 @@ from ..tables.batches import Batch, from_ipc, split, split_by, to_ipc
 from ..tables.bloom import shard
 from ..tables.schemas import DOCUMENTS, KEY, LINKS
 from ..tables.table_files import read_table
-from . import endorsements
+from . import anchors, endorsements
 from .endorsements import Pages
 from .pagerank import Longs
 from .scratch import Scratch
@@ -145,7 +145,7 @@ def _write_pages(ends: Grouped, scratch: Scratch, copies: Sequence[bytes]) -> by
     """Write the pages of a partition; return the keys of those that are duplicates or have some."""
     partition, batches = ends
     pages = endorsements.pages_of(from_ipc(batches, PAGES))
-    scratch.write("pages", partition, pa.table([pages.keys, pa.array(pages.urls, pa.string())], schema=PAGES))
+    scratch.write("pages", partition, pa.table([pages.keys, pages.urls], schema=PAGES))
     counts = np.bincount(pages.host_of, minlength=len(pages.hosts))
     scratch.write("hosts", partition, pa.table([pages.hosts, pa.array(counts)], schema=HOSTS))
     table = from_ipc(copies, _DUPLICATES)
@@ -206,7 +206,7 @@ def _arrive(links: Grouped, scratch: Scratch, partitions: int) -> Iterator[Any]:
     for source, rows in split_by(pairs, source_in):
         yield beam.pvalue.TaggedOutput("edges", (source, to_ipc(rows)))
 
-    votes = endorsements.votes_of(given, pages)
+    votes = anchors.votes_of(given, pages).spelled()
     votes = votes.append_column("partition", pa.array(np.full(votes.num_rows, partition)))
     pairs_of_votes = zip(votes["host"].to_pylist(), votes["folded"].to_pylist(), strict=True)
     for number, rows in split_by(votes, [shard(f"{host} {anchor}", partitions) for host, anchor in pairs_of_votes]):
@@ -219,11 +219,11 @@ def _write_edges(edges: Grouped, scratch: Scratch) -> None:
 
 
 def _keep_specific(votes: Grouped) -> Iterator[Batch]:
-    specific = endorsements.keep_specific(from_ipc(votes[1], _VOTES))
+    specific = anchors.keep_specific(from_ipc(votes[1], _VOTES))
     for partition, rows in split_by(specific, specific["partition"].to_numpy()):
         yield partition, to_ipc(rows)
 
 
 def _write_anchors(votes: Grouped, scratch: Scratch) -> None:
     partition, batches = votes
-    scratch.write("anchors", partition, endorsements.count_votes(from_ipc(batches, _VOTES)))
+    scratch.write("anchors", partition, anchors.count_votes(from_ipc(batches, _VOTES)))

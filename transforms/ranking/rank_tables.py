@@ -9,12 +9,11 @@ from ..indexing.link_folders import write_links
 from ..indexing.write_segment import DOCS
 from ..tables.schemas import HOST_RANKS, RANKS
 from ..tables.table_files import TableFile, TableWriter, open_parquet
-from . import endorsements
+from .anchors import ANCHORS, anchors_of
 from .endorsements import Pages
 from .pagerank import Floats, Longs, distinct, harmonic_centrality, pagerank
 
-_ANCHORS = RANKS.field("anchors").type
-LINK_DATA = pa.schema([("link_rank", pa.float64()), ("anchors", _ANCHORS)])
+LINK_DATA = pa.schema([("link_rank", pa.float64()), ("anchors", ANCHORS)])
 """The link data of a document."""
 
 _ROW_GROUP = 10_000
@@ -38,13 +37,13 @@ def write_ranks(root: str, round_: int, pages: Pages, page_ranks: PageRanks, anc
             "url_key": pages.keys[part],
             "url": pages.urls[part],
             "host": pages.hosts.take(pa.array(pages.host_of[part])),
-            "round": pa.array([round_] * len(pages.urls[part])),
+            "round": pa.array(np.full(len(pages.urls[part]), round_), pa.int32()),
             "link_rank": page_ranks.ranks[part],
             "links": page_ranks.links[part],
             "link_hosts": page_ranks.hosts[part],
-            "anchors": endorsements.anchors_of(anchors, np.arange(count)[part]),
+            "anchors": anchors_of(anchors, np.arange(count)[part]),
         }
-        writer.write(pa.table({name: pa.array(columns[name], RANKS.field(name).type) for name in RANKS.names}))
+        writer.write(pa.table(columns, RANKS))
     return writer.close()
 
 
@@ -68,7 +67,7 @@ def link_data(keys: pa.ChunkedArray, pages: Pages, ranks: Floats, anchors: pa.Ta
     """LINK_DATA of the documents with these keys; a document without links has rank 0 and no anchors."""
     numbers = pages.numbers(keys)
     link_ranks = np.append(ranks, 0.0)[numbers]  # -1, a page without links, takes the last
-    columns = [pa.array(link_ranks), pa.array(endorsements.anchors_of(anchors, numbers), _ANCHORS)]
+    columns = [pa.array(link_ranks), anchors_of(anchors, numbers)]
     return pa.table(columns, schema=LINK_DATA)
 
 

@@ -1,14 +1,15 @@
 """Rounds: visits, rates and durations, from the counters of manifests."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from ....transforms.directory.crawl_dir import Manifest
 from ....transforms.directory.manifests import moment
 from ....transforms.outcomes import Outcome
+from ...estimate.measured import memory_of
 from ..charts import bins
-from ..content import Chart, Column, Section, Table
+from ..content import Chart, Column, Part, Section, Table
 from ..known import Known
 
 _GOOD = (Outcome.FETCHED, Outcome.NOT_MODIFIED)
@@ -102,7 +103,17 @@ def section(known: Known) -> Section:
         return Section("rounds", "Rounds", ["No round has been fetched yet."])
     rounds = [merge(each[part.start : part.stop]) for part in bins(len(each))]
     seeds = sum(m.counters.get("seeds", 0) for m in known.manifests if m.step == "seeds")
-    return Section("rounds", "Rounds", [*_charts(rounds, seeds), _table(rounds, len(each))])
+    parts: list[Part] = [*_charts(rounds, seeds), _table(rounds, len(each))]
+    if memory := memory_of(known.manifests):
+        parts.append(_memory(memory))
+    return Section("rounds", "Rounds", parts)
+
+
+def _memory(memory: Mapping[str, tuple[int, int]]) -> Table:
+    columns = [Column("step"), Column("projected", "bytes"), Column("peak", "bytes"), Column("difference", "change")]
+    rows = [(step, projected, peak, projected / peak - 1) for step, (projected, peak) in memory.items()]
+    note = "All processes on the machine, of the step of each kind that took most; the projection is an upper bound."
+    return Table("Memory", columns, rows, note)
 
 
 def _charts(rounds: Sequence[Round], seeds: int) -> list[Chart]:

@@ -1,0 +1,107 @@
+"""The memory of this process and its descendants, and what the machine or container gives. Linux only."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from ...transforms.memory.limits import Group, budget
+
+_PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+_TICK_S = 0.2
+_GROWN = 1.02  # of the largest resident size; from there on, the proportional one is read, which takes longer
+_NAMES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
+
+
+def available(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
+    """Return the bytes that this process and its descendants may have in all; None if that is not known."""
+    groups = [
+        Group(_text(folder / limit), _text(folder / usage), _text(folder / "memory.stat"))
+        for folder in _folders(cgroups, _text(proc / "self/cgroup"))
+        for limit, usage in _NAMES
+    ]
+    return budget(_text(proc / "meminfo"), groups, used() or 0)
+
+
+def used() -> int | None:
+    """Return the bytes of this process and its descendants, what several have divided among them; None if unknown."""
+    try:
+        return sum(map(_proportional, _family(os.getpid())))
+    except (OSError, ValueError):  # no Linux, or a process has ended in between
+        return None
+
+
+class Peak:
+    """Watches the memory inside `with`: `bytes` is the largest that was seen, None if it is not known."""
+
+    def __init__(self) -> None:
+        self.bytes: int | None = None
+        self._highest, self._ended = 0, threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="memory", daemon=True)
+
+    def __enter__(self) -> "Peak":
+        self._look()
+        if self.bytes is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        if self.bytes is not None:
+            self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(_TICK_S):
+            self._look()
+        self._look()
+
+    def _look(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            resident = sum(map(_resident, _family(os.getpid())))
+            if resident > _GROWN * self._highest:
+                self._highest = resident
+                self.bytes = max(self.bytes or 0, used() or 0) or None
+
+
+def _family(pid: int) -> Iterator[int]:
+    """A process and its descendants."""
+    yield pid
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield from _family(int(child))
+
+
+def _resident(pid: int) -> int:
+    """Bytes of a process in memory, without pages of files."""
+    _, all_, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
+    return (int(all_) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _proportional(pid: int) -> int:
+    """Bytes of a process in memory; what several have is divided among them."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+
+
+def _folders(cgroups: Path, own: str) -> list[Path]:
+    """The folders of the process's cgroup for memory and those above it. In a container, the topmost is its own."""
+    folders = {cgroups, cgroups / "memory"}
+    for line in own.splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers or "memory" in controllers.split(","):
+            folder = cgroups / "memory" if controllers else cgroups
+            for part in Path(path).parts[1:]:
+                folder = folder / part
+                folders.add(folder)
+    return sorted(folders)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

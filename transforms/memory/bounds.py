@@ -1,0 +1,137 @@
+"""Upper bounds of the memory of a step, of all its processes on one machine, from what is known before it starts."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+MB = 1_000_000
+GROUP_BYTES = 16 << 20
+"""Bytes of bodies in a row group of visits, more if it is one body (`transforms.workers.keeper`)."""
+
+SHARD_BYTES = 4 << 20
+"""Compressed bytes of visits in a shard of hosts of an update step, unless memory is short."""
+
+USED = 200 * MB
+"""What the program has before a step, if it is not measured."""
+
+_LEAST_SHARD_BYTES = 1 << 20
+
+
+class Parts(NamedTuple):
+    """Into how small parts a step is cut."""
+
+    workers: int
+    shard_bytes: int = SHARD_BYTES
+
+    @property
+    def segment_text(self) -> int:
+        """The bytes of text in a segment of the index."""
+        return 2 * self.shard_bytes
+
+
+ONE = Parts(1)
+
+
+class Fit(NamedTuple):
+    """The parts of a step, and the bound of its memory with them."""
+
+    parts: Parts
+    bound: int
+    most: int | None  # that the machine gives; None: not known
+    first: int  # the bound with the parts that were wanted
+
+    def line(self, step: str) -> str:
+        """Return what a user should know of it, in one line; empty if the step runs as wanted."""
+        if self.most is None or self.first <= self.most:
+            return ""
+        given = f"{step} may take {self.first / MB:,.0f} MB of memory, and {self.most / MB:,.0f} MB are free"
+        if self.bound > self.most:
+            return f"{given}; in its smallest parts still {self.bound / MB:,.0f} MB: it may be ended by the system"
+        workers = f"{self.parts.workers} worker{'s' if self.parts.workers > 1 else ''}"
+        shards = f" and shards of {self.parts.shard_bytes >> 20} MB" if self.parts.shard_bytes < SHARD_BYTES else ""
+        return f"{given}: it runs with {workers}{shards}, in at most {self.bound / MB:,.0f} MB"
+
+
+def fit(bound: Callable[[Parts], int], wanted: Parts, most: int | None) -> Fit:
+    """Return the largest parts whose bound is at most `most`; the smallest ones if there are none.
+
+    >>> fit(lambda parts: 100 * parts.workers, Parts(4), 250)[:2]
+    (Parts(workers=2, shard_bytes=4194304), 200)
+    """
+    first = bound(wanted)
+    if most is None or first <= most:
+        return Fit(wanted, first, most, first)
+    found = [(bound(parts), parts) for parts in _smaller(wanted)]
+    fitting = next(((size, parts) for size, parts in found if size <= most), None)
+    size, parts = fitting or min(found, key=lambda each: each[0])
+    return Fit(parts, size, most, first)
+
+
+def _smaller(wanted: Parts) -> Iterator[Parts]:
+    """First fewer workers, which costs time; then smaller shards too, which also costs work."""
+    for workers in range(wanted.workers, 0, -1):
+        yield wanted._replace(workers=workers)
+    shard_bytes = wanted.shard_bytes // 2
+    while shard_bytes >= _LEAST_SHARD_BYTES:
+        yield Parts(1, shard_bytes)
+        shard_bytes //= 2
+
+
+class FetchLoad(NamedTuple):
+    """What a fetch step reads, and what its processes have before it."""
+
+    urls: int  # that it may visit
+    waiting: int  # rows of the frontier
+    used: int = USED
+
+
+class UpdateLoad(NamedTuple):
+    """What an update step reads."""
+
+    visits: int
+    body_bytes: int  # uncompressed, of all visits
+    group_bytes: int  # uncompressed, of the largest row group of visits
+    waiting: int = 0  # rows of the frontier
+    used: int = USED
+
+
+class RankLoad(NamedTuple):
+    """What ranking reads."""
+
+    links: int
+    documents: int
+    used: int = USED
+
+
+def fetch_bound(load: FetchLoad, parts: Parts) -> int:
+    """Return the bound of a fetch step.
+
+    A worker has bodies that are read, loaded and wait to be written; their sizes are not known before.
+    """
+    rows = 700 * load.waiting + 1_000 * load.urls
+    return load.used + 30 * MB + rows + _processes(parts) + parts.workers * 145 * MB
+
+
+def update_bound(load: UpdateLoad, parts: Parts) -> int:
+    """Return the bound of an update step.
+
+    A worker has a row group of visits with its parsed pages, or the texts of a segment while they are inverted: some
+    forty times as many bytes if no word repeats. The driver has what the stages send each other.
+    """
+    text = min(load.body_bytes // parts.workers, parts.segment_text)
+    shuffled = load.body_bytes * 35 // 100 + 6_000 * load.visits + 300 * load.waiting
+    return load.used + 140 * MB + shuffled + _processes(parts) + parts.workers * (40 * text + 4 * load.group_bytes)
+
+
+def rank_bound(load: RankLoad, parts: Parts) -> int:
+    """Return the bound of ranking in memory, whatever the parts."""
+    return load.used + 60 * MB + 270 * load.links + 2_000 * load.documents
+
+
+def partitioned_bound(load: RankLoad, parts: Parts) -> int:
+    """Return the bound of ranking by pipelines, whose shuffles the driver holds."""
+    return load.used + 60 * MB + _processes(parts) + 400 * load.links + 2_000 * load.documents
+
+
+def _processes(parts: Parts) -> int:
+    """The server of worker processes and what each of them has before it works; none for one worker."""
+    return 80 * MB + parts.workers * 100 * MB if parts.workers > 1 else 0

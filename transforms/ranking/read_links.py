@@ -1,0 +1,107 @@
+"""Reads the links of a crawl part by part; of each link, only numbers stay in memory."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..tables.schemas import LINKS
+from ..tables.table_files import conform, open_parquet
+from . import endorsements
+from .endorsements import Pages
+from .pagerank import Longs
+
+_ROWS = 250_000  # of a part, with their strings
+
+
+class Sources(NamedTuple):
+    """What must be known of all links before one of them counts."""
+
+    pages: Pages
+    last: Longs  # the round of the last visit of each page
+
+
+class Links(NamedTuple):
+    """Links that endorse their targets, as parallel arrays; both ends are representatives."""
+
+    sources: Longs
+    targets: Longs
+    anchors: pa.ChunkedArray  # of dictionaries
+
+
+def read_sources(root: str, paths: Sequence[str], rows: int = _ROWS) -> Sources:
+    """Number the pages at the ends of the links in files of the table; parts have at least so many `rows`."""
+    ends, visits = _Distinct(["key", "url"]), _Distinct(["source_key", "round"])
+    for part in _parts(root, paths, ["source_key", "source_url", "target_key", "target_url", "round"], rows):
+        ends.add(endorsements.ends_of(part))
+        visits.add(part.select(["source_key", "round"]))
+    pages = endorsements.pages_of(ends.table())
+    last = np.zeros(len(pages.keys), np.int64)
+    found = visits.table()
+    np.maximum.at(last, pages.numbers(found["source_key"]), found["round"].to_numpy())
+    return Sources(pages, last)
+
+
+def read_endorsing(root: str, paths: Sequence[str], documents: pa.Table, known: Sources, rows: int = _ROWS) -> Links:
+    """The links that endorse a page, between the representatives of their ends; without links of a page to itself.
+
+    `documents` has DOCUMENT_COLUMNS.
+    """
+    pages = known.pages
+    ends: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]] = []
+    anchors, redirects = [], []
+    columns = [name for name in endorsements.LINK_COLUMNS if not name.endswith("_url")]
+    for part in _parts(root, paths, columns, rows):
+        is_last = part["round"].to_numpy() == known.last[pages.numbers(part["source_key"])]
+        found = endorsements.links_that_count(part, is_last)
+        one, other = (pages.numbers(found.endorsing[f"{end}_key"]).astype(np.int32) for end in ("source", "target"))
+        ends.append((one, other))
+        anchors.append(found.endorsing["anchor"].combine_chunks().dictionary_encode())
+        redirects.append(found.redirects)
+    aliases = pa.concat_tables([_REDIRECTS.empty_table(), *redirects])
+    representative = endorsements.representatives(pages.keys, aliases, endorsements.duplicates(documents))
+    sources, targets = (representative[np.concatenate([_NONE, *(pair[i] for pair in ends)])] for i in (0, 1))
+    elsewhere = sources != targets
+    column = pa.chunked_array(anchors, pa.dictionary(pa.int32(), pa.string())).unify_dictionaries()
+    return Links(sources[elsewhere], targets[elsewhere], column.filter(pa.array(elsewhere)))
+
+
+class _Distinct:
+    """Distinct rows of tables that come one after the other."""
+
+    def __init__(self, columns: list[str]) -> None:
+        self._columns, self._tables, self._rows = columns, list[pa.Table](), 0
+
+    def add(self, table: pa.Table) -> None:
+        self._tables.append(self._distinct(table))
+        if sum(each.num_rows for each in self._tables) > 2 * self._rows:
+            self._tables = [self.table()]
+            self._rows = self._tables[0].num_rows
+
+    def table(self) -> pa.Table:
+        return self._distinct(pa.concat_tables(self._tables))
+
+    def _distinct(self, table: pa.Table) -> pa.Table:
+        return table.group_by(self._columns).aggregate([])
+
+
+def _parts(root: str, paths: Sequence[str], columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+    """The rows of files of the table in parts of whole row groups, of at least so many rows but for the last."""
+    schema = pa.schema([LINKS.field(name) for name in columns])
+    groups, count = [schema.empty_table()], 0
+    for path in paths:
+        with open_parquet(root, path) as file:
+            names = [name for name in columns if name in file.schema_arrow.names]
+            for number in range(file.num_row_groups):
+                groups.append(conform(file.read_row_group(number, names, use_threads=False), schema))
+                count += groups[-1].num_rows
+                if count >= rows:
+                    yield pa.concat_tables(groups)
+                    groups, count = [schema.empty_table()], 0
+    yield pa.concat_tables(groups)
+
+
+_NONE = np.zeros(0, np.int32)
+_REDIRECTS = pa.schema([LINKS.field("source_key"), LINKS.field("target_key")])
