@@ -11,7 +11,21 @@ from ..estimate.plan import Estimate
 from ..state.crawl_status import summarize
 from .content import Report, Section
 from .known import TABLES, Known
-from .sections import alarms, estimate, freshness, hosts, outcomes, overview, pages, robots, rounds, storage, urls
+from .query_counts import QueryCounts
+from .sections import (
+    alarms,
+    estimate,
+    freshness,
+    hosts,
+    outcomes,
+    overview,
+    pages,
+    queries,
+    robots,
+    rounds,
+    storage,
+    urls,
+)
 
 SECTIONS: tuple[Callable[[Known], Section], ...] = (
     overview.section,
@@ -33,8 +47,12 @@ _ATTEMPTS = 3
 _MEMORY = "500MB"  # of the queries; what needs more goes to a temporary folder
 
 
-def collect(crawl: CrawlDir, settings: Settings, found: Estimate | None, now: datetime) -> Report:
+def collect(
+    crawl: CrawlDir, settings: Settings, found: Estimate | None, now: datetime, asked: QueryCounts | None = None
+) -> Report:
     """Return the report of a crawl as of its last commit; CrawlDirError if a file is missing or damaged.
+
+    A query log adds a section about what was `asked`.
 
     A crawl that runs may merge files meanwhile and remove those that the merged ones replace: then it is read again.
     """
@@ -48,7 +66,8 @@ def collect(crawl: CrawlDir, settings: Settings, found: Estimate | None, now: da
             with open_tables(crawl, manifests, TABLES, _MEMORY) as connection:
                 known = Known(crawl, manifests, settings.alarms, settings.recrawl, status, now, found, connection)
                 known.prepare()
-                return Report(name, crawl.root, now, [section(known) for section in SECTIONS])
+                sections = [section(known) for section in SECTIONS]
+                return Report(name, crawl.root, now, sections + ([queries.section(asked)] if asked else []))
         except CrawlDirError:
             if attempt == _ATTEMPTS or crawl.require_manifests() == manifests:
                 raise
