@@ -30,9 +30,10 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.set_defaults(export=export_markdown)
 
 
-def add_include(parser: argparse.ArgumentParser) -> None:
+def add_include(parser: argparse.ArgumentParser, *more: str) -> None:
+    names = (*OVERRIDES, *more)
     parser.add_argument(
-        "--include", action="append", choices=OVERRIDES, default=[], help="pages left out otherwise; repeatable"
+        "--include", action="append", choices=names, default=[], help="pages left out otherwise; repeatable"
     )
 
 
