@@ -14,6 +14,8 @@ from ..estimate.saved import SAVED, parse_estimate
 from ..exports.output import require_folder
 from ..report.collect import collect
 from ..report.page import render_report
+from ..report.query_counts import QueryCounts, read_query_log
+from ..report.sections import queries
 from ..terminal.errors import Failure, Usage
 
 
@@ -22,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="the HTML file to write (standard output)")
     parser.add_argument(
         "--estimate", metavar="FILE", help="compare with what estimate --json has printed (else with estimate --save)"
+    )
+    parser.add_argument(
+        "--query-log", type=Path, metavar="FILE", help="show what people look for, from the file of serve --query-log"
     )
     parser.epilog = "Example: beamtrawl report ./mycrawl -o report.html"
 
@@ -34,10 +39,13 @@ def run(arguments: argparse.Namespace) -> None:
         raise Usage("a report is a page of HTML, and no text for a terminal; name a file: -o report.html")
     if arguments.output is not None:
         require_folder(arguments.output)
+    asked = _asked(arguments.query_log)
     try:
         report = collect(crawl, stored_settings(crawl), _estimate(crawl, arguments.estimate), datetime.now(UTC))
     except QueryError as error:
         raise Failure(str(error)) from error
+    if asked:
+        report = report._replace(sections=[*report.sections, queries.section(asked)])
     page = render_report(report)
     if arguments.output is None:
         sys.stdout.write(page)
@@ -57,6 +65,13 @@ def _estimate(crawl: CrawlDir, path: str | None) -> Estimate | None:
     except (OSError, UnicodeDecodeError) as error:
         raise Usage(f"--estimate {path}: {getattr(error, 'strerror', None) or error}") from error
     return parse_estimate(text, path)
+
+
+def _asked(path: Path | None) -> QueryCounts | None:
+    try:
+        return read_query_log(path) if path else None
+    except OSError as error:
+        raise Usage(f"--query-log {path}: {error.strerror}") from error
 
 
 def _replace(target: Path, page: str) -> None:

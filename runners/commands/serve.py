@@ -6,6 +6,7 @@ import ipaddress
 import logging
 import re
 from pathlib import Path
+from typing import Any
 
 from ...search.index.segments import CACHE_BYTES
 from ...search.searcher import Index
@@ -46,6 +47,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " it and --trust-proxy, a gateway at a loopback address answers requests for localhost and that address only)",
     )
     parser.add_argument(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="let pages of this origin, such as https://docs.example.org, embed the search box and use the API"
+        " (repeatable; none)",
+    )
+    parser.add_argument(
+        "--query-log",
+        type=Path,
+        metavar="FILE",
+        help="write what people look for, without their addresses, for report --query-log (off)",
+    )
+    parser.add_argument(
         "--timeout",
         type=at_least_0,
         default=10.0,
@@ -77,14 +92,19 @@ def _prefix(text: str) -> str:
 def run(arguments: argparse.Namespace) -> None:
     """Serve a search page at / and JSON, until Ctrl-C."""
     from ...search.gateway.app import create_app  # only a server pays for importing these
+    from ...search.gateway.embedding import as_origin
+    from ...search.gateway.query_log import file_log
     from ...search.gateway.rate_limits import Rate
-    from ...search.gateway.server import ServerLimits, create_server
     from .submissions import open_submissions
 
     if arguments.trust_proxy is not None and not _is_address(arguments.trust_proxy):
         raise Usage(f"--trust-proxy {arguments.trust_proxy}: must be the IP address of the proxy, such as 127.0.0.1")
     if arguments.cache_mb < 1:
         raise Usage(f"--cache-mb {arguments.cache_mb}: must be at least 1")
+    try:
+        origins = [as_origin(text) for text in arguments.allow_origin]
+    except ValueError as error:
+        raise Usage(f"--allow-origin {error}") from error
     crawls = searched([arguments.dir, *arguments.further])
     if arguments.submissions and not isinstance(crawls, CrawlDir):
         raise Usage("--submissions: URLs are submitted to one crawl, and these are several; serve that one alone")
@@ -93,9 +113,31 @@ def run(arguments: argparse.Namespace) -> None:
     submit = open_submissions(crawls) if arguments.submissions and isinstance(crawls, CrawlDir) else None
     hosts, title, logo = _names(arguments), arguments.title, _logo(arguments.logo)
     cache_bytes, timeout_s = arguments.cache_mb << 20, arguments.timeout or None
-    app = create_app(
-        crawls, rate, submit, hosts=hosts, title=title, logo=logo, timeout_s=timeout_s, cache_bytes=cache_bytes
-    )
+    with contextlib.ExitStack() as stack:
+        try:
+            query_log = stack.enter_context(file_log(arguments.query_log)) if arguments.query_log else None
+        except OSError as error:
+            raise Usage(f"--query-log {arguments.query_log}: {error.strerror}") from error
+        app = create_app(
+            crawls,
+            rate,
+            submit,
+            hosts=hosts,
+            title=title,
+            logo=logo,
+            timeout_s=timeout_s,
+            cache_bytes=cache_bytes,
+            origins=origins,
+            query_log=query_log,
+        )
+        roots = crawls.root if isinstance(crawls, CrawlDir) else ", ".join(crawl.root for crawl in crawls.values())
+        _serve(app, roots, arguments)
+
+
+def _serve(app: Any, roots: str, arguments: argparse.Namespace) -> None:
+    """Answer requests until Ctrl-C; Failure if the address cannot be listened at."""
+    from ...search.gateway.server import ServerLimits, create_server
+
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else a line for each request that waits
     try:
         server = create_server(
@@ -105,7 +147,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise Failure(f"cannot listen at {arguments.host}:{arguments.port}: {error}; choose another --port") from error
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     port = getattr(server, "effective_port", arguments.port)  # a name with several addresses has no single one
-    roots = crawls.root if isinstance(crawls, CrawlDir) else ", ".join(crawl.root for crawl in crawls.values())
     print(f"searching {roots} at http://{host}:{port}{arguments.prefix}/ (Ctrl-C ends it)", flush=True)
     server.run()
 

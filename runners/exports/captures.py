@@ -39,11 +39,11 @@ def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iter
     with tempfile.TemporaryDirectory() as scratch, connect(crawl, manifests, ("documents", "links")) as tables:
         tables.execute(f"SET temp_directory = '{scratch}'; SET memory_limit = '1GB'")
         files_by_age = sorted(files_of(manifests, "visits"), key=lambda file: round_of(file.path))
-        for files in _groups(files_by_age):
+        for files in groups(files_by_age):
             last = round_of(files[-1].path)
             while robots_files and round_of(robots_files[0].path) <= last:
                 yield from _robots(crawl, robots_files.popleft())
-            found = _lookup(tables, _keys(crawl, files))
+            found = _lookup(tables, keys(crawl, files))
             for row in _rows(crawl, files):
                 noarchive, text, links = next(found)
                 if row["status"] is not None:
@@ -61,7 +61,7 @@ def _robots(crawl: CrawlDir, file: TableFile) -> Iterator[Capture]:
             yield Capture(unknown | known | {"url": f"{row['origin']}/robots.txt"}, False, None, ())
 
 
-def _groups(files: Iterable[TableFile]) -> Iterator[list[TableFile]]:
+def groups(files: Iterable[TableFile]) -> Iterator[list[TableFile]]:
     group: list[TableFile] = []
     for file in files:
         if group and sum(each.rows for each in group) + file.rows > _GROUP:
@@ -72,15 +72,15 @@ def _groups(files: Iterable[TableFile]) -> Iterator[list[TableFile]]:
         yield group
 
 
-def _keys(crawl: CrawlDir, files: Iterable[TableFile]) -> pa.Table:
+def keys(crawl: CrawlDir, files: Iterable[TableFile]) -> pa.Table:
     """URL, round and number of the visits of files, in order."""
     columns = ["url", "round"]
     tables = []
     for each in files:
         with open_parquet(crawl.root, each.path) as file:
             tables.append(conform(file.read(columns), pa.schema([VISITS.field(name) for name in columns])))
-    keys = pa.concat_tables(tables)
-    return keys.append_column("number", pa.array(range(keys.num_rows), pa.int64()))
+    found = pa.concat_tables(tables)
+    return found.append_column("number", pa.array(range(found.num_rows), pa.int64()))
 
 
 def _rows(crawl: CrawlDir, files: Iterable[TableFile]) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,8 @@ import contextlib
 import errno
 import gzip
 import io
+import os
+import shutil
 import sys
 import uuid
 from collections.abc import Iterator
@@ -44,6 +46,40 @@ def whole_folder(path: str) -> Iterator["Drafts"]:
         raise Usage(f"{path} has files already; name a new or empty folder")
     with _complaining(path), Drafts(path.rstrip("/") or "/") as drafts:
         yield drafts
+
+
+@contextlib.contextmanager
+def whole_tree(path: str) -> Iterator["Tree"]:
+    """A local folder for files in folders, which gets its name once all are complete. Usage if it has files already."""
+    if not filesystem.store_of(path).has_local_paths:
+        raise Usage(f"{path} is on an object store, where no tree of files gets its name at once; name a local folder")
+    target = Path(path)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise Usage(f"{path} exists already; name a new or empty folder")
+    draft = target.absolute().parent / f".draft-{uuid.uuid4().hex[:8]}-{target.absolute().name}"
+    with _complaining(path):
+        draft.mkdir()
+        try:
+            yield Tree(draft)
+            os.sync()
+            draft.replace(target)
+            filesystem.sync_folder(str(draft.parent))
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+
+
+class Tree:
+    """Files in folders below a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file; its name has forward slashes, and no part that leads upwards."""
+        path = self._folder.joinpath(*name.split("/"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
 
 
 def require_folder(path: str) -> None:

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,9 +16,11 @@ from ..results.render import bounded, is_language, is_web_url, readable
 from ..results.snippets import marked
 from ..searcher import Index
 from .changes import TIME_LIMIT_S, show_changes
+from .embedding import share
 from .languages import speak
 from .limits import guard, limit
 from .metrics import Metrics
+from .query_log import QueryLog
 from .rate_limits import Rate
 from .reload import LatestIndex, NoIndexError
 from .searches import MAX_QUERY, Clock, answer_searches, query_of_request
@@ -57,6 +59,8 @@ def create_app(
     timeout_s: float | None = None,
     cache_bytes: int = CACHE_BYTES,
     changes_timeout_s: float = TIME_LIMIT_S,
+    origins: Collection[str] = (),
+    query_log: QueryLog | None = None,
 ) -> flask.Flask:
     """The WSGI application over a crawl, or several by name; docs/gateway.md lists its endpoints.
 
@@ -64,7 +68,8 @@ def create_app(
     enables the form for submissions; `hosts` are the names by which it may be requested (all if none are given);
     `title` and `logo`, an image file, are shown on each page; a query that takes longer than `timeout_s` has partial
     results, a comparison of `/changes` that takes longer than `changes_timeout_s` is an error; postings take at most
-    `cache_bytes` of memory. Errors are one sentence, as a page or, for programs, as
+    `cache_bytes` of memory; pages of `origins` (`embedding.as_origin`) may embed the search box and use the API;
+    `query_log` is given each query. Errors are one sentence, as a page or, for programs, as
     `{"error": …}`: 4xx for a request that the client must change, 503 while there is no index, 500 for failures, whose
     reason is in the log.
     """
@@ -80,7 +85,8 @@ def create_app(
     speak(app)
     if logo:
         _show_logo(app, logo)
-    answer_searches(app, latest, metrics, clock, timeout_s)
+    share(app, frozenset(origins))
+    answer_searches(app, latest, metrics, clock, timeout_s, query_log)
     _show_texts(app, latest)
     show_changes(app, crawls, latest, title, clock, changes_timeout_s)
     _report(app, latest, metrics, clock)

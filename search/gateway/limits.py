@@ -28,7 +28,13 @@ HEADERS = {
 _CACHE_S = 60  # for which a browser may show a page again: going back costs no search
 
 _PAGES = ("page", "api", "suggest", "cached", "help", "changes", "changes_feed")
-_APART = ("static", "logo", "healthz", "metrics")  # parts of a page, or requested by monitoring: limited by themselves
+_APART = (
+    "static",
+    "box",
+    "logo",
+    "healthz",
+    "metrics",
+)  # parts of a page, or requested by monitoring: limited by themselves
 
 
 def guard(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import flask
@@ -14,6 +15,7 @@ from ..results.render import is_web_url, narrowing, shown
 from ..searcher import AFTER_ALONE, ORDERS, Index
 from ..suggest import suggestions
 from .metrics import Metrics
+from .query_log import Asked, QueryLog
 from .reload import LatestIndex
 
 PAGE_HITS = 10
@@ -42,18 +44,23 @@ Clock = Callable[[], float]
 
 
 def answer_searches(
-    app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock, timeout_s: float | None
+    app: flask.Flask,
+    latest: LatestIndex,
+    metrics: Metrics,
+    clock: Clock,
+    timeout_s: float | None,
+    query_log: QueryLog | None,
 ) -> None:
     """Add `/`, by GET or POST, `/help`, `/api/search`, `/api/suggest` and `/opensearch.xml`."""
     searches = Searches(latest, metrics, timeout_s)
 
     @app.route("/", methods=["GET", "POST"])
     def page() -> ResponseReturnValue:
-        return _page(searches, clock)
+        return _page(searches, clock, query_log)
 
     @app.get("/api/search")
     def api() -> ResponseReturnValue:
-        return _api(searches)
+        return _api(searches, clock, query_log)
 
     @app.get("/api/suggest")
     def suggest() -> ResponseReturnValue:
@@ -101,13 +108,15 @@ class Searches(NamedTuple):
                 flask.abort(400, f"after: {error}.")
 
 
-def _page(searches: Searches, clock: Clock) -> str:
+def _page(searches: Searches, clock: Clock, query_log: QueryLog | None) -> str:
     query, number = query_of_request(), _number("page", 1, 1, MAX_OFFSET // PAGE_HITS)
     if not query:
         return flask.render_template("home.html", documents=searches.latest.get().documents)
     begin, offset, order = clock(), (number - 1) * PAGE_HITS, _order()
     per_host = PAGE_PER_HOST if order == "score" else None
     results = searches.run(query, PAGE_HITS, offset, per_host, order=order, facets=PAGE_FACET_VALUES)
+    if number == 1 and flask.request.method == "GET":  # who sends a form by POST keeps the query out of logs
+        _log(query_log, results, clock())
     titles = searches.latest.ask(lambda index: index.short_titles(results.hits))
     offered = [] if results.total else [one for one in shorter(query) if searches.run(one.query, 1).total]
     return flask.render_template(
@@ -125,7 +134,7 @@ def _page(searches: Searches, clock: Clock) -> str:
     )
 
 
-def _api(searches: Searches) -> ResponseReturnValue:
+def _api(searches: Searches, clock: Clock, query_log: QueryLog | None) -> ResponseReturnValue:
     query = query_of_request() or flask.abort(400, "q is missing: give a query, as in /api/search?q=robot")
     limit, offset = _number("limit", PAGE_HITS, 1, MAX_LIMIT), _number("offset", 0, 0, MAX_OFFSET)
     per_host, explain = _number("per_host", 0, 0, MAX_LIMIT), _number("explain", 0, 0, 1)
@@ -133,7 +142,15 @@ def _api(searches: Searches) -> ResponseReturnValue:
     after = flask.request.values.get("after")
     if after is not None and (offset or per_host):
         flask.abort(400, f"after: {AFTER_ALONE}.")
-    return as_json(searches.run(query, limit, offset, per_host or None, bool(explain), _order(), facets, after))
+    results = searches.run(query, limit, offset, per_host or None, bool(explain), _order(), facets, after)
+    if not offset and after is None:
+        _log(query_log, results, clock())
+    return as_json(results)
+
+
+def _log(query_log: QueryLog | None, results: Results, now: float) -> None:
+    if query_log:
+        query_log.add(flask.request.remote_addr or "", Asked(datetime.now(UTC), results.query, results.total), now)
 
 
 def _suggest(latest: LatestIndex) -> str:

@@ -1,4 +1,4 @@
-"""A window of a real Chromium, for tests of what people see. It gets all that it asks for from one server.
+"""A window of a real Chromium, for tests of what people see. It gets what it asks for from servers of the test alone.
 
 The browser has no network (`rendering/devtools.py`), so what a page requests from elsewhere is only
 recorded.
@@ -19,12 +19,13 @@ _KEYS = {"/": 191, "Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDow
 
 
 class Window:
-    """A window that shows the pages of the server at `authority` (ADDRESS:PORT)."""
+    """A window that shows the pages of the server at `authority` (ADDRESS:PORT); these may use those of `others`."""
 
-    def __init__(self, authority: str, program: str = "chromium") -> None:
+    def __init__(self, authority: str, *others: str, program: str = "chromium") -> None:
         self.requests: list[str] = []  # methods and URLs, also of what was not had
         self.dialogs: list[str] = []
         self._authority = authority
+        self._served = {authority, *others}
         self._browser = Browser(program)
         self._loaded = False
         target = self._browser.call(self._ends_at, "Target.createTarget", url="about:blank")["targetId"]
@@ -117,14 +118,14 @@ class Window:
             self._browser.send("Page.handleJavaScriptDialog", self._session, accept=False)
 
     def _answer(self, paused: Message) -> None:
-        """Hand the server's answer to the browser, headers and all; nothing from elsewhere."""
+        """Hand a server's answer to the browser, headers and all; nothing from elsewhere."""
         number, request = paused["requestId"], paused["request"]
         self.requests.append(f"{request['method']} {request['url']}")
         parts = urlsplit(request["url"])
-        if parts.netloc != self._authority:
+        if parts.netloc not in self._served:
             self._browser.send("Fetch.failRequest", self._session, requestId=number, errorReason="Aborted")
             return
-        connection = http.client.HTTPConnection(self._authority)
+        connection = http.client.HTTPConnection(parts.netloc)
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         connection.request(request["method"], target, request.get("postData"), request["headers"])
         response = connection.getresponse()

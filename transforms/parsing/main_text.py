@@ -38,6 +38,11 @@ _BLOCKS = (
     " table tbody td tfoot th thead tr ul"
 )
 
+INVISIBLE, SURROUNDINGS, HEADINGS, BLOCKS = (
+    tuple(names.split()) for names in (_INVISIBLE, _SURROUNDINGS, _HEADINGS, _BLOCKS)
+)
+"""Names of elements: without text, boilerplate, headings, others that begin and end a line of the text."""
+
 CODE = "\t"
 """The first character of a line of preformatted text (`pre`); its indentation follows."""
 
@@ -158,6 +163,16 @@ def collapse(text: str) -> str:
     return " ".join(text.split())
 
 
+def line_of(text: str) -> str:
+    """A line of the main text: white space collapsed, without the permalink that Sphinx appends to headings."""
+    return collapse(text).rstrip(" ¶")
+
+
+def without_marks(text: str) -> str:
+    """The text without the marks that `main_text` leaves in the tree."""
+    return _MARKS.sub("", text)
+
+
 def _around(cores: Iterable[Any]) -> set[Any]:
     """All ancestors of the elements."""
     found: set[Any] = set()
@@ -231,7 +246,7 @@ def _read(stylesheet: etree.XSLT, root: Any) -> tuple[list[str], list[tuple[int,
     headings: list[tuple[int, str]] = []
     marks = ""
     for block, is_code in _blocks(str(stylesheet(root))):
-        if line := " ".join(block.split()).rstrip(" ¶"):  # Sphinx appends this permalink to headings
+        if line := line_of(block):
             if line[-1] in (_HIDE, _SHOW) and not _MARKS.sub(
                 "", line
             ):  # around blocks: the marks belong to the next line

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+from . import signals
 from .signals import AI_INPUT, AI_TRAIN
 from .tdm_rules import concluded
 
@@ -18,6 +19,8 @@ class Purpose(NamedTuple):
 TRAINING = Purpose(AI_TRAIN, "ai_training", "reserved")
 INPUT = Purpose(AI_INPUT, "ai_input", "reserved_input")
 """The input of models: retrieval for generated answers, agents."""
+SEARCH = Purpose(signals.SEARCH, "search", "reserved_search")
+"""A search index, of another engine. Reservations of text and data mining (TDMRep) are not about it."""
 
 
 def may_use(purpose: Purpose, document: Mapping[str, Any], denied_now: bool, mining: bool | None) -> bool | None:

@@ -8,7 +8,10 @@ from ....transforms.directory.crawl_dir import CrawlDir
 from ...exports.output import require_folder, whole_file
 from ...terminal.units import counted
 from . import archive as export_archive
+from . import bulk as export_bulk
+from . import chunks as export_chunks
 from . import corpus as export_corpus
+from . import markdown as export_markdown
 from . import plugin as export_plugin
 from . import rows as export_rows
 
@@ -17,7 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     formats = parser.add_subparsers(metavar="FORMAT", required=True)
     export_archive.add_arguments(formats)
     export_corpus.add_arguments(formats)
+    export_markdown.add_arguments(formats)
+    export_chunks.add_arguments(formats)
     export_rows.add_arguments(formats)
+    export_bulk.add_arguments(formats)
     ciff = formats.add_parser("ciff", help="the index, as other search engines read it", allow_abbrev=False)
     ciff.add_argument("dir", metavar="DIR")
     ciff.add_argument("out", metavar="OUT", help="the file to write; compressed if its name ends in .gz")

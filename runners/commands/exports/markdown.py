@@ -1,0 +1,65 @@
+"""`beamtrawl export markdown`: pages as a tree of Markdown files."""
+
+import argparse
+
+from ....transforms.directory.crawl_dir import CrawlDir
+from ....transforms.directory.crawl_settings import stored_settings
+from ....transforms.http.request_headers import Identity
+from ....transforms.parsing.page_rules import page_rules
+from ....transforms.sql import QueryError, query_batches
+from ...exports.bodies import stored_pages
+from ...exports.markdown import front, render
+from ...exports.output import whole_tree
+from ...exports.page_names import PageNames
+from ...exports.selection import OVERRIDES, REASONS, Rights, Selected, query
+from ...terminal.errors import Failure
+from ...terminal.units import counted
+
+_BATCH = 4096  # rows in memory, without texts
+
+_REASONS = REASONS | {"duplicate": "duplicate_of IS NOT NULL"}
+"""A near duplicate is a page of its own, to which others link."""
+
+
+def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = formats.add_parser("markdown", help="pages as a tree of Markdown files", allow_abbrev=False)
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument("out", metavar="OUT", help="a new or empty local folder")
+    parser.add_argument("--where", metavar="SQL", default="true", help="condition on the columns of documents")
+    add_include(parser)
+    parser.set_defaults(export=export_markdown)
+
+
+def add_include(parser: argparse.ArgumentParser, *more: str) -> None:
+    names = (*OVERRIDES, *more)
+    parser.add_argument(
+        "--include", action="append", choices=names, default=[], help="pages left out otherwise; repeatable"
+    )
+
+
+def export_markdown(arguments: argparse.Namespace) -> None:
+    """Write the main content of each page that may be given to models."""
+    crawl, include = CrawlDir(arguments.dir), arguments.include
+    manifests = crawl.require_manifests()
+    settings = stored_settings(crawl)
+    rights = Rights.read(crawl, manifests, Identity.of(settings.robot).token)
+    rules = page_rules(settings.extract, settings.main)
+    try:
+        with query_batches(crawl, query([], arguments.where, include, _REASONS), _BATCH) as batches:
+            selected = Selected(batches, rights, include)
+            names = PageNames(row["url"] for row in selected)
+    except QueryError as error:
+        raise Failure(f"--where {arguments.where}: {error}") from error
+    left = f" (left out: {selected.left})" if selected.left else ""
+    if not selected.count:
+        raise Failure(f"nothing to export: no document matches{left}")
+    count = 0
+    with whole_tree(arguments.out) as tree:
+        for stored in stored_pages(crawl, manifests):
+            url = stored.document["url"]
+            if url in names:
+                name = names.name(url)
+                page = render(stored, rules, lambda target, name=name: names.link(name, target))
+                tree.write(name, f"{front(stored.document, page.licence)}\n{page.text}\n".encode("utf-8", "replace"))
+                count += 1
+    print(f"{counted(count, 'page')}{left}: {arguments.out}")

@@ -1,0 +1,57 @@
+"""Pages as Markdown with front matter."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from ...transforms.http import media_types
+from ...transforms.markdown.content import content, markdown
+from ...transforms.markdown.stored_text import from_text
+from ...transforms.parsing import charsets, front_matter
+from ...transforms.parsing.page_rules import PageRules
+from ...transforms.rights.usage import Usage
+from ..terminal.visible import visible
+from .bodies import Stored
+
+
+class Rendered(NamedTuple):
+    """A page as Markdown."""
+
+    text: str
+    licence: str  # URL that the page names as its licence
+
+
+def render(stored: Stored, rules: PageRules, link: Callable[[str], str] = str) -> Rendered:
+    """The main content of a page. Pages that are not HTML, and those whose bodies were removed, have their texts.
+
+    `link` is given absolute URLs of links. `rules` are those of the crawl.
+    """
+    document, body = stored.document, stored.body
+    if body and document["media_type"] in media_types.HTML:
+        found = content(body, stored.content_type, document["url"], document["text"], rules)
+        return Rendered(markdown(found, link), found.licence)
+    if body and document["media_type"] in media_types.MARKDOWN:
+        text, _ = charsets.decode(body, media_types.parse(stored.content_type)[1], False)
+        return Rendered(front_matter.split(text).text.strip("\r\n"), "")
+    return Rendered(from_text(document["text"] or "", document["headings"] or ()), "")
+
+
+def front(document: dict[str, Any], licence: str) -> str:
+    """The front matter of a page: YAML, whose strings are written as in JSON; what is not known is left out."""
+    fields = {
+        "url": document["url"],
+        "title": document["title"],
+        "description": document["description"],
+        "language": document["language"],
+        "published": _date(document["published_at"]),
+        "fetched": _date(document["fetched_at"]),
+        "licence": licence,
+        "usage": Usage.stored(document).text(),
+    }
+    lines = [f"{name}: {visible(json.dumps(value, ensure_ascii=False))}" for name, value in fields.items() if value]
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def _date(time: datetime | None) -> str:
+    return f"{time:%Y-%m-%dT%H:%M:%SZ}" if time else ""

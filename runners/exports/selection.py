@@ -1,0 +1,101 @@
+"""Selects the documents of an export: the newest versions, without those that must not be used for its purpose."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from ...transforms.blocks.files import BlockFiles
+from ...transforms.blocks.rules import NO_BLOCKS, Blocks
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
+from ...transforms.rights.purposes import INPUT, Purpose, left_out, may_use
+from ...transforms.rights.tdm_rules import TdmRules, effect, read_tdm_rules
+from ...transforms.robots.stored_signals import NO_SIGNALS, StoredSignals, read_signals
+
+NEWEST = (
+    "SELECT * FROM documents QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC, fetched_at DESC) = 1"
+)
+"""The newest version of each page."""
+
+BLOCKED = "blocked"
+"""Why a page that matches a block of the operator is left out."""
+
+REASONS = {
+    "gone": "COALESCE(state, 'fetched') <> 'fetched'",
+    "no_text": "COALESCE(text, '') = '' AND duplicate_of IS NULL",
+    "duplicate": "duplicate_of IS NOT NULL OR near_duplicate_of IS NOT NULL",
+    "noindex": "COALESCE(noindex, false)",
+    "noarchive": "COALESCE(noarchive, false)",
+    "unavailable": "unavailable_after <= now()",
+    INPUT.reason: "COALESCE(NOT ai_input, false)",
+}
+"""Why a page is left out of what models are given, by the first condition that holds."""
+
+OVERRIDES = ("duplicate", "noindex", "noarchive", INPUT.reason)
+"""Reasons that an operator may set aside by name."""
+
+_JUDGED = ("url", "tdm_reservation", "ai_input")  # columns that `Rights` reads
+
+
+class Rights(NamedTuple):
+    """What the operator, and the newest robots.txt and tdmrep.json of hosts, say about uses of documents."""
+
+    blocks: Blocks = NO_BLOCKS
+    tdm_rules: TdmRules = MappingProxyType({})
+    signals: StoredSignals = NO_SIGNALS
+
+    @classmethod
+    def read(cls, crawl: CrawlDir, manifests: Collection[Manifest], robot: str) -> "Rights":
+        """Those of a crawl by a robot with this product token."""
+        manifests = list(manifests)
+        signals = read_signals(crawl.root, paths_of(manifests, "robots"), robot)
+        return cls(BlockFiles(crawl).read(), read_tdm_rules(crawl, manifests), signals)
+
+    def reason(self, purpose: Purpose, row: Mapping[str, Any], include: Collection[str]) -> str | None:
+        """Why a document (its column `reason` included) is left out; None if it is not."""
+        if self.blocks.match(row["url"]):
+            return BLOCKED
+        if row["reason"] or not (self.tdm_rules or self.signals):
+            return row["reason"]
+        found = effect(self.tdm_rules, row["url"])
+        mining = found.rule.reserved if found else None
+        allowed = may_use(purpose, row, self.signals.denies(row["url"], purpose.signal), mining)
+        return left_out(purpose, allowed, include)
+
+
+def query(columns: Iterable[str], where: str, include: Collection[str], reasons: Mapping[str, str] = REASONS) -> str:
+    """The newest documents for which a condition holds, each with the `reason` why it is left out, or null.
+
+    `columns` are further ones.
+    """
+    cases = " ".join(f"WHEN {condition} THEN '{name}'" for name, condition in reasons.items() if name not in include)
+    names = ", ".join(dict.fromkeys([*_JUDGED, *columns]))
+    return (
+        f"SELECT {names}, CASE {cases} END AS reason FROM (SELECT * FROM"
+        f" (SELECT d.*, u.state FROM ({NEWEST}) d LEFT JOIN urls u USING (url_key)) WHERE ({where}\n)) ORDER BY url"
+    )
+
+
+class Selected:
+    """The rows of `query` without a reason, and how many were left out."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch], rights: Rights, include: Collection[str]) -> None:
+        self._batches, self._rights, self._include = batches, rights, include
+        self.left_out: Counter[str] = Counter()
+        self.count = 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for batch in self._batches:
+            for row in batch.to_pylist():
+                if reason := self._rights.reason(INPUT, row, self._include):
+                    self.left_out[reason] += 1
+                else:
+                    self.count += 1
+                    yield row
+
+    @property
+    def left(self) -> str:
+        """What was left out, for a message; "" if nothing was."""
+        return ", ".join(f"{count} {name}" for name, count in sorted(self.left_out.items()))
