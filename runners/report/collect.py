@@ -11,19 +11,7 @@ from ..estimate.plan import Estimate
 from ..state.crawl_status import summarize
 from .content import Report, Section
 from .known import TABLES, Known
-from .sections import (
-    alarms,
-    estimate,
-    freshness,
-    hosts,
-    outcomes,
-    overview,
-    pages,
-    robots,
-    rounds,
-    storage,
-    urls,
-)
+from .sections import alarms, estimate, freshness, hosts, outcomes, overview, pages, robots, rounds, storage, urls
 
 SECTIONS: tuple[Callable[[Known], Section], ...] = (
     overview.section,
