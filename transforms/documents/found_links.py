@@ -40,8 +40,8 @@ def links_column(
         pa.array(values, pa.string()) for values in (zip(*links, strict=True) if links else [()] * len(Link._fields))
     )
     is_redirect = pc.equal(kind, "redirect").to_numpy(zero_copy_only=False)
-    before, redirected = (np.repeat([visit[name] or 0 for visit, _, _ in found], counts) for name in _WAY)
-    depth = before + ~is_redirect
+    redirected = np.repeat([visit["redirects"] or 0 for visit, _, _ in found], counts)
+    depth = np.repeat([visit["depth"] or 0 for visit, _, _ in found], counts) + ~is_redirect
     redirects = np.where(is_redirect, redirected + 1, 0)
     rejected = _rejected(links, is_followed, list(zip(depth.tolist(), redirects.tolist(), strict=True)), url_filter)
     encoded = target.dictionary_encode()
@@ -49,9 +49,6 @@ def links_column(
     columns = [key, target, anchor, rel, kind, pa.array(depth, pa.int32()), pa.array(redirects, pa.int32()), rejected]
     offsets = pa.array(np.cumsum([0, *counts]), pa.int32())
     return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(columns, fields=list(LINK)))
-
-
-_WAY = ("depth", "redirects")
 
 
 def _rejected(
