@@ -105,7 +105,7 @@ class Index:
         notes: list[str] = []
         for name, crawl in directories.items():
             try:
-                if rounds[name] != 0:
+                if rounds[name] != 0 or len(directories) == 1:  # 0: it was left out
                     opened[name] = open_crawl(crawl, rounds[name], known, leave_out)
             except CrawlDirError as error:
                 if not skips_unreadable or len(directories) == 1:

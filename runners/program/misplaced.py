@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Callable, Container, Sequence
 
-from ...transforms.directory.crawl_words import names_crawl
+from ...transforms.directory.crawl_words import holds_crawl
 
 _WEB = re.compile("https?://", re.IGNORECASE)
 _SITE = re.compile(r"(https?://.|[\w-]+(\.[\w-]+)+(:\d+)?(/|$))", re.IGNORECASE)
@@ -12,7 +12,7 @@ _DASHED = re.compile(r"-[^-\d\s]\S*$")
 
 
 def misplaced(
-    program: str, directory: str, others: Sequence[str], is_crawl: Callable[[str], bool] = names_crawl
+    program: str, directory: str, others: Sequence[str], is_crawl: Callable[[str], bool] = holds_crawl
 ) -> str | None:
     """Return one line with the right order, if there is a URL or another word in the place of the crawl directory.
 

@@ -33,6 +33,11 @@ def names_crawl(word: str) -> bool:
     return "/" in directory if given else bool(_PATH.match(directory)) and os.path.isdir(directory)
 
 
+def holds_crawl(word: str) -> bool:
+    """Whether there is a crawl in the directory that a word names, on this machine."""
+    return is_local_crawl(split(word, is_local_crawl)[1])
+
+
 def is_local_crawl(path: str) -> bool:
     """Whether a path is a crawl directory on this machine."""
     try:
