@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 SLOTS = 128
-"""Bytes of a signature."""
+"""Bytes of a signature; a power of two."""
 
 BANDS = 10
 """Number of groups of slots. Texts that agree in all slots of a group are compared."""
@@ -105,7 +105,7 @@ def _sketch(pairs: Hashes) -> Hashes:
         draws = np.arange(draw, draw + 1 + _DRAWS // len(pairs), dtype=np.uint64)
         thrown = _mix(pairs + (draws * _ODD)[:, np.newaxis])
         values = thrown >> np.uint64(16) | (draws << np.uint64(48))[:, np.newaxis]
-        np.minimum.at(slots, (thrown % np.uint64(SLOTS)).astype(np.intp).ravel(), values.ravel())
+        np.minimum.at(slots, (thrown & np.uint64(SLOTS - 1)).astype(np.intp).ravel(), values.ravel())
         draw += len(draws)
     return slots
 

@@ -66,10 +66,12 @@ _IN_CJK = re.compile(f"[{CJK}]")
 _SPECIAL = r"[cfg](?:\+\+|#)|(?<!\w)\.net(?!\w)"
 _RUN = re.compile(rf"([{CJK}]+)|({_SPECIAL}|[^\W_{CJK}](?:[^\W_{CJK}]|[{_MARKS}])*)")
 _IDENTIFIER = re.compile(rf"[^\W{CJK}](?:[^\W{CJK}]|[{_MARKS}])*")
-# The same, anchored at the characters that are no letters: four times faster.
-_OF_SPECIAL = re.compile(
-    rb"\+\+(?<=[cfg]..)(?<![a-z0-9]...)|#(?<=[cfg].)(?<![a-z0-9]..)|\.net(?!\w)(?<!\w....)", re.IGNORECASE | re.DOTALL
-)
+# The same, each anchored at its first character that is no letter: a search for one byte takes a fraction of the time.
+_OF_SPECIAL = [
+    re.compile(rb"\+\+(?<=[cfg]..)(?<![a-z0-9]...)", re.IGNORECASE | re.DOTALL),
+    re.compile(rb"#(?<=[cfg].)(?<![a-z0-9]..)", re.IGNORECASE | re.DOTALL),
+    re.compile(rb"\.net(?!\w)(?<!\w....)", re.IGNORECASE | re.DOTALL),
+]
 _SEPARATING = bytes(b if b > 127 or chr(b).isalnum() or b == ord("_") else ord(" ") for b in bytes(range(256)).lower())
 
 
@@ -134,7 +136,7 @@ def separate_words(text: bytes) -> bytes:
     pieces need work by character (`terms_of_piece`), once for each distinct piece.
     """
     pieces = bytearray(text.translate(_SEPARATING))
-    for found in _OF_SPECIAL.finditer(text):
+    for found in itertools.chain.from_iterable(special.finditer(text) for special in _OF_SPECIAL):
         pieces[found.start() : found.end()] = found[0].lower()
     return bytes(pieces)
 

@@ -154,7 +154,9 @@ def _text_values(text: str) -> dict[str, float]:
 
 
 def _link_values(url: str, length: int, links: Sequence[Link]) -> dict[str, float]:
-    values = {}
+    values: dict[str, float] = {}
+    if len(links) < _MANY_LINKS:
+        return values
     ways = {(link.anchor.lower(), link.url) for link in links if link.kind == "a"}
     if len(ways) >= _MANY_LINKS:
         anchors = Counter(anchor for anchor, _ in ways if len(anchor) >= _ANCHOR)
