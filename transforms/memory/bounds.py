@@ -109,7 +109,7 @@ def fetch_bound(load: FetchLoad, parts: Parts) -> int:
     """
     rows = 400 * load.waiting + 3_000 * load.urls
     of_worker = (180 if parts.workers == 1 else 210) * MB
-    return load.used + 30 * MB + rows + parts.workers * of_worker
+    return load.used + 10 * MB + rows + parts.workers * of_worker
 
 
 def update_bound(load: UpdateLoad, parts: Parts) -> int:
