@@ -192,7 +192,7 @@ def fields_of(documents: pa.Table, pages: Pages, left: pa.Table) -> Iterator[dic
             "body": row["text"] or "",
             "headings": "\n".join(row["headings"] or ()),
             "url": url_text(row["url"]),
-            "anchors": "\n".join(anchor for anchor, _ in anchors),
+            "anchors": "\n".join(each["anchor"] for each in anchors),
         }
 
 

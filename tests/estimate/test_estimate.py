@@ -134,7 +134,10 @@ def test_like_a_crawl_and_against_it(tmp_path: Path) -> None:
     assert found["source"] == str(crawl)
     assert found["pages"] == 12
     for name, (guess, was) in found["actual"].items():
-        assert guess == pytest.approx(was, rel=0.02, abs=40), name
+        if name.startswith("bytes of memory"):
+            assert guess >= was  # an upper bound
+        else:
+            assert guess == pytest.approx(was, rel=0.02, abs=40), name
     assert "pages: estimated 12, was 12 (+0.0%)" in beamtrawl("estimate", "--like", crawl, "--against", crawl).out
 
 

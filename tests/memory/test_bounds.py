@@ -30,7 +30,12 @@ def by_parts(parts: Parts) -> int:
 FITS = {
     "it fits": (4, 1_300, (4, 4, 1_300), ""),
     "nothing is known": (4, None, (4, 4, 1_300), ""),
-    "fewer workers": (4, 1_299, (3, 4, 1_000), "may take 1,300 MB of memory, and 1,299 MB are free: it runs with 3"),
+    "fewer workers": (
+        4,
+        1_299,
+        (3, 4, 1_000),
+        "may take 1,300 MB of memory, and 1,299 MB are available: it runs with 3",
+    ),
     "one worker": (4, 450, (1, 4, 400), "it runs with 1 worker, in at most 400 MB"),
     "smaller shards": (2, 390, (1, 2, 300), "it runs with 1 worker and shards of 2 MB, in at most 300 MB"),
     "the smallest parts": (2, 250, (1, 1, 250), "it runs with 1 worker and shards of 1 MB"),

@@ -43,7 +43,7 @@ class Fit(NamedTuple):
         """Return what a user should know of it, in one line; empty if the step runs as wanted."""
         if self.most is None or self.first <= self.most:
             return ""
-        given = f"{step} may take {self.first / MB:,.0f} MB of memory, and {self.most / MB:,.0f} MB are free"
+        given = f"{step} may take {self.first / MB:,.0f} MB of memory, and {self.most / MB:,.0f} MB are available"
         if self.bound > self.most:
             return f"{given}; in its smallest parts still {self.bound / MB:,.0f} MB: it may be ended by the system"
         workers = f"{self.parts.workers} worker{'s' if self.parts.workers > 1 else ''}"
@@ -107,8 +107,9 @@ def fetch_bound(load: FetchLoad, parts: Parts) -> int:
 
     A worker has bodies that are read, loaded and wait to be written; their sizes are not known before.
     """
-    rows = 700 * load.waiting + 1_000 * load.urls
-    return load.used + 30 * MB + rows + _processes(parts) + parts.workers * 145 * MB
+    rows = 400 * load.waiting + 3_000 * load.urls
+    of_worker = (180 if parts.workers == 1 else 210) * MB
+    return load.used + 10 * MB + rows + parts.workers * of_worker
 
 
 def update_bound(load: UpdateLoad, parts: Parts) -> int:
@@ -124,7 +125,7 @@ def update_bound(load: UpdateLoad, parts: Parts) -> int:
 
 def rank_bound(load: RankLoad, parts: Parts) -> int:
     """Return the bound of ranking in memory, whatever the parts."""
-    return load.used + 60 * MB + 270 * load.links + 2_000 * load.documents
+    return load.used + 110 * MB + 270 * load.links + 2_000 * load.documents
 
 
 def partitioned_bound(load: RankLoad, parts: Parts) -> int:
