@@ -28,7 +28,7 @@ READS_ENVIRONMENT = {Path("transforms/files/object_store.py")}
 """Each worker has credentials for object stores of its own; they do not travel with a pipeline."""
 
 READ_GRAPHS = {Path("runners/engines/inspection.py"), Path("runners/engines/in_memory.py")}
-"""The first remembers what Beam reads of functions while others build a graph; the second runs what others have built."""
+"""The first remembers what Beam reads of functions while others build a graph; the second runs such a graph."""
 
 
 def attributes(tree: ast.AST, of: str) -> Iterator[str]:
