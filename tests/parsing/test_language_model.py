@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.transforms.parsing.language_model import copy_name, load
+from beamtrawl.transforms.language_model import copy_name, load
 
 LANGUAGES = ["de", "en", "ja", "ru", "sr"]
 TEXTS = [

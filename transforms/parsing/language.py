@@ -7,7 +7,7 @@ from pathlib import Path
 
 from py3langid.langid import LanguageIdentifier
 
-from .language_model import load
+from ..language_model import load
 
 _TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_][\w-]*)?")
 _NO_LANGUAGE = frozenset({"mis", "mul", "und", "zxx"})  # ISO 639 codes for no, several and unknown languages
