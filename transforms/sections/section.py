@@ -92,7 +92,7 @@ def usable_id(id_: str) -> str:
 
     A browser removes what follows ":~:" from a fragment (https://wicg.github.io/scroll-to-text-fragment/).
     """
-    return id_ if len(id_) <= MAX_ID and ":~:" not in id_ else ""
+    return id_ if len(id_) <= MAX_ID and id_.isprintable() and ":~:" not in id_ else ""
 
 
 def heading_length(line: str) -> int:
@@ -101,4 +101,5 @@ def heading_length(line: str) -> int:
     >>> [heading_length(line) for line in ("Use¶", "Fields§", "C#", "Install #", "#")]
     [3, 6, 2, 7, 1]
     """
-    return len(_PERMALINK.sub("", line[:MAX_HEADING])) or len(line[:MAX_HEADING])
+    line = line[:MAX_HEADING]
+    return len(line) if line[-1:].isalnum() else len(_PERMALINK.sub("", line)) or len(line)
