@@ -28,8 +28,9 @@ _SURROUNDING_NAMES = (
 )
 _NAMED = re.compile(rf"(?:^|[\s_-])(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE)
 _LONGEST_NAME = 500  # characters; a longer class or id is ignored
-_NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form")
+_NAMED_TAGS = frozenset({"div", "section", "ul", "ol", "dl", "p", "table", "td", "form"})
 _CORES = ("main", "article", "h1")  # elements that are, or begin, the main content
+_SOUGHT = tuple(sorted({*_NAMED_TAGS, *_CORES, *SECTIONED}))
 _MAX_CORES = 10
 _SHORT = 60  # characters
 SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
@@ -51,7 +52,7 @@ _MAX_INDENTATION = 32  # spaces
 _BLOCK = "\u2029"
 _LINE = "\u1680"
 _SECTION = "\u2028"
-_LEVELS = frozenset("123456789")
+_BEGIN = re.compile(f"{_SECTION}([1-9]){_SECTION}([^{_SECTION}]*){_SECTION}(.*)", re.DOTALL)
 
 _XSLT = """
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
@@ -84,7 +85,7 @@ _HEADER = '<xsl:template match="header" priority="1"><xsl:apply-templates select
 
 
 # Mark the text of elements with `data-nosnippet`. Noncharacters: a page that contains them loses them.
-_HIDE, _SHOW = "\ufdd0", "\ufdd1"
+_HIDE, _SHOW = _HIDE_SHOW = "\ufdd0\ufdd1"
 _MARKS = re.compile(f"[{_HIDE}{_SHOW}]")
 
 _ATTRIBUTES = etree.XPath("|".join(f"descendant-or-self::*/@{n}" for n in ("role", "hidden", "data-nosnippet")))
@@ -152,14 +153,16 @@ def main_text(root: Any, is_main: bool = False, firsts: Mapping[str, Any] | None
 def _recognised(root: Any, firsts: Mapping[str, Any]) -> _Lines:
     """The lines of the main text."""
     cores, named, sectioned = [], [], []
-    for element in root.iter(*{*_CORES, *_NAMED_TAGS, *SECTIONED}):
+    for element in root.iter(*_SOUGHT):
         tag = element.tag
-        if tag in SECTIONED:
-            sectioned.append(element)
-        if tag in _CORES:
-            cores.append(element)
-        elif tag in _NAMED_TAGS and _is_named(element):
-            named.append(element)
+        if tag in _NAMED_TAGS:
+            if _is_named(element):
+                named.append(element)
+        else:
+            if tag in SECTIONED:
+                sectioned.append(element)
+            if tag in _CORES:
+                cores.append(element)
     around_cores = _around(cores[:_MAX_CORES])
     settle_ids(sectioned, firsts)
     for element in named:
@@ -278,10 +281,13 @@ _MAIN = _stylesheet([*_INVISIBLE.split(), *_SURROUNDINGS.split()], _HEADER)
 def _blocks(text: str) -> Iterator[tuple[str, bool]]:
     """The blocks and the lines of `pre`, each with whether it is such a line."""
     for block in text.split(_BLOCK):
-        before, *lines = block.split(_LINE)
-        yield before, False
-        for line in lines:
-            yield line, True
+        if _LINE in block:
+            before, *lines = block.split(_LINE)
+            yield before, False
+            for line in lines:
+                yield line, True
+        elif block:
+            yield block, False
 
 
 def _indentation(line: str) -> str:
@@ -289,37 +295,27 @@ def _indentation(line: str) -> str:
     return " " * min(len(line) - len(line.lstrip()), _MAX_INDENTATION)
 
 
-def _begin(block: str) -> tuple[int, str, str]:
-    """The level, the id and the line of a block that begins a section; level 0 of one that only looks like that."""
-    _, level, id_, text = parts if len(parts := block.split(_SECTION, 3)) == 4 else ("", "", "", block)
-    if level not in _LEVELS:
-        level, id_, text = "0", "", block
-    return int(level), id_, " ".join(text.split()).rstrip(" ¶")
-
-
 def _read(stylesheet: etree.XSLT, root: Any) -> _Lines:
     found = _Lines([], [], [])
     lines, headings, begins = found
-    marks, waiting = "", None  # a term may have its text in blocks; what ends a list begins with the next line
+    marks, waiting = "", None  # what ends a list begins with the next line; a term may have its text in blocks
     for block, is_code in _blocks(str(stylesheet(root))):
-        if not (line := " ".join(block.split()).rstrip(" ¶")):  # Sphinx appends this permalink to headings
-            continue
-        level = 0
-        if block[0] == _SECTION and not is_code:
-            level, id_, line = _begin(block)
-            if level >= TERM_LEVEL:
-                waiting = (level, id_)
-        if not line or (line[-1] in (_HIDE, _SHOW) and not _MARKS.sub("", line)):
-            marks += line  # around blocks: the marks belong to the next line
-            continue
-        if 0 < level < TERM_LEVEL:
-            headings.append((len(lines), line))
-            waiting = (level, id_)
-        if waiting:
-            begins.append((len(lines), *waiting))
-            waiting = None
-        lines.append(f"{CODE}{_indentation(block)}{marks}{line}" if is_code else marks + line)
-        marks = ""
+        if line := " ".join(block.split()).rstrip(" ¶"):  # Sphinx appends this permalink to headings
+            level = 0
+            if block[0] == _SECTION and not is_code and (begin := _BEGIN.match(block)):
+                level, line = int(begin[1]), " ".join(begin[3].split()).rstrip(" ¶")
+                if level >= TERM_LEVEL or _MARKS.sub("", line):
+                    waiting = (level, begin[2])
+            if not line or (line[-1] in _HIDE_SHOW and not _MARKS.sub("", line)):
+                marks += line  # around blocks: the marks belong to the next line
+                continue
+            if waiting:
+                if 0 < level < TERM_LEVEL:
+                    headings.append((len(lines), line))
+                begins.append((len(lines), *waiting))
+                waiting = None
+            lines.append(f"{CODE}{_indentation(block)}{marks}{line}" if is_code else marks + line)
+            marks = ""
     if lines:
         lines[-1] += marks
     return found

@@ -6,7 +6,7 @@ from typing import Any
 
 from .section import usable_id
 
-SECTIONED = ("h1", "h2", "h3", "h4", "h5", "h6", "dt")
+SECTIONED = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt"})
 """The elements that begin a section; a `dt` does if it has an id."""
 
 _MOST_INNER = 4  # elements in a heading that are looked at
