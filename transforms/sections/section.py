@@ -20,8 +20,8 @@ MAX_HEADING = 500
 TERM_LEVEL = 7
 """The level of a term of a list (`dt`) that has an id, below all headings; lists within lists have the next ones."""
 
-_PERMALINK = re.compile(r"(?:[\s¶§🔗\u200b]|\s#)+\Z")
-"""What documentation generators append to a heading: a link to itself."""
+_PERMALINKS = " ¶§🔗\u200b"
+"""What documentation generators append to a heading: the text of a link to itself."""
 
 _ENCODED = re.compile(r"[^!#-;=?-_a-~]")
 """What the fragment percent-encode set has: https://url.spec.whatwg.org/#fragment-percent-encode-set."""
@@ -102,4 +102,4 @@ def heading_length(line: str) -> int:
     [3, 6, 2, 7, 1]
     """
     line = line[:MAX_HEADING]
-    return len(line) if line[-1:].isalnum() else len(_PERMALINK.sub("", line)) or len(line)
+    return len(line.rstrip(_PERMALINKS).removesuffix(" #").rstrip()) or len(line)
