@@ -83,5 +83,7 @@ _SCHEMA = pa.schema(
         "fetched_at": _TIME,
         "published_at": _TIME,
         "crawl": pa.string(),
+        "section_url": pa.string(),
+        "path": pa.list_(pa.string()),
     }
 )

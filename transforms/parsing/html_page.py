@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from ..duplicates.digest import content_digest, settle
 from ..http import media_types
 from ..http.reply import type_by_name
+from ..sections.element_ids import Ids
 from . import html_links, html_metadata, html_tree, main_text, page_rules, robots_meta, spam
 from .html_links import FOLLOWED_KINDS, Link, followed
 from .language import choose_language
@@ -72,8 +73,9 @@ def html_page(source: Source) -> Page:
     stated = (root.get("lang") or "", root.get("xml:lang") or "", meta.language, source.language)
     traits = spam.traits(root, text)
     found, error = page_rules.tree_values(source.rules, root)
+    ids = Ids.of(root) if source.rules.main else None  # of the page, not only of what rules keep
     tree = page_rules.main_tree(root, source.rules)  # the last readers of the tree, because they change it
-    main = main_text.main_text(tree.root, tree.is_main)
+    main = main_text.main_text(tree.root, tree.is_main, ids)
     error = error or tree.error
     title = title or next(iter(main.headings), "")
     hidden = (main.text[start:end] for start, end in zip(main.nosnippet[::2], main.nosnippet[1::2], strict=True))
@@ -100,6 +102,7 @@ def html_page(source: Source) -> Page:
         max_snippet=directives.max_snippet,
         unavailable_after=directives.unavailable_after,
         nosnippet=main.nosnippet,
+        sections=main.sections,
         usage=directives.usage,
         links=links,
         facts=page_rules.facts([*found, *page_rules.url_values(source.rules, source.url)], error),
