@@ -10,6 +10,7 @@ from ...terminal.units import counted
 from . import archive as export_archive
 from . import chunks as export_chunks
 from . import corpus as export_corpus
+from . import llms as export_llms
 from . import markdown as export_markdown
 from . import plugin as export_plugin
 from . import rows as export_rows
@@ -21,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export_corpus.add_arguments(formats)
     export_markdown.add_arguments(formats)
     export_chunks.add_arguments(formats)
+    export_llms.add_arguments(formats)
     export_rows.add_arguments(formats)
     ciff = formats.add_parser("ciff", help="the index, as other search engines read it", allow_abbrev=False)
     ciff.add_argument("dir", metavar="DIR")
