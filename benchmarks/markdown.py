@@ -50,7 +50,7 @@ def chosen(crawl: CrawlDir, count: int) -> list[Stored]:
 def main_html(found: Content) -> str:
     """The main content as HTML, without the elements that are left out."""
     for header in [] if found.whole else list(found.root.iter("header")):
-        kept = [element for element in header.iter("h1")]
+        kept = list(header.iter("h1"))
         header.tag = "div"
         for child in list(header):
             header.remove(child)
@@ -58,7 +58,6 @@ def main_html(found: Content) -> str:
         header.extend(kept)
     for element in list(found.root.iter(*found.dropped)):
         if element.getparent() is not None:
-            etree.strip_elements  # noqa: B018
             _remove(element)
     return etree.tostring(found.root, encoding="unicode", method="html")
 
@@ -84,6 +83,8 @@ def elements_of(html: str, base: str) -> Elements:
         if rows := _data_rows(table):
             found["tables"][len(rows), _letters(" ".join(rows[0][0].itertext()))[:200]] += 1
             inside.update(table.iter())
+    for pre in root.iter("pre"):
+        inside.update(pre.iterdescendants())
     for element in root.xpath(f"//*[{_HEADINGS}]"):
         if text := _letters(element.text_content()):
             found["headings"][element.tag, text] += 1

@@ -20,6 +20,9 @@ _CODE = frozenset({"code", "kbd", "samp", "tt"})
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _PERMALINKS = frozenset({"", "¶", "#", "§", "\U0001f517"})
+_NOT_IN_LINES = (*_LEVELS, *_LISTS, "li", "pre", "table", "blockquote", "hr", "header")
+"""Elements of which a link has no part: it is written as a link in each."""
+
 _LONGEST_ALT = 500
 _RULE = "___"  # as the first block of an item, `- ---` would be a line without the item
 
@@ -89,6 +92,7 @@ class _Writer:
         self._code = 0  # code elements that are open
         self._banner: list[bool] = [False]  # whether the text is that of a header outside its h1
         self._level = 0  # of the heading that is open
+        self._lines = 0  # links that are open, in which blocks are joined
 
     def walk(self, root: Any) -> list[str]:
         stack: list[tuple[Any, Iterator[Any], Callable[[], None]]] = []
@@ -216,7 +220,9 @@ class _Writer:
             elif alt:
                 self._text(f" {alt} ")
         elif element.tag == "br":
-            if not self._inline.line_break() and not self._level:
+            if self._lines:
+                self._inline.text(" ")
+            elif not self._inline.line_break() and not self._level:
                 self._flush()
         else:
             self._flush()
@@ -232,10 +238,13 @@ class _Writer:
         if tag == "a" and (url := self._page.link(element)):
             kind, target = "link", url
         is_open = bool(kind) and (kind == "link" or not self._code) and self._inline.open(kind, target)
+        is_line = kind == "link" and next(element.iter(*_NOT_IN_LINES), None) is None
         self._code += tag in _CODE
+        self._lines += is_line
 
         def close() -> None:
             self._code -= tag in _CODE
+            self._lines -= is_line
             if is_open:
                 self._inline.close()
             if is_block:
@@ -245,7 +254,7 @@ class _Writer:
 
     def _flush(self) -> None:
         """End the block that is open."""
-        if self._level:
+        if self._level or self._lines:
             self._inline.text(" ")
         elif text := self._inline.take():
             self._write(paragraph(text) if self._containers else [one_line(text, "<br>")])
