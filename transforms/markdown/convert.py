@@ -166,13 +166,20 @@ class _Writer:
         return self._end_heading
 
     def _end_heading(self) -> None:
-        text = one_line(self._inline.take()).rstrip("¶ ")
+        self._write_heading()
+        self._flush()
         self._banner.pop()
-        if text:
-            self._write([heading(self._level, text)] if self._level else paragraph(text))
-        self._level = 0
+
+    def _write_heading(self) -> None:
+        """End the heading that is open: at its end, or at a list, a table or code within one that nobody closed."""
+        if self._level:
+            text = one_line(self._inline.take()).rstrip("¶ ")
+            if text:
+                self._write([heading(self._level, text)] if self._containers else [text])
+            self._level = 0
 
     def _pre(self, element: Any) -> None:
+        self._write_heading()
         self._flush()
         lines = self._page.code(element)
         if not lines:
@@ -183,6 +190,7 @@ class _Writer:
             self._containers.write(code_block(lines, code.language_of(element)))
 
     def _table(self, element: Any) -> Callable[[], None] | None:
+        self._write_heading()
         self._flush()
         rows = tables.rows_of(element) if self._containers and self._page.is_table(element) else None
         if rows is None:
@@ -195,6 +203,7 @@ class _Writer:
         return None
 
     def _container(self, element: Any) -> Callable[[], None]:
+        self._write_heading()
         self._flush()
         containers = self._containers
         if containers is None:
