@@ -17,14 +17,14 @@ NAMES = {
     "http://a.test/": "a.test/index.md",
     "http://a.test/b/": "a.test/b/index.md",
     "https://a.test:8443/b/c.HTML": "a.test_8443/b/c.md",
-    "http://a.test/b.php?x=1&y=%2F..": "a.test/b.php__x=1_y=_...md",
+    "http://a.test/b.php?x=1&y=%2F..": "a.test/b.php__x=1_y=_.._.md",
     "http://a.test/%2e%2E%2fetc/passwd": "a.test/_.._etc/passwd.md",
     "http://a.test/a.md/b": "a.test/a.md_/b.md",
     "http://a.test/CON/nul.html": "a.test/_CON/_nul.md",
     "http://a.test/.git/a%00b%E2%80%AEc": "a.test/_.git/a_b_c.md",
     "http://a.test/x./%20": "a.test/x._/_.md",
     "http://a.test//b": "a.test/_/b.md",
-    "http://[::1]:80/r%C3%A9sum%C3%A9": "_1_80/résumé.md",
+    "http://[::1]:80/r%C3%A9sum%C3%A9": "___1__80/résumé.md",
 }
 
 
