@@ -82,5 +82,7 @@ _SCHEMA = pa.schema(
         "round": pa.int64(),
         "fetched_at": _TIME,
         "published_at": _TIME,
+        "section_url": pa.string(),
+        "path": pa.list_(pa.string()),
     }
 )

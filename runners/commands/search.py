@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ...search.answers.cursor import Cursor, CursorError, decode
 from ...search.results.hits import Explanation, as_json
+from ...search.results.render import below_title
 from ...search.results.snippets import Snippet
 from ...search.searcher import AFTER_ALONE, ORDERS, Index
 from ...transforms.directory.crawl_dir import CrawlDir
@@ -92,7 +93,9 @@ def run(arguments: argparse.Namespace) -> None:
     if results.suggestion:
         print(f"did you mean: {results.suggestion}")
     for number, hit in enumerate(results.hits, before + 1):
-        print(f"\n{number}. {hit.title or hit.url}\n   {hit.url}")
+        print(f"\n{number}. {hit.title or hit.url}\n   {hit.section_url or hit.url}")
+        if headings := below_title(hit):
+            print(f"{_INDENT}{' › '.join(headings)}")
         if hit.snippet:
             _print_snippet(hit.snippet)
         if hit.explanation:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...transforms.parsing.main_text import CODE
-from ...transforms.sections import TERM_LEVEL, Section, place
+from ...transforms.sections.section import TERM_LEVEL, Section, place
 
 BYTES_PER_TOKEN = 4
 """An estimate for text in UTF-8: about that of English, and not less than that of most other languages."""

@@ -1,22 +1,26 @@
 """Makes hits of the documents that a query finds: facts, titles, snippets and explanations."""
 
+import bisect
 import functools
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ...transforms.indexing.analysis import words_of
+from ...transforms.sections.section import TOP, Place, from_text, place, url_of
 from ..index.cache import Cache
 from ..index.patterns import is_pattern
 from ..index.postings import Unit
 from ..index.scored import Scored
-from ..index.segment import HitFacts, StoredDocument
+from ..index.segment import HitFacts, StoredDocument, StoredTexts
 from ..index.segments import Corpus
 from ..query.parse import Query
 from ..results.beginnings import without_contents, without_title
-from ..results.form_matches import Forms, Text, kept
+from ..results.form_matches import Forms, Match, Text, kept, matches_of
 from ..results.hits import Explanation, Hit, Part
-from ..results.snippets import MAX_SCANNED_CHARACTERS, WIDTH, Snippet, cut, searchable, snippet
+from ..results.snippets import MAX_SCANNED_CHARACTERS, MAX_SEARCHED, WIDTH, Snippet, cut, passage, searchable
 from .answer import Candidate, Terms
 
 SnippetKey = tuple[int, Forms]
@@ -29,11 +33,19 @@ MAX_CACHED_TEXTS = 16 << 20
 """Characters of the texts that are kept as they are searched for passages."""
 
 
+class ShownText(NamedTuple):
+    """What a hit shows of a text."""
+
+    snippet: Snippet
+    place: Place  # of the snippet
+    path: tuple[str, ...]  # the headings of its sections
+
+
 class Snippets:
     """Finished snippets, and the texts of documents as they are searched for passages."""
 
     def __init__(self) -> None:
-        self.made: Cache[SnippetKey, Snippet] = Cache(MAX_CACHED_SNIPPETS)
+        self.made: Cache[SnippetKey, ShownText] = Cache(MAX_CACHED_SNIPPETS)
         self.texts: Cache[int, Text] = Cache(MAX_CACHED_TEXTS, _weight)
 
 
@@ -67,9 +79,9 @@ def make_hits(
         for doc, (segment, document), in_text in zip(docs, found, in_texts, strict=True)
     ]
 
-    def make(missing: list[SnippetKey]) -> dict[SnippetKey, Snippet]:
+    def make(missing: list[SnippetKey]) -> dict[SnippetKey, ShownText]:
         texts = snippets.texts.get([doc for doc, _ in missing], lambda new: {doc: _text(documents[doc]) for doc in new})
-        return {(doc, forms): _snippet(documents[doc], texts[doc], forms) for doc, forms in missing}
+        return {(doc, forms): _shown(documents[doc], texts[doc], forms) for doc, forms in missing}
 
     made = snippets.made.get(keys, make)
     return [
@@ -135,24 +147,47 @@ def _without_contents(text: Text) -> Text:
     return text if len(rest) == len(text.text) else Text(rest)
 
 
-def _snippet(document: StoredDocument, text: Text, forms: Forms) -> Snippet:
+def _shown(document: StoredDocument, text: Text, forms: Forms) -> ShownText:
     limit = document.facts["max_snippet"]  # includes the ellipses before and after, four characters
     if limit == 0:
-        return Snippet()
+        return ShownText(Snippet(), TOP, ())
     width = WIDTH if limit is None else max(1, min(limit - 4, WIDTH))
-    found = snippet(_without_contents(text), forms, width)
-    if not any(is_match for _, is_match in found):
-        in_contents = snippet(text, forms, width)
-        found = in_contents if any(is_match for _, is_match in in_contents) else found
-    return found if limit is None else cut(found, limit)
+    searched = _without_contents(text)
+    found = passage(searched, forms, width)
+    if not found.matches:
+        in_contents = passage(text, forms, width)
+        searched, found = (text, in_contents) if in_contents.matches else (searched, found)
+    if limit is not None:
+        return ShownText(cut(found.snippet, limit), TOP, ())
+    return ShownText(found.snippet, *_section(document.texts, searched, found.matches, forms))
 
 
-def _hit(candidate: Candidate, document: StoredDocument, found: Snippet, explanation: Explanation | None) -> Hit:
+def _section(
+    texts: StoredTexts, searched: Text, matches: Sequence[Match], forms: Forms
+) -> tuple[Place, tuple[str, ...]]:
+    """The section with the most of the matches in a passage, and its path; the top if the title has all their words."""
+    text, sections = texts["text"] or "", from_text(texts["sections"] or "")
+    title = texts["title"] or ""
+    in_title = {word for _, _, word in matches_of(Text(title), forms.probes, 0, len(title))}
+    if not sections or in_title.issuperset(word for _, _, word in matches):
+        return TOP, ()
+    is_cut = len(text) > MAX_SEARCHED
+    before = text.find(searched.text) if is_cut else len(text.rstrip()) - len(searched.text)  # characters left out
+    begins = [section.offset for section in sections]
+    numbers = Counter(bisect.bisect_right(begins, before + start) for start, _, _ in matches)
+    number = numbers.most_common(1)[0][0]
+    if not number:
+        return TOP, ()
+    found = place(sections, sections[number - 1].offset)
+    return found, tuple(filter(None, (section.heading(text) for section in found.path)))
+
+
+def _hit(candidate: Candidate, document: StoredDocument, shown: ShownText, explanation: Explanation | None) -> Hit:
     facts = document.facts
     return Hit(
         url=candidate.url,
         title=" ".join((document.texts["title"] or "").split()),
-        snippet=found,
+        snippet=shown.snippet,
         score=candidate.score,
         host=facts["host"],
         language=facts["language"],
@@ -163,4 +198,6 @@ def _hit(candidate: Candidate, document: StoredDocument, found: Snippet, explana
         published_at=facts["published_at"],
         explanation=explanation,
         facts={} if facts["max_snippet"] == 0 else document.page_facts,
+        section_url=url_of(candidate.url, shown.place.id) if shown.place.id else None,
+        path=shown.path,
     )

@@ -81,6 +81,10 @@ class Files:
         """Adjacent columns of some row groups, in the order of the groups."""
         return pa.concat_tables(self._decoded(name, [groups], columns))
 
+    def has_column(self, name: str, column: str) -> bool:
+        """Whether a file has a column of its own."""
+        return column in self._columns(name)
+
     def strings(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> Iterator[Values]:
         """For each of some ascending row groups, a function that decodes values of its columns of strings.
 

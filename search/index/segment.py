@@ -43,6 +43,7 @@ class StoredTexts(TypedDict):
     title: str | None
     description: str | None  # may be None where there is a text, which is shown instead
     text: str | None  # without `data-nosnippet` passages; None where NOARCHIVE or NOSNIPPET is set
+    sections: str | None  # of the text, as `section.to_text` writes them; None: none, or written by earlier versions
 
 
 class StoredDocument(NamedTuple):
@@ -172,11 +173,13 @@ class Segment:
         for group, row in zip(*self._in_docstore(docs), strict=True):
             rows.setdefault(group, []).append(row)
         texts: list[StoredTexts] = []
+        has_sections = self._files.has_column(DOCSTORE, "sections")
         readers = self._files.strings(DOCSTORE, list(rows), list(StoredTexts.__annotations__))
         for some, values in zip(rows.values(), readers, strict=True):
             titles, found = values("title", some), values("text", some)
             descriptions = [None] * len(some) if all(found) else values("description", some)
-            texts += map(_texts, titles, descriptions, found)
+            sections = values("sections", some) if has_sections else [None] * len(some)
+            texts += map(_texts, titles, descriptions, found, sections)
         return {
             doc: StoredDocument(self._hit_facts(doc), of_doc, self.page_facts.of(doc))
             for doc, of_doc in zip(docs, texts, strict=True)
@@ -224,8 +227,8 @@ class Segment:
         return found
 
 
-def _texts(title: str | None, description: str | None, text: str | None) -> StoredTexts:
-    return StoredTexts(title=title, description=description, text=text)
+def _texts(title: str | None, description: str | None, text: str | None, sections: str | None) -> StoredTexts:
+    return StoredTexts(title=title, description=description, text=text, sections=sections)
 
 
 def _distinct_values(column: pa.ChunkedArray) -> tuple[list[str], Ints]:

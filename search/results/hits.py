@@ -46,6 +46,8 @@ class Hit:
     published_at: datetime | None
     explanation: Explanation | None = None
     facts: Mapping[str, list[str]] = dataclasses.field(default_factory=dict)  # values by name; none for `nosnippet`
+    section_url: str | None = None  # `url` with the id of the section of the snippet; None: the snippet is of the top
+    path: tuple[str, ...] = ()  # the headings above the snippet, outermost first
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +95,8 @@ def _hit_as_json(hit: Hit) -> dict[str, Any]:
     found["snippet"] = str(hit.snippet)
     for name in ("fetched_at", "published_at"):
         found[name] = found[name] and found[name].isoformat()
-    for name in ("explanation", "facts"):
+    found["path"] = list(hit.path)
+    for name in ("explanation", "facts", "section_url", "path"):
         if not found[name]:
             del found[name]
     return found

@@ -38,7 +38,8 @@ class Shown(NamedTuple):
     title: str
     host: str
     path: str
-    link: str | None  # None for a URL that is not safe to follow
+    link: str | None  # to the section of the snippet; None for a URL that is not safe to follow
+    sections: tuple[str, ...]  # the headings above the snippet, without one that is the title
     notes: tuple[str, ...]  # kind, language and date
     more: str | None  # a query for the other hits of its host
 
@@ -56,10 +57,17 @@ def shown(hits: Sequence[Hit], titles: Sequence[str], query: str, per_host: int)
             bounded(title) or bounded(place),
             host,
             slash + path,
-            hit.url if is_web_url(hit.url) else None,
+            (hit.section_url or hit.url) if is_web_url(hit.url) else None,
+            tuple(bounded(heading) for heading in below_title(hit)),
             tuple(_notes(hit, len(languages) > 1, has_several_dates)),
             f"{query} site:{hit.host}" if is_last and len(set(hosts)) > 1 else None,
         )
+
+
+def below_title(hit: Hit) -> Sequence[str]:
+    """The headings above the snippet of a hit, without the first if the title begins with it."""
+    repeats = bool(hit.path) and hit.title.casefold().startswith(hit.path[0].casefold())
+    return hit.path[1:] if repeats else hit.path
 
 
 class Narrower(NamedTuple):

@@ -21,6 +21,9 @@ To search a character for one of `Forms.probes` is 1, to fold it FOLDING, and a 
 
 FOLDING, MATCHING = 4, 500
 
+MAX_SEARCHED = MAX_SCANNED_CHARACTERS + MAX_FURTHER_WORK // FOLDING
+"""The number of characters of a text that are searched at all."""
+
 CODE = "\t"
 """The first character of a line of code in a text (`transforms/parsing/main_text.py`)."""
 
@@ -49,7 +52,7 @@ _UNEVEN_SPACES = re.compile(r"\s(?:\s+|(?<! ))")
 
 def searchable(text: str) -> Text:
     """The part of a text that `snippet` may show."""
-    return Text(text[: MAX_SCANNED_CHARACTERS + MAX_FURTHER_WORK // FOLDING].strip())
+    return Text(text[:MAX_SEARCHED].strip())
 
 
 def snippet(searched: Text, forms: Forms, width: int = WIDTH) -> Snippet:
@@ -64,17 +67,30 @@ def snippet(searched: Text, forms: Forms, width: int = WIDTH) -> Snippet:
     >>> snippet(searchable("Nothing here. A crawler is polite."), prepared({"polite": "polite", "crawler": "crawl"}))
     (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
     """
+    return passage(searched, forms, width).snippet
+
+
+class Passage(NamedTuple):
+    """A passage of a text."""
+
+    snippet: Snippet
+    matches: list[Match]  # in it, in order; places are of the text
+
+
+def passage(searched: Text, forms: Forms, width: int = WIDTH) -> Passage:
+    """The passage that `snippet` shows."""
     text = searched.text
     if forms.are_cjk or IN_CJK.match(text):
         width //= 2
-    passage, matches = _best_passage(searched, forms, width)
-    last = max((end for begin, end, _ in matches if passage.start <= begin < passage.start + width * 3 // 4), default=0)
-    sentence = _sentence_before(text, passage.start, min(width // 2, width - (last - passage.start)))
+    best, matches = _best_passage(searched, forms, width)
+    last = max((end for begin, end, _ in matches if best.start <= begin < best.start + width * 3 // 4), default=0)
+    sentence = _sentence_before(text, best.start, min(width // 2, width - (last - best.start)))
     is_sentence = sentence is not None and len(text) - sentence > width // 2
     if sentence is not None and is_sentence:
         start, end = sentence, _whole_words(text, sentence, width)[1] if sentence + width < len(text) else len(text)
     else:
-        start, end = _whole_words(text, max(0, passage.start - width // 5), width)
+        start, end = _whole_words(text, max(0, best.start - width // 5), width)
+    shown = [match for match in matches if start <= match[0] and match[1] <= end]
     has_code = CODE in text[start:end] or text.startswith(CODE, text.rfind("\n", 0, start) + 1)
     pieces = [("… ", False)] if start and not is_sentence else []
     for match_start, match_end in _merged(matches, start, end):
@@ -86,7 +102,7 @@ def snippet(searched: Text, forms: Forms, width: int = WIDTH) -> Snippet:
         pieces.append((_shown(text, start, end, has_code), False))
     if end < len(text):
         pieces.append((" …", False))
-    return Snippet(_few_lines(pieces) if has_code else pieces)
+    return Passage(Snippet(_few_lines(pieces) if has_code else pieces), shown)
 
 
 def _best_passage(searched: Text, forms: Forms, width: int) -> tuple["_Passage", list[Match]]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from beamtrawl.runners.exports.chunks import CHUNKS
 from beamtrawl.runners.exports.passages import Limits, estimated_tokens, highest_levels, passages, sections_by_headings
-from beamtrawl.transforms.sections import Section
+from beamtrawl.transforms.sections.section import Section
 from tests.support.command_line import beamtrawl, failure
 from tests.support.committed import commit_rows
 

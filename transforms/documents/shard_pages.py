@@ -14,7 +14,7 @@ from ..exchange.batch_schemas import PAGES
 from ..indexing.write_segment import in_order
 from ..tables.batches import cuts, read_ipc, release_freed
 
-CONTENT = ("text", "headings", "links")
+CONTENT = ("text", "headings", "sections", "links")
 """The columns of PAGES that are in memory for a part of the pages at a time."""
 
 PART_BYTES = 24 << 20
@@ -63,7 +63,7 @@ class ShardPages:
         content = self._content(rows[_PLACE].to_numpy(), CONTENT)
         is_copy = pc.is_valid(rows["duplicate_of"])
         columns = {name: rows[name] for name in PAGES.names if name not in CONTENT}
-        columns |= {name: pc.if_else(is_copy, None, content[name]) for name in ("text", "headings")}
+        columns |= {name: pc.if_else(is_copy, None, content[name]) for name in ("text", "headings", "sections")}
         return pa.table(columns | {"links": content["links"]}).select(PAGES.names).cast(PAGES)
 
     def _content(self, places: np.ndarray, columns: Sequence[str]) -> pa.Table:

@@ -45,7 +45,8 @@ def reduce_near_duplicates(documents: pa.Table) -> pa.Table:
     rows = zip(is_near.to_pylist(), documents["text"].to_pylist(), strict=True)
     texts = [" ".join(identifiers(text or "")) if near else text for near, text in rows]
     owners = pc.coalesce(documents["near_duplicate_of"], documents["same_content_as"])
-    columns = {"text": pa.array(texts, pa.string()), "same_content_as": owners}
+    sections = pc.if_else(is_near, None, documents["sections"])  # of the whole text
+    columns = {"text": pa.array(texts, pa.string()), "sections": sections, "same_content_as": owners}
     for name, column in columns.items():
         place = documents.schema.get_field_index(name)
         documents = documents.set_column(place, DOCUMENTS.field(name), column)

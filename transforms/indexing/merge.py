@@ -137,7 +137,10 @@ def _merged_rows(root: str, paths: Sequence[str], numbers: Sequence[Longs]) -> I
             if len(docs):
                 tables.append(read_rows(root, path, docs))
                 places.append(number[docs])
-        yield pa.concat_tables(tables).take(np.argsort(np.concatenate(places))).combine_chunks()
+        rows = pa.concat_tables(tables, promote_options="default")  # segments of earlier versions have no sections
+        if "sections" not in rows.column_names:
+            rows = rows.append_column("sections", pa.nulls(len(rows), pa.string()))
+        yield rows.take(np.argsort(np.concatenate(places))).combine_chunks()
 
 
 def _positions_of_postings(index: Inverted) -> Longs:

@@ -10,7 +10,7 @@ are short and compress well.
   frequencies in PHRASE_FIELDS (see `invert.Inverted`). A term of more than ROW_POSTINGS documents has several rows,
   each of consecutive ones, in their order; a row's numbers are about its own documents.
 - forms: the terms that are forms of one word, sorted (see `term_forms`).
-- docstore: title, description and text, for results.
+- docstore: title, description, text and its sections (`section.to_text`), for results.
 - docs: facts about each document, and `length_FIELD` in tokens (see also `segment_files`).
 """
 
@@ -18,6 +18,7 @@ import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -25,6 +26,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..sections import section
 from ..tables.list_offsets import offsets, ranges
 from ..tables.table_files import TableFile
 from .analysis import pairs, tokens, word_classes
@@ -66,7 +68,7 @@ FACTS = (
 ERRORS = frozenset({"parse_error", "extract_error"})
 """Facts that are about the crawler and no filter of queries."""
 
-_STORED = pa.schema([(name, pa.string()) for name in ("title", "description", "text")])
+_STORED = pa.schema([(name, pa.string()) for name in ("title", "description", "text", "sections")])
 
 
 def write_segment(
@@ -104,7 +106,7 @@ def write_index(
     """
     written = write_terms(root, folder, blocks, docs["language"].to_pylist(), row_postings)
     groups_of_rows = (part for table in docstore for part in groups(table, slices(table.num_rows, DOCSTORE_GROUP)))
-    written[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows, ["text"])
+    written[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows, ["text", "sections"])
     return write_opening(root, f"{folder}/{DOCS}", docs, written)
 
 
@@ -307,7 +309,19 @@ def _docstore(documents: pa.Table) -> pa.Table:
         pairs = zip(texts.to_pylist(), documents["nosnippet"].to_pylist(), strict=True)
         texts = pa.array([text and without_passages(text, bounds or ()) for text, bounds in pairs], pa.string())
     shown = pc.if_else(hidden, pa.scalar(None, pa.string()), texts)
-    return documents.select(["title", "description"]).append_column("text", shown)
+    sections = pc.if_else(hidden, pa.scalar(None, pa.string()), _sections(documents))
+    return documents.select(["title", "description"]).append_column("text", shown).append_column("sections", sections)
+
+
+def _sections(documents: pa.Table) -> pa.Array:
+    """The sections of each text without its `nosnippet` passages, as the docstore has them; null: none."""
+    pairs = zip(documents["sections"].to_pylist(), documents["nosnippet"].to_pylist(), strict=True)
+    kept = (section.without_passages(map(_section, found or ()), bounds or ()) for found, bounds in pairs)
+    return pa.array([section.to_text(sections) or None for sections in kept], pa.string())
+
+
+def _section(row: Mapping[str, Any]) -> section.Section:
+    return section.Section(row["offset"], row["length"], row["level"], row["id"] or "")
 
 
 def without_passages(text: str, bounds: Sequence[int]) -> str:

@@ -40,6 +40,7 @@ class Pdf:
             links=[(uri, "") for uri in found["uris"]],
             facts=facts,
             is_cut=found["is_cut"],
+            part_ids=[f"page={number}" for number in found["numbers"]],  # as RFC 8118 defines fragments of PDF
         )
 
 

@@ -26,6 +26,7 @@ def read_pdf(body: bytes, seconds: float, max_text: int) -> dict[str, Any]:
     ends_at = time.process_time() + seconds
     with contextlib.closing(pypdfium2.PdfDocument(body)) as document:
         texts: list[str] = []
+        numbers: list[int] = []  # of the pages of these
         uris: dict[str, None] = {}
         left, is_cut = max_text, len(document) > _MAX_PAGES
         for number in range(min(len(document), _MAX_PAGES)):
@@ -35,10 +36,12 @@ def read_pdf(body: bytes, seconds: float, max_text: int) -> dict[str, Any]:
             with contextlib.suppress(pypdfium2.PdfiumError), contextlib.closing(document[number]) as page:
                 uris.update(dict.fromkeys(_uris(document, page)) if len(uris) < _MAX_LINKS else {})
                 with contextlib.closing(page.get_textpage()) as text:
-                    texts.append(text.get_text_bounded()[:left])
+                    texts.append(text.get_text_bounded()[:left].replace("\f", "\n"))
+                    numbers.append(number + 1)
                     left -= len(texts[-1])
         return {
-            "text": "\n".join(texts),
+            "text": "\f".join(texts),
+            "numbers": numbers,
             "pages": len(document),
             "pages_read": len(texts),
             "is_cut": is_cut,

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from .. import urls
 from ..duplicates.digest import ENOUGH
+from ..sections.section import Section
 from .main_text import SENTENCE_ENDS
 from .source import Page
 
@@ -113,18 +114,31 @@ def _without(page: Page, lines: Sequence[str], removed: Flags) -> Page:
         page,
         text=text,
         headings=[heading for heading in page.headings if heading not in gone],
-        nosnippet=_moved(page.nosnippet, lines, is_kept) if page.nosnippet else [],
+        nosnippet=_moved(page.nosnippet, lines, is_kept)[0] if page.nosnippet else [],
+        sections=_moved_sections(page.sections, lines, is_kept),
     )
 
 
-def _moved(bounds: Sequence[int], lines: Sequence[str], is_kept: Sequence[bool]) -> list[int]:
-    """The bounds of passages of a text, in the text that has only the kept lines."""
+def _moved_sections(sections: Sequence[Section], lines: Sequence[str], is_kept: Sequence[bool]) -> list[Section]:
+    """The sections of a text, in the text that has only the kept lines; those whose heading is removed have none."""
+    if not sections:
+        return []
+    offsets, kept = _moved([section.offset for section in sections], lines, is_kept)
+    return [
+        section._replace(offset=offset, length=section.length if is_whole else 0)
+        for section, offset, is_whole in zip(sections, offsets, kept, strict=True)
+    ]
+
+
+def _moved(bounds: Sequence[int], lines: Sequence[str], is_kept: Sequence[bool]) -> tuple[list[int], list[bool]]:
+    """Places of a text in the text that has only the kept lines, and whether the line of each is kept."""
     sizes = np.array([len(line) + 1 for line in lines])  # with the line end
     starts = np.cumsum(sizes) - sizes
     removed = np.cumsum(np.where(is_kept, 0, sizes))  # characters, up to and including each line
-    moved = []
+    moved, kept = list[int](), list[bool]()
     for bound in bounds:
         line = int(np.searchsorted(starts, bound, "right")) - 1
         within = bound - starts[line] if is_kept[line] else sizes[line]
         moved.append(int(starts[line] + within - removed[line]))
-    return moved
+        kept.append(is_kept[line])
+    return moved, kept

@@ -72,8 +72,9 @@ def html_page(source: Source) -> Page:
     stated = (root.get("lang") or "", root.get("xml:lang") or "", meta.language, source.language)
     traits = spam.traits(root, text)
     found, error = page_rules.tree_values(source.rules, root)
+    firsts = main_text.first_ids(root) if source.rules.main else None  # of the page, not only of what rules keep
     tree = page_rules.main_tree(root, source.rules)  # the last readers of the tree, because they change it
-    main = main_text.main_text(tree.root, tree.is_main)
+    main = main_text.main_text(tree.root, tree.is_main, firsts)
     error = error or tree.error
     title = title or next(iter(main.headings), "")
     hidden = (main.text[start:end] for start, end in zip(main.nosnippet[::2], main.nosnippet[1::2], strict=True))
@@ -100,6 +101,7 @@ def html_page(source: Source) -> Page:
         max_snippet=directives.max_snippet,
         unavailable_after=directives.unavailable_after,
         nosnippet=main.nosnippet,
+        sections=main.sections,
         usage=directives.usage,
         links=links,
         facts=page_rules.facts([*found, *page_rules.url_values(source.rules, source.url)], error),

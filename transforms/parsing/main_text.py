@@ -1,11 +1,15 @@
 """Extracts the main text of a parsed page, without navigation and other boilerplate."""
 
 import functools
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lxml import etree
+
+from ..sections.element_ids import SECTIONED, settle_ids
+from ..sections.section import MAX_SECTIONS, TERM_LEVEL, Section, heading_length
 
 MAX_TEXT = 2_000_000
 """Maximum number of characters kept of a page's text. A long novel has 1,500,000."""
@@ -24,8 +28,9 @@ _SURROUNDING_NAMES = (
 )
 _NAMED = re.compile(rf"(?:^|[\s_-])(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE)
 _LONGEST_NAME = 500  # characters; a longer class or id is ignored
-_NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form")
+_NAMED_TAGS = frozenset({"div", "section", "ul", "ol", "dl", "p", "table", "td", "form"})
 _CORES = ("main", "article", "h1")  # elements that are, or begin, the main content
+_SOUGHT = tuple(sorted({*_NAMED_TAGS, *_CORES, *SECTIONED}))
 _MAX_CORES = 10
 _SHORT = 60  # characters
 SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
@@ -47,17 +52,31 @@ CODE = "\t"
 
 _MAX_INDENTATION = 32  # spaces
 
-# The stylesheets write these between blocks, before lines of `pre` and before headings. str.split treats all as white
-# space, so that none remains in the text, even if the page contains them.
+# The stylesheets write these between blocks, before lines of `pre`, and before the level, the id and the text of a
+# section. str.split treats all as white space, so that none remains in the text, even if the page contains them.
 _BLOCK = "\u2029"
 _LINE = "\u1680"
-_HEADING = "\u2028"
+_SECTION = "\u2028"
+_BEGIN = re.compile(f"{_SECTION}([1-9]){_SECTION}([^{_SECTION}]*){_SECTION}(.*)", re.DOTALL)
 
 _XSLT = """
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
   <xsl:output method="text"/>
   <xsl:template match="{blocks}">{block}<xsl:apply-templates/>{block}</xsl:template>
-  <xsl:template match="{headings}">{block}{heading}<xsl:value-of select="."/>{block}</xsl:template>
+  <xsl:template match="{headings}">
+    <xsl:value-of select="concat('{block}{section}', substring(local-name(), 2), '{section}', @id, '{section}', .)"/>
+    <xsl:text>{block}</xsl:text>
+  </xsl:template>
+  <xsl:template match="dt[@id]">
+    <xsl:value-of select="concat('{block}{section}', {term} + count(../parent::dd), '{section}', @id, '{section}')"/>
+    <xsl:apply-templates/>
+    <xsl:text>{block}</xsl:text>
+  </xsl:template>
+  <xsl:template match="dl[dt/@id]">
+    <xsl:text>{block}</xsl:text>
+    <xsl:apply-templates/>
+    <xsl:value-of select="concat('{block}{section}', {term} + count(parent::dd), '{section}{section}{block}')"/>
+  </xsl:template>
   <xsl:template match="{dropped}" priority="1"/>
   <xsl:template match="pre">{block}{line}<xsl:apply-templates mode="lines"/>{block}</xsl:template>
   <xsl:template match="{dropped}" mode="lines" priority="1"/>
@@ -71,10 +90,11 @@ _HEADER = '<xsl:template match="header" priority="1"><xsl:apply-templates select
 
 
 # Mark the text of elements with `data-nosnippet`. Noncharacters: a page that contains them loses them.
-_HIDE, _SHOW = "\ufdd0", "\ufdd1"
+_HIDE, _SHOW = _HIDE_SHOW = "\ufdd0\ufdd1"
 _MARKS = re.compile(f"[{_HIDE}{_SHOW}]")
 
-_ATTRIBUTES = etree.XPath("//@role|//@hidden|//@data-nosnippet")
+_ATTRIBUTES = etree.XPath("|".join(f"descendant-or-self::*/@{n}" for n in ("role", "hidden", "data-nosnippet")))
+_IDS = etree.XPath("descendant-or-self::*/@id")
 
 
 class Text(NamedTuple):
@@ -87,10 +107,29 @@ class Text(NamedTuple):
     headings: list[str]
     truncated: bool  # the page has more than MAX_TEXT characters
     nosnippet: list[int]  # start, end, start, end, … in the text, of the passages within `data-nosnippet`
+    sections: list[Section]
 
 
-def main_text(root: Any, is_main: bool = False) -> Text:
+class _Lines(NamedTuple):
+    """The lines of a text, and the numbers of those that begin with a heading or a section."""
+
+    lines: list[str]
+    headings: list[tuple[int, str]]
+    begins: list[tuple[int, int, str]]  # of sections, with level and id; a term without id ends a list
+
+
+def first_ids(root: Any) -> dict[str, Any]:
+    """The first id attribute of a page with each value."""
+    firsts: dict[str, Any] = {}
+    for attribute in _IDS(root):
+        firsts.setdefault(attribute, attribute)
+    return firsts
+
+
+def main_text(root: Any, is_main: bool = False, firsts: Mapping[str, Any] | None = None) -> Text:
     """The main text of a page; its whole text if the main text is empty, or with `is_main`.
+
+    `firsts` are the `first_ids` of the page if the tree has only a part of it.
 
     Boilerplate is recognised by its element, its role, or the last word of a class or id (`navbar`, `site-footer`),
     unless it contains a core element: such a name may apply to the whole layout. The lines before the first heading
@@ -103,28 +142,49 @@ def main_text(root: Any, is_main: bool = False) -> Text:
         elif attribute.attrname == "hidden" or attribute.strip().lower() in _SURROUNDING_ROLES:
             # Patterns in the stylesheet would test each role on each element: five times slower.
             attribute.getparent().tag = "nav"
-    lines, headings = ([], []) if is_main else _recognised(root)
-    if not lines:
-        lines, headings = _read(_WHOLE, root)
-    text, nosnippet = _unmarked("\n".join(lines))
-    names = [_MARKS.sub("", heading)[:MAX_HEADING] for _, heading in headings[:MAX_HEADINGS]]
-    return Text(text[:MAX_TEXT], names, len(text) > MAX_TEXT, nosnippet)
+    firsts = first_ids(root) if firsts is None else firsts
+    if is_main:
+        settle_ids(root.iter(*SECTIONED), firsts)
+    found = _Lines([], [], []) if is_main else _recognised(root, firsts)
+    if not found.lines:
+        found = _read(_WHOLE, root)
+    marked = "\n".join(found.lines)
+    text, nosnippet = _unmarked(marked)
+    names = [_MARKS.sub("", heading)[:MAX_HEADING] for _, heading in found.headings[:MAX_HEADINGS]]
+    lines = found.lines if len(text) == len(marked) else [_MARKS.sub("", line) for line in found.lines]
+    return Text(text[:MAX_TEXT], names, len(text) > MAX_TEXT, nosnippet, list(_sections(found.begins, lines)))
 
 
-def _recognised(root: Any) -> tuple[list[str], list[tuple[int, str]]]:
-    """The lines of the main text, and the headings with their line numbers."""
-    cores, named = [], []
-    for element in root.iter(*_CORES, *_NAMED_TAGS):
-        if element.tag in _CORES:
-            cores.append(element)
-        elif _is_named(element):
-            named.append(element)
+def _recognised(root: Any, firsts: Mapping[str, Any]) -> _Lines:
+    """The lines of the main text."""
+    cores, named, sectioned = [], [], []
+    for element in root.iter(*_SOUGHT):
+        tag = element.tag
+        if tag in _NAMED_TAGS:
+            if _is_named(element):
+                named.append(element)
+        else:
+            if tag in SECTIONED:
+                sectioned.append(element)
+            if tag in _CORES:
+                cores.append(element)
     around_cores = _around(cores[:_MAX_CORES])
+    settle_ids(sectioned, firsts)
     for element in named:
         if element not in around_cores:
             element.tag = "nav"
-    lines, headings = _read(_MAIN, root)
-    return _without_banner(lines, headings), headings
+    return _without_banner(_read(_MAIN, root))
+
+
+def _sections(begins: Sequence[tuple[int, int, str]], lines: Sequence[str]) -> Iterator[Section]:
+    """The sections of a text of which the first MAX_TEXT characters are kept."""
+    lengths = list(itertools.accumulate(map(len, lines), initial=0)) if begins else []
+    for line, level, id_ in begins[:MAX_SECTIONS]:
+        offset = lengths[line] + line  # with the line ends
+        if offset >= MAX_TEXT:
+            return
+        is_end = level >= TERM_LEVEL and not id_
+        yield Section(offset, 0 if is_end else min(heading_length(lines[line]), MAX_TEXT - offset), level, id_)
 
 
 def _mark(element: Any) -> None:
@@ -199,11 +259,16 @@ def _is_surrounding(name: str) -> bool:
     return _NAMED.search(name) is not None
 
 
-def _without_banner(lines: list[str], headings: list[tuple[int, str]]) -> list[str]:
+def _without_banner(found: _Lines) -> _Lines:
+    lines, headings, begins = found
     banner = lines[: headings[0][0]] if headings else []
     is_small = 2 * sum(map(len, banner)) <= sum(map(len, lines))
     has_prose = any(len(line) > _SHORT or line.endswith(SENTENCE_ENDS) for line in banner)
-    return lines[len(banner) :] if is_small and not has_prose else lines
+    if not banner or has_prose or not is_small:
+        return found
+    removed = len(banner)
+    kept = [(line - removed, level, id_) for line, level, id_ in begins if line >= removed]
+    return _Lines(lines[removed:], [(line - removed, heading) for line, heading in headings], kept)
 
 
 def _stylesheet(dropped: list[str], more: str) -> etree.XSLT:
@@ -215,7 +280,8 @@ def _stylesheet(dropped: list[str], more: str) -> etree.XSLT:
                 dropped="|".join(dropped),
                 block=_BLOCK,
                 line=_LINE,
-                heading=_HEADING,
+                section=_SECTION,
+                term=TERM_LEVEL,
                 more=more,
             )
         )
@@ -230,10 +296,13 @@ _MAIN = _stylesheet([*_INVISIBLE.split(), *_SURROUNDINGS.split()], _HEADER)
 def _blocks(text: str) -> Iterator[tuple[str, bool]]:
     """The blocks and the lines of `pre`, each with whether it is such a line."""
     for block in text.split(_BLOCK):
-        before, *lines = block.split(_LINE)
-        yield before, False
-        for line in lines:
-            yield line, True
+        if _LINE in block:
+            before, *lines = block.split(_LINE)
+            yield before, False
+            for line in lines:
+                yield line, True
+        elif block:
+            yield block, False
 
 
 def _indentation(line: str) -> str:
@@ -241,22 +310,27 @@ def _indentation(line: str) -> str:
     return " " * min(len(line) - len(line.lstrip()), _MAX_INDENTATION)
 
 
-def _read(stylesheet: etree.XSLT, root: Any) -> tuple[list[str], list[tuple[int, str]]]:
-    """The lines, and the headings with their line numbers."""
-    lines: list[str] = []
-    headings: list[tuple[int, str]] = []
-    marks = ""
+def _read(stylesheet: etree.XSLT, root: Any) -> _Lines:
+    found = _Lines([], [], [])
+    lines, headings, begins = found
+    marks, waiting = "", None  # what ends a list begins with the next line; a term may have its text in blocks
     for block, is_code in _blocks(str(stylesheet(root))):
         if line := line_of(block):
-            if line[-1] in (_HIDE, _SHOW) and not _MARKS.sub(
-                "", line
-            ):  # around blocks: the marks belong to the next line
-                marks += line
+            level = 0
+            if block[0] == _SECTION and not is_code and (begin := _BEGIN.match(block)):
+                level, line = int(begin[1]), line_of(begin[3])
+                if level >= TERM_LEVEL or _MARKS.sub("", line):
+                    waiting = (level, begin[2])
+            if not line or (line[-1] in _HIDE_SHOW and not _MARKS.sub("", line)):
+                marks += line  # around blocks: the marks belong to the next line
                 continue
-            if block[0] == _HEADING and not is_code:
-                headings.append((len(lines), line))
+            if waiting:
+                if 0 < level < TERM_LEVEL:
+                    headings.append((len(lines), line))
+                begins.append((len(lines), *waiting))
+                waiting = None
             lines.append(f"{CODE}{_indentation(block)}{marks}{line}" if is_code else marks + line)
             marks = ""
     if lines:
         lines[-1] += marks
-    return lines, headings
+    return found

@@ -1,13 +1,14 @@
 """Input and output of parsers: a `Source` is parsed into a `Page`."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from .. import urls
 from ..duplicates.digest import content_digest
 from ..rights.usage import Usage
+from ..sections.section import Section
 from . import charsets, html_metadata, robots_meta
 from .html_links import MAX_ANCHOR, MAX_LINKS, Link
 from .language import choose_language
@@ -20,6 +21,9 @@ MAX_BYTES = 10_485_760
 
 MAX_MARKUP = 5_242_880
 """Maximum number of bytes read of HTML or XML: a tree takes many times the memory of its text."""
+
+PART_END = "\f"
+"""Divides the parts of a text that have an id each."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,6 +48,7 @@ class Page:
     max_snippet: int | None = None  # characters; 0: no snippet; None: any length
     unavailable_after: datetime | None = None  # UTC; from then on the page is not to be found
     nosnippet: list[int] = dataclasses.field(default_factory=list)  # see `main_text.Text`
+    sections: list[Section] = dataclasses.field(default_factory=list)  # of the text, in order
     links: list[Link] = dataclasses.field(default_factory=list)
     facts: Mapping[str, str] = dataclasses.field(default_factory=dict)  # specific to its kind
     usage: Usage = dataclasses.field(default_factory=Usage)  # of the page and its headers
@@ -87,15 +92,17 @@ class Source(NamedTuple):
         links: Iterable[tuple[str, str]] = (),
         facts: Mapping[str, str] | None = None,
         is_cut: bool = False,
+        part_ids: Sequence[str] = (),
     ) -> Page:
         """A page with this content, and with the robots directives of the headers.
 
         `links` are (reference, anchor text); references may be relative, and unusable ones are dropped. Each line of
         the text is a block. Text is cleaned of what UTF-8 cannot encode, and cut to its bounds. `is_cut` says that
-        the parser has left text out.
+        the parser has left text out. With `part_ids`, each is what the URL of one of the parts has as fragment into
+        which PART_END divides the text.
         """
-        lines = (collapse(line) for line in _storable(text).splitlines())
-        text = "\n".join(filter(None, lines))
+        parts = [_lines(part) for part in (text.split(PART_END) if part_ids else [text])]
+        text, sections = "\n".join(filter(None, parts)), list(_sections(parts, part_ids))
         found = self._links(links)
         truncated = self.truncated(False, is_cut or len(text) > MAX_TEXT, found)
         text = text[:MAX_TEXT]
@@ -119,6 +126,7 @@ class Source(NamedTuple):
             unavailable_after=self.directives.unavailable_after,
             usage=self.directives.usage,
             links=found,
+            sections=sections,
             facts={_fact(name): fact for name, value in (facts or {}).items() if (fact := _fact(value))},
         )
 
@@ -131,6 +139,19 @@ class Source(NamedTuple):
             if len(anchors) == MAX_LINKS:
                 break
         return [Link(url, anchor, "", "a") for url, anchor in anchors.items()]
+
+
+def _lines(text: str) -> str:
+    return "\n".join(filter(None, (collapse(line) for line in _storable(text).splitlines())))
+
+
+def _sections(parts: Sequence[str], ids: Sequence[str]) -> Iterator[Section]:
+    """The sections of a text that consists of the parts that are not empty."""
+    offset = 0
+    for part, id_ in zip(parts, ids, strict=False):
+        if part and offset < MAX_TEXT:
+            yield Section(offset, 0, 1, id_)
+            offset += len(part) + 1
 
 
 def _fact(text: str) -> str:

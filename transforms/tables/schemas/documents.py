@@ -5,7 +5,7 @@ from typing import TypedDict
 
 import pyarrow as pa
 
-from .columns import KEY, TIME
+from .columns import KEY, SECTION, TIME
 
 DOCUMENTS = pa.schema(
     [
@@ -52,6 +52,7 @@ DOCUMENTS = pa.schema(
         ("content_signals", pa.string()),  # as "search=yes, ai-train=no"
         ("ai_input", pa.bool_()),  # whether it may be the input of models; as `ai_training`
         ("search", pa.bool_()),  # whether searches may find it; as `ai_training`
+        ("sections", pa.list_(SECTION)),  # of `text`, in order
     ]
 )
 
@@ -130,6 +131,7 @@ class DocumentRow(TypedDict, total=False):
     content_signals: str | None
     ai_input: bool | None
     search: bool | None
+    sections: list[dict[str, int | str]] | None
 
 
 class AlertRow(TypedDict, total=False):

@@ -4,8 +4,9 @@ A section begins with a heading, or with another element that a URL can lead to,
 """
 
 import bisect
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 MAX_SECTIONS = 10_000
@@ -20,8 +21,8 @@ MAX_HEADING = 500
 TERM_LEVEL = 7
 """The level of a term of a list (`dt`) that has an id, below all headings; lists within lists have the next ones."""
 
-_PERMALINK = re.compile(r"(?:[\s¶§🔗\u200b]|\s#)+\Z")
-"""What documentation generators append to a heading: a link to itself."""
+_PERMALINKS = " ¶§🔗\u200b"
+"""What documentation generators append to a heading: the text of a link to itself."""
 
 _ENCODED = re.compile(r"[^!#-;=?-_a-~]")
 """What the fragment percent-encode set has: https://url.spec.whatwg.org/#fragment-percent-encode-set."""
@@ -87,12 +88,54 @@ def _percent_encoded(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match[0].encode())
 
 
+def without_passages(sections: Iterable[Section], bounds: Sequence[int]) -> Iterator[Section]:
+    """The sections of a text from which passages are removed (start, end, start, end, …); theirs are removed, too.
+
+    >>> [s.offset for s in without_passages([Section(n, 1, 2, "") for n in (0, 15, 30)], [10, 20])]
+    [0, 20]
+    """
+    starts, ends = bounds[::2], bounds[1::2]
+    removed = list(itertools.accumulate((end - start for start, end in zip(starts, ends, strict=True)), initial=0))
+    for section in sections:
+        before = bisect.bisect_right(starts, section.offset)  # passages that begin before it, or with it
+        if not before or ends[before - 1] <= section.offset:
+            within = sum(
+                end - start
+                for start, end in zip(starts[before:], ends[before:], strict=True)
+                if end <= section.offset + section.length
+            )
+            yield section._replace(offset=section.offset - removed[before], length=section.length - within)
+
+
+def to_text(sections: Iterable[Section]) -> str:
+    """Sections in one string, for the index: a line each, with the difference to the offset before, and the id last."""
+    lines, before = list[str](), 0
+    for offset, length, level, id_ in sections:
+        lines.append(f"{offset - before} {length} {level} {id_}")
+        before = offset
+    return "\n".join(lines)
+
+
+def from_text(text: str) -> list[Section]:
+    """The inverse of `to_text`.
+
+    >>> from_text(to_text([Section(5, 3, 2, "a b"), Section(9, 0, 7, "")]))
+    [Section(offset=5, length=3, level=2, id='a b'), Section(offset=9, length=0, level=7, id='')]
+    """
+    sections, offset = list[Section](), 0
+    for line in text.split("\n") if text else ():
+        gap, length, level, id_ = line.split(" ", 3)
+        offset += int(gap)
+        sections.append(Section(offset, int(length), int(level), id_))
+    return sections
+
+
 def usable_id(id_: str) -> str:
     """The id if a URL can lead to it, or else "".
 
     A browser removes what follows ":~:" from a fragment (https://wicg.github.io/scroll-to-text-fragment/).
     """
-    return id_ if len(id_) <= MAX_ID and ":~:" not in id_ else ""
+    return id_ if len(id_) <= MAX_ID and id_.isprintable() and ":~:" not in id_ else ""
 
 
 def heading_length(line: str) -> int:
@@ -101,4 +144,5 @@ def heading_length(line: str) -> int:
     >>> [heading_length(line) for line in ("Use¶", "Fields§", "C#", "Install #", "#")]
     [3, 6, 2, 7, 1]
     """
-    return len(_PERMALINK.sub("", line[:MAX_HEADING])) or len(line[:MAX_HEADING])
+    line = line[:MAX_HEADING]
+    return len(line.rstrip(_PERMALINKS).removesuffix(" #").rstrip()) or len(line)

@@ -1,0 +1,1 @@
+"""Sections of a text: where each begins, and what a place in the text leads to."""
