@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from urllib.parse import quote, unquote, urlsplit
 
 import numpy as np
+import numpy.typing as npt
 
 from ...transforms import urls
 
@@ -93,6 +94,6 @@ def _hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
 
-def _is_in(values: "np.ndarray[tuple[int], np.dtype[np.uint64]]", value: int) -> bool:
+def _is_in(values: npt.NDArray[np.uint64], value: int) -> bool:
     place = int(np.searchsorted(values, np.uint64(value)))
     return place < len(values) and int(values[place]) == value
