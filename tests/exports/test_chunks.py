@@ -151,8 +151,7 @@ def test_only_what_changed_is_exported(exports: list[tuple[Path, list[dict[str, 
 
 
 def test_parquet_and_messages(exports: list[tuple[Path, list[dict[str, Any]]]], tmp_path: Path) -> None:
-    crawl = exports[0][0].parent
-    folder = next(path for path in crawl.iterdir() if path.is_dir())
+    folder = exports[0][0].parent / "crawl0"
     ran = beamtrawl("export", "chunks", folder, tmp_path / "c.parquet")
     assert (
         ran.out
