@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ...transforms.rights.purposes import INPUT
-from ...transforms.sections import Section, url_of
-from ...transforms.tables.schemas import DOCUMENTS
+from ...transforms.sections.section import Section, url_of
 from .passages import LIMITS, Limits, estimated_tokens, passages, sections_by_headings
 from .selection import BLOCKED, NEWEST, REASONS, Rights, query
 
@@ -36,8 +35,7 @@ OTHER = "other"
 
 _OF_NOW = frozenset({"gone", "unavailable"})  # reasons that do not follow from a version of a page
 _UNDATED = frozenset({BLOCKED, INPUT.reason, "unavailable", OTHER})  # it is not known since when they hold
-_SECTIONS = ("sections",) if "sections" in DOCUMENTS.names else ()
-_COLUMNS = ("url_key", "title", "text", "headings", "language", "nosnippet", "round", *_SECTIONS)
+_COLUMNS = ("url_key", "title", "text", "headings", "language", "nosnippet", "round", "sections")
 
 Row = Mapping[str, Any]
 
@@ -134,7 +132,7 @@ def _version(row: Row) -> Row | None:
 
 
 def _sections(version: Row) -> list[Section]:
-    stored = version.get("sections")
+    stored = version["sections"]
     if stored is None:
         return sections_by_headings(version["text"] or "", version["headings"] or ())
     return [Section(**section) for section in stored]

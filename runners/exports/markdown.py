@@ -1,7 +1,7 @@
 """Pages as Markdown with front matter."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ def render(stored: Stored, rules: PageRules, link: Callable[[str], str] = str) -
     return Rendered(from_text(document["text"] or "", document["headings"] or ()), "")
 
 
-def front(document: dict[str, Any], licence: str) -> str:
+def front(document: Mapping[str, Any], licence: str) -> str:
     """The front matter of a page: YAML, whose strings are written as in JSON; what is not known is left out."""
     fields = {
         "url": document["url"],

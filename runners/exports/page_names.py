@@ -1,6 +1,7 @@
 """Names of files for pages, which all file systems take, and links from one of them to another."""
 
 import hashlib
+import itertools
 import posixpath
 import re
 import unicodedata
@@ -8,6 +9,7 @@ from collections.abc import Iterable
 from urllib.parse import quote, unquote, urlsplit
 
 import numpy as np
+import numpy.typing as npt
 
 from ...transforms import urls
 
@@ -60,10 +62,11 @@ class PageNames:
     """The files of some pages, each of its own even where letter case does not count. A page takes 16 bytes."""
 
     def __init__(self, pages: Iterable[str]) -> None:
-        hashes = np.fromiter(((_hash(url), _hash(_folded(url))) for url in pages), np.dtype((np.uint64, 2)))
-        self._urls = np.sort(hashes[:, 0]) if len(hashes) else np.empty(0, np.uint64)
-        names, counts = np.unique(hashes[:, 1], return_counts=True) if len(hashes) else (self._urls, self._urls)
-        self._shared = names[counts > 1]
+        hashes = ((_hash(url), _hash(_folded(url))) for url in pages)
+        flat: npt.NDArray[np.uint64] = np.fromiter(itertools.chain.from_iterable(hashes), np.uint64)
+        self._urls: npt.NDArray[np.uint64] = np.sort(flat[::2])
+        names, counts = np.unique(flat[1::2], return_counts=True)
+        self._shared: npt.NDArray[np.uint64] = names[counts > 1]
 
     def __contains__(self, url: str) -> bool:
         return _is_in(self._urls, _hash(url))
@@ -93,6 +96,6 @@ def _hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
 
-def _is_in(values: "np.ndarray[tuple[int], np.dtype[np.uint64]]", value: int) -> bool:
+def _is_in(values: npt.NDArray[np.uint64], value: int) -> bool:
     place = int(np.searchsorted(values, np.uint64(value)))
     return place < len(values) and int(values[place]) == value

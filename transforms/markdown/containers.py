@@ -105,6 +105,5 @@ def _marker(list_: _List) -> str:
     return f"{list_.mark} " if list_.number is None else f"{list_.number}{list_.mark} "
 
 
-def _indent(list_: _Container) -> str:
-    assert isinstance(list_, _List)
+def _indent(list_: _List) -> str:
     return " " * len(_marker(list_))

@@ -102,7 +102,8 @@ def _keep(found: Content, lines: Sequence[str]) -> bool:
             place += kept
         else:
             removed.append(run)
-    if place < len(wanted) - 1:  # the last one may be cut
+    is_cut = sum(map(len, lines)) + len(lines) > main_text.MAX_TEXT  # then the last line may be a part of one
+    if place < len(wanted) - is_cut:
         return False
     for run in removed:
         for element, is_tail in run.places:

@@ -20,6 +20,9 @@ _CODE = frozenset({"code", "kbd", "samp", "tt"})
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _PERMALINKS = frozenset({"", "¶", "#", "§", "\U0001f517"})
+_NOT_IN_LINES = (*_LEVELS, *_LISTS, "li", "pre", "table", "blockquote", "hr", "header")
+"""Elements of which a link has no part: it is written as a link in each."""
+
 _LONGEST_ALT = 500
 _RULE = "___"  # as the first block of an item, `- ---` would be a line without the item
 
@@ -89,6 +92,7 @@ class _Writer:
         self._code = 0  # code elements that are open
         self._banner: list[bool] = [False]  # whether the text is that of a header outside its h1
         self._level = 0  # of the heading that is open
+        self._lines = 0  # links that are open, in which blocks are joined
 
     def walk(self, root: Any) -> list[str]:
         stack: list[tuple[Any, Iterator[Any], Callable[[], None]]] = []
@@ -162,13 +166,20 @@ class _Writer:
         return self._end_heading
 
     def _end_heading(self) -> None:
-        text = one_line(self._inline.take()).rstrip("¶ ")
+        self._write_heading()
+        self._flush()
         self._banner.pop()
-        if text:
-            self._write([heading(self._level, text)] if self._level else paragraph(text))
-        self._level = 0
+
+    def _write_heading(self) -> None:
+        """End the heading that is open: at its end, or at a list, a table or code within one that nobody closed."""
+        if self._level:
+            text = one_line(self._inline.take()).rstrip("¶ ")
+            if text:
+                self._write([heading(self._level, text)] if self._containers else [text])
+            self._level = 0
 
     def _pre(self, element: Any) -> None:
+        self._write_heading()
         self._flush()
         lines = self._page.code(element)
         if not lines:
@@ -179,6 +190,7 @@ class _Writer:
             self._containers.write(code_block(lines, code.language_of(element)))
 
     def _table(self, element: Any) -> Callable[[], None] | None:
+        self._write_heading()
         self._flush()
         rows = tables.rows_of(element) if self._containers and self._page.is_table(element) else None
         if rows is None:
@@ -191,6 +203,7 @@ class _Writer:
         return None
 
     def _container(self, element: Any) -> Callable[[], None]:
+        self._write_heading()
         self._flush()
         containers = self._containers
         if containers is None:
@@ -216,7 +229,9 @@ class _Writer:
             elif alt:
                 self._text(f" {alt} ")
         elif element.tag == "br":
-            if not self._inline.line_break() and not self._level:
+            if self._lines:
+                self._inline.text(" ")
+            elif not self._inline.line_break() and not self._level:
                 self._flush()
         else:
             self._flush()
@@ -232,10 +247,13 @@ class _Writer:
         if tag == "a" and (url := self._page.link(element)):
             kind, target = "link", url
         is_open = bool(kind) and (kind == "link" or not self._code) and self._inline.open(kind, target)
+        is_line = kind == "link" and next(element.iter(*_NOT_IN_LINES), None) is None
         self._code += tag in _CODE
+        self._lines += is_line
 
         def close() -> None:
             self._code -= tag in _CODE
+            self._lines -= is_line
             if is_open:
                 self._inline.close()
             if is_block:
@@ -245,7 +263,7 @@ class _Writer:
 
     def _flush(self) -> None:
         """End the block that is open."""
-        if self._level:
+        if self._level or self._lines:
             self._inline.text(" ")
         elif text := self._inline.take():
             self._write(paragraph(text) if self._containers else [one_line(text, "<br>")])

@@ -8,8 +8,8 @@ import re
 _SPECIAL = re.compile(
     r"[\\`*\[\]~]"
     r"|(?<![^\W_])_|_(?![^\W_])"  # within a word it marks no emphasis
-    r"|<(?=[A-Za-z/!?])"
-    r"|&(?=#?\w+;)"
+    r"|<(?=[A-Za-z/!?]|$)"  # at the end, the next text may continue it
+    r"|&(?=#?\w*(?:;|$))"
 )
 _LINE_START = re.compile(r"(?:#{1,6}(?=\s|$)|[-+](?=[\s|-]|$)|[>|]|=+\s*$|:(?=\s*-)|(\d{1,9})(?=[.)](?:\s|$)))")
 _CLOSING = re.compile(r"(?:(?<=\s)|^)(#+)$")
@@ -18,7 +18,7 @@ _DESTINATION = re.compile(r"[\\()<>]|&(?=#?\w+;)")
 
 
 def escape(text: str) -> str:
-    r"""Text within a line.
+    r"""Text within a line, which other text may continue.
 
     >>> escape("2 * [a](b) <b> &amp; snake_case _x_ ~~"), escape("a < b & c")
     ('2 \\* \\[a\\](b) \\<b> \\&amp; snake_case \\_x\\_ \\~\\~', 'a < b & c')

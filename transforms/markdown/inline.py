@@ -49,8 +49,8 @@ class Inline:
     def code(self, text: str) -> None:
         if text := self._collapsed(text):
             parts = self._frames[-1].parts
-            if parts and isinstance(parts[-1], _Code):
-                parts[-1] = _Code(parts[-1] + text)
+            if parts and isinstance(last := parts[-1], _Code):
+                parts[-1] = _Code(last + text)
             else:
                 self._add(_Code(text))
 

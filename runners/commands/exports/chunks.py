@@ -48,7 +48,7 @@ def export_chunks(arguments: argparse.Namespace) -> None:
     if limits.tokens < _LEAST_TOKENS or limits.overlap * 2 > limits.tokens:
         raise Usage(f"--tokens {limits.tokens}: give {_LEAST_TOKENS} or more, and at least twice the --overlap")
     format_ = arguments.format or ("jsonl" if out == STDOUT else format_of(out))
-    if format_ not in _FORMATS or (format_ == "parquet" and out.endswith(".gz")):
+    if format_ is None or format_ not in _FORMATS or (format_ == "parquet" and out.endswith(".gz")):
         raise Usage(f"{out}: name a file that ends in .jsonl, .jsonl.gz or .parquet, or give --format")
     crawl = CrawlDir(arguments.dir)
     manifests = crawl.require_manifests()
@@ -77,8 +77,8 @@ def export_chunks(arguments: argparse.Namespace) -> None:
 
 
 def _batches(rows: Iterable[object]) -> Iterator[pa.RecordBatch]:
-    rows = iter(rows)
-    while some := list(itertools.islice(rows, _ROWS)):
+    iterator = iter(rows)
+    while some := list(itertools.islice(iterator, _ROWS)):
         yield pa.RecordBatch.from_pylist(some, schema=CHUNKS)
 
 

@@ -11,6 +11,7 @@ from . import archive as export_archive
 from . import bulk as export_bulk
 from . import chunks as export_chunks
 from . import corpus as export_corpus
+from . import llms as export_llms
 from . import markdown as export_markdown
 from . import plugin as export_plugin
 from . import rows as export_rows
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export_corpus.add_arguments(formats)
     export_markdown.add_arguments(formats)
     export_chunks.add_arguments(formats)
+    export_llms.add_arguments(formats)
     export_rows.add_arguments(formats)
     export_bulk.add_arguments(formats)
     ciff = formats.add_parser("ciff", help="the index, as other search engines read it", allow_abbrev=False)

@@ -1,6 +1,7 @@
 """`beamtrawl export markdown`: pages as a tree of Markdown files."""
 
 import argparse
+import functools
 
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
@@ -59,7 +60,7 @@ def export_markdown(arguments: argparse.Namespace) -> None:
             url = stored.document["url"]
             if url in names:
                 name = names.name(url)
-                page = render(stored, rules, lambda target, name=name: names.link(name, target))
+                page = render(stored, rules, functools.partial(names.link, name))
                 tree.write(name, f"{front(stored.document, page.licence)}\n{page.text}\n".encode("utf-8", "replace"))
                 count += 1
     print(f"{counted(count, 'page')}{left}: {arguments.out}")

@@ -184,12 +184,12 @@ class SearchBox extends HTMLElement {
     const where = element("span", { class: "quiet" }, place(hit.url));
     const snippet = element("span", { class: "quiet snippet" }, hit.snippet);
     const top = this.#option(hit.url, element("span", { class: "title" }, title), where);
-    const section = hit.section;
-    if (!section || !isWebUrl(section.url) || pageOf(section.url) !== pageOf(hit.url)) {
+    if (!hit.section_url || pageOf(hit.section_url) !== hit.url) {
       top.append(snippet);
       return this.#group(title, top);
     }
-    const inside = this.#option(section.url, section.headings.join(" › "), snippet);
+    const path = hit.path?.length > 1 && hit.path[0] === title ? hit.path.slice(1) : hit.path;
+    const inside = this.#option(hit.section_url, path?.join(" › ") || title, snippet);
     inside.classList.add("section");
     return this.#group(title, top, inside);
   }

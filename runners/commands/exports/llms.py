@@ -1,0 +1,82 @@
+"""`beamtrawl export llms`: llms.txt and llms-full.txt of a site."""
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from ....transforms.directory.crawl_dir import CrawlDir, Manifest
+from ....transforms.directory.crawl_settings import stored_settings
+from ....transforms.http.request_headers import Identity
+from ....transforms.parsing.page_rules import page_rules
+from ....transforms.sql import QueryError, query_batches
+from ...exports.bodies import stored_pages
+from ...exports.chunks import CHUNK_REASONS
+from ...exports.llms import Entry, full_page, llms_lines
+from ...exports.markdown import render
+from ...exports.output import Drafts, whole_folder
+from ...exports.selection import Rights, Selected, query
+from ...terminal.errors import Failure, Usage
+from ...terminal.units import counted
+from ...terminal.visible import visible
+from .markdown import add_include
+
+_BATCH = 4096  # rows in memory, without texts
+_MOST_NAMED = 3  # hosts, in a message
+
+
+def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = formats.add_parser("llms", help="llms.txt and llms-full.txt of a site", allow_abbrev=False)
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument("out", metavar="OUT", help="a new or empty folder")
+    parser.add_argument("--host", metavar="HOST", help="the site; default: that of the crawl, if it has only one")
+    parser.add_argument("--where", metavar="SQL", default="true", help="condition on the columns of documents")
+    add_include(parser, "nosnippet")
+    parser.set_defaults(export=export_llms)
+
+
+def export_llms(arguments: argparse.Namespace) -> None:
+    """Write the list of the pages of a site that models may be given, and their contents as one file."""
+    crawl, where, include = CrawlDir(arguments.dir), arguments.where, arguments.include
+    of_host = "true" if arguments.host is None else f"host = '{arguments.host.replace(chr(39), chr(39) * 2)}'"
+    manifests = crawl.require_manifests()
+    rights = Rights.read(crawl, manifests, Identity.of(stored_settings(crawl).robot).token)
+    try:
+        with query_batches(
+            crawl, query(["title", "description"], f"({where}\n) AND {of_host}", include, CHUNK_REASONS), _BATCH
+        ) as batches:
+            selected = Selected(batches, rights, include)
+            entries = list(map(Entry.of, selected))
+    except QueryError as error:
+        raise Failure(f"--where {where}: {error}") from error
+    left = f" (left out: {selected.left})" if selected.left else ""
+    if not entries:
+        raise Failure(f"nothing to export: no document matches{left}")
+    hosts = sorted({urlsplit(entry.url).netloc for entry in entries})
+    if len(hosts) > 1:
+        raise Usage(f"the crawl has {len(hosts)} hosts; name one with --host: {', '.join(hosts[:_MOST_NAMED])}, …")
+    with whole_folder(arguments.out) as out:
+        with out.create("llms.txt") as sink:
+            for line in llms_lines(entries, hosts[0]):
+                sink.write(f"{visible(line)}\n".encode("utf-8", "replace"))
+        _write_full(crawl, manifests, entries, out)
+    print(f"{counted(len(entries), 'page')}{left}: {arguments.out}")
+
+
+def _write_full(crawl: CrawlDir, manifests: Sequence[Manifest], entries: Sequence[Entry], out: Drafts) -> None:
+    """Write llms-full.txt in the order of llms.txt. The pages come in another one, so they wait in a temporary file."""
+    settings = stored_settings(crawl)
+    rules = page_rules(settings.extract, settings.main)
+    wanted = {entry.url: entry for entry in entries}
+    places: dict[str, tuple[int, int]] = {}
+    with tempfile.TemporaryFile() as draft, out.create("llms-full.txt") as sink:
+        for stored in stored_pages(crawl, manifests):
+            if entry := wanted.get(stored.document["url"]):
+                text = full_page(entry, render(stored, rules).text).encode("utf-8", "replace")
+                places[entry.url] = (draft.tell(), len(text))
+                draft.write(text)
+        for entry in sorted(entries, key=lambda entry: entry.place):
+            if entry.url in places:
+                start, size = places[entry.url]
+                draft.seek(start)
+                sink.write(draft.read(size))

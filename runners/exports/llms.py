@@ -1,0 +1,60 @@
+"""The files llms.txt and llms-full.txt of a site, in the format of https://llmstxt.org."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from ...transforms.markdown.escapes import destination, escape, escape_start, heading
+
+_PAGES = "Pages"
+"""The section of pages that are in no folder."""
+
+_LONGEST_NOTE = 300  # characters
+
+
+class Entry(NamedTuple):
+    """A page of a site."""
+
+    url: str
+    title: str
+    description: str
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> "Entry":
+        """The page of a row of documents."""
+        return cls(document["url"], document["title"] or "", document["description"] or "")
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The section of the page, "" for those in no folder, and its URL: the order of the files."""
+        first, slash, _ = urlsplit(self.url).path.removeprefix("/").partition("/")
+        return (unquote(first) if slash else "", self.url)
+
+
+def home_of(entries: Sequence[Entry]) -> Entry:
+    """The page that the site is named by: the one with the shortest URL."""
+    return min(entries, key=lambda entry: (len(entry.url), entry.url))
+
+
+def llms_lines(entries: Sequence[Entry], host: str) -> Iterator[str]:
+    """The lines of llms.txt: the name of the site, what it says about itself, and its pages by folder."""
+    home = home_of(entries)
+    yield heading(1, _text(home.title) or escape(host))
+    if home.description:
+        yield from ("", f"> {escape_start(_text(home.description))}")
+    section = None
+    for entry in sorted(entries, key=lambda entry: entry.place):
+        if entry.place[0] != section:
+            section = entry.place[0]
+            yield from ("", heading(2, _text(section) or _PAGES), "")
+        note = _text(entry.description[:_LONGEST_NOTE])
+        yield f"- [{_text(entry.title) or escape(entry.url)}]({destination(entry.url)}){f': {note}' if note else ''}"
+
+
+def full_page(entry: Entry, markdown: str) -> str:
+    """A page in llms-full.txt."""
+    return f"{heading(1, _text(entry.title) or escape(entry.url))}\n\nSource: <{entry.url}>\n\n{markdown.strip()}\n\n"
+
+
+def _text(text: str) -> str:
+    return escape(" ".join(text.split()))

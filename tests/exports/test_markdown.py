@@ -1,0 +1,154 @@
+"""`beamtrawl export markdown` and `export llms`: names, front matter, links, what is left out."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beamtrawl.runners.exports.page_names import PageNames, page_name
+from beamtrawl.transforms.parsing.front_matter import split
+from tests.support.command_line import beamtrawl, contents, failure
+from tests.support.committed import commit_rows
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+NAMES = {
+    "http://a.test/": "a.test/index.md",
+    "http://a.test/b/": "a.test/b/index.md",
+    "https://a.test:8443/b/c.HTML": "a.test_8443/b/c.md",
+    "http://a.test/b.php?x=1&y=%2F..": "a.test/b.php__x=1_y=_.._.md",
+    "http://a.test/%2e%2E%2fetc/passwd": "a.test/_.._etc/passwd.md",
+    "http://a.test/a.md/b": "a.test/a.md_/b.md",
+    "http://a.test/CON/nul.html": "a.test/_CON/_nul.md",
+    "http://a.test/.git/a%00b%E2%80%AEc": "a.test/_.git/a_b_c.md",
+    "http://a.test/x./%20": "a.test/x._/_.md",
+    "http://a.test//b": "a.test/_/b.md",
+    "http://[::1]:80/r%C3%A9sum%C3%A9": "___1__80/résumé.md",
+}
+
+
+@pytest.mark.parametrize("url", NAMES)
+def test_names(url: str) -> None:
+    assert page_name(url) == NAMES[url]
+
+
+@pytest.mark.parametrize("path", ["x" * 3000, "%ED%95%9C" * 300, "/".join(["dir"] * 500)])
+def test_long_names_are_cut_and_stay_different(path: str) -> None:
+    names = [page_name(f"http://a.test/{path}{end}") for end in ("a", "b")]
+    assert len(set(names)) == 2
+    assert all(len(name) <= 200 and all(len(part.encode()) < 200 for part in name.split("/")) for name in names)
+
+
+def test_pages_whose_names_would_be_equal_have_names_of_their_own() -> None:
+    pages = ["http://a.test/a", "http://a.test/A", "http://a.test/a.html", "https://a.test/a", "http://a.test/b"]
+    names = PageNames(pages)
+    found = [names.name(url) for url in pages]
+    assert len({name.casefold() for name in found}) == len(pages)
+    assert found[-1] == "a.test/b.md" and found[0].startswith("a.test/a~")
+
+
+def test_links_lead_to_files_of_exported_pages() -> None:
+    names = PageNames(["http://a.test/a/b", "http://a.test/", "http://b.test/%20x"])
+    link = lambda target: names.link("a.test/a/b.md", target)  # noqa: E731
+    assert link("http://a.test/#top") == "../index.md#top"
+    assert link("http://a.test/a/b?#x") == "b.md#x"
+    assert link("http://b.test/%20x") == "../../b.test/_x.md"
+    assert link("http://a.test/none") == "http://a.test/none" and link("mailto:a@b") == "mailto:a@b"
+
+
+HTML = (
+    "<html lang=en><title>T</title><a rel=license href=/licence>L</a><h1>T</h1>"
+    "<p>To <a href='b#x'>b</a> and <a href=c>c</a>."
+)
+BODIES = {
+    "a": ("text/html", HTML),
+    "b": ("text/plain", "plain *text*"),
+    "m.md": ("text/markdown", "---\ntitle: x\n---\n# Own\n"),
+}
+
+
+def rows() -> dict[str, list[dict[str, Any]]]:
+    documents, visits = [], []
+    texts = {"a": "L\nT\nTo b and c.", "b": "plain *text*", "m.md": "Own", "c": "x", "d": "x", "e": "x", "f": "removed"}
+    more: dict[str, dict[str, Any]] = {
+        "a": {"title": 'T: "x"\n---\n\x1b[1m', "language": "en", "published_at": NOW, "content_usage": "train-ai=n"},
+        "c": {"noarchive": True},
+        "d": {"ai_input": False},
+        "e": {"noindex": True},
+    }
+    for path, text in texts.items():
+        url, (media_type, body) = f"http://a.test/{path}", BODIES.get(path, ("text/html", None))
+        row = {"url": url, "text": text, "fetched_at": NOW, "media_type": media_type, "title": path, "host": "a.test"}
+        documents.append(row | more.get(path, {}))
+        visits.append(
+            {
+                "url": url,
+                "outcome": "fetched",
+                "fetched_at": NOW,
+                "media_type": media_type,
+                "body": body and body.encode(),
+            }
+        )
+    return {"documents": documents, "visits": visits}
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crawl")
+    commit_rows(folder, "update", 1, rows())
+    return folder
+
+
+def test_a_tree_of_pages(crawl: Path, tmp_path: Path) -> None:
+    ran = beamtrawl("export", "markdown", crawl, tmp_path / "out")
+    assert ran.out == f"4 pages (left out: 1 noarchive, 1 noindex, 1 reserved_input): {tmp_path / 'out'}\n"
+    folder = tmp_path / "out" / "a.test"
+    assert sorted(path.name for path in folder.iterdir()) == ["a.md", "b.md", "f.md", "m.md"]
+    fields, text = split((folder / "a.md").read_text(encoding="utf-8"))
+    assert fields == {
+        "url": "http://a.test/a",
+        "title": 'T: "x" --- \x1b[1m',
+        "language": "en",
+        "published": "2026-01-02T03:04:05Z",
+        "fetched": "2026-01-02T03:04:05Z",
+        "licence": "http://a.test/licence",
+        "usage": "train-ai=n",
+    } | {"title": fields["title"]}
+    assert "\x1b" not in (folder / "a.md").read_text(encoding="utf-8")
+    assert text == "\n[L](http://a.test/licence)\n\n# T\n\nTo [b](b.md#x) and [c](http://a.test/c).\n"
+    assert split((folder / "b.md").read_text(encoding="utf-8")).text == "\nplain \\*text\\*\n"
+    assert split((folder / "f.md").read_text(encoding="utf-8")).text == "\nremoved\n"
+    assert split((folder / "m.md").read_text(encoding="utf-8")).text == "\n# Own\n"
+
+
+def test_an_operator_may_include_by_name(crawl: Path, tmp_path: Path) -> None:
+    ran = beamtrawl(
+        "export", "markdown", crawl, tmp_path / "out", "--include", "noarchive", "--where", "url LIKE '%/c'"
+    )
+    assert (ran.code, [path.name for path in (tmp_path / "out" / "a.test").iterdir()]) == (0, ["c.md"])
+
+
+def test_errors_leave_nothing(crawl: Path, tmp_path: Path) -> None:
+    assert failure("export", "markdown", crawl, tmp_path / "out", "--where", "url LIKE '%/d'") == (
+        1,
+        "nothing to export: no document matches (left out: 1 reserved_input)",
+    )
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").write_text("")
+    said = failure("export", "markdown", crawl, tmp_path / "full")
+    assert said == (2, f"{tmp_path / 'full'} exists already; name a new or empty folder")
+    assert list(contents(tmp_path)) == [Path("full/x")]
+
+
+def test_llms_files(crawl: Path, tmp_path: Path) -> None:
+    ran = beamtrawl("export", "llms", crawl, tmp_path / "out", "--where", "url NOT LIKE '%/a'")
+    assert ran.out == f"3 pages (left out: 1 noarchive, 1 noindex, 1 reserved_input): {tmp_path / 'out'}\n"
+    assert (tmp_path / "out" / "llms.txt").read_text(encoding="utf-8") == (
+        "# b\n\n## Pages\n\n- [b](http://a.test/b)\n- [f](http://a.test/f)\n- [m.md](http://a.test/m.md)\n"
+    )
+    assert (tmp_path / "out" / "llms-full.txt").read_text(encoding="utf-8") == (
+        "# b\n\nSource: <http://a.test/b>\n\nplain \\*text\\*\n\n# f\n\nSource: <http://a.test/f>\n\nremoved\n\n"
+        "# m.md\n\nSource: <http://a.test/m.md>\n\n# Own\n\n"
+    )
+    assert failure("export", "llms", crawl, tmp_path / "x", "--host", "o'b.test")[0] == 1
