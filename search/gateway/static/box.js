@@ -184,12 +184,13 @@ class SearchBox extends HTMLElement {
     const where = element("span", { class: "quiet" }, place(hit.url));
     const snippet = element("span", { class: "quiet snippet" }, hit.snippet);
     const top = this.#option(hit.url, element("span", { class: "title" }, title), where);
-    if (!hit.section_url || pageOf(hit.section_url) !== hit.url) {
+    const repeats = hit.path && title.toLowerCase().startsWith(hit.path[0].toLowerCase());
+    const headings = (hit.path ?? []).slice(repeats ? 1 : 0);
+    if (!headings.length || !hit.section_url || pageOf(hit.section_url) !== hit.url) {
       top.append(snippet);
       return this.#group(title, top);
     }
-    const path = hit.path?.length > 1 && hit.path[0] === title ? hit.path.slice(1) : hit.path;
-    const inside = this.#option(hit.section_url, path?.join(" › ") || title, snippet);
+    const inside = this.#option(hit.section_url, headings.join(" › "), snippet);
     inside.classList.add("section");
     return this.#group(title, top, inside);
   }
