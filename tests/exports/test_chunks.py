@@ -104,7 +104,7 @@ def exports(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, list[d
     """The crawl after each of five rounds, and what `--since` the round before it gives."""
     found = []
     states = dict[str, str]()
-    folder = tmp_path_factory.mktemp("crawl")
+    folder = tmp_path_factory.mktemp("chunked", numbered=False)
     for number, (documents, changed) in enumerate(ROUNDS, 1):
         paths = [row["url"].rpartition("/")[2] for row in documents]
         states |= dict.fromkeys(paths, "fetched") | changed
@@ -151,7 +151,7 @@ def test_only_what_changed_is_exported(exports: list[tuple[Path, list[dict[str, 
 
 
 def test_parquet_and_messages(exports: list[tuple[Path, list[dict[str, Any]]]], tmp_path: Path) -> None:
-    folder = exports[0][0].parent / "crawl0"
+    folder = exports[0][0].parent / "chunked"
     ran = beamtrawl("export", "chunks", folder, tmp_path / "c.parquet")
     assert (
         ran.out
@@ -159,8 +159,9 @@ def test_parquet_and_messages(exports: list[tuple[Path, list[dict[str, Any]]]], 
     )
     table = pq.read_table(tmp_path / "c.parquet")
     assert table.schema.equals(CHUNKS) and table.to_pylist() == read(exports[-1][0])
-    ran = beamtrawl("export", "chunks", folder, "-", "--include", "reserved_input", "--where", "url LIKE '%/g'")
-    assert [json.loads(line)["text"] for line in ran.out.splitlines()] == ["g\ng"]
+    words = ("--include", "reserved_input", "--where", "url LIKE '%/g'")
+    assert beamtrawl("export", "chunks", folder, tmp_path / "g.jsonl", *words).code == 0
+    assert [row["text"] for row in read(tmp_path / "g.jsonl")] == ["g\ng"]
     said = failure("export", "chunks", folder, tmp_path / "x.jsonl", "--since", "6")
     assert said == (2, "--since 6: the last round with documents is 5; name it, or one before it")
     assert failure("export", "chunks", folder, tmp_path / "x.txt")[0] == 2
@@ -174,7 +175,5 @@ def test_what_is_blocked_is_deleted(exports: list[tuple[Path, list[dict[str, Any
         crawl, "update", 1, {"documents": [page("a", "a"), page("b", "b")], "visits": [visit("a", 1), visit("b", 1)]}
     )
     assert beamtrawl("block", crawl, "a.test/a").code == 0
-    ran = beamtrawl("export", "chunks", crawl, "-", "--since", "1")
-    assert [(row["page"], row["deleted"]) for row in map(json.loads, ran.out.splitlines())] == [
-        ("http://a.test/a", True)
-    ]
+    assert beamtrawl("export", "chunks", crawl, tmp_path / "out.jsonl", "--since", "1").code == 0
+    assert [(row["page"], row["deleted"]) for row in read(tmp_path / "out.jsonl")] == [("http://a.test/a", True)]

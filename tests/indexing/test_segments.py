@@ -231,8 +231,8 @@ def test_a_long_text_has_a_page_of_its_own_in_the_docstore(tmp_path):
     rows = documents(*({"url": f"http://a.test/{n}", "text": "x" * length} for n, length in enumerate(lengths)))
     write_segment.write_segment(str(tmp_path), "index/round=000001/shard-0", rows)
     (path,) = tmp_path.rglob(DOCSTORE)
-    frame = b"\x28\xb5\x2f\xfd"  # begins what zstd has compressed: a page ends after each long text
-    assert path.read_bytes().count(frame) == 2
+    frame = b"\x28\xb5\x2f\xfd"  # begins what zstd has compressed: two pages of texts, one of sections
+    assert path.read_bytes().count(frame) == 3
     assert [len(text) for text in read(tmp_path, DOCSTORE).read()["text"].to_pylist()] == lengths
 
 
@@ -252,8 +252,8 @@ def test_a_segment_of_two_documents(tmp_path):
         {"url": "http://b.test/x", "noarchive": False, "length_title": 2, "length_body": 2},
     ]
     assert read(tmp_path, DOCSTORE).read().to_pylist() == [
-        {"title": None, "description": "about", "text": None},  # NOARCHIVE
-        {"title": "Red fish", "description": None, "text": "one fish"},
+        {"title": None, "description": "about", "text": None, "sections": None},  # NOARCHIVE
+        {"title": "Red fish", "description": None, "text": "one fish", "sections": None},
     ]
     postings = {row["term"]: row for row in read(tmp_path, POSTINGS).read().to_pylist()}
     assert list(postings) == ["a", "b", "fish", "one", "red", "red _ fish", "test", "two", "x", "z"]

@@ -6,6 +6,7 @@ from beamtrawl.transforms.indexing.write_segment import without_passages as text
 from beamtrawl.transforms.parsing import html_tree, main_text
 from beamtrawl.transforms.parsing.boilerplate import without_boilerplate
 from beamtrawl.transforms.parsing.html_page import parse_page
+from beamtrawl.transforms.sections.element_ids import Ids
 from beamtrawl.transforms.sections.section import MAX_ID, MAX_SECTIONS, Section, place, url_of, without_passages
 
 A = [("A", 2, "a")]
@@ -63,8 +64,7 @@ def test_as_many_sections_as_are_kept() -> None:
 
 def test_a_rule_for_the_main_text_keeps_ids_of_the_whole_page() -> None:
     root = html_tree.parse("<p id=a>x</p><main><h2 id=a>A</h2><h2 id=b>B</h2></main>").root
-    firsts = main_text.first_ids(root)
-    found = main_text.main_text(root.find(".//main"), True, firsts)
+    found = main_text.main_text(root.find(".//main"), True, Ids.of(root))
     assert [section.id for section in found.sections] == ["", "b"]
 
 

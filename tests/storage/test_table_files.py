@@ -43,6 +43,7 @@ SAMPLE = {
     VISITS.field("sitemap").type: {"level": 1, "budget": 9, "hosts": ["a.test"]},
     RANKS.field("anchors").type: [{"anchor": "a", "hosts": 2}],
     TABLES["aliases"].field("evidence").type: [{"url": "http://a.test/", "other_url": "http://b.test/", "digest": KEY}],
+    TABLES["documents"].field("sections").type: [{"offset": 3, "length": 0, "level": 2, "id": "a b"}],
     VISITS.field("headers").type: [{"name": "ETag", "value": '"1"'}, {"name": "ETag", "value": '"2"'}],
 }
 

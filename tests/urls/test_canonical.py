@@ -45,6 +45,8 @@ CANONICAL = {
     "https://example.org:80/": "https://example.org:80/",
     "http://example.org./": "http://example.org/",
     "http://user:secret@example.org/": "http://example.org/",
+    "http://user@example.org/%7e/http://b.test@c": "http://example.org/~/http://b.test@c",  # a path may have an @
+    "http://example.org/%7e/http://b.test@c": "http://example.org/~/http://b.test@c",
     "http://example.org/#top": "http://example.org/",
     "http://example.org/?": "http://example.org/",
     "http://example.org/?#x": "http://example.org/",

@@ -17,7 +17,7 @@ from . import dedup
 
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _ESCAPE_OR_UNSAFE = re.compile(r"%([0-9A-Fa-f]{2})?|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?]")
-_USER_INFO = re.compile(r"(?<=://)[^/?#]*@")
+_USER_INFO = re.compile(r"(https?://)[^/?#]*@")
 _FINAL_DOT = re.compile(r"(?<=[^/:?#.])\.(?=[/:])")
 # WHATWG allows further characters in hosts (`*`, `$`, empty labels), but such names cannot be resolved. Port 0 is
 # reserved, and requests would drop it. RFC 3986 sections 3.3 and 3.4 list the characters of path and query; requests
@@ -68,7 +68,8 @@ def drop_fragment(url: str) -> str:
 
 def drop_user_info(url: str) -> str:
     """Without user name and password, which a link must not choose for the crawler."""
-    return _USER_INFO.sub("", url, 1) if "@" in url else url
+    match = _USER_INFO.match(url) if "@" in url else None
+    return match[1] + url[match.end() :] if match else url
 
 
 def drop_final_dot(url: str) -> str:
