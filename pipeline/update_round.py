@@ -16,7 +16,7 @@ from ..transforms.tables.table_files import TableFile, open_parquet
 from ..transforms.urls.index_scope import IndexScope
 from . import update
 from .add_revisits import plan_of
-from .attempt import Attempt, Engine, Fitted
+from .attempt import Attempt, Engine, Fitted, OneMachine
 from .control import Observer
 from .fetch_round import TRAP_TABLES
 
@@ -50,7 +50,9 @@ def update_round(
     paths["visits"] = [file.path for file in visits]
     known = {t: paths_of(manifests, t) if settings.traps.detect else [] for t in TRAP_TABLES}
     of_last_round = [m for m in manifests if m.round == step.round - 1]
-    load = load_of(crawl.root, visits, sum(file.rows for file in frontier_files(manifests)))
+    waiting = sum(file.rows for file in frontier_files(manifests))
+    on_one_machine = isinstance(engine, OneMachine)  # else nothing is bounded, and footers of many files take long
+    load = load_of(crawl.root, visits, waiting) if on_one_machine else UpdateLoad(rows, 0, 0, waiting)
     fitted = Fitted(engine, rows * _SECONDS, load, update_bound, f"round {step.round} update", observer.warn)
     plan = update.UpdateStep(
         root=crawl.root,

@@ -1,6 +1,7 @@
 """Searches the index of a crawl: all its segments as one."""
 
 import functools
+import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ from .results.facets import FACTS, Facets, facets
 from .results.hits import Hit, Listed, Results, Stored
 from .results.host_grouping import by_host, whole_windows
 from .results.title_endings import SAMPLE, shared_ending, without_ending
+
+_LOG = logging.getLogger(__name__)
 
 TIMED_OUT = "the time limit is reached: these are the best of the pages that were compared, and others may match"
 
@@ -110,7 +113,8 @@ class Index:
             except CrawlDirError as error:
                 if not skips_unreadable or len(directories) == 1:
                     raise
-                notes.append(f"the pages of crawl {name} are not searched: {error}")
+                _LOG.error("crawl %s is not searched: %s", name, error)  # for the operator only: it has paths
+                notes.append(f"the pages of crawl {name} are not searched: it cannot be read now")
         if not opened:
             raise CrawlDirError(notes[0] if notes else "there is no index as of these rounds")
         return cls(

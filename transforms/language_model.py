@@ -67,7 +67,7 @@ def _read(path: Path) -> Arrays | None:
     try:
         with pa.memory_map(str(path)) as file:
             mark, *arrays, total = (_read_array(file) for _ in range(8))
-    except (OSError, pa.ArrowInvalid):
+    except (OSError, pa.ArrowException):
         return None
     return arrays if np.array_equal(mark, _MARK) and np.array_equal(total, _sum(arrays)) else None
 

@@ -1,6 +1,7 @@
 """The tables of a crawl in SQL, with DuckDB inside this process (docs/tables.md)."""
 
 import contextlib
+import json
 import re
 import tempfile
 import threading
@@ -113,6 +114,35 @@ def _refuse_writes(connection: duckdb.DuckDBPyConnection, text: str) -> None:
             _refuse_writes(connection, _EXPLAIN.sub("", statement.query, count=1))
 
 
+def _refuse_files(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    """Refuse a query that names more than views: the files below them have the rows that the views are without."""
+    for statement in connection.extract_statements(text):
+        if statement.type.name != "SELECT":
+            raise QueryError(f"{statement.type.name} is refused; only SELECT, SHOW, DESCRIBE and SUMMARIZE can be used")
+        row = connection.execute("SELECT json_serialize_sql(?)", [statement.query]).fetchone()
+        nodes: list[Any] = [json.loads(row[0] if row else "{}")]
+        if nodes[0].get("error", True):
+            raise QueryError(f"the query failed: {nodes[0].get('error_message')}")
+        while nodes:
+            node = nodes.pop()
+            if isinstance(node, list):
+                nodes += node
+            elif isinstance(node, dict):
+                nodes += node.values()
+                function, table = node.get("function"), node.get("table_name")
+                name = function.get("function_name", "").lower() if isinstance(function, dict) else ""
+                if node.get("type") == "TABLE_FUNCTION" and name not in _FUNCTIONS:
+                    raise QueryError(f"{name} is refused; tables and views can be read")
+                if node.get("type") in ("BASE_TABLE", "SHOW_REF") and (
+                    (node.get("schema_name") or "").lower() == "empty"
+                    or (table and not _TABLE.fullmatch(table.strip('"')))
+                ):
+                    raise QueryError(f"{table} is refused; tables and views can be read")
+
+
+_FUNCTIONS = frozenset({"unnest", "range", "generate_series"})
+_TABLE = re.compile(r"(?!files_|waiting$)\w+", re.IGNORECASE)  # not what is registered for views
+
 _EXPLAIN = re.compile(r"^\s*explain\s*(\([^)]*\)|analyze\b)?", re.IGNORECASE)
 
 
@@ -136,6 +166,8 @@ def _asked(
     ) as connection:
         if memory:
             _bound_memory(connection, *memory)
+        if without is not None:
+            _refuse_files(connection, text)
         if not unsafe:
             _confine(connection, crawl, text)
         yield connection

@@ -7,6 +7,7 @@ of side inputs, and what waits for a side input. As `bundles` does, a bundle of 
 elements of a source are one bundle. Windows, triggers, state, timers and Beam's counters do not exist here.
 """
 
+import contextlib
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -170,8 +171,9 @@ class _Call(_Vertex):
 
     def _begin_bundle(self) -> None:
         if self._runner is None:
-            self._runner = self._make_runner()
-            self._runner.setup()
+            runner = self._make_runner()
+            runner.setup()
+            self._runner = runner  # what was not set up is not torn down
         self._runner.start()
         self._in_bundle = True
 
@@ -186,9 +188,9 @@ class _Call(_Vertex):
             self._in_bundle = False
 
     def close(self) -> None:
-        if self._runner:
-            self._runner.teardown()
-            self._runner = None
+        runner, self._runner = self._runner, None
+        if runner:
+            runner.teardown()
 
 
 class _Graph:
@@ -211,8 +213,9 @@ class _Graph:
                 self._end_bundle()
                 vertex.close()
         finally:
-            for vertex in self._vertices:
-                vertex.close()
+            with contextlib.ExitStack() as stack:  # closes all of them, even if one fails
+                for vertex in reversed(self._vertices):
+                    stack.callback(vertex.close)
 
     def _end_bundle(self) -> None:
         for vertex in self._vertices[self._at :]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ...transforms.indexing.write_segment import ERRORS
-from ...transforms.rights.purposes import SEARCH
+from ...transforms.indexing.write_segment import ERRORS, without_passages
+from ...transforms.rights.purposes import INPUT, SEARCH
 from ...transforms.urls.index_scope import IndexScope
 from .output import Drafts
 from .rows import plain
@@ -30,12 +30,13 @@ TEXTS = ("title", "headings", "description", "text")
 FILTERS = ("host", "domain", "language", "media_type")
 """The fields that results are narrowed by."""
 
-BULK_REASONS = {name: text for name, text in REASONS.items() if name != "reserved_input"} | {
-    SEARCH.reason: "COALESCE(NOT search, false)"
+BULK_REASONS = {name: text for name, text in REASONS.items() if name != INPUT.reason} | {
+    "nosnippet": "max_snippet IS NOT NULL",
+    SEARCH.reason: "COALESCE(NOT search, false)",
 }
 """Why a page is left out, by the first condition that holds."""
 
-BULK_OVERRIDES = ("duplicate", "noindex", "noarchive", SEARCH.reason)
+BULK_OVERRIDES = ("duplicate", "noindex", "noarchive", "nosnippet", SEARCH.reason)
 """Reasons that an operator may set aside by name."""
 
 OUT_OF_SCOPE = "index_scope"
@@ -44,7 +45,7 @@ OUT_OF_SCOPE = "index_scope"
 OTHER = "other"
 """Why a page is left out for which the condition of the operator does not hold."""
 
-_COLUMNS = ("url_key", "round", "search", *FIELDS)
+_COLUMNS = ("url_key", "round", "search", "nosnippet", *FIELDS)
 
 Row = Mapping[str, Any]
 
@@ -148,9 +149,10 @@ def _reason(row: Row, rights: Rights, scope: IndexScope, include: Collection[str
 
 
 def _fields(row: Row) -> Row:
-    """The fields that a document has; facts, whose values are lists in one text, as lists."""
+    """The fields that a document has: facts as lists of values, the text without what no snippet may show."""
     facts = {name: text.split("\n") for name, text in (row["facts"] or {}).items() if name not in ERRORS}
-    named = {name: plain(row[name]) for name in FIELDS} | {"facts": facts}
+    text = without_passages(row["text"] or "", row["nosnippet"] or ())
+    named = {name: plain(row[name]) for name in FIELDS} | {"facts": facts, "text": text}
     return {name: value for name, value in named.items() if value not in (None, "", [], {})}
 
 

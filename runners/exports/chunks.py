@@ -10,7 +10,7 @@ import pyarrow as pa
 from ...transforms.rights.purposes import INPUT
 from ...transforms.sections.section import Section, url_of
 from .passages import LIMITS, Limits, estimated_tokens, passages, sections_by_headings
-from .selection import BLOCKED, NEWEST, REASONS, Rights, query
+from .selection import ANSWERS, BLOCKED, NEWEST, REASONS, Rights, query
 
 CHUNKS = pa.schema(
     [
@@ -54,7 +54,8 @@ SELECT now.*, version, COALESCE(outcome IN ('fetched', 'not_modified'), false) A
 FROM ({query(_COLUMNS, "true", include, reasons)}) now
 LEFT JOIN (SELECT url, {{{version}, 'reason': CASE {cases} END}} AS version FROM ({then})) USING (url)
 LEFT JOIN (
-    SELECT url, arg_max(outcome, fetched_at) AS outcome FROM visits WHERE kind IS NULL AND round <= {since} GROUP BY url
+    SELECT url, arg_max(outcome, fetched_at) AS outcome FROM visits
+    WHERE kind IS NULL AND round <= {since} AND outcome IN ({ANSWERS}) GROUP BY url
 ) USING (url)
 ORDER BY url
 """

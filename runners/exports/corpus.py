@@ -18,6 +18,7 @@ from ...transforms.rights.tdm_rules import TdmRules, effect
 from ...transforms.robots.stored_signals import NO_SIGNALS, StoredSignals
 from .output import Drafts
 from .rows import json_line, plain
+from .selection import GONE, LAST_ANSWERS
 
 BATCH = 512
 """Documents in memory."""
@@ -44,22 +45,23 @@ COLUMNS = pa.schema(
     ]
 )
 
-_CHOSEN = """
+_CHOSEN = f"""
 WITH newest AS (
     SELECT * FROM documents QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC, fetched_at DESC) = 1
 ), asked AS (
     SELECT url, arg_max(robots_usage, fetched_at) AS robots_usage
     FROM visits WHERE status IS NOT NULL GROUP BY url
 )
-SELECT d.*, u.state, COALESCE(a.robots_usage, '') AS robots_usage
+SELECT d.*, u.state, l.last_answer, COALESCE(a.robots_usage, '') AS robots_usage
 FROM newest d LEFT JOIN urls u USING (url_key) LEFT JOIN asked a ON a.url = d.url
+LEFT JOIN ({LAST_ANSWERS}) l ON l.url = d.url
 """
 
 RESERVED = TRAINING.reason
 """Why a page is left out whose author reserves it for training."""
 
 REASONS = {
-    "gone": "COALESCE(state, 'fetched') <> 'fetched'",
+    "gone": GONE,
     "no_text": "COALESCE(text, '') = ''",
     "duplicate": "duplicate_of IS NOT NULL OR near_duplicate_of IS NOT NULL",
     "noindex": "COALESCE(noindex, false)",

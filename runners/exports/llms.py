@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from ...transforms.markdown.content import without_unseen
 from ...transforms.markdown.escapes import destination, escape, escape_start, heading
 
 _PAGES = "Pages"
@@ -57,4 +58,4 @@ def full_page(entry: Entry, markdown: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(" ".join(text.split()))
+    return escape(" ".join(without_unseen(text).split()))

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ...transforms.http import media_types
-from ...transforms.markdown.content import content, markdown
+from ...transforms.indexing.write_segment import without_passages
+from ...transforms.markdown.content import content, markdown, without_unseen
 from ...transforms.markdown.stored_text import from_text
 from ...transforms.parsing import charsets, front_matter
 from ...transforms.parsing.page_rules import PageRules
@@ -22,19 +23,24 @@ class Rendered(NamedTuple):
     licence: str  # URL that the page names as its licence
 
 
-def render(stored: Stored, rules: PageRules, link: Callable[[str], str] = str) -> Rendered:
+def render(stored: Stored, rules: PageRules, link: Callable[[str], str] = str, nosnippet: bool = True) -> Rendered:
     """The main content of a page. Pages that are not HTML, and those whose bodies were removed, have their texts.
 
-    `link` is given absolute URLs of links. `rules` are those of the crawl.
+    `link` is given absolute URLs of links. `rules` are those of the crawl. Without `nosnippet`, what is within
+    `data-nosnippet` is left out.
     """
     document, body = stored.document, stored.body
     if body and document["media_type"] in media_types.HTML:
         found = content(body, stored.content_type, document["url"], document["text"], rules)
+        for element in () if nosnippet else found.root.iter():
+            if element.get("data-nosnippet") is not None:
+                element.tag = "template"
         return Rendered(markdown(found, link), found.licence)
     if body and document["media_type"] in media_types.MARKDOWN:
         text, _ = charsets.decode(body, media_types.parse(stored.content_type)[1], False)
         return Rendered(front_matter.split(text).text.strip("\r\n"), "")
-    return Rendered(from_text(document["text"] or "", document["headings"] or ()), "")
+    text = without_passages(document["text"] or "", () if nosnippet else document["nosnippet"] or ())
+    return Rendered(from_text(without_unseen(text), document["headings"] or ()), "")
 
 
 def front(document: Mapping[str, Any], licence: str) -> str:

@@ -3,11 +3,11 @@
 import bisect
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...transforms.parsing.main_text import CODE
-from ...transforms.sections.section import TERM_LEVEL, Section, place
+from ...transforms.sections.section import TERM_LEVEL, Place, Section, places
 
 BYTES_PER_TOKEN = 4
 """An estimate for text in UTF-8: about that of English, and not less than that of most other languages."""
@@ -67,6 +67,8 @@ def passages(
     A section that fits is not cut; sections below are joined while they fit. What is larger is cut between lines, then
     between sentences, then between words. `nosnippet` are the bounds of passages that are left out (`main_text.Text`).
     """
+    sections = [section for section in sections if bisect.bisect_right(nosnippet, section.offset) % 2 == 0]
+    place = places(sections)
     lowest = (highest_levels(sections) or [0])[-1]
     cuts = sorted({section.offset for section in sections if section.level <= lowest} | {0, len(text)})
     softer = sorted({section.offset for section in sections} | set(cuts))
@@ -74,13 +76,13 @@ def passages(
     start = 0
     for at, end in itertools.pairwise(softer):
         if at > start and (at in borders or estimated_tokens(text[start:end]) > limits.tokens):
-            yield from _cut(text, start, at, sections, limits, nosnippet)
+            yield from _cut(text, start, at, place, limits, nosnippet)
             start = at
-    yield from _cut(text, start, len(text), sections, limits, nosnippet)
+    yield from _cut(text, start, len(text), place, limits, nosnippet)
 
 
 def _cut(
-    text: str, start: int, end: int, sections: Sequence[Section], limits: Limits, nosnippet: Sequence[int]
+    text: str, start: int, end: int, place: Callable[[int], Place], limits: Limits, nosnippet: Sequence[int]
 ) -> Iterator[Passage]:
     """The passages of a part of a text."""
     first = start
@@ -88,9 +90,13 @@ def _cut(
         stop = _stop(text, start, end, limits.tokens)
         begin = _back(text, first, start, limits.overlap)
         if shown := _shown(text, begin, stop, nosnippet):
-            found = place(sections, start)
-            yield Passage(shown, found.id, tuple(section.heading(text) for section in found.path))
+            found = place(start)
+            yield Passage(shown, found.id, tuple(_heading(text, section, nosnippet) for section in found.path))
         start = stop
+
+
+def _heading(text: str, section: Section, nosnippet: Sequence[int]) -> str:
+    return " ".join(_shown(text, section.offset, section.offset + section.length, nosnippet).split())
 
 
 def _stop(text: str, start: int, end: int, tokens: int) -> int:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from ...transforms.blocks.files import BlockFiles
 from ...transforms.blocks.rules import NO_BLOCKS, Blocks
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
+from ...transforms.outcomes import REMOVES_PAGE, Outcome
 from ...transforms.rights.purposes import INPUT, Purpose, left_out, may_use
 from ...transforms.rights.tdm_rules import TdmRules, effect, read_tdm_rules
 from ...transforms.robots.stored_signals import NO_SIGNALS, StoredSignals, read_signals
@@ -22,8 +23,26 @@ NEWEST = (
 BLOCKED = "blocked"
 """Why a page that matches a block of the operator is left out."""
 
+_REMOVING, ANSWERS = (
+    ", ".join(f"'{outcome}'" for outcome in sorted(some))
+    for some in (REMOVES_PAGE, REMOVES_PAGE | {Outcome.FETCHED, Outcome.NOT_MODIFIED})
+)
+"""Outcomes in SQL: a failure (5xx, a timeout, a host that waits) is no answer, and removes no page, as for searches."""
+
+LAST_ANSWERS = (
+    "SELECT url, arg_max(outcome, fetched_at) AS last_answer FROM visits"
+    f" WHERE kind IS NULL AND outcome IN ({ANSWERS}) GROUP BY url"
+)
+"""The outcome of the last visit of each page that was an answer."""
+
+GONE = (
+    "COALESCE(state, 'fetched') <> 'fetched'"
+    f" AND NOT (state IN ('due', 'failed') AND COALESCE(last_answer NOT IN ({_REMOVING}), false))"
+)
+"""Whether a page is gone today. One that could not be fetched lately, or is due, is as its last answer said."""
+
 REASONS = {
-    "gone": "COALESCE(state, 'fetched') <> 'fetched'",
+    "gone": GONE,
     "no_text": "COALESCE(text, '') = '' AND duplicate_of IS NULL",
     "duplicate": "duplicate_of IS NOT NULL OR near_duplicate_of IS NOT NULL",
     "noindex": "COALESCE(noindex, false)",
@@ -74,7 +93,8 @@ def query(columns: Iterable[str], where: str, include: Collection[str], reasons:
     names = ", ".join(dict.fromkeys([*_JUDGED, *columns]))
     return (
         f"SELECT {names}, CASE {cases} END AS reason FROM (SELECT * FROM"
-        f" (SELECT d.*, u.state FROM ({NEWEST}) d LEFT JOIN urls u USING (url_key)) WHERE ({where}\n)) ORDER BY url"
+        f" (SELECT d.*, u.state, a.last_answer FROM ({NEWEST}) d LEFT JOIN urls u USING (url_key)"
+        f" LEFT JOIN ({LAST_ANSWERS}) a ON a.url = d.url) WHERE ({where}\n)) ORDER BY url"
     )
 
 

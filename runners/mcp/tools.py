@@ -4,12 +4,13 @@ import functools
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...pipeline.release_held import with_released
 from ...search.answers.cursor import CursorError, decode
@@ -22,6 +23,7 @@ from ...transforms.changes.find import Since, later_than, parse_since
 from ...transforms.directory.crawl_dir import CrawlDir, paths_of
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.errors import BeamtrawlError
+from ...transforms.robots.stored_signals import read_signals
 from ...transforms.sql import query_first
 from ...transforms.tables.schemas import DOCUMENTS, VISITS
 from ...transforms.tables.table_files import read_table
@@ -156,10 +158,11 @@ class Tools:
             reason = "blocked" if record.block else "reserved from the input of models by its author"
             return found | {"left_out": reason}
         lines = list(evidence(record, now))  # those about other pages may have their words
-        named = [url for line in lines for url in _URL.findall(line)]
+        named = [each for line in (found["conclusion"], *lines) for each in _URL.findall(line)]
         blocks, reserved = read_blocks(crawl), are_left_out(pa.chunked_array([named], pa.string()))
         hidden = {url for url, is_reserved in zip(named, reserved, strict=True) if is_reserved or blocks.match(url)}
         lines = [line for line in lines if hidden.isdisjoint(_URL.findall(line))]
+        found["conclusion"] = _URL.sub(lambda m: "another URL" if m[0] in hidden else m[0], found["conclusion"])
         return found | {"evidence": piece("\n".join(lines), 0, MAX_TEXT_BYTES).text.split("\n")}
 
     def changes(self, since: str, page: int = 1, crawl: str | None = None) -> Answer:
@@ -192,6 +195,8 @@ class Tools:
         urls = pa.chunked_array([chunk for column in known for chunk in column.chunks], pa.string()).unique()
         column = pa.chunked_array([urls])
         is_hidden = self._leave_out(directory, manifests)(column) | read_blocks(directory).mask(column).to_numpy(False)
+        is_hidden |= read_signals(directory.root, paths_of(manifests, "robots")).hides(column)
+        is_hidden |= pc.is_in(urls, value_set=_withheld(directory, paths[0])).to_numpy(False)
         without = urls.filter(pa.array(is_hidden))
         names, rows = query_first(directory, query, MAX_ROWS + 1, QUERY_TIMEOUT_S, without)
         cells = [[_cell(value) for value in row] for row in rows[:MAX_ROWS]]
@@ -203,6 +208,14 @@ class Tools:
         if name is None and len(self._crawls) > 1:
             raise ArgumentError(f"crawl is missing: one of {', '.join(self._names)}")
         return self._crawls[name or ""] if name else next(iter(self._crawls.values()))
+
+
+def _withheld(directory: CrawlDir, paths: Sequence[str]) -> pa.Array:
+    """The URLs of documents of which any version allows no search or no copy."""
+    rows = read_table(directory.root, paths, DOCUMENTS, ["url", "noindex", "noarchive", "max_snippet", "search"])
+    said = [rows["noindex"], rows["noarchive"], pc.equal(rows["max_snippet"], 0), pc.invert(rows["search"])]
+    is_withheld = functools.reduce(pc.or_, [pc.fill_null(each, False) for each in said])
+    return pc.unique(rows["url"].filter(is_withheld))
 
 
 def _search(index: Index, query: str, limit: int, after: str | None) -> Any:

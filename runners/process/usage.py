@@ -3,7 +3,7 @@
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -28,8 +28,8 @@ def available(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
 def used() -> int | None:
     """Return the bytes of this process and its descendants, what several have divided among them; None if unknown."""
     try:
-        return sum(map(_proportional, _family(os.getpid())))
-    except (OSError, ValueError):  # no Linux, or a process has ended in between
+        return _sum(_proportional)
+    except (OSError, ValueError):  # no Linux
         return None
 
 
@@ -61,18 +61,29 @@ class Peak:
 
     def _look(self) -> None:
         with contextlib.suppress(OSError, ValueError):
-            resident = sum(map(_resident, _family(os.getpid())))
+            resident = _sum(_resident)
             if resident > _GROWN * self._highest:
                 self._highest = resident
                 self.bytes = max(self.bytes or 0, used() or 0) or None
 
 
+def _sum(size: Callable[[int], int]) -> int:
+    """The sizes of this process and its descendants; those that have ended, reaped or not, have none."""
+    own, *others = _family(os.getpid())
+    total = size(own)
+    for pid in others:
+        with contextlib.suppress(OSError, ValueError):
+            total += size(pid)
+    return total
+
+
 def _family(pid: int) -> Iterator[int]:
     """A process and its descendants."""
     yield pid
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield from _family(int(child))
+    with contextlib.suppress(OSError):  # the process, or a thread of it, has ended in between
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in _text(task / "children").split():
+                yield from _family(int(child))
 
 
 def _resident(pid: int) -> int:
@@ -84,7 +95,7 @@ def _resident(pid: int) -> int:
 def _proportional(pid: int) -> int:
     """Bytes of a process in memory; what several have is divided among them."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
 
 
 def _folders(cgroups: Path, own: str) -> list[Path]:

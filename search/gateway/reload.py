@@ -135,8 +135,6 @@ class LatestIndex:
             leave_out=self._leave_out,
             skips_unreadable=self._index is not None,
         )
-        for note in index.notes:
-            _log.error("%s", note)
         self._index = index
         self._start(lambda: self._warm(index, cached))
 

@@ -321,7 +321,7 @@ def _sections(documents: pa.Table) -> pa.Array:
 
 
 def _section(row: Mapping[str, Any]) -> section.Section:
-    return section.Section(row["offset"], row["length"], row["level"], row["id"] or "")
+    return section.Section(row["offset"], row["length"], row["level"], section.usable_id(row["id"] or ""))
 
 
 def without_passages(text: str, bounds: Sequence[int]) -> str:

@@ -65,6 +65,10 @@ def _licence(elements: html_tree.Elements, base: str) -> str:
 
 def markdown(found: Content, link: Callable[[str], str] = str) -> str:
     """The content as Markdown; `link` is given absolute URLs of links."""
+    for element in found.root.iter():  # before anything is escaped: without them other characters may be markup
+        element.text, element.tail = _seen(element.text), _seen(element.tail)
+        if (alt := element.get("alt")) is not None:
+            element.set("alt", _seen(alt))
 
     def destination(reference: str) -> str | None:
         if reference.startswith("#"):
@@ -78,6 +82,15 @@ def markdown(found: Content, link: Callable[[str], str] = str) -> str:
 
     page = Markdown(found.dropped, main_text.BLOCKS, destination, image, found.whole)
     return _UNSEEN.sub("", "\n".join(page.lines(found.root)))
+
+
+def without_unseen(text: str) -> str:
+    """A text without characters that nobody sees; those that are white space become a space or a line feed."""
+    return _UNSEEN.sub(lambda match: ("\n" if match[0] == "\r" else " ") if match[0].isspace() else "", text)
+
+
+def _seen(text: str | None) -> str | None:
+    return text and without_unseen(text)
 
 
 class _Run(NamedTuple):

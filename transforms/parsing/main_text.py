@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from ..sections.element_ids import SECTIONED, Ids, settle_ids
-from ..sections.section import MAX_SECTIONS, TERM_LEVEL, Section, heading_length
+from ..sections.section import MAX_SECTIONS, TERM_LEVEL, Section, heading_length, usable_id
 
 MAX_TEXT = 2_000_000
 """Maximum number of characters kept of a page's text. A long novel has 1,500,000."""
@@ -66,15 +66,21 @@ _XSLT = """
     <xsl:value-of select="concat('{block}{section}', substring(local-name(), 2), '{section}', @id, '{section}', .)"/>
     <xsl:text>{block}</xsl:text>
   </xsl:template>
-  <xsl:template match="dt[@id]">
-    <xsl:value-of select="concat('{block}{section}', {term} + count(../parent::dd), '{section}', @id, '{section}')"/>
+  <xsl:template match="dt">
+    <xsl:text>{block}</xsl:text>
+    <xsl:if test="@id">
+      <xsl:value-of select="concat('{section}', {term} + count(../parent::dd), '{section}', @id, '{section}')"/>
+    </xsl:if>
     <xsl:apply-templates/>
     <xsl:text>{block}</xsl:text>
   </xsl:template>
-  <xsl:template match="dl[dt/@id]">
+  <xsl:template match="dl">
     <xsl:text>{block}</xsl:text>
     <xsl:apply-templates/>
-    <xsl:value-of select="concat('{block}{section}', {term} + count(parent::dd), '{section}{section}{block}')"/>
+    <xsl:text>{block}</xsl:text>
+    <xsl:if test="dt/@id">
+      <xsl:value-of select="concat('{section}', {term} + count(parent::dd), '{section}{section}{block}')"/>
+    </xsl:if>
   </xsl:template>
   <xsl:template match="{dropped}" priority="1"/>
   <xsl:template match="pre">{block}{line}<xsl:apply-templates mode="lines"/>{block}</xsl:template>
@@ -296,7 +302,7 @@ def _read(stylesheet: etree.XSLT, root: Any) -> _Lines:
             if block[0] == _SECTION and not is_code and (begin := _BEGIN.match(block)):
                 level, line = int(begin[1]), line_of(begin[3])
                 if level >= TERM_LEVEL or without_marks(line):
-                    waiting = (level, begin[2])
+                    waiting = (level, usable_id(begin[2]))  # a page may have what looks like the stylesheet's
             if not line or (line[-1] in _HIDE_SHOW and not without_marks(line)):
                 marks += line  # around blocks: the marks belong to the next line
                 continue

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from .. import urls
 from ..duplicates.digest import content_digest
 from ..rights.usage import Usage
-from ..sections.section import Section
+from ..sections.section import Section, usable_id
 from . import charsets, html_metadata, robots_meta
 from .html_links import MAX_ANCHOR, MAX_LINKS, Link
 from .language import choose_language
@@ -150,7 +150,7 @@ def _sections(parts: Sequence[str], ids: Sequence[str]) -> Iterator[Section]:
     offset = 0
     for part, id_ in zip(parts, ids, strict=False):
         if part and offset < MAX_TEXT:
-            yield Section(offset, 0, 1, id_)
+            yield Section(offset, 0, 1, usable_id(id_))
             offset += len(part) + 1
 
 

@@ -6,7 +6,7 @@ A section begins with a heading, or with another element that a URL can lead to,
 import bisect
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 MAX_SECTIONS = 10_000
@@ -64,15 +64,27 @@ def place(sections: Sequence[Section], offset: int) -> Place:
     >>> [(found.id, [s.offset for s in found.path]) for found in (place(page, n) for n in (10, 60, 100, 130))]
     [('intro', [0]), ('use', [0, 50]), ('run', [0, 50, 90]), ('use', [0, 50])]
     """
-    enclosing, nearest = list[tuple[Section, str]](), ""  # with the id of each
-    for section in sections[: bisect.bisect_right(sections, offset, key=lambda section: section.offset)]:
-        while enclosing and enclosing[-1][0].level >= section.level:
-            enclosing.pop()
-        is_end = not (section.length or section.id)
-        nearest = (enclosing[-1][1] if enclosing else "") if is_end else section.id or nearest
-        if not is_end:
-            enclosing.append((section, nearest))
-    return Place(nearest, tuple(section for section, _ in enclosing if section.length))
+    return places(sections)(offset)
+
+
+def places(sections: Sequence[Section]) -> Callable[[int], Place]:
+    """`place` for offsets that ascend: each section is looked at once."""
+    enclosing, nearest, number = list[tuple[Section, str]](), "", 0  # with the id of each
+
+    def at(offset: int) -> Place:
+        nonlocal nearest, number
+        while number < len(sections) and sections[number].offset <= offset:
+            section = sections[number]
+            number += 1
+            while enclosing and enclosing[-1][0].level >= section.level:
+                enclosing.pop()
+            is_end = not (section.length or section.id)
+            nearest = (enclosing[-1][1] if enclosing else "") if is_end else section.id or nearest
+            if not is_end:
+                enclosing.append((section, nearest))
+        return Place(nearest, tuple(section for section, _ in enclosing if section.length))
+
+    return at
 
 
 def url_of(url: str, id_: str) -> str:
@@ -99,11 +111,8 @@ def without_passages(sections: Iterable[Section], bounds: Sequence[int]) -> Iter
     for section in sections:
         before = bisect.bisect_right(starts, section.offset)  # passages that begin before it, or with it
         if not before or ends[before - 1] <= section.offset:
-            within = sum(
-                end - start
-                for start, end in zip(starts[before:], ends[before:], strict=True)
-                if end <= section.offset + section.length
-            )
+            after = bisect.bisect_right(ends, section.offset + section.length)  # passages that end in the heading
+            within = removed[max(after, before)] - removed[before]
             yield section._replace(offset=section.offset - removed[before], length=section.length - within)
 
 

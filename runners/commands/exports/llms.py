@@ -72,7 +72,7 @@ def _write_full(crawl: CrawlDir, manifests: Sequence[Manifest], entries: Sequenc
     with tempfile.TemporaryFile() as draft, out.create("llms-full.txt") as sink:
         for stored in stored_pages(crawl, manifests):
             if entry := wanted.get(stored.document["url"]):
-                text = full_page(entry, render(stored, rules).text).encode("utf-8", "replace")
+                text = full_page(entry, render(stored, rules, nosnippet=False).text).encode("utf-8", "replace")
                 places[entry.url] = (draft.tell(), len(text))
                 draft.write(text)
         for entry in sorted(entries, key=lambda entry: entry.place):
