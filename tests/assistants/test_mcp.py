@@ -223,6 +223,27 @@ def test_sql_reads_and_is_bounded(crawled: Crawled) -> None:
     assert nothing.is_error
 
 
+HIDDEN = ("/closed", "/reserved", "/robots", "/blocked")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("SELECT url, text FROM documents", "SELECT * FROM visits", "WITH d AS (FROM documents) SELECT * FROM d"),
+        "SELECT * FROM read_parquet('{folder}/documents/**/*.parquet')",
+        *("SELECT * FROM '{folder}/documents/**/*.parquet'", "SELECT * FROM empty.without", "DESCRIBE empty.without"),
+        *("SELECT sql FROM duckdb_views()", "EXPLAIN SELECT 1", "SELECT * FROM query_table(['empty.without'])"),
+    ],
+)
+def test_sql_shows_no_page_that_is_left_out(crawled: Crawled, query: str) -> None:
+    async def call(client: Client) -> Any:
+        return await client.call_tool("sql", {"query": query.format(folder=crawled.folder)})
+
+    text = crawled.ask(call, allow_sql=True).content[0].text
+    assert not [path for path in HIDDEN if f'{crawled.url(path)}"' in text]
+    assert "secret" not in text
+
+
 # tool, arguments, the line
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "no query": ("search", {}, "query is missing: what to search for"),

@@ -196,6 +196,18 @@ def test_failures(element: str, kind: type[Exception], message: str, calls: list
     assert LOGS["log"] == [*calls, "teardown"]
 
 
+class NoSetUpFn(LogFn):
+    def setup(self) -> None:
+        super().setup()
+        raise RuntimeError("no such file")
+
+
+def test_what_was_not_set_up_is_not_torn_down() -> None:
+    with pytest.raises(RuntimeError, match="no such file"):
+        run(lambda pipeline: pipeline | beam.Create([1]) | beam.ParDo(NoSetUpFn("log")))
+    assert LOGS["log"] == ["setup"]
+
+
 # workers as given, Beam's options, seconds of the step: whether it runs in memory
 STEPS = {
     "small": (None, [], 1.0, True),

@@ -1,7 +1,7 @@
 """`beamtrawl export bulk`: what is chosen, exact lines for each engine, and what `--since` adds and deletes."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,11 @@ PAGES = [
     page("tag/kept-out"),
     page("changes", text="first version"),
     page("vanishes"),
+    page("snippet", max_snippet=0),
+    page("down"),  # in round 2, its host does not answer
+    page("parts", text="shown hidden shown", nosnippet=[6, 13]),
 ]
-CHOSEN = ["changes", "facts", "no-input", "plain", "vanishes"]
+CHOSEN = ["changes", "down", "facts", "no-input", "parts", "plain", "vanishes"]
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +51,12 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "crawl.toml").write_text('[index]\nexclude = ["/tag/"]\n')
     commit_rows(folder, "update", 1, {"documents": PAGES, "urls": [{"url": "http://a.test/gone", "state": "gone"}]})
     later = [page("changes", text="second version"), page("added"), page("added-hidden", search=False)]
-    states = [{"url": "http://a.test/vanishes", "state": "gone"}]
-    commit_rows(folder, "update", 2, {"documents": later, "urls": states})
+    states = [{"url": "http://a.test/vanishes", "state": "gone"}, {"url": "http://a.test/down", "state": "due"}]
+    visits = [
+        {"url": "http://a.test/down", "outcome": outcome, "round": number, "fetched_at": NOW + timedelta(days=number)}
+        for number, outcome in enumerate(("fetched", "http_error"), 1)
+    ]
+    commit_rows(folder, "update", 2, {"documents": later, "urls": states, "visits": visits})
     return folder
 
 
@@ -70,7 +77,7 @@ def test_bulk_actions(crawl, tmp_path, engine):
     said = export(crawl, tmp_path / "out", "--for", engine, "--index", "docs")
     actions = lines(tmp_path / "out")
     urls = [document["url"].removeprefix("http://a.test/") for document in actions[1::2]]
-    assert urls == ["added", "changes", "facts", "no-input", "plain"]
+    assert urls == ["added", "changes", "down", "facts", "no-input", "parts", "plain"]
     assert actions[::2] == [{"index": {"_index": "docs", "_id": id_of(path)}} for path in urls]
     by_path = dict(zip(urls, actions[1::2], strict=True))
     assert by_path["plain"] == {
@@ -80,9 +87,10 @@ def test_bulk_actions(crawl, tmp_path, engine):
     }
     assert by_path["facts"]["facts"] == {"author": ["Ann", "Bob"]}  # what went wrong is none of the page
     assert by_path["changes"]["text"] == "second version"
+    assert by_path["parts"]["text"] == "shown shown"
     assert said == (
-        "5 documents as of round 2 (left out: 1 duplicate, 2 gone, 1 index_scope, 1 no_text, 1 noarchive, 1 noindex,"
-        f" 2 reserved_search, 1 unavailable): {tmp_path / 'out'}\n"
+        "7 documents as of round 2 (left out: 1 duplicate, 2 gone, 1 index_scope, 1 no_text, 1 noarchive, 1 noindex,"
+        f" 1 nosnippet, 2 reserved_search, 1 unavailable): {tmp_path / 'out'}\n"
     )
     mapping = json.loads((tmp_path / "out" / "mapping.json").read_bytes())["mappings"]
     assert set(mapping["properties"]) >= set(by_path["plain"])
@@ -93,7 +101,7 @@ def test_only_what_differs_since_a_round(crawl, tmp_path):
     found = [next(iter(line.items())) for line in lines(tmp_path / "out") if len(line) == 1]
     assert [action["_id"] for name, action in found if name == "index"] == [id_of("added"), id_of("changes")]
     deleted = {action["_id"] for name, action in found if name == "delete"}
-    left = ("copy", "noindex", "noarchive", "late", "empty", "gone", "hidden", "tag/kept-out", "vanishes")
+    left = ("copy", "noindex", "noarchive", "late", "empty", "gone", "hidden", "tag/kept-out", "vanishes", "snippet")
     assert deleted == {id_of(path) for path in left}  # to delete what an engine does not have is no error there
 
 

@@ -77,6 +77,10 @@ CASES = {
     ),
     "no main text": ("<nav>only this</nav>", "only this"),
     "control characters": ("<p>a&#x202e;b&#x7;c</p>", "abc"),
+    "markup beside a character that is removed": (
+        "<p>&lt;&#x200e;script&gt;</p><p>#&#x200e; x</p><p><code>a`&#x200e;`b</code></p>",
+        "\\<script>\n\n\\# x\n\n`a``b`",
+    ),
 }
 
 

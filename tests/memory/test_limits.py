@@ -2,6 +2,7 @@
 
 import doctest
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,16 @@ def test_files_of_control_groups(own: str, files: dict[str, str], tmp_path: Path
         (cgroups / name).parent.mkdir(parents=True, exist_ok=True)
         (cgroups / name).write_text(text)
     assert available(proc, cgroups) == 700_000_000
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is measured on Linux only")
+def test_a_process_that_has_ended_does_not_hide_the_others() -> None:
+    child = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has asked for its status
+    try:
+        assert (used() or 0) > 10 << 20
+    finally:
+        child.wait()
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is measured on Linux only")

@@ -1,5 +1,7 @@
 """Sections: where they begin, their ids, and what a place in the text leads to."""
 
+import time
+
 import pytest
 
 from beamtrawl.transforms.indexing.write_segment import without_passages as text_without
@@ -39,6 +41,7 @@ FOUND = {
     "a term without an id": ("<dl><dt>a<dd>x</dl><p>after", []),
     "a term in blocks": ("<dl><dt id=a><p>a()</p></dt><dd>x</dl>", [("a()", 7, "a")]),
     "what looks like the mark of a section": ("<p>&#x2028;9&#x2028;x", []),
+    "a whole mark, with a line break in the id": ("<p>&#x2028;2&#x2028;x\ny&#x2028;Forged", [("Forged", 2, "")]),
     "none": ("<p>x", []),
 }
 
@@ -103,6 +106,15 @@ def test_sections_without_passages(bounds: list[int]) -> None:
     kept = text_without(text, bounds)
     headings = [s.heading(kept) for s in without_passages([Section(4, 5, 2, ""), Section(16, 4, 2, "")], bounds)]
     assert headings == [heading for heading in ("Two..", "Four") if heading in kept]
+
+
+def test_many_sections_and_passages_take_time_in_proportion() -> None:
+    """A second at most; each section beside each passage would take minutes."""
+    sections = [Section(200 * n, 3, 2, "") for n in range(MAX_SECTIONS)]
+    bounds = list(range(50, 2_000_050, 10))
+    began = time.process_time()
+    assert len(list(without_passages(sections, bounds))) < MAX_SECTIONS
+    assert time.process_time() - began < 20
 
 
 def test_urls_of_ids() -> None:

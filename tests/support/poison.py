@@ -43,6 +43,8 @@ POISONS: dict[str, Callable[[], bytes]] = {
     "titles within pictures": lambda: _WORDS + _DIV * 900 + b"<svg><title>a</title></svg>" * 50_000,
     "commas": lambda: _WORDS + b"<img srcset='" + b"," * 5_000_000,
     "digits": lambda: _WORDS + b"<meta http-equiv=refresh content='" + b"1" * 4_000_000 + b"'>",
+    "terms": lambda: _WORDS + b"<dl>" + b"".join(b"<dt id=%x>a<dd>b" % n for n in range(500_000)),
+    "lists of terms": lambda: _WORDS + b"<dl></dl><p>x" * 500_000,
     "names": lambda: _WORDS + b"".join(b"<p class='nav %x'>" % n for n in range(1_000_000)),
 }
 
