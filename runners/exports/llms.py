@@ -19,11 +19,12 @@ class Entry(NamedTuple):
     url: str
     title: str
     description: str
+    depth: int  # links from a seed
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> "Entry":
         """The page of a row of documents."""
-        return cls(document["url"], document["title"] or "", document["description"] or "")
+        return cls(document["url"], document["title"] or "", document["description"] or "", document["depth"] or 0)
 
     @property
     def place(self) -> tuple[str, str]:
@@ -33,8 +34,8 @@ class Entry(NamedTuple):
 
 
 def home_of(entries: Sequence[Entry]) -> Entry:
-    """The page that the site is named by: the one with the shortest URL."""
-    return min(entries, key=lambda entry: (len(entry.url), entry.url))
+    """The page that the site is named by: a seed, or the nearest to one; of several, the one with the shortest URL."""
+    return min(entries, key=lambda entry: (entry.depth, len(entry.url), entry.url))
 
 
 def llms_lines(entries: Sequence[Entry], host: str) -> Iterator[str]:

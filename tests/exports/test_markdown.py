@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from beamtrawl.runners.exports.llms import Entry, home_of
 from beamtrawl.runners.exports.page_names import PageNames, page_name
 from beamtrawl.transforms.parsing.front_matter import split
 from tests.support.command_line import beamtrawl, contents, failure
@@ -139,6 +140,19 @@ def test_errors_leave_nothing(crawl: Path, tmp_path: Path) -> None:
     said = failure("export", "markdown", crawl, tmp_path / "full")
     assert said == (2, f"{tmp_path / 'full'} exists already; name a new or empty folder")
     assert list(contents(tmp_path)) == [Path("full/x")]
+
+
+# depth and URL of pages; which of them names the site
+HOMES = [
+    ([(0, "http://a.test/index.html"), (1, "http://a.test/b")], "http://a.test/index.html"),
+    ([(0, "http://a.test/docs/"), (0, "http://a.test/"), (1, "http://a.test/b")], "http://a.test/"),
+    ([(2, "http://a.test/b/c"), (1, "http://a.test/guide")], "http://a.test/guide"),
+]
+
+
+@pytest.mark.parametrize(("pages", "url"), HOMES)
+def test_the_page_that_a_site_is_named_by(pages: list[tuple[int, str]], url: str) -> None:
+    assert home_of([Entry(page, "", "", depth) for depth, page in pages]).url == url
 
 
 def test_llms_files(crawl: Path, tmp_path: Path) -> None:

@@ -43,7 +43,9 @@ def export_llms(arguments: argparse.Namespace) -> None:
     rights = Rights.read(crawl, manifests, Identity.of(stored_settings(crawl).robot).token)
     try:
         with query_batches(
-            crawl, query(["title", "description"], f"({where}\n) AND {of_host}", include, CHUNK_REASONS), _BATCH
+            crawl,
+            query(["title", "description", "depth"], f"({where}\n) AND {of_host}", include, CHUNK_REASONS),
+            _BATCH,
         ) as batches:
             selected = Selected(batches, rights, include)
             entries = list(map(Entry.of, selected))
