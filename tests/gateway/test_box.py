@@ -22,6 +22,15 @@ ROWS = [
 ] + [
     {"url": "http://b.test/evil", "title": EVIL, "text": f"hostile {EVIL}"},
     {"url": "javascript:pwned=1//", "title": "hostile link", "text": "hostile"},
+    {
+        "url": "http://b.test/nets",
+        "title": "Nets",
+        "text": "Nets\nOf rope.\nMending\nHow to mend lobsterpots.",
+        "sections": [
+            {"offset": 0, "length": 4, "level": 1, "id": "nets"},
+            {"offset": 14, "length": 7, "level": 2, "id": "mending"},
+        ],
+    },
 ]
 
 
@@ -164,6 +173,14 @@ def test_a_hit_is_a_link_to_its_page(window):
     window.evaluate("navigation.addEventListener('navigate', e => { target = e.destination.url; e.preventDefault() })")
     window.evaluate(f"{LIST}.querySelector('a').click()")
     assert window.evaluate("target") == "http://a.test/3"
+
+
+@pytest.mark.slow("browser")
+def test_a_section_is_a_choice_below_its_page(window):
+    ask(window, "lobsterpots")
+    assert window.evaluate(OPTIONS) == ["Nets", "Mending"]
+    links = f"[...{LIST}.querySelectorAll('a')].map(link => link.href)"
+    assert window.evaluate(links) == ["http://b.test/nets", "http://b.test/nets#mending"]
 
 
 @pytest.mark.slow("browser")
