@@ -67,7 +67,7 @@ def test_as_many_sections_as_are_kept() -> None:
 
 def test_a_rule_for_the_main_text_keeps_ids_of_the_whole_page() -> None:
     root = html_tree.parse("<p id=a>x</p><main><h2 id=a>A</h2><h2 id=b>B</h2></main>").root
-    found = main_text.main_text(root.find(".//main"), True, Ids.of(root))
+    found = main_text.main_text(root.find(".//main"), True, Ids(root))
     assert [section.id for section in found.sections] == ["", "b"]
 
 

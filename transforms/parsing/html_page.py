@@ -73,7 +73,7 @@ def html_page(source: Source) -> Page:
     stated = (root.get("lang") or "", root.get("xml:lang") or "", meta.language, source.language)
     traits = spam.traits(root, text)
     found, error = page_rules.tree_values(source.rules, root)
-    ids = Ids.of(root) if source.rules.main else None  # of the page, not only of what rules keep
+    ids = Ids(root, is_kept=True) if source.rules.main else None  # of the page, not only of what rules keep
     tree = page_rules.main_tree(root, source.rules)  # the last readers of the tree, because they change it
     main = main_text.main_text(tree.root, tree.is_main, ids)
     error = error or tree.error

@@ -138,7 +138,7 @@ def main_text(root: Any, is_main: bool = False, ids: Ids | None = None) -> Text:
         elif attribute.attrname == "hidden" or attribute.strip().lower() in _SURROUNDING_ROLES:
             # Patterns in the stylesheet would test each role on each element: five times slower.
             attribute.getparent().tag = "nav"
-    settle_ids(root.iter(*SECTIONED), ids or Ids.of(root))
+    settle_ids(root.iter(*SECTIONED), ids or Ids(root))
     found = _Lines([], [], []) if is_main else _recognised(root)
     if not found.lines:
         found = _read(_WHOLE, root)
@@ -297,22 +297,20 @@ def _read(stylesheet: etree.XSLT, root: Any) -> _Lines:
     lines, headings, begins = found
     marks, waiting = "", None  # what ends a list begins with the next line; a term may have its text in blocks
     for block, is_code in _blocks(str(stylesheet(root))):
-        if line := line_of(block):
-            level = 0
-            if block[0] == _SECTION and not is_code and (begin := _BEGIN.match(block)):
-                level, line = int(begin[1]), line_of(begin[3])
-                if level >= TERM_LEVEL or without_marks(line):
-                    waiting = (level, usable_id(begin[2]))  # a page may have what looks like the stylesheet's
-            if not line or (line[-1] in _HIDE_SHOW and not without_marks(line)):
-                marks += line  # around blocks: the marks belong to the next line
-                continue
-            if waiting:
-                if 0 < level < TERM_LEVEL:
-                    headings.append((len(lines), line))
-                begins.append((len(lines), *waiting))
-                waiting = None
-            lines.append(f"{CODE}{_indentation(block)}{marks}{line}" if is_code else marks + line)
-            marks = ""
+        begin = _BEGIN.match(block) if block[:1] == _SECTION and not is_code else None
+        line, level = line_of(begin[3] if begin else block), int(begin[1]) if begin else 0
+        if begin and (level >= TERM_LEVEL or without_marks(line)):
+            waiting = (level, usable_id(begin[2]))  # a page may have what looks like the stylesheet's
+        if not line or (line[-1] in _HIDE_SHOW and not without_marks(line)):
+            marks += line  # around blocks: the marks belong to the next line
+            continue
+        if waiting:
+            if 0 < level < TERM_LEVEL:
+                headings.append((len(lines), line))
+            begins.append((len(lines), *waiting))
+            waiting = None
+        lines.append(f"{CODE}{_indentation(block)}{marks}{line}" if is_code else marks + line)
+        marks = ""
     if lines:
         lines[-1] += marks
     return found

@@ -2,8 +2,8 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Set
+from typing import Any
 
 from lxml import etree
 
@@ -16,25 +16,29 @@ _MOST_INNER = 4  # elements in a heading that are looked at
 _MOST_OUTER = 6  # elements around a heading, or before it, that are looked at
 
 
-class Ids(NamedTuple):
-    """The ids of a page."""
+class Ids:
+    """The ids of a page. `is_kept`: they are those of now, even if the tree loses elements afterwards."""
 
-    all: Set[str]
-    firsts: Mapping[str, Any]  # of each id that several elements have, the first of them
-
-    @classmethod
-    def of(cls, root: Any) -> "Ids":
+    def __init__(self, root: Any, is_kept: bool = False) -> None:
         found = _IDS(root)
-        known = set(found)
-        if len(known) == len(found):
-            return cls(known, {})
-        repeated = {id_ for id_, count in Counter(found).items() if count > 1}
-        elements = filter(lambda element: element.get("id") in repeated, reversed(_WITH_ID(root)))
-        return cls(known, {element.get("id"): element for element in elements})
+        self.all: Set[str] = set(found)
+        self._root = root
+        several = Counter(found) if len(self.all) < len(found) else {}
+        self._repeated = {id_ for id_, count in several.items() if count > 1}
+        self._firsts = self._find_firsts() if is_kept else None
 
     def lead_to(self, element: Any, id_: str) -> bool:
         """Whether an id of an element leads to it."""
-        return self.firsts.get(id_, element) is element
+        if id_ not in self._repeated:
+            return True
+        if self._firsts is None:  # on most pages, no id that matters is repeated
+            self._firsts = self._find_firsts()
+        return self._firsts[id_] is element
+
+    def _find_firsts(self) -> dict[str, Any]:
+        """Of each id that several elements have, the first of them."""
+        elements = reversed(_WITH_ID(self._root)) if self._repeated else ()
+        return {id_: element for element in elements if (id_ := element.get("id")) in self._repeated}
 
 
 _IDS = etree.XPath("descendant-or-self::*/@id", smart_strings=False)
