@@ -4,6 +4,8 @@ import math
 import os
 from pathlib import Path
 
+from ..process.cgroups import folders
+
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
 
@@ -19,7 +21,7 @@ def usable_cores(cgroups: Path = _CGROUPS, own: Path = _OWN) -> int:
 def quota(cgroups: Path = _CGROUPS, own: Path = _OWN) -> float:
     """Return the least quota in cores of the process's cgroup (version 2 or 1) and those above it; inf without one."""
     least = math.inf
-    for folder in _folders(cgroups, own):
+    for folder in folders(cgroups, _text(own), "cpu"):
         if limit := _words(folder / "cpu.max"):
             quota_us, period_us = (limit[0], limit[-1]) if limit[0] != "max" else ("-1", "1")
         else:
@@ -32,25 +34,12 @@ def quota(cgroups: Path = _CGROUPS, own: Path = _OWN) -> float:
     return least
 
 
-def _folders(cgroups: Path, own: Path) -> list[Path]:
-    """The folders of the process's cgroup and those above it. In a container, the topmost is its own."""
-    folders = {cgroups, cgroups / "cpu"}
-    for line in _lines(own):
-        _, controllers, path = line.split(":", 2)
-        if not controllers or "cpu" in controllers.split(","):
-            folder = cgroups / "cpu" if controllers else cgroups
-            for part in Path(path).parts[1:]:
-                folder = folder / part
-                folders.add(folder)
-    return sorted(folders)
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().splitlines()
-    except OSError:
-        return []
-
-
 def _words(path: Path) -> list[str]:
-    return " ".join(_lines(path)).split()
+    return _text(path).split()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -14,6 +14,7 @@ from ...transforms.outcomes import REMOVES_PAGE, Outcome
 from ...transforms.rights.purposes import INPUT, Purpose, left_out, may_use
 from ...transforms.rights.tdm_rules import TdmRules, effect, read_tdm_rules
 from ...transforms.robots.stored_signals import NO_SIGNALS, StoredSignals, read_signals
+from ..terminal.errors import Usage
 
 NEWEST = (
     "SELECT * FROM documents QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC, fetched_at DESC) = 1"
@@ -98,6 +99,19 @@ def query(columns: Iterable[str], where: str, include: Collection[str], reasons:
     )
 
 
+def listed(left_out: Counter[str]) -> str:
+    """What was left out, by reason, for a message; "" if nothing was."""
+    return ", ".join(f"{count} {name}" for name, count in sorted(left_out.items()))
+
+
+def last_round(manifests: Collection[Manifest], since: int | None) -> int:
+    """The last round with documents; Usage if it is before `since`."""
+    last = max((manifest.round for manifest in manifests if manifest.step == "update"), default=0)
+    if since is not None and since > last:
+        raise Usage(f"--since {since}: the last round with documents is {last}; name it, or one before it")
+    return last
+
+
 class Selected:
     """The rows of `query` without a reason, and how many were left out."""
 
@@ -118,4 +132,4 @@ class Selected:
     @property
     def left(self) -> str:
         """What was left out, for a message; "" if nothing was."""
-        return ", ".join(f"{count} {name}" for name, count in sorted(self.left_out.items()))
+        return listed(self.left_out)

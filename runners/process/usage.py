@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ...transforms.memory.limits import Group, budget
+from .cgroups import folders
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _TICK_S = 0.2
@@ -19,7 +20,7 @@ def available(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
     """Return the bytes that this process and its descendants may have in all; None if that is not known."""
     groups = [
         Group(_text(folder / limit), _text(folder / usage), _text(folder / "memory.stat"))
-        for folder in _folders(cgroups, _text(proc / "self/cgroup"))
+        for folder in folders(cgroups, _text(proc / "self/cgroup"), "memory")
         for limit, usage in _NAMES
     ]
     return budget(_text(proc / "meminfo"), groups, used() or 0)
@@ -96,19 +97,6 @@ def _proportional(pid: int) -> int:
     """Bytes of a process in memory; what several have is divided among them."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
-
-
-def _folders(cgroups: Path, own: str) -> list[Path]:
-    """The folders of the process's cgroup for memory and those above it. In a container, the topmost is its own."""
-    folders = {cgroups, cgroups / "memory"}
-    for line in own.splitlines():
-        _, controllers, path = line.split(":", 2)
-        if not controllers or "memory" in controllers.split(","):
-            folder = cgroups / "memory" if controllers else cgroups
-            for part in Path(path).parts[1:]:
-                folder = folder / part
-                folders.add(folder)
-    return sorted(folders)
 
 
 def _text(path: Path) -> str:

@@ -12,8 +12,8 @@ from ....transforms.sql import QueryError, query_batches
 from ....transforms.urls.index_scope import IndexScope
 from ...exports.bulk import BULK_OVERRIDES, FORMATS, Bulk, bulk_query
 from ...exports.output import whole_folder
-from ...exports.selection import Rights
-from ...terminal.errors import Failure, Usage
+from ...exports.selection import Rights, last_round, listed
+from ...terminal.errors import Failure
 from ...terminal.units import counted
 
 _BATCH = 64  # documents in memory
@@ -39,9 +39,7 @@ def export_bulk(arguments: argparse.Namespace) -> None:
     """Write the documents that searches may find, or what has changed since a round."""
     crawl, where, since, include = CrawlDir(arguments.dir), arguments.where, arguments.since, arguments.include
     manifests = crawl.require_manifests()
-    last = max((manifest.round for manifest in manifests if manifest.step == "update"), default=0)
-    if since is not None and since > last:
-        raise Usage(f"--since {since}: the last round with documents is {last}; name it, or one before it")
+    last = last_round(manifests, since)
     settings = stored_settings(crawl)
     signals = read_signals(crawl.root, paths_of(manifests, "robots"), Identity.of(settings.robot).token)
     rights, scope = Rights(BlockFiles(crawl).read(), signals=signals), IndexScope.of(settings.index)
@@ -52,7 +50,7 @@ def export_bulk(arguments: argparse.Namespace) -> None:
         ):
             bulk = Bulk(out, FORMATS[arguments.engine], arguments.index)
             bulk.write(batches, rights, scope, include, since)
-            left = ", ".join(f"{count} {name}" for name, count in sorted(bulk.left_out.items()))
+            left = listed(bulk.left_out)
             left = f" (left out: {left})" if left else ""
             if since is None and not bulk.documents:
                 raise Failure(f"nothing to export: no document matches{left}")

@@ -15,7 +15,7 @@ from ...exports.chunks import CHUNKS, Chunks, chunks_query
 from ...exports.output import STDOUT, whole_file
 from ...exports.passages import LIMITS, Limits
 from ...exports.rows import format_of, write_rows
-from ...exports.selection import Rights
+from ...exports.selection import Rights, last_round, listed
 from ...terminal.errors import Failure, Usage
 from ...terminal.units import counted
 from .markdown import add_include
@@ -52,9 +52,7 @@ def export_chunks(arguments: argparse.Namespace) -> None:
         raise Usage(f"{out}: name a file that ends in .jsonl, .jsonl.gz or .parquet, or give --format")
     crawl = CrawlDir(arguments.dir)
     manifests = crawl.require_manifests()
-    last = max((manifest.round for manifest in manifests if manifest.step == "update"), default=0)
-    if since is not None and since > last:
-        raise Usage(f"--since {since}: the last round with documents is {last}; name it, or one before it")
+    last = last_round(manifests, since)
     rights = Rights.read(crawl, manifests, Identity.of(stored_settings(crawl).robot).token)
     try:
         with (
@@ -63,7 +61,7 @@ def export_chunks(arguments: argparse.Namespace) -> None:
         ):
             chunks = Chunks(batches, rights, include, since, limits)
             write_rows(pa.RecordBatchReader.from_batches(CHUNKS, _batches(chunks)), format_, sink)
-            left = ", ".join(f"{count} {name}" for name, count in sorted(chunks.left_out.items()))
+            left = listed(chunks.left_out)
             left = f" (pages left out: {left})" if left else ""
             if since is None and not chunks.chunks:
                 raise Failure(f"nothing to export: no document matches{left}")
