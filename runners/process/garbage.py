@@ -1,28 +1,20 @@
 """When Python looks for reference cycles in the processes of this program.
 
 Building a pipeline makes hundreds of thousands of objects that live as long as it does, and a page makes thousands of
-short-lived ones without cycles. With Python's defaults, the search takes 15 % of the CPU time of a small step, 10 % of
-that of imports, and half a second at the end of the process.
+short-lived ones without cycles. With Python's defaults, the search takes 15 % of the CPU time of a small step and 10 %
+of that of imports.
 """
 
-import atexit
 import contextlib
 import gc
-import sys
 from collections.abc import Iterator
 
 _THRESHOLDS = (20_000, 20, 20)  # objects more than before, and collections of the generation below
 
 
 def collect_rarely() -> None:
-    """Look for cycles rarely, and not at the end of the process, which leaves its memory to the system."""
+    """Look for cycles rarely."""
     gc.set_threshold(*_THRESHOLDS)
-    atexit.register(_freeze)
-
-
-def _freeze() -> None:
-    if "duckdb" not in sys.modules:  # nanobind, in duckdb, reports objects that are not freed as leaks
-        gc.freeze()
 
 
 @contextlib.contextmanager
@@ -32,5 +24,5 @@ def importing() -> Iterator[None]:
     try:
         yield
     finally:
-        _freeze()
+        gc.freeze()
         gc.enable()

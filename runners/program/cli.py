@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from ..process.absent import Absent
+from ..process.ending import Ending
 from ..process.garbage import collect_rarely
 from ..terminal.errors import BEAM_REPEATS
 from ..terminal.visible import make_visible
@@ -16,6 +17,7 @@ _READING_COMMANDS = frozenset({"check", "explain", "export", "mcp", "search", "s
 
 def main() -> int:
     """The console script."""
+    ending = Ending()
     words = sys.argv[1:]
     if sys.stderr and sys.stderr.isatty():
         print(starting(words), end="", file=sys.stderr, flush=True)
@@ -26,7 +28,11 @@ def main() -> int:
     keep_pandas_out(words)
     from .main import run  # after the handler: imports of a command may log
 
-    return run(words)
+    try:
+        ending.code = run(words)
+    except SystemExit as ended:  # of argparse, after --help and --version
+        ending.code = int(ended.code or 0)
+    return ending.code
 
 
 def starting(words: Sequence[str]) -> str:

@@ -28,6 +28,8 @@ TRUNCATED = {
     "a million closed links": "nodes",
     "a million headings": "nodes",
     "a million times": "nodes",
+    "terms": "nodes",
+    "lists of terms": "nodes",
     "commas": "",
     "nothing but <": "nodes",
     "comments": "nodes",
