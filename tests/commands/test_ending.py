@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 from beamtrawl.runners.process.ending import Ending
 from tests.support.command_line import PROGRAM
@@ -30,8 +31,12 @@ print("printed")
 """Arrow reads ahead while the process ends: without Ending, the process waits for ever."""
 
 
+def ended(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-P", "-c", code], check=False, capture_output=True, text=True, timeout=60)
+
+
 def test_reads_under_way_neither_block_nor_abort_the_end() -> None:
-    done = subprocess.run([sys.executable, "-P", "-c", ABANDONED_SCAN], capture_output=True, text=True, timeout=60)
+    done = ended(ABANDONED_SCAN)
     assert (done.returncode, done.stdout, done.stderr) == (3, "printed\n", "")
 
 
@@ -40,18 +45,19 @@ def test_functions_of_atexit_run_before() -> None:
         f"from {Ending.__module__} import Ending; ending = Ending(); import atexit;"
         "atexit.register(lambda: print('registered later')); ending.code = 0"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    done = ended(code)
     assert (done.returncode, done.stdout, done.stderr) == (0, "registered later\n", "")
 
 
 def test_an_error_that_nothing_catches_is_a_failure() -> None:
     code = f"from {Ending.__module__} import Ending; ending = Ending(); raise ValueError('unforeseen')"
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    done = ended(code)
     assert (done.returncode, "ValueError: unforeseen" in done.stderr) == (1, True)
 
 
 def test_output_that_cannot_be_written_is_a_failure() -> None:
-    with open("/dev/full", "w", encoding="ascii") as full:
-        done = subprocess.run([*PROGRAM, "--version"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    with Path("/dev/full").open("w", encoding="ascii") as full:
+        words = [*PROGRAM, "--version"]
+        done = subprocess.run(words, check=False, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 1
     assert done.stderr == "beamtrawl: the output cannot be written: No space left on device\n"
