@@ -16,6 +16,7 @@ from beamtrawl.transforms.parsing.registry import PARSE_ERROR, Kinds
 from beamtrawl.transforms.parsing.robots_meta import Directives
 from beamtrawl.transforms.parsing.source import Source
 from beamtrawl.transforms.plugins import PluginError
+from beamtrawl.transforms.sections.section import place
 from tests.support.files import pdf, pdf_of, png
 
 # Stated here and not imported: a changed limit fails a test.
@@ -51,6 +52,12 @@ def test_a_pdf():
     assert [link.url for link in page.links] == ["http://a.test/boats?a=b"]
     assert (page.media_type, page.charset, page.language) == ("application/pdf", "", "en")
     assert (page.noindex, page.nofollow) == (True, False)
+
+
+def test_the_pages_of_a_pdf_are_sections_that_a_url_can_lead_to():
+    page = parse(pdf(["Herring in March", "", "and cod in April"]), "application/pdf")
+    assert page.text == "Herring in March\nand cod in April"
+    assert [place(page.sections, page.text.index(word)).id for word in ("March", "cod")] == ["page=1", "page=3"]
 
 
 def test_a_pdf_without_a_title_is_called_by_its_first_bookmark():
