@@ -10,7 +10,6 @@ title and text of all but copies. Beside the file of URLs, it writes documents.j
 Bodies are not kept.
 """
 
-import argparse
 import hashlib
 import json
 from collections.abc import Iterator
@@ -23,9 +22,9 @@ import scrapy
 import tantivy
 import trafilatura
 from datasketch import MinHash, MinHashLSH
-from scrapy.crawler import CrawlerProcess
 from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import LinkExtractor
+from scrapy_spider import arguments, crawl
 
 _PERMUTATIONS, _SIMILARITY, _WORDS = 128, 0.75, 5
 
@@ -114,32 +113,9 @@ def _write(file: TextIO, row: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Crawl sites with Scrapy, to a text index")
-    parser.add_argument("urls", nargs="+")
-    parser.add_argument("--depth", type=int, required=True, help="links from a start URL")
-    parser.add_argument("--max-pages", type=int, default=0, help="0: no limit")
-    parser.add_argument("-o", "--output", required=True, help="JSON lines; the other outputs are written beside it")
-    arguments = parser.parse_args()
-    process = CrawlerProcess(
-        {
-            "CONCURRENT_REQUESTS": 16,
-            "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
-            "DOWNLOAD_DELAY": 0,
-            "ROBOTSTXT_OBEY": True,
-            "DEPTH_LIMIT": arguments.depth,
-            "CLOSESPIDER_PAGECOUNT": arguments.max_pages,
-            "FEEDS": {arguments.output: {"format": "jsonlines", "overwrite": True}},
-            "ITEM_PIPELINES": {KeepOutputs: 100},
-            "OUTPUTS": str(Path(arguments.output).resolve().parent),
-            "LOG_LEVEL": "WARNING",
-            "TELNETCONSOLE_ENABLED": False,
-            "DEPTH_PRIORITY": 1,  # breadth first, as in scrapy_spider.py
-            "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
-            "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
-        }
-    )
-    process.crawl(PagesSpider, start_urls=arguments.urls)
-    process.start()
+    chosen = arguments().parse_args()
+    outputs = str(Path(chosen.output).resolve().parent)
+    crawl(PagesSpider, chosen, {"ITEM_PIPELINES": {KeepOutputs: 100}, "OUTPUTS": outputs})
 
 
 if __name__ == "__main__":

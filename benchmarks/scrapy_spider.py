@@ -9,7 +9,7 @@ no middleware that the crawl does not need, no log, 64 requests at a time.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -105,34 +105,44 @@ _TUNED = {
 }
 
 
-def main() -> None:
+def arguments() -> argparse.ArgumentParser:
+    """The command line of both spiders."""
     parser = argparse.ArgumentParser(description="Crawl sites with Scrapy")
     parser.add_argument("urls", nargs="+")
     parser.add_argument("--depth", type=int, required=True, help="links from a start URL")
     parser.add_argument("--max-pages", type=int, default=0, help="0: no limit")
     parser.add_argument("-o", "--output", required=True, help="JSON lines")
-    parser.add_argument("--tuned", action="store_true", help="by hand, for the least CPU time")
-    arguments = parser.parse_args()
+    return parser
+
+
+def crawl(spider: type[scrapy.Spider], chosen: argparse.Namespace, more: Mapping[str, Any]) -> None:
+    """Crawl breadth first (https://docs.scrapy.org/en/latest/faq.html); `more` are settings that differ."""
     process = CrawlerProcess(
         {
             "CONCURRENT_REQUESTS": 16,
             "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
             "DOWNLOAD_DELAY": 0,
             "ROBOTSTXT_OBEY": True,
-            "DEPTH_LIMIT": arguments.depth,
-            "CLOSESPIDER_PAGECOUNT": arguments.max_pages,
-            "FEEDS": {arguments.output: {"format": "jsonlines", "overwrite": True}},
+            "DEPTH_LIMIT": chosen.depth,
+            "CLOSESPIDER_PAGECOUNT": chosen.max_pages,
+            "FEEDS": {chosen.output: {"format": "jsonlines", "overwrite": True}},
             "LOG_LEVEL": "WARNING",
             "TELNETCONSOLE_ENABLED": False,
-            # Breadth first: https://docs.scrapy.org/en/latest/faq.html
             "DEPTH_PRIORITY": 1,
             "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
             "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
-            **(_TUNED if arguments.tuned else {}),
+            **more,
         }
     )
-    process.crawl(TunedSpider if arguments.tuned else SitesSpider, start_urls=arguments.urls)
+    process.crawl(spider, start_urls=chosen.urls)
     process.start()
+
+
+def main() -> None:
+    parser = arguments()
+    parser.add_argument("--tuned", action="store_true", help="by hand, for the least CPU time")
+    chosen = parser.parse_args()
+    crawl(TunedSpider if chosen.tuned else SitesSpider, chosen, _TUNED if chosen.tuned else {})
 
 
 if __name__ == "__main__":
