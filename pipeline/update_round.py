@@ -20,6 +20,9 @@ from .attempt import Attempt, Engine, Fitted, OneMachine
 from .control import Observer
 from .fetch_round import TRAP_TABLES
 
+LINKS_ONLY = "links_only"
+"""Counter of a fetch step whose pages are not followed: what they link is in table links only."""
+
 _SECONDS = 0.006  # of computing per page, roughly (benchmarks/README.md)
 
 
@@ -71,6 +74,7 @@ def update_round(
         robots=[file.path for file in fetched if file.table == "robots"],
         workers=engine.workers,
         parts=fitted.parts,
+        follows=not any(m.counters.get(LINKS_ONLY) for m in manifests if (m.step, m.round) == ("fetch", step.round)),
         waiting=Waiting.of(manifests),
         report=attempt.report,
         progress=attempt.progress,
