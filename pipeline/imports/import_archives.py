@@ -223,7 +223,7 @@ def _choose(own: _Import, choice: Choice, part: Sequence[_Slice], manifests: Seq
         for captures in _captures(own.crawl.root, own.scans[number], start, end):
             choice.add_captures(number, captures)
     hosts, keys = choice.hosts(), Bloom(sum(end - start for _, start, end in part))
-    for table in choice.keys():
+    for table in choice.url_keys():
         keys.add(table["url_key"])
     for known in known_urls(own.crawl, manifests, hosts, keys):
         choice.add_known(known)

@@ -82,7 +82,7 @@ class Choice:
         """The hosts of all captures, sorted."""
         return [host for (host,) in self._database.sql("SELECT DISTINCT host FROM captures ORDER BY 1").fetchall()]
 
-    def keys(self) -> Iterator[pa.Table]:
+    def url_keys(self) -> Iterator[pa.Table]:
         """The keys of all captures."""
         for batch in self._database.sql("SELECT DISTINCT url_key FROM captures").to_arrow_reader(_BATCH):
             yield pa.Table.from_batches([batch]).cast(pa.schema([("url_key", KEY)]))

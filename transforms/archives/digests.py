@@ -39,8 +39,9 @@ class PayloadDigest:
 
 
 def _decoded(name: str, value: str) -> bytes | None:
-    with contextlib.suppress(binascii.Error, ValueError):
+    with contextlib.suppress(ValueError):
         if len(value) == _HEXADECIMAL[name]:
             return bytes.fromhex(value)
-        return base64.b32decode(value.upper() + "=" * (-len(value) % 8))
+    with contextlib.suppress(binascii.Error, ValueError):
+        return base64.b32decode(value.upper().rstrip("=") + "=" * (-len(value.rstrip("=")) % 8))
     return None

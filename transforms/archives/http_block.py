@@ -26,9 +26,11 @@ class AnswerHead(NamedTuple):
 
 def read_answer_head(read: Callable[[int], bytes], limit: int) -> AnswerHead:
     """The head in a block, of at most `limit` bytes; RequestError if there is none (as `response_head.read_head`)."""
-    start = _read_fully(read, limit)
+    start = _read_fully(read, limit + 1)
     if b"\n\n" not in start and b"\r\n\r\n" not in start and b"\n\r\n" not in start:
-        start += b"\r\n\r\n" if start.endswith(b"\n") and len(start) < limit else b""  # a revisit may end with its head
+        start += (
+            b"\r\n\r\n" if start.endswith(b"\n") and len(start) <= limit else b""
+        )  # a revisit may end with its head
     lines = io.BytesIO(start)
     head = read_head(lines.readline, limit)
     return AnswerHead(head.status, head.fields, lines.read())
@@ -89,7 +91,7 @@ def decode_body(
 
 def _begins_like(start: bytes, coding: str) -> bool:
     """Whether a body may be in its last content coding, by its first bytes; br has no mark."""
-    last = coding.split(",")[-1].strip().lower()
+    last = coding.rpartition(",")[2].strip().lower()
     if last in ("gzip", "x-gzip"):
         return start == b"\x1f\x8b"
     if last == "zstd":

@@ -1,6 +1,7 @@
 """Reads the records of a WARC file, past what is damaged. The only module that needs fastwarc."""
 
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -18,6 +19,7 @@ HOW_TO_INSTALL = "pip install 'beamtrawl[warc]'"
 
 _CHUNK = 1 << 20
 _GZIP, _ZSTD, _PLAIN = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"WARC/"
+_OPTIONS = {"parse_http": False, "max_header_len": HEAD_BYTES, "buffer_size": _CHUNK}
 _MEMBER = 512  # bytes that are decoded to see whether a record begins
 _MOST_DAMAGED = 100  # places in a file
 _MOST_TRIED = 1_000  # places, of which each may be the next record: in compressed data, few look like one
@@ -103,24 +105,38 @@ def read_records(source: Source) -> Iterator[Record | Trouble]:
             return
         start = number = 0
         for damaged in range(1, _MOST_DAMAGED + 1):
-            last, problem = start, ""
+            last, problem = None, ""
             stream = _Bytes(file, start)
             for found in _from(stream, start, number):
                 if isinstance(found, str):
                     problem = found
                     break
-                number, last = found.number + 1, found.offset
+                number, last = found.number + 1, found
                 yield found
             if stream.error:
                 raise stream.error
-            if not problem:
+            place = last.offset if last else start
+            following = _next_record(file, _end(file, last) if last else start + 1)
+            if following is None and not problem:
                 return
-            following = _next_record(file, last + 1) if damaged < _MOST_DAMAGED else None
-            if following is None:
-                yield Trouble(source.name, last, f"{problem}; what follows in this file is left out")
+            problem = problem or "a record is not as long as it says"
+            if following is None or damaged == _MOST_DAMAGED:
+                yield Trouble(source.name, place, f"{problem}; what follows in this file is left out")
                 return
             start = following
-            yield Trouble(source.name, last, f"{problem}; the import goes on at byte {start}")
+            yield Trouble(source.name, place, f"{problem}; the import goes on at byte {start}")
+
+
+def _end(file: BinaryIO, record: Record) -> int:
+    """Where the next record may begin: behind a whole record that is not compressed, which may contain others."""
+    file.seek(record.offset)
+    head = file.read(HEAD_BYTES)
+    if not record.is_whole or not head.startswith(_PLAIN) or not (end := _HEAD_END.search(head)):
+        return record.offset + 1
+    return record.offset + end.end() + record.length
+
+
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
 
 
 def _from(stream: _Bytes, start: int, number: int) -> Iterator[Record | str]:
@@ -128,7 +144,7 @@ def _from(stream: _Bytes, start: int, number: int) -> Iterator[Record | str]:
     from fastwarc.warc import ArchiveIterator  # noqa: PLC0415 - optional
 
     try:
-        for found in ArchiveIterator(stream, parse_http=False, max_header_len=HEAD_BYTES, buffer_size=_CHUNK):
+        for found in ArchiveIterator(stream, quirks_mode=True, **_OPTIONS):
             record = Record(found, number, start + found.stream_pos)
             yield record
             record.drain()

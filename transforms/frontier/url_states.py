@@ -11,7 +11,7 @@ from ..aliases.sample import Sample
 from ..outcomes import DENIED_SEARCH, REQUESTED, RETRIED, Outcome
 from ..settings import Limits
 from ..tables.newest import newest
-from ..tables.schemas import Row
+from ..tables.schemas import URLS, Row
 from ..tables.sitemap_terms import PROBE, REQUISITE, unite, with_news
 from ..traps.judge import State, from_elsewhere
 from ..urls.canonical import neatness, url_key
@@ -174,9 +174,8 @@ def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
 def imported(fact: Row) -> Row:
     """The row of urls, before its visit, of a URL that no round has found: an archive had it."""
     url = {name: fact[name] for name in ("url_key", "url", "host", "depth", "kind", "sitemap", "discovered_round")}
-    unvisited = {"state": "due", "score": fact["priority"], "fetches": 0, "failures": 0, "changes": 0, "digest": None}
-    unvisited |= {"last_status": None, "last_fetched_at": None}
-    return url | unvisited | {"discovered_from": fact["referrer"]}
+    counted = {"score": fact["priority"], "fetches": 0, "failures": 0, "changes": 0}
+    return dict.fromkeys(URLS.names) | url | counted | {"state": "due", "discovered_from": fact["referrer"]}
 
 
 def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:

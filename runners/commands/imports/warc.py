@@ -98,10 +98,8 @@ def _job(directory: CrawlDir, paths: list[str], arguments: argparse.Namespace) -
     sources: list[Source] = []
     troubles: list[Trouble] = []
     for path in paths:
-        if path == "-":
-            path = _spool(directory)
         try:
-            found, wrong = sources_of(path)
+            found, wrong = sources_of(_spool(directory) if path == "-" else path)
         except OSError as error:
             raise Failure(f"{path} cannot be read: {error.strerror or error}") from error
         sources += found
@@ -119,7 +117,7 @@ def _paths(words: list[str]) -> Iterator[str]:
             folder, _, pattern = word.rpartition("/")
             matched = filesystem.match(folder, pattern) if "*" in pattern else [word]
         else:
-            matched = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else [word]
+            matched = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else [word]  # noqa: PTH207
         if not matched:
             raise Usage(f"{word} matches no file")
         for path in matched:
@@ -160,9 +158,9 @@ def _show(found: Imported, arguments: argparse.Namespace, directory: CrawlDir) -
         return
     for trouble in found.troubles[:_NAMED]:
         print(f"beamtrawl: {trouble}", file=sys.stderr)
-    if more := len(found.troubles) - _NAMED + found.skipped["more_troubles"]:
-        if more > 0:
-            print(f"beamtrawl: {more} more like these", file=sys.stderr)
+    more = max(len(found.troubles) - _NAMED, 0) + found.skipped["more_troubles"]
+    if more:
+        print(f"beamtrawl: {more} more like these", file=sys.stderr)
     if found.is_stopped:
         print("stopped; the same command goes on where it was")
         return
