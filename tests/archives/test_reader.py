@@ -112,5 +112,5 @@ def test_many_damaged_places_end_a_file(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_fails_is_no_damage(tmp_path: Path) -> None:
-    with pytest.raises(OSError):
+    with pytest.raises(FileNotFoundError):
         list(read_records(Source(str(tmp_path / "missing.warc"))))

@@ -19,7 +19,6 @@ HOW_TO_INSTALL = "pip install 'beamtrawl[warc]'"
 
 _CHUNK = 1 << 20
 _GZIP, _ZSTD, _PLAIN = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"WARC/"
-_OPTIONS = {"parse_http": False, "max_header_len": HEAD_BYTES, "buffer_size": _CHUNK}
 _MEMBER = 512  # bytes that are decoded to see whether a record begins
 _MOST_DAMAGED = 100  # places in a file
 _MOST_TRIED = 1_000  # places, of which each may be the next record: in compressed data, few look like one
@@ -144,7 +143,10 @@ def _from(stream: _Bytes, start: int, number: int) -> Iterator[Record | str]:
     from fastwarc.warc import ArchiveIterator  # noqa: PLC0415 - optional
 
     try:
-        for found in ArchiveIterator(stream, quirks_mode=True, **_OPTIONS):
+        records = ArchiveIterator(
+            stream, parse_http=False, quirks_mode=True, max_header_len=HEAD_BYTES, buffer_size=_CHUNK
+        )
+        for found in records:
             record = Record(found, number, start + found.stream_pos)
             yield record
             record.drain()

@@ -55,10 +55,11 @@ def sources_of(path: str) -> tuple[list[Source], list[Trouble]]:
 def _members(path: str, wacz: zipfile.ZipFile) -> tuple[list[Source], list[Trouble]]:
     """The archives in a WACZ file (Web Archive Collection Zipped 1.1.1, 5.2), with their digests."""
     digests, troubles = _digests(path, wacz)
-    found = []
-    for info in wacz.infolist():
-        if info.filename.startswith("archive/") and not info.is_dir():
-            found.append(Source(path, info.filename, info.file_size, digests.get(info.filename, "")))
+    found = [
+        Source(path, info.filename, info.file_size, digests.get(info.filename, ""))
+        for info in wacz.infolist()
+        if info.filename.startswith("archive/") and not info.is_dir()
+    ]
     if not found:
         troubles.append(Trouble(path, 0, "it has no file in the folder archive/"))
     return found, troubles
