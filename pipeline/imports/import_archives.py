@@ -92,7 +92,7 @@ def import_archives(
     if not crawl.manifests():
         now = iso(datetime.now(UTC))
         crawl.commit(Manifest("seeds", 0, settings_digest(settings), (), {"seeds": 0}, (), now, now))
-    name = _name_of(job, settings, read_blocks(crawl).__reduce__(), follows)
+    name = _name_of(job, settings, tuple(read_blocks(crawl)), follows)
     scans = [f"attempts/import-{name}-scan-{number:06d}.parquet" for number in range(len(job.sources))]
     own = _Import(crawl, settings, engine, observer, stop, job, follows, name, scans)
     found = Imported(len(job.sources), follows=follows, troubles=list(job.troubles))
