@@ -9,6 +9,7 @@ from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, frontier_
 from ..transforms.directory.waiting import Waiting, settle
 from ..transforms.http.request_headers import Identity
 from ..transforms.memory.bounds import UpdateLoad, update_bound
+from ..transforms.outcomes import LINKS_ONLY
 from ..transforms.settings import Settings, settings_digest
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.tables.damage import require_whole_once
@@ -19,9 +20,6 @@ from .add_revisits import plan_of
 from .attempt import Attempt, Engine, Fitted, OneMachine
 from .control import Observer
 from .fetch_round import TRAP_TABLES
-
-LINKS_ONLY = "links_only"
-"""Counter of a fetch step whose pages are not followed: what they link is in table links only."""
 
 _SECONDS = 0.006  # of computing per page, roughly (benchmarks/README.md)
 

@@ -23,6 +23,7 @@ from ...transforms.directory.pieces import attempts_prefix, find_leftovers
 from ...transforms.errors import CrawlDirError
 from ...transforms.files import filesystem
 from ...transforms.http.request_headers import Identity
+from ...transforms.outcomes import IMPORTED, LINKS_ONLY
 from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.settings import Settings, changed_values, settings_digest
 from ...transforms.tables.bloom import Bloom
@@ -32,7 +33,7 @@ from ..attempt import Attempt, Engine
 from ..compaction.compact_all import compact_all
 from ..compaction.damage import Damage
 from ..control import Observer, StopSignal
-from ..update_round import LINKS_ONLY, update_round
+from ..update_round import update_round
 from . import read_files, scan_files
 from .read_before import keys_read, known_robots, known_urls
 
@@ -206,7 +207,7 @@ def _import_part(own: _Import, part: Sequence[_Slice], found: Imported) -> None:
         if own.stop.is_set():
             return
         files = [*leftovers.files, *attempt.pieces(), *_seeds(own, choice, step, manifests)]
-    counters = None if own.follows else {LINKS_ONLY: 1}
+    counters = {IMPORTED: chosen.visits} | ({} if own.follows else {LINKS_ONLY: 1})
     values = changed_values(own.settings)
     manifest = attempt.commit(settings_digest(own.settings), files=files, counters=counters, settings=values)
     own.observer.step_committed(manifest)
@@ -273,7 +274,7 @@ def _read(own: _Import, attempt: Attempt, groups: list[list[tuple[Source, str]]]
         progress=attempt.progress,
         stop_file=attempt.stop_file,
     )
-    own.observer.step_started(attempt.step, attempt.progress, chosen.visits)
+    own.observer.step_started(Step("import", attempt.step.round), attempt.progress, chosen.visits)
     own.stop.watch(attempt.stop_file)
     seconds = sum(source.bytes for group in groups for source, _ in group) * _READ_SECONDS
     own.engine.run(partial(read_files.build, step=step), seconds)

@@ -12,11 +12,11 @@ from ...transforms.archives.sources import Source
 from ...transforms.archives.visits import reply_of, robots_of, visit_of
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.pieces import find_leftovers
+from ...transforms.exchange.stage_progress import StageProgress
 from ...transforms.http.reply import Reply
-from ...transforms.outcomes import Outcome
 from ...transforms.tables.table_files import open_parquet
 from ...transforms.workers.keeper import Keeper
-from ...transforms.workers.progress import Census, Report, Watch
+from ...transforms.workers.progress import Watch
 from .read_before import keys_read
 
 _WATCH_S = 0.5
@@ -51,7 +51,8 @@ class _ReadFn(beam.DoFn):
         # A runner may repeat a bundle, whose pieces count all the same.
         self._known = keys_read(self._crawl, find_leftovers(self._crawl, step.attempt))
         self._keeper = Keeper(self._crawl, step.attempt, step.round, step.piece_seconds)
-        self._watch, self._report = Watch(step.stop_file, step.progress, _WATCH_S), Report()
+        self._watch = Watch(step.stop_file, None, _WATCH_S)
+        self._progress = StageProgress(step.progress, "reading captures", 1, 1)
 
     def process(self, group: list[tuple[tuple, str]]) -> None:
         for source, plan in group:
@@ -85,10 +86,8 @@ class _ReadFn(beam.DoFn):
         if row["is_robots"]:
             self._keeper.add("robots", robots_of(row, reply or Reply(), self._step.round, self._step.robot))
         else:
-            visit = visit_of(row, reply, self._step.round)
-            self._keeper.add("visits", visit)
-            self._report.count(Outcome(visit["outcome"]), reply or Reply())
-        self._watch.snapshot = self._report.snapshot(0, Census())
+            self._keeper.add("visits", visit_of(row, reply, self._step.round))
+            self._progress.report(1)
         if self._keeper.is_due:
             self._keeper.cut(())
 

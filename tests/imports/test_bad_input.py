@@ -1,4 +1,4 @@
-"""`beamtrawl import warc` with archives that are damaged, lie, or hold nothing: the rest is imported, and all is told."""
+"""`beamtrawl import warc` with archives that are damaged, lie or hold nothing: the rest is imported, all is told."""
 
 import gzip
 import hashlib

@@ -106,7 +106,7 @@ def test_pages_that_a_crawl_has_fetched_are_not_lost(tmp_path: Path) -> None:
         assert beamtrawl("crawl", tmp_path / "c", "--seed", web.url("a.test"), "--rounds", 0, *LOOPBACK).code == 0
         with pytest.raises(Killed):
             crawl(tmp_path / "c", engine=Dying(1))
-        with pytest.raises(CrawlDirError, match="finish that round first: beamtrawl crawl .* --rounds 1"):
+        with pytest.raises(CrawlDirError, match=r"finish that round first: beamtrawl crawl .* --rounds 1"):
             run(tmp_path / "c", job(tmp_path))
         fetch(tmp_path / "c")
     run(tmp_path / "c", job(tmp_path))  # updates the round of the crawl first
