@@ -111,13 +111,14 @@ class Fitted:
 class Attempt:
     """One attempt at a step: unique names, and temporary files.
 
-    `is_another`: an earlier attempt has left files without a commit.
+    `is_another`: an earlier attempt has left files without a commit. `prefix` begins its name, and those of all
+    attempts that it continues; by default, all attempts at the step.
     """
 
-    def __init__(self, crawl: CrawlDir, step: Step) -> None:
+    def __init__(self, crawl: CrawlDir, step: Step, prefix: str = "") -> None:
         self._crawl = crawl
         self.step = step
-        self._prefix = attempts_prefix(step)
+        self._prefix = prefix or attempts_prefix(step)
         self.name = f"{self._prefix}-{uuid.uuid4().hex[:8]}"
         traces = crawl.names("attempts", f"{self._prefix}*")
         self.is_another = bool(traces)

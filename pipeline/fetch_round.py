@@ -12,7 +12,7 @@ from ..transforms.frontier.priority import Quota, shares_of
 from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.http.request_headers import Identity
 from ..transforms.memory.bounds import FetchLoad, fetch_bound
-from ..transforms.outcomes import REQUESTED, SAMPLED_OF
+from ..transforms.outcomes import IMPORTED, REQUESTED, SAMPLED_OF
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.politeness.adopted import write_promises
 from ..transforms.politeness.backoff import HostState, budget
@@ -35,7 +35,8 @@ def pages_left(limits: Limits, manifests: Sequence[Manifest]) -> int | None:
     """Return the remaining visits under the limit of the crawl; None without a limit."""
     if not limits.max_pages:
         return None
-    asked = sum(m.counters.get(outcome, 0) for m in manifests if m.step == "fetch" for outcome in REQUESTED)
+    requested = [m.counters for m in manifests if m.step == "fetch" and IMPORTED not in m.counters]
+    asked = sum(counters.get(outcome, 0) for counters in requested for outcome in REQUESTED)
     return max(0, limits.max_pages - asked)
 
 

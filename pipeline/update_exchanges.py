@@ -98,7 +98,6 @@ def _watch_and_finish(step: UpdateStep) -> WatchAndFinishFn:
 
 def _advance(step: UpdateStep) -> AdvanceFn:
     settings, known = step.settings, rules_of(step)
-    shards, max_depth = step.frontier_shards, settings.scope.depth
-    return AdvanceFn(
-        step.root, step.round, settings.limits, settings.traps, shards, known, step.plan, step.secret, max_depth
-    )
+    shards, depth = step.frontier_shards, settings.scope.depth
+    limits, traps, plan, secret = settings.limits, settings.traps, step.plan, step.secret
+    return AdvanceFn(step.root, step.round, limits, traps, shards, known, plan, secret, depth, step.follows)

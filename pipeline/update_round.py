@@ -9,6 +9,7 @@ from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, frontier_
 from ..transforms.directory.waiting import Waiting, settle
 from ..transforms.http.request_headers import Identity
 from ..transforms.memory.bounds import UpdateLoad, update_bound
+from ..transforms.outcomes import LINKS_ONLY
 from ..transforms.settings import Settings, settings_digest
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.tables.damage import require_whole_once
@@ -71,6 +72,7 @@ def update_round(
         robots=[file.path for file in fetched if file.table == "robots"],
         workers=engine.workers,
         parts=fitted.parts,
+        follows=not any(m.counters.get(LINKS_ONLY) for m in manifests if (m.step, m.round) == ("fetch", step.round)),
         waiting=Waiting.of(manifests),
         report=attempt.report,
         progress=attempt.progress,

@@ -63,6 +63,7 @@ class UpdateStep:
     progress: str = ""  # prefix of the workers' reports; empty: they report nothing
     plan: Plan | None = None  # of revisits
     parts: Parts = ONE  # whose sizes bound the memory of a worker
+    follows: bool = True  # URLs that are found are visited; else they are in table links only
 
     @property
     def scope(self) -> CrawlScope:

@@ -84,6 +84,12 @@ REMOVES_PAGE = frozenset(
 SAMPLED_OF = "sampled_of"
 """Counter of a fetch step that visits URLs chosen at random: how many were waiting."""
 
+IMPORTED = "imported"
+"""Counter of a fetch step whose visits an archive gave, without a request: how many these are."""
+
+LINKS_ONLY = "links_only"
+"""Counter of a fetch step whose pages are not followed: what they link is in table links only."""
+
 REQUESTED = frozenset(Outcome) - NO_ADDRESS - {Outcome.DENIED_ROBOTS, Outcome.UNREACHABLE_ROBOTS, Outcome.DEFERRED}
 """Outcomes for which a request for the URL itself was sent, or attempted."""
 

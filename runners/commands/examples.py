@@ -38,6 +38,8 @@ EXAMPLES = {
     "export urls": "beamtrawl export urls ./mycrawl ./urls.csv --where \"state = 'gone'\"",
     "export documents": "beamtrawl export documents ./mycrawl ./documents.parquet",
     "export links": "beamtrawl export links ./mycrawl ./links.jsonl",
+    "import": "beamtrawl import warc ./mycrawl ./archive/*.warc.gz",
+    "import warc": "beamtrawl import warc ./mycrawl ./archive/*.warc.gz",
     "clean": "beamtrawl clean ./mycrawl",
     "policy": "beamtrawl policy ./mycrawl -o robot.html",
     "demo": "beamtrawl demo ./demo",

@@ -41,10 +41,10 @@ class SeedsAdded(Event):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StepStarted(Event):
-    """A fetch or update step starts."""
+    """A fetch, update or import step starts."""
 
     name = "step_started"
-    step: str  # fetch or update
+    step: str  # fetch, update or import
     round: int
     rows: int  # URLs in the frontier, or visits to process
     at_most: int | None  # visits, by the limits of pages; null without a limit

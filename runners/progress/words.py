@@ -6,7 +6,7 @@ from datetime import datetime
 from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest
-from ...transforms.outcomes import REQUESTED, Outcome, count_requests
+from ...transforms.outcomes import IMPORTED, REQUESTED, Outcome, count_requests
 from ..terminal.units import counted, duration, size
 from .running import Running
 
@@ -101,16 +101,23 @@ def _counts(outcomes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(outcomes.items(), key=lambda item: -item[1]))
 
 
+def _robots(counters: Mapping[str, int]) -> str:
+    return f"; {counters['robots_rows']} of robots.txt" if counters.get("robots_rows") else ""
+
+
 def describe_manifest(manifest: Manifest) -> str:
     """Return one line on a committed step."""
     counters = manifest.counters
     took = f"in {manifest.seconds:.1f} s"
+    if manifest.step == "fetch" and IMPORTED in counters:
+        found = _outcomes(counters, is_sent=True)
+        visits = counted(counters[IMPORTED], "visit")
+        return f"round {manifest.round} import: {visits} {took}{f' ({found})' if found else ''}{_robots(counters)}"
     if manifest.step == "fetch":
         requests = count_requests(counters)
         rate = f", {requests / manifest.seconds:.1f}/s" if manifest.seconds > 0 else ""
         sent, unsent = (_outcomes(counters, is_sent) for is_sent in (True, False))
-        robots = f"; {counters['robots_rows']} of robots.txt" if counters.get("robots_rows") else ""
-        parts = f"{f' ({sent})' if sent else ''}{robots}{f'; without a request: {unsent}' if unsent else ''}"
+        parts = f"{f' ({sent})' if sent else ''}{_robots(counters)}{f'; without a request: {unsent}' if unsent else ''}"
         return f"round {manifest.round} fetch: {counted(requests, 'request')} {took}{rate}{parts}"
     if manifest.step == "compact" and "bodies_removed_bytes" in counters:
         freed = f"{counters['bodies_removed_bytes'] / 1e6:.1f} MB of old bodies"

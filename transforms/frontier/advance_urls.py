@@ -80,8 +80,9 @@ class AdvanceFn(WriteFn):
         plan: Plan | None = None,
         secret: bytes = b"",
         max_depth: int | None = None,
+        follows: bool = True,
     ) -> None:
-        self._root, self._round, self._limits, self._traps = root, round_, limits, traps
+        self._root, self._round, self._limits, self._traps, self._follows = root, round_, limits, traps, follows
         self._shards, self._in_force, self._plan = shards, RulesInForce(known), plan
         self._known, self._secret, self._max_depth = known, secret, max_depth
 
@@ -97,6 +98,7 @@ class AdvanceFn(WriteFn):
             forms=self._known.forms,
             sample=sample,
             max_depth=self._max_depth,
+            follows=self._follows,
         )
         yield from self.aliases.if_any(list(sample.taken.items()))
         holds = Holds(trapped, compile_allow_list(self._traps.allow))

@@ -11,7 +11,7 @@ from ..aliases.sample import Sample
 from ..outcomes import DENIED_SEARCH, REQUESTED, RETRIED, Outcome
 from ..settings import Limits
 from ..tables.newest import newest
-from ..tables.schemas import Row
+from ..tables.schemas import URLS, Row
 from ..tables.sitemap_terms import PROBE, REQUISITE, unite, with_news
 from ..traps.judge import State, from_elsewhere
 from ..urls.canonical import neatness, url_key
@@ -44,8 +44,8 @@ def retry_at(failures: int, visited_at: datetime, first: timedelta = _FIRST_WAIT
     return visited_at + min(first * 2 ** min(failures - 1, 30), _LONGEST_WAIT)
 
 
-def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
-    """(the URL's new row, its row in the next frontier if it is to be visited again).
+def after_visit(url: Row, fact: Row, limits: Limits, follows: bool = True) -> tuple[Row, Row | None]:
+    """(the URL's new row, its row in the next frontier if it is to be visited again, never unless `follows`).
 
     A URL deferred because of its host does not count as tried; it fails once the host has failed too often in a row.
     If the robots.txt of its origin alone cannot be fetched, and the host answers otherwise, it counts as tried: nothing
@@ -62,7 +62,8 @@ def after_visit(url: Row, fact: Row, limits: Limits) -> tuple[Row, Row | None]:
     elif outcome in REQUESTED:
         failures = 0
     fails = outcome in RETRIED and not unasked and failures < limits.max_tries
-    again = waits or fails or fact["respelled"] is not None
+    fails = fails and follows
+    again = follows and (waits or fails or fact["respelled"] is not None)
     first_wait = _FIRST_WAIT_FOR_ORIGIN if is_of_origin else _FIRST_WAIT
     due_at = retry_at(failures, fact["fetched_at"], first_wait) if fails else None
     state = "due" if again else "probed" if url.get("kind") == PROBE else _STATES.get(outcome, "failed")
@@ -168,6 +169,13 @@ def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
         "links_without_news": candidate["links_without_news"],
     }
     return url, frontier
+
+
+def imported(fact: Row) -> Row:
+    """The row of urls, before its visit, of a URL that no round has found: an archive had it."""
+    url = {name: fact[name] for name in ("url_key", "url", "host", "depth", "kind", "sitemap", "discovered_round")}
+    counted = {"score": fact["priority"], "fetches": 0, "failures": 0, "changes": 0}
+    return dict.fromkeys(URLS.names) | url | counted | {"state": "due", "discovered_from": fact["referrer"]}
 
 
 def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
@@ -306,7 +314,7 @@ def advance(
     candidates: Iterable[Row], facts: Iterable[Row], earlier: Iterable[Row], frontier: Iterable[Row], *,
     near: Iterable[Row] = (), round_: int, limits: Limits,
     rules: Rules = NO_RULES, forms: Callable[[str], set[str]] = NO_RULES.forms, sample: Sample | None = None,
-    max_depth: int | None = None,
+    max_depth: int | None = None, follows: bool = True,
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """(changed rows of urls, the next frontier's rows) of one partition, each sorted by key.
 
@@ -315,7 +323,7 @@ def advance(
     that does not change is in the result as the same object: a URL without a visit stays in the frontier.
     URLs that are aliases by `rules` get state `alias`, except for a `sample`, which counts them; all rows of such URLs
     must be in one partition. `earlier` and `frontier` have the rows of the `forms` of these URLs too. `max_depth` is
-    the limit of the crawl, if it has one.
+    the limit of the crawl, if it has one. Unless the round `follows` what it finds, no URL becomes due.
     """
     known = newest(earlier, itemgetter("url_key"))
     changed: dict[bytes, Row] = {}
@@ -325,7 +333,7 @@ def advance(
     for fact in facts:
         key = fact["url_key"]
         visited.add(key)
-        changed[key], again = after_visit(known[key], fact, limits)
+        changed[key], again = after_visit(known.get(key) or imported(fact), fact, limits, follows)
         if fact["outcome"] == Outcome.FETCHED:
             changed[key]["near_duplicate_of"] = representatives.get(key)
         if again:
@@ -334,7 +342,7 @@ def advance(
         key = row["url_key"]
         if key not in visited and (key not in due or _precedence(row) < _precedence(due[key])):
             due[key] = row
-    found = merge_candidates([*candidates, *stand_ins(changed.values())])
+    found = merge_candidates([*candidates, *stand_ins(changed.values())]) if follows else {}
     classes = Classes(rules, known, changed, due, round_, forms, sample or Sample(b"", {}))
     for key, candidate in found.items():
         if classes.hold(candidate):

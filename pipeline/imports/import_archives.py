@@ -1,0 +1,289 @@
+"""The driver of an import: scan the files, then for each part choose, read, commit and update."""
+
+import contextlib
+import dataclasses
+import hashlib
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...transforms.archives.captures import SCAN
+from ...transforms.archives.choose import PLAN, Choice, Chosen
+from ...transforms.archives.scan import RECORDS, read_scanned
+from ...transforms.archives.sources import Source, Trouble
+from ...transforms.blocks.files import read_blocks
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step, paths_of
+from ...transforms.directory.pieces import attempts_prefix, find_leftovers
+from ...transforms.errors import CrawlDirError
+from ...transforms.files import filesystem
+from ...transforms.http.request_headers import Identity
+from ...transforms.outcomes import IMPORTED, LINKS_ONLY
+from ...transforms.parsing.crawl_scope import CrawlScope
+from ...transforms.settings import Settings, changed_values, settings_digest
+from ...transforms.tables.bloom import Bloom
+from ...transforms.tables.table_files import TableFile, TableWriter, open_parquet
+from ...transforms.urls.canonical import url_key
+from ..attempt import Attempt, Engine
+from ..compaction.compact_all import compact_all
+from ..compaction.damage import Damage
+from ..control import Observer, StopSignal
+from ..update_round import update_round
+from . import read_files, scan_files
+from .read_before import keys_read, known_robots, known_urls
+
+_SCAN_SECONDS, _READ_SECONDS = 1.5e-8, 3e-8  # of computing per byte of a file, roughly
+_GROUP_BYTES = 64 << 20  # of files that one worker reads together
+_ROW_GROUP = 20_000
+
+
+class Job(NamedTuple):
+    """What is to be imported."""
+
+    sources: Sequence[Source]
+    troubles: Sequence[Trouble]  # of files that are left out
+    part: int | None = None  # captures of a round, at most
+    follows: bool | None = None  # whether what the pages link is visited; None: as the crawl did before
+
+
+@dataclasses.dataclass
+class Imported:
+    """What came of an import."""
+
+    files: int
+    records: int = 0
+    visits: int = 0
+    robots: int = 0
+    rounds: int = 0
+    is_stopped: bool = False
+    follows: bool = False
+    skipped: Counter[str] = dataclasses.field(default_factory=Counter)  # records, by reason
+    troubles: list[Trouble] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Import:
+    """What all parts of an import share."""
+
+    crawl: CrawlDir
+    settings: Settings
+    engine: Engine
+    observer: Observer
+    stop: StopSignal
+    job: Job
+    follows: bool
+    name: str  # the same for the same import, so that it can be resumed
+    scans: Sequence[str]  # paths of the results of the scan
+
+
+def import_archives(
+    crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer, stop: StopSignal, job: Job
+) -> Imported:
+    """Import the captures of archives, as rounds of a crawl whose pages are not requested.
+
+    Each round is committed as a whole. After a kill, or `stop`, the same call goes on at the file and the record.
+    """
+    _finish_update(crawl, settings, engine, observer)
+    follows = _was_followed(crawl.manifests()) if job.follows is None else job.follows
+    if not crawl.manifests():
+        now = iso(datetime.now(UTC))
+        crawl.commit(Manifest("seeds", 0, settings_digest(settings), (), {"seeds": 0}, (), now, now))
+    name = _name_of(job, settings, tuple(read_blocks(crawl)), follows)
+    scans = [f"attempts/import-{name}-scan-{number:06d}.parquet" for number in range(len(job.sources))]
+    own = _Import(crawl, settings, engine, observer, stop, job, follows, name, scans)
+    found = Imported(len(job.sources), follows=follows, troubles=list(job.troubles))
+    _scan(own)
+    if not stop.is_set():
+        _add_scans(own, found)
+        for part in _parts(own):
+            if stop.is_set():
+                break
+            _import_part(own, part, found)
+    found.is_stopped = stop.is_set()
+    if not found.is_stopped:
+        filesystem.delete(crawl.path(path) for path in crawl.paths("attempts", f"import-{name}-*"))
+    return found
+
+
+def _finish_update(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
+    """Run the update step of a round that an import, or a crawl, has left without it."""
+    manifests = crawl.manifests()
+    step = next_step(manifests)
+    if step.kind == "update":
+        update_round(crawl, settings, engine, observer, manifests, step)
+    elif find_leftovers(crawl, attempts_prefix(step)).records:
+        raise CrawlDirError(
+            f"{crawl.root} has fetched pages of round {step.round} that are not committed; finish that round first:"
+            f" beamtrawl crawl {crawl.root} --rounds 1"
+        )
+
+
+def _was_followed(manifests: Sequence[Manifest]) -> bool:
+    """Whether URLs wait, or have waited: not in a new crawl, nor in one that has imported archives only."""
+    return bool(files_of(manifests, "frontier")) or any(m.consumed for m in manifests)
+
+
+def _name_of(job: Job, settings: Settings, *more: object) -> str:
+    values = repr((list(map(tuple, job.sources)), job.part, settings_digest(settings), *more))
+    return hashlib.blake2b(values.encode(), digest_size=6).hexdigest()
+
+
+def _scan(own: _Import) -> None:
+    missing = [
+        (source, path)
+        for source, path in zip(own.job.sources, own.scans, strict=True)
+        if read_scanned(own.crawl.root, path) is None
+    ]
+    if not missing:
+        return
+    own.observer.busy(f"scanning {len(missing)} files for captures")
+    stop_file = own.crawl.path(f"attempts/import-{own.name}-{datetime.now(UTC):%H%M%S%f}.stop")
+    own.stop.watch(stop_file)
+    scope = _scope(own)
+    step = scan_files.ScanStep(scope, missing, own.settings.fetch.max_header_bytes, stop_file, datetime.now(UTC))
+    seconds = sum(source.bytes for source, _ in missing) * _SCAN_SECONDS
+    own.engine.run(partial(scan_files.build, step=step), seconds)
+
+
+def _scope(own: _Import) -> CrawlScope:
+    """The scope of the captures: without seeds, a crawl has all hosts of its archives."""
+    seeds = paths_of([m for m in own.crawl.manifests() if m.step == "seeds"], "seeds")
+    scope = own.settings.scope if seeds else dataclasses.replace(own.settings.scope, mode="any")
+    return CrawlScope.of(own.crawl.root, scope, own.settings.documents, seeds)
+
+
+def _add_scans(own: _Import, found: Imported) -> None:
+    for source, path in zip(own.job.sources, own.scans, strict=True):
+        scanned = read_scanned(own.crawl.root, path)
+        if scanned is None:
+            raise CrawlDirError(f"{source.name} was not scanned; run the command again")
+        found.records += scanned.counts.get(RECORDS, 0)
+        found.skipped.update({reason: count for reason, count in scanned.counts.items() if reason != RECORDS})
+        found.troubles += scanned.troubles
+
+
+_Slice = tuple[int, int, int]
+"""(number of a file, its first capture, the end)"""
+
+
+def _parts(own: _Import) -> Iterator[list[_Slice]]:
+    """Captures in the order of the files, at most `part` together."""
+    part: list[_Slice] = []
+    room = most = own.job.part or 1 << 62
+    for number, path in enumerate(own.scans):
+        scanned, start = read_scanned(own.crawl.root, path), 0
+        while scanned and start < scanned.captures:
+            end = min(scanned.captures, start + room)
+            part.append((number, start, end))
+            start, room = end, room - (end - start)
+            if not room:
+                yield part
+                part, room = [], most
+    if part:
+        yield part
+
+
+def _import_part(own: _Import, part: Sequence[_Slice], found: Imported) -> None:
+    crawl, manifests = own.crawl, own.crawl.manifests()
+    step = next_step(manifests)
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(Choice(folder)) as choice:
+        own.observer.busy("choosing captures that the crawl does not have")
+        chosen = _choose(own, choice, part, manifests)
+        for reason in ("known", "older", "revisit"):
+            found.skipped[reason] += getattr(chosen, reason)
+        if not chosen.visits + chosen.robots:
+            return
+        prefix = f"{step.round:06d}-import-{own.name}"
+        attempt = Attempt(crawl, step, prefix)
+        attempt.stop_earlier()
+        leftovers = find_leftovers(crawl, prefix)
+        groups = _write_plans(own, choice, attempt, keys_read(crawl, leftovers))
+        _read(own, attempt, groups, chosen)
+        if own.stop.is_set():
+            return
+        files = [*leftovers.files, *attempt.pieces(), *_seeds(own, choice, step, manifests)]
+    counters = {IMPORTED: chosen.visits} | ({} if own.follows else {LINKS_ONLY: 1})
+    values = changed_values(own.settings)
+    manifest = attempt.commit(settings_digest(own.settings), files=files, counters=counters, settings=values)
+    own.observer.step_committed(manifest)
+    found.visits += chosen.visits
+    found.robots += chosen.robots
+    found.rounds += 1
+    _finish_update(crawl, own.settings, own.engine, own.observer)
+    storage, digest = own.settings.storage, settings_digest(own.settings)
+    compact_all(crawl, storage, digest, own.engine, own.observer, Damage(crawl, own.observer.warn))
+
+
+def _choose(own: _Import, choice: Choice, part: Sequence[_Slice], manifests: Sequence[Manifest]) -> Chosen:
+    for number, start, end in part:
+        for captures in _captures(own.crawl.root, own.scans[number], start, end):
+            choice.add_captures(number, captures)
+    hosts, keys = choice.hosts(), Bloom(sum(end - start for _, start, end in part))
+    for table in choice.url_keys():
+        keys.add(table["url_key"])
+    for known in known_urls(own.crawl, manifests, hosts, keys):
+        choice.add_known(known)
+    choice.add_known(known_robots(own.crawl, manifests, hosts))
+    return choice.choose()
+
+
+def _captures(root: str, path: str, start: int, end: int) -> Iterator[pa.Table]:
+    with open_parquet(root, path) as file:
+        first = 0
+        for batch in file.iter_batches(_ROW_GROUP):
+            low, high = max(start - first, 0), min(end - first, batch.num_rows)
+            if low < high:
+                yield pa.Table.from_batches([batch.slice(low, high - low)]).cast(SCAN)
+            first += batch.num_rows
+
+
+def _write_plans(own: _Import, choice: Choice, attempt: Attempt, before: set[bytes]) -> list[list[tuple[Source, str]]]:
+    """Write the plan of each file, without what was read before; the files in groups for workers."""
+    groups: list[list[tuple[Source, str]]] = []
+    room = 0
+    for number, batches in choice.plans(before):
+        path = f"attempts/{attempt.name}-plan-{number:06d}.parquet"
+        with filesystem.create(own.crawl.path(path)) as sink, pq.ParquetWriter(sink, PLAN) as writer:
+            for batch in batches:
+                writer.write_table(batch)
+        source = own.job.sources[number]
+        if room < source.bytes:
+            groups.append([])
+            room = _GROUP_BYTES
+        groups[-1].append((source, path))
+        room -= source.bytes
+    return groups
+
+
+def _read(own: _Import, attempt: Attempt, groups: list[list[tuple[Source, str]]], chosen: Chosen) -> None:
+    fetch = own.settings.fetch
+    step = read_files.ReadStep(
+        root=own.crawl.root,
+        round=attempt.step.round,
+        attempt=attempt.name,
+        groups=groups,
+        body_bytes=fetch.max_body_bytes,
+        head_bytes=fetch.max_header_bytes,
+        robot=Identity.of(own.settings.robot).token,
+        piece_seconds=own.settings.limits.piece_time,
+        progress=attempt.progress,
+        stop_file=attempt.stop_file,
+    )
+    own.observer.step_started(Step("import", attempt.step.round), attempt.progress, chosen.visits)
+    own.stop.watch(attempt.stop_file)
+    seconds = sum(source.bytes for group in groups for source, _ in group) * _READ_SECONDS
+    own.engine.run(partial(read_files.build, step=step), seconds)
+
+
+def _seeds(own: _Import, choice: Choice, step: Step, manifests: Sequence[Manifest]) -> list[TableFile]:
+    """A seed for each host, if links are to be followed and there is none yet: they make the scope of the crawl."""
+    if not own.follows or files_of([m for m in manifests if m.step == "seeds"], "seeds"):
+        return []
+    writer = TableWriter(own.crawl.root, "seeds", step.round)
+    writer.write_rows([{"url_key": url_key(url), "url": url, "host": host} for host, url in choice.first_pages()])
+    return [file] if (file := writer.close()) else []

@@ -1,0 +1,55 @@
+"""What an import finds: URLs that the crawl knows, and captures that an attempt has read already."""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from ...transforms.archives.choose import KNOWN
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
+from ...transforms.directory.pieces import Leftovers
+from ...transforms.frontier.url_states import remembered
+from ...transforms.tables.bloom import Bloom
+from ...transforms.tables.key_scan import Wanted, matching_rows
+from ...transforms.tables.schemas import ROBOTS, URLS, VISITS, Row
+from ...transforms.tables.table_files import read_table
+from ...transforms.urls.canonical import url_key
+
+
+def keys_read(crawl: CrawlDir, leftovers: Leftovers) -> set[bytes]:
+    """The keys of the URLs in pieces, those of robots.txt included."""
+    visits = read_table(crawl.root, leftovers.paths("visits"), VISITS, ["url_key"])["url_key"].to_pylist()
+    robots = read_table(crawl.root, leftovers.paths("robots"), ROBOTS, ["origin"])["origin"].to_pylist()
+    return {*visits, *(url_key(f"{origin}/robots.txt") for origin in robots)}
+
+
+def known_urls(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Sequence[str], keys: Bloom) -> Iterator[pa.Table]:
+    """What the crawl knows of some URLs, as KNOWN; a URL may have rows of several rounds."""
+    wanted = Wanted("host", hosts, "url_key", keys)
+    for path in paths_of(manifests, "urls"):
+        for rows in matching_rows(crawl.root, path, URLS, wanted):
+            yield pa.Table.from_pylist([_known(row) for row in rows.to_pylist()], schema=KNOWN)
+
+
+def _known(row: Row) -> Row:
+    is_answer = row["last_status"] is not None
+    return {
+        "url_key": row["url_key"],
+        "fetched_at": row["last_fetched_at"] if is_answer else None,
+        "round": row["round"],
+        "is_page": row["state"] == "fetched",
+        "depth": row["depth"],
+        "referrer": row["discovered_from"],
+        "discovered_round": row["discovered_round"],
+        "digest_before": remembered(row)["digest"],
+    }
+
+
+def known_robots(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Sequence[str]) -> pa.Table:
+    """When the robots.txt files of some hosts were fetched last, as KNOWN."""
+    tables = [pa.schema([ROBOTS.field("origin"), ROBOTS.field("fetched_at")]).empty_table()]
+    for path in paths_of(manifests, "robots"):
+        tables += matching_rows(crawl.root, path, ROBOTS, Wanted("host", hosts), ["origin", "fetched_at"])
+    newest = pa.concat_tables(tables).group_by("origin").aggregate([("fetched_at", "max")]).to_pydict()
+    rows = zip(newest["origin"], newest["fetched_at_max"], strict=True)
+    known = [{"url_key": url_key(f"{origin}/robots.txt"), "fetched_at": at, "round": 0} for origin, at in rows]
+    return pa.Table.from_pylist(known, schema=KNOWN)

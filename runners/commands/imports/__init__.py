@@ -1,0 +1,1 @@
+"""`beamtrawl import`: what others have crawled, as rounds of a crawl."""

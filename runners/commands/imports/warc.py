@@ -1,0 +1,218 @@
+"""`beamtrawl import warc`: the captures in web archives, as rounds of a crawl."""
+
+import argparse
+import glob
+import hashlib
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from ....pipeline.control import StopSignal
+from ....pipeline.imports.import_archives import Imported, Job, import_archives
+from ....transforms.archives.reader import HOW_TO_INSTALL
+from ....transforms.archives.sources import Source, Trouble, sources_of
+from ....transforms.directory.crawl_dir import CrawlDir
+from ....transforms.directory.crawl_settings import stored_settings
+from ....transforms.errors import BeamtrawlError
+from ....transforms.files import filesystem
+from ....transforms.plugins import PluginError
+from ....transforms.settings import render, settings_digest
+from ...crawling import session
+from ...crawling.console import Console, open_outputs, run_interruptibly
+from ...engines.choose import RUNNERS, engine, fork_early, notice, submission
+from ...process.lock import Lock
+from ...terminal.errors import Failure, Usage, one_line
+from ...terminal.units import counted
+
+_CHUNK = 1 << 20
+_NAMED = 20  # troubles on stderr
+
+
+def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = formats.add_parser("warc", help="web archives: WARC and WACZ files", allow_abbrev=False)
+    parser.add_argument("dir", metavar="DIR", help="the crawl directory, a new one or one to add to")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="a WARC or WACZ file, a pattern of files, or - for standard input"
+    )
+    parser.add_argument(
+        "--frontier",
+        action=argparse.BooleanOptionalAction,
+        help="whether URLs that the pages link wait to be crawled; by default not in a new directory",
+    )
+    parser.add_argument("--part", type=_count, metavar="N", help="make rounds of N captures; else one of all")
+    parser.add_argument("--runner", choices=RUNNERS, default="direct")
+    parser.add_argument("--workers", type=int, metavar="N", help="parallel workers; else one a core")
+    parser.add_argument("--json", action="store_true", help="print events and the result, one JSON object a line")
+    parser.epilog = "What comes after -- goes to Beam."
+    parser.set_defaults(import_from=import_from_warc)
+
+
+def import_from_warc(arguments: argparse.Namespace) -> int:
+    """Import captures; Ctrl-C ends it, and the same command goes on later."""
+    if importlib.util.find_spec("fastwarc") is None:
+        raise Failure(f"import warc needs fastwarc; install it: {HOW_TO_INSTALL}")
+    directory = CrawlDir(arguments.dir)
+    session.refuse_lost_settings(directory)
+    session.refuse_lost_steps(directory)
+    settings = stored_settings(directory)
+    try:
+        session.refuse_missing_plugins(settings, directory)
+    except PluginError as error:
+        raise Usage(str(error)) from error
+    chosen = engine(arguments.runner, arguments.workers, arguments.beam)
+    paths = list(_paths(arguments.files))
+    console = Console(
+        open_outputs(sys.stderr, sys.stdout if arguments.json else None), None, partial(submission, chosen)
+    )
+    if line := notice(chosen):
+        console.warn(line)
+    fork_early(chosen, directory.root)
+    stop = StopSignal()
+
+    def work() -> Imported:
+        with Lock(directory, on_lost=stop.stop) as claimed:
+            if not claimed.exists("crawl.toml"):
+                claimed.write_text("crawl.toml", render(settings))
+            job = _job(claimed, paths, arguments)
+            found = import_archives(claimed, settings, chosen, console, stop, job)
+            if not found.is_stopped:
+                _forget_input(claimed)
+                session.rank_after_crawl(claimed, settings.ranking, settings_digest(settings), chosen, console)
+            return found
+
+    try:
+        found = run_interruptibly(work, stop, console)
+    except Exception as error:
+        console.failed(str(error) if isinstance(error, BeamtrawlError) else one_line(error))
+        raise
+    finally:
+        console.close()
+    _show(found, arguments, directory)
+    return 0
+
+
+def _job(directory: CrawlDir, paths: list[str], arguments: argparse.Namespace) -> Job:
+    sources: list[Source] = []
+    troubles: list[Trouble] = []
+    for path in paths:
+        try:
+            found, wrong = sources_of(_spool(directory) if path == "-" else path)
+        except OSError as error:
+            raise Failure(f"{path} cannot be read: {error.strerror or error}") from error
+        sources += found
+        troubles += wrong
+    return Job(sources, troubles, arguments.part, arguments.frontier)
+
+
+def _paths(words: list[str]) -> Iterator[str]:
+    """The files that the words name, each once; Usage if a word names none."""
+    found: dict[str, None] = {}
+    for word in words:
+        if word == "-":
+            matched = [word]
+        elif "://" in word:
+            folder, _, pattern = word.rpartition("/")
+            matched = filesystem.match(folder, pattern) if "*" in pattern else [word]
+        else:
+            matched = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else [word]  # noqa: PTH207
+        if not matched:
+            raise Usage(f"{word} matches no file")
+        for path in matched:
+            found[path if path == "-" or "://" in path else _local(path)] = None
+    yield from found
+
+
+def _local(path: str) -> str:
+    if Path(path).is_dir():
+        raise Usage(f"{path} is a folder; name its files, such as: {path.rstrip('/')}/*.warc.gz")
+    if not Path(path).is_file():
+        raise Usage(f"{path} is no file")
+    return str(Path(path).resolve())
+
+
+_INPUT = "attempts/import-input-"
+
+
+def _spool(directory: CrawlDir) -> str:
+    """Store standard input, under a name by its contents, so that an import of the same bytes can be resumed."""
+    draft, digest = directory.path(f"{_INPUT}draft.warc"), hashlib.blake2b(digest_size=16)
+    with filesystem.create(draft, durable=False) as sink:
+        while chunk := sys.stdin.buffer.read(_CHUNK):
+            digest.update(chunk)
+            sink.write(chunk)
+    path = directory.path(f"{_INPUT}{digest.hexdigest()}.warc")
+    filesystem.rename(draft, path)
+    return path
+
+
+def _forget_input(directory: CrawlDir) -> None:
+    filesystem.delete(directory.path(path) for path in directory.paths("attempts", "import-input-*"))
+
+
+def _show(found: Imported, arguments: argparse.Namespace, directory: CrawlDir) -> None:
+    if arguments.json:
+        print(json.dumps(_as_json(found)))
+        return
+    for trouble in found.troubles[:_NAMED]:
+        print(f"beamtrawl: {trouble}", file=sys.stderr)
+    more = max(len(found.troubles) - _NAMED, 0) + found.skipped["more_troubles"]
+    if more:
+        print(f"beamtrawl: {more} more like these", file=sys.stderr)
+    if found.is_stopped:
+        print("stopped; the same command goes on where it was")
+        return
+    what = f"{counted(found.visits, 'visit')} and {found.robots} robots.txt"
+    print(
+        f"{counted(found.records, 'record')} in {counted(found.files, 'file')}: {what} in"
+        f" {counted(found.rounds, 'round')}"
+    )
+    for reason, count in sorted(found.skipped.items(), key=lambda item: -item[1]):
+        if count and reason != "more_troubles":
+            print(f"  {count} skipped: {SKIPPED.get(reason, f'rejected by the rule {reason} of the scope')}")
+
+
+def _as_json(found: Imported) -> dict[str, object]:
+    skipped = {reason: count for reason, count in sorted(found.skipped.items()) if count}
+    return {
+        "event": "imported",
+        "files": found.files,
+        "records": found.records,
+        "visits": found.visits,
+        "robots": found.robots,
+        "rounds": found.rounds,
+        "stopped": found.is_stopped,
+        "skipped": skipped,
+        "troubles": [trouble._asdict() for trouble in found.troubles],
+    }
+
+
+SKIPPED = {
+    "request": "requests",
+    "metadata": "metadata, of which depth and referrer were taken",
+    "warcinfo": "descriptions of a file",
+    "conversion": "conversions, such as texts of pages",
+    "continuation": "continuations of a record in another file",
+    "unknown": "records of an unknown type",
+    "not_http": "of other protocols than HTTP",
+    "bad_record": "without a usable URL or date",
+    "bad_date": "of an impossible date",
+    "bad_http": "without an HTTP answer",
+    "damaged": "that cannot be read to their end",
+    "partial": "answers without a page: 1xx, 206, 304",
+    "robots_redirect": "redirects of a robots.txt",
+    "unwanted_type": "of a media type that becomes no document",
+    "blocked": "blocked",
+    "known": "not newer than what the crawl knows of the URL",
+    "older": "older captures of a URL that has a newer one here",
+    "revisit": "revisits of a payload that is not here",
+}
+"""Why a record is skipped, by its reason; other reasons are rules of the scope."""
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: not a number of captures, 1 or more")
+    return int(text)

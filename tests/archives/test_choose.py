@@ -1,0 +1,150 @@
+"""Which captures become visits."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from beamtrawl.transforms.archives.captures import SCAN
+from beamtrawl.transforms.archives.choose import KNOWN, Choice, Chosen
+from beamtrawl.transforms.urls.canonical import url_key
+
+START = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+def at(day: int) -> datetime:
+    return START + timedelta(days=day)
+
+
+def capture(path: str, day: int, **more: Any) -> dict[str, Any]:
+    url = f"http://a.test/{path}"
+    row = {"url_key": url_key(url), "url": url, "host": "a.test", "fetched_at": at(day), "is_robots": False}
+    return row | {"is_failure": False, "is_revisit": False} | more
+
+
+def revisit(path: str, day: int, of: str, of_day: int | None, digest: str | None = None) -> dict[str, Any]:
+    original = {"original_key": url_key(f"http://a.test/{of}"), "original_at": None if of_day is None else at(of_day)}
+    return capture(path, day, is_revisit=True, digest=digest, **original)
+
+
+def known(path: str, day: int | None, round_: int = 1, **more: Any) -> dict[str, Any]:
+    found = {"url_key": url_key(f"http://a.test/{path}"), "fetched_at": None if day is None else at(day)}
+    return found | {"round": round_, "is_page": True} | more
+
+
+@pytest.fixture
+def choice(tmp_path: Path) -> Iterator[Choice]:
+    opened = Choice(str(tmp_path))
+    yield opened
+    opened.close()
+
+
+def choose(
+    choice: Choice, files: list[list[dict[str, Any]]], before: list[dict[str, Any]] | None = None
+) -> tuple[Chosen, list[tuple[str, int, int, int | None]]]:
+    """(counts, the visits as (path, day, file, number of the record))"""
+    for number, rows in enumerate(files):
+        numbered = [row | {"number": place} for place, row in enumerate(rows)]
+        choice.add_captures(number, pa.Table.from_pylist(numbered, schema=SCAN))
+    choice.add_known(pa.Table.from_pylist(before or [], schema=KNOWN))
+    counts = choice.choose()
+    rows = [row for _, batches in choice.plans() for batch in batches for row in batch.to_pylist()]
+    return counts, sorted(
+        (row["url"][14:], (row["fetched_at"] - START).days, row["file"], row["number"]) for row in rows
+    )
+
+
+def test_the_newest_capture_of_a_url_counts(choice: Choice) -> None:
+    counts, visits = choose(choice, [[capture("a", 1), capture("b", 3)], [capture("a", 2), capture("a", 0)]])
+    assert visits == [("a", 2, 1, 0), ("b", 3, 0, 1)]
+    assert counts == Chosen(visits=2, robots=0, known=0, older=2, revisit=0)
+
+
+def test_of_equally_old_ones_the_first_file_counts_whatever_their_contents(choice: Choice) -> None:
+    counts, visits = choose(choice, [[capture("a", 1, digest="x")], [capture("a", 1, digest="y")]])
+    assert visits == [("a", 1, 0, 0)]
+    assert counts.older == 1
+
+
+def test_what_is_not_newer_than_the_last_answer_is_known(choice: Choice) -> None:
+    captures = [capture(path, 5) for path in "abcd"]
+    before = [known("a", 5), known("b", 4), known("c", 6), known("d", None)]
+    counts, visits = choose(choice, [captures], before)
+    assert visits == [("b", 5, 0, 1), ("d", 5, 0, 3)]
+    assert counts.known == 2
+
+
+def test_the_newest_row_of_what_is_known_counts(choice: Choice) -> None:
+    _, visits = choose(choice, [[capture("a", 5)]], [known("a", 9, round_=1), known("a", 4, round_=2)])
+    assert visits == [("a", 5, 0, 0)]
+
+
+def test_a_temporary_failure_counts_only_if_nothing_else_is_known(choice: Choice) -> None:
+    failures = [capture(path, 9, is_failure=True) for path in "abc"]
+    counts, visits = choose(choice, [[*failures, capture("a", 1)]], [known("b", 1)])
+    assert visits == [("a", 1, 0, 3), ("c", 9, 0, 2)]
+    assert (counts.known, counts.older) == (1, 1)
+
+
+def test_a_second_time_adds_nothing(tmp_path: Path) -> None:
+    files = [
+        [capture("a", 1), capture("a", 2), capture("b", 9, is_failure=True), capture("b", 3)],
+        [capture("c", 1, is_failure=True), revisit("d", 4, "a", 1), capture("r", 1, is_robots=True)],
+    ]
+    before: list[dict[str, Any]] = []
+    for number in (1, 2):
+        (folder := tmp_path / str(number)).mkdir()
+        opened = Choice(str(folder))
+        counts, visits = choose(opened, files, before)
+        opened.close()
+        before = [known(path, day) for path, day, *_ in visits]
+        assert (counts.visits, counts.robots) == ((4, 1) if number == 1 else (0, 0))
+
+
+def test_a_revisit_has_the_payload_that_it_names(choice: Choice) -> None:
+    counts, visits = choose(
+        choice,
+        [
+            [capture("a", 1, digest="x"), capture("a", 2, digest="y")],
+            [revisit("by-date", 3, "a", 1), revisit("by-digest", 3, "a", None, "y"), revisit("a", 4, "a", 2, "y")],
+        ],
+    )
+    assert visits == [("a", 4, 0, 1), ("by-date", 3, 0, 0), ("by-digest", 3, 0, 1)]
+    assert counts.revisit == 0
+
+
+def test_a_revisit_of_what_is_not_here_is_left_out_for_an_older_capture(choice: Choice) -> None:
+    counts, visits = choose(
+        choice,
+        [[capture("a", 1), revisit("a", 5, "gone", 1), revisit("b", 5, "a", 3), revisit("c", 5, "a", 1, "other")]],
+    )
+    assert visits == [("a", 1, 0, 0), ("c", 5, 0, 0)]  # no digest contradicts that of c
+    assert counts.revisit == 2
+
+
+def test_a_digest_that_contradicts_is_no_original(choice: Choice) -> None:
+    counts, visits = choose(choice, [[capture("a", 1, digest="x"), revisit("b", 5, "a", 1, "y")]])
+    assert (visits, counts.revisit) == ([("a", 1, 0, 0)], 1)
+
+
+def test_a_revisit_of_a_known_page_says_that_it_has_not_changed(choice: Choice) -> None:
+    revisits = [revisit("a", 5, "a", 1), revisit("b", 5, "b", 1)]
+    counts, visits = choose(choice, [revisits], [known("a", 1), known("b", 1, is_page=False)])
+    assert visits == [("a", 5, 0, None)]
+    assert counts.revisit == 1
+
+
+def test_plans_leave_out_what_was_read_before(choice: Choice) -> None:
+    rows = pa.Table.from_pylist([capture(path, 1, number=0) for path in "ab"], schema=SCAN)
+    choice.add_captures(0, rows)
+    choice.choose()
+    ((_, batches),) = choice.plans({url_key("http://a.test/a")})
+    assert [url for batch in batches for url in batch["url"].to_pylist()] == ["http://a.test/b"]
+
+
+def test_the_first_page_of_each_host_is_the_nearest(choice: Choice) -> None:
+    choose(choice, [[capture("deep", 1, depth=2), capture("longer", 1, depth=0), capture("b", 1, depth=0)]])
+    assert list(choice.first_pages()) == [("a.test", "http://a.test/b")]

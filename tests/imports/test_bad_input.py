@@ -1,0 +1,118 @@
+"""`beamtrawl import warc` with archives that are damaged, lie or hold nothing: the rest is imported, all is told."""
+
+import gzip
+import hashlib
+import json
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from tests.support.command_line import PROGRAM, beamtrawl
+from tests.support.crawls import rows
+
+
+def record(path: str, body: str = "<title>T</title><p>Some text.", type_: str = "text/html", **fields: str) -> bytes:
+    block = f"HTTP/1.1 200 OK\r\nContent-Type: {type_}\r\n\r\n{body}".encode()
+    named = {"Type": "response", "Target-URI": f"http://a.test/{path}", "Date": "2025-01-02T03:04:05Z"} | fields
+    head = "".join(f"WARC-{name}: {value}\r\n" for name, value in named.items())
+    head += f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n"
+    return gzip.compress(f"WARC/1.1\r\n{head}\r\n".encode() + block + b"\r\n\r\n")
+
+
+def imported(*words: object) -> dict[str, Any]:
+    ran = beamtrawl("import", "warc", *words, "--workers", 1, "--json")
+    assert ran.code == 0, ran.err
+    found: dict[str, Any] = json.loads(ran.out.splitlines()[-1])
+    return found
+
+
+def urls(folder: Path) -> list[str]:
+    return sorted(row["url"] for row in rows(folder, "visits"))
+
+
+def test_damage_is_told_by_file_and_byte_and_the_rest_is_imported(tmp_path: Path) -> None:
+    good = record("a")
+    (tmp_path / "1.warc.gz").write_bytes(good + record("cut")[:70] + record("b"))
+    (tmp_path / "2.arc").write_bytes(b"filedesc://2.arc 0.0.0.0 20200101000000 text/plain 76\n")
+    (tmp_path / "3.warc.gz").write_bytes(record("picture", type_="image/png") * 3)
+    (tmp_path / "4.warc.gz").write_bytes(b"")
+    said = imported(tmp_path / "crawl", tmp_path / "*.*arc*")
+    assert urls(tmp_path / "crawl") == ["http://a.test/a", "http://a.test/b"]
+    assert (said["visits"], said["records"], said["skipped"]) == (
+        2,
+        5,
+        {"unwanted_type": 3},
+    )
+    troubles = [(Path(trouble["name"]).name, trouble["offset"]) for trouble in said["troubles"]]
+    assert troubles == [("1.warc.gz", 0), ("2.arc", 0), ("4.warc.gz", 0)]
+    ran = beamtrawl("import", "warc", tmp_path / "crawl", tmp_path / "2.arc", "--workers", 1)
+    assert ran.code == 0 and "0 records in 1 file" in ran.out
+    assert f"beamtrawl: {tmp_path}/2.arc, byte 0: it is an ARC file; " in ran.err
+
+
+def test_a_payload_digest_that_differs_is_an_outcome(tmp_path: Path) -> None:
+    lie = {"Payload-Digest": f"sha1:{hashlib.sha1(b'other').hexdigest()}"}
+    (tmp_path / "a.warc.gz").write_bytes(record("a", **lie) + record("b"))
+    assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["visits"] == 2
+    found = {row["url"][-1]: row for row in rows(tmp_path / "crawl", "visits")}
+    assert {name: row["outcome"] for name, row in found.items()} == {"a": "bad_response", "b": "fetched"}
+    assert found["a"]["body"] == b"" and "payload digest sha1:" in found["a"]["error"]
+    assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["skipped"] == {"known": 2}
+
+
+def wacz(path: Path, members: dict[str, bytes], lies: str = "", package_lies: bool = False) -> Path:
+    digests = {
+        name: hashlib.sha256(data + (b"x" if name == lies else b"")).hexdigest() for name, data in members.items()
+    }
+    resources = [{"path": name, "hash": f"sha256:{digest}"} for name, digest in digests.items()]
+    package = json.dumps({"profile": "data-package", "resources": resources}).encode()
+    own = hashlib.sha256(package + (b"x" if package_lies else b"")).hexdigest()
+    with zipfile.ZipFile(path, "w") as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+        file.writestr("datapackage.json", package)
+        file.writestr("datapackage-digest.json", json.dumps({"path": "datapackage.json", "hash": f"sha256:{own}"}))
+    return path
+
+
+def test_of_a_wacz_what_agrees_with_its_digest_is_imported(tmp_path: Path) -> None:
+    members = {"archive/1.warc.gz": record("a"), "archive/2.warc.gz": record("b"), "pages/pages.jsonl": b"{}"}
+    said = imported(tmp_path / "c", wacz(tmp_path / "a.wacz", members, lies="archive/2.warc.gz"))
+    assert urls(tmp_path / "c") == ["http://a.test/a"]
+    assert [trouble["name"] for trouble in said["troubles"]] == [f"{tmp_path}/a.wacz, archive/2.warc.gz"]
+    assert said["files"] == 2
+    said = imported(tmp_path / "d", wacz(tmp_path / "b.wacz", members, package_lies=True))
+    assert urls(tmp_path / "d") == ["http://a.test/a", "http://a.test/b"]
+    assert ["datapackage-digest.json" in trouble["problem"] for trouble in said["troubles"]] == [True]
+
+
+def test_files_that_are_no_wacz(tmp_path: Path) -> None:
+    (tmp_path / "a.wacz").write_bytes(b"PK no zip")
+    empty = wacz(tmp_path / "b.wacz", {"pages/pages.jsonl": b""})
+    said = imported(tmp_path / "c", tmp_path / "a.wacz", empty)
+    assert [trouble["problem"] for trouble in said["troubles"]] == [
+        "it is no WACZ file: File is not a zip file",
+        "it has no file in the folder archive/",
+    ]
+    assert said["rounds"] == 0
+
+
+def test_standard_input(tmp_path: Path) -> None:
+    words = [*PROGRAM, "import", "warc", str(tmp_path / "c"), "-", "--workers", "1"]
+    ran = subprocess.run(words, input=record("a"), capture_output=True, check=True, timeout=120)
+    assert ran.stdout.decode().startswith("1 record in 1 file: 1 visit and 0 robots.txt in 1 round\n")
+    assert urls(tmp_path / "c") == ["http://a.test/a"]
+    assert list((tmp_path / "c" / "attempts").iterdir()) == []
+
+
+def test_what_is_blocked_or_out_of_scope_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "a.warc.gz").write_bytes(record("a") + record("private/b") + record("bad"))
+    (folder := tmp_path / "c").mkdir()
+    (folder / "crawl.toml").write_text('[scope]\nexclude = ["/private/"]\n')
+    assert imported(folder, tmp_path / "a.warc.gz")["skipped"] == {"exclude": 1}
+    assert beamtrawl("block", folder, "a.test/bad").code == 0
+    later = record("bad", Date="2025-02-02T03:04:05Z") + record("a", Date="2025-02-02T03:04:05Z")
+    (tmp_path / "b.warc.gz").write_bytes(later)
+    said = imported(folder, tmp_path / "b.warc.gz")
+    assert (said["visits"], said["skipped"]) == (1, {"blocked": 1})

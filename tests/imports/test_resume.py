@@ -1,0 +1,114 @@
+"""An import that was interrupted goes on where it was, and gives the same tables."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import apache_beam as beam
+import pytest
+
+from beamtrawl.pipeline.control import StopSignal
+from beamtrawl.pipeline.imports.import_archives import Imported, Job, import_archives
+from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.transforms.archives.sources import sources_of
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Step
+from beamtrawl.transforms.errors import CrawlDirError
+from tests.imports.test_bad_input import record
+from tests.support.command_line import LOOPBACK, beamtrawl
+from tests.support.crawls import Silent, crawl, fetch, rows, settings, without_times
+from tests.support.web import Web, html
+
+NAMES = [f"{letter}{number}" for letter in "abc" for number in range(5)]
+
+
+class Killed(Exception):
+    pass
+
+
+class Dying(DirectEngine):
+    """An engine whose program is killed after so many pipelines, before what they have written is committed."""
+
+    def __init__(self, pipelines: int) -> None:
+        super().__init__(1, [])
+        self._left = pipelines
+
+    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
+        super().run(build, seconds)
+        self._left -= 1
+        if not self._left:
+            raise Killed
+
+
+class Stopping(Silent):
+    """Presses Ctrl-C when a step starts."""
+
+    def __init__(self, stop: StopSignal) -> None:
+        super().__init__()
+        self._stop = stop
+
+    def step_started(self, step: Step, progress: str, rows: int, at_most: int | None = None) -> None:
+        self._stop.stop()
+
+
+def job(folder: Path, part: int | None = None) -> Job:
+    sources = []
+    for letter in "abc":
+        path = folder / f"{letter}.warc.gz"
+        path.write_bytes(b"".join(record(name, f"<title>{name}</title>") for name in NAMES if name[0] == letter))
+        sources += sources_of(str(path))[0]
+    return Job(sources, [], part)
+
+
+def run(folder: Path, given: Job, engine: DirectEngine | None = None, observer: Silent | None = None) -> Imported:
+    stop = observer._stop if isinstance(observer, Stopping) else StopSignal()
+    chosen = engine or DirectEngine(1, [])
+    return import_archives(
+        CrawlDir(str(folder)), settings(scope__mode="any"), chosen, observer or Silent(), stop, given
+    )
+
+
+def scans(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in (folder / "attempts").glob("*-scan-*.parquet")}
+
+
+@pytest.mark.parametrize("pipelines", range(1, 6))
+def test_a_kill_at_the_end_of_each_pipeline_changes_nothing(pipelines: int, tmp_path: Path) -> None:
+    given = job(tmp_path, part=9)
+    run(tmp_path / "whole", given)
+    with pytest.raises(Killed):
+        run(tmp_path / "killed", given, Dying(pipelines))
+    before = scans(tmp_path / "killed")
+    assert len(before) == 3
+    pieces = list((tmp_path / "killed" / "attempts").glob("*-piece-*"))
+    assert bool(pieces) == (pipelines in (2, 4))
+
+    class Seen(Silent):
+        def busy(self, what: str) -> None:
+            assert "scanning" not in what
+
+    run(tmp_path / "killed", given, observer=Seen())
+    assert without_times(tmp_path / "killed") == without_times(tmp_path / "whole")
+    assert list((tmp_path / "killed" / "attempts").glob("*-scan-*")) == []
+
+
+def test_an_interrupted_import_commits_nothing_and_goes_on(tmp_path: Path) -> None:
+    given = job(tmp_path)
+    found = run(tmp_path / "c", given, observer=Stopping(StopSignal()))
+    assert found.is_stopped and found.visits == 0
+    assert rows(tmp_path / "c", "visits") == []
+    before = scans(tmp_path / "c")
+    assert (found := run(tmp_path / "c", given)).visits == len(NAMES) and not found.is_stopped
+    assert len(before) == 3 and scans(tmp_path / "c") == {}
+    assert sorted(row["url"][14:] for row in rows(tmp_path / "c", "visits")) == NAMES
+
+
+def test_pages_that_a_crawl_has_fetched_are_not_lost(tmp_path: Path) -> None:
+    with Web({"a.test": {"/": html("Home", "Text.")}}) as web:
+        assert beamtrawl("crawl", tmp_path / "c", "--seed", web.url("a.test"), "--rounds", 0, *LOOPBACK).code == 0
+        with pytest.raises(Killed):
+            crawl(tmp_path / "c", engine=Dying(1))
+        with pytest.raises(CrawlDirError, match=r"finish that round first: beamtrawl crawl .* --rounds 1"):
+            run(tmp_path / "c", job(tmp_path))
+        fetch(tmp_path / "c")
+    run(tmp_path / "c", job(tmp_path))  # updates the round of the crawl first
+    assert {row["round"] for row in rows(tmp_path / "c", "visits")} == {1, 2}
+    assert len(rows(tmp_path / "c", "documents")) == 1 + len(NAMES)

@@ -1,0 +1,249 @@
+"""What a record says of a URL: a capture to import, or the reason why it is skipped."""
+
+import dataclasses
+import re
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime, timedelta
+from typing import TypedDict
+
+import pyarrow as pa
+
+from .. import urls
+from ..blocks.rules import Blocks
+from ..http.errors import RequestError
+from ..http.reply import Headers, Reply, outcome, wanted
+from ..outcomes import RETRIED, Outcome
+from ..tables.schemas import KEY, TIME
+from ..urls.filters import UrlFilter
+from .http_block import read_answer_head
+from .reader import DamagedError, Record
+
+SCAN = pa.schema(
+    [
+        ("number", pa.int64()),  # of the record in its file
+        ("url_key", KEY),
+        ("url", pa.string()),  # canonical
+        ("host", pa.string()),
+        ("fetched_at", TIME),
+        ("is_robots", pa.bool_()),  # a robots.txt
+        ("is_failure", pa.bool_()),  # a temporary one, which replaces no page
+        ("depth", pa.int32()),
+        ("referrer", pa.string()),
+        ("elapsed_ms", pa.float64()),
+        ("digest", pa.string()),  # of the payload, as the record says
+        ("is_revisit", pa.bool_()),
+        ("original_key", KEY),  # of a revisit: the URL whose payload it repeats
+        ("original_at", TIME),
+    ]
+)
+"""The captures in a file."""
+
+_FIRST = datetime(1991, 8, 6, tzinfo=UTC)
+"""The day of the first website: an earlier date is no date of a capture."""
+
+_AHEAD = timedelta(days=1)  # of our clock
+_MOST_DEPTH = 10_000
+_MOST_FACTS = 256 << 10  # bytes of a metadata record: a page with very many links
+
+
+class CaptureRow(TypedDict):
+    """A row of SCAN."""
+
+    number: int
+    url_key: bytes
+    url: str
+    host: str
+    fetched_at: datetime
+    is_robots: bool
+    is_failure: bool
+    depth: int | None
+    referrer: str | None
+    elapsed_ms: float | None
+    digest: str | None
+    is_revisit: bool
+    original_key: bytes | None
+    original_at: datetime | None
+
+
+class Skip(Exception):
+    """A record that is not imported: the name of the reason, and what is wrong with it if it is bad."""
+
+    def __init__(self, reason: str, problem: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.problem = reason, problem
+
+
+@dataclasses.dataclass(frozen=True)
+class Admission:
+    """What decides which captures belong to a crawl."""
+
+    url_filter: UrlFilter
+    blocks: Blocks
+    types: Collection[str]  # media types that become documents
+    now: datetime
+    head_bytes: int  # of HTTP, at most
+
+
+def capture_of(record: Record, admission: Admission) -> CaptureRow:
+    """The capture in a record; raises Skip. Reads the head of the block only."""
+    if record.type not in ("response", "resource", "revisit"):
+        raise Skip(record.type)
+    url = _url(record.field("WARC-Target-URI"))
+    fetched_at = date_of(record.field("WARC-Date"), admission.now)
+    is_robots = url.partition("://")[2].partition("/")[2] == "robots.txt"
+    if admission.blocks.match(url):
+        raise Skip("blocked")
+    if not is_robots and (rule := admission.url_filter.reject_target(url)):
+        raise Skip(rule)
+    row: CaptureRow = {
+        "number": record.number,
+        "url_key": urls.url_key(url),
+        "url": url,
+        "host": urls.host(url),
+        "fetched_at": fetched_at,
+        "is_robots": is_robots,
+        "is_failure": False,
+        "depth": None,
+        "referrer": None,
+        "elapsed_ms": None,
+        "digest": record.field("WARC-Payload-Digest").lower() or None,
+        "is_revisit": record.type == "revisit",
+        "original_key": None,
+        "original_at": None,
+    }
+    if record.type == "revisit":
+        return row | _original(record, url)  # type: ignore[return-value]  # a TypedDict
+    try:
+        status, headers = head_of(record, admission.head_bytes)[:2]
+    except RequestError as error:
+        raise Skip("bad_http", error.text) from error
+    row["is_failure"] = _judged(url, status, headers, is_robots, admission.types) in RETRIED
+    return row
+
+
+def head_of(record: Record, head_bytes: int) -> tuple[int, Headers, bytes]:
+    """(status, headers, first bytes of the body) of a record; of a resource, what stands for them."""
+    declared = record.field("Content-Type")
+    if record.type == "resource":
+        return 200, [("Content-Type", declared)] if declared else [], b""
+    if not declared.lower().startswith("application/http"):
+        raise Skip("not_http")
+    return read_answer_head(record.read, head_bytes)
+
+
+def _judged(url: str, status: int, headers: Headers, is_robots: bool, types: Collection[str]) -> Outcome:
+    """The outcome of an answer by its head."""
+    if is_robots:
+        if 300 <= status < 400:
+            raise Skip("robots_redirect")
+        return Outcome.FETCHED
+    end = outcome(url, Reply(status, headers), conditional=False)
+    if status in (304, 206) or status < 200:
+        raise Skip("partial")
+    if end is Outcome.FETCHED and not wanted(url, headers, types):
+        raise Skip(Outcome.UNWANTED_TYPE)
+    return end
+
+
+def _original(record: Record, url: str) -> dict[str, object]:
+    named = record.field("WARC-Refers-To-Target-URI")
+    original = urls.canonicalize(named.strip("<> ")) if named else url
+    if original is None:
+        raise Skip("revisit", f"it refers to {named[:200]!r}, which is no URL")
+    try:
+        at = parse_date(record.field("WARC-Refers-To-Date"))
+    except ValueError:
+        at = None
+    return {"original_key": urls.url_key(original), "original_at": at}
+
+
+def _url(text: str) -> str:
+    text = text.strip("<> ")  # WARC 1.0 has it within brackets, by a mistake in its grammar
+    url = urls.canonicalize(text)
+    if url is None:
+        is_other = re.match(r"(?!https?:)[a-z][a-z0-9+.-]*:", text, re.ASCII | re.IGNORECASE)
+        raise Skip("not_http") if is_other else Skip("bad_record", f"its URL is {text[:200]!r}")
+    return url
+
+
+def date_of(text: str, now: datetime) -> datetime:
+    """The time of a capture; raises Skip if it is none, or cannot be."""
+    try:
+        found = parse_date(text)
+    except ValueError:
+        raise Skip("bad_record", f"its date is {text[:40]!r}") from None
+    if not _FIRST <= found <= now + _AHEAD:
+        raise Skip("bad_date", f"its date is {text[:40]}: no capture is of that time")
+    return found
+
+
+def parse_date(text: str) -> datetime:
+    """A WARC-Date, in UTC (a profile of ISO 8601; some crawlers write 14 digits, or a time zone); ValueError if not.
+
+    >>> parse_date("2020-01-02T03:04:05.123456789Z")
+    datetime.datetime(2020, 1, 2, 3, 4, 5, 123456, tzinfo=datetime.timezone.utc)
+    """
+    if re.fullmatch(r"\d{14}", text, re.ASCII):
+        return datetime.strptime(text, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    found = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.strip()))
+    try:
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(text) from error
+
+
+class Facts:
+    """What metadata records say of the captures of a file: `via`, `hopsFromSeed` and `fetchTimeMs`.
+
+    A record of this kind stands near its capture, and names it (`WARC-Concurrent-To`, or `WARC-Refers-To`).
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[str, CaptureRow] = {}
+
+    def expect(self, record_id: str, row: CaptureRow) -> None:
+        """Note a capture; only the most recent ones are waited for."""
+        self._rows[record_id] = row
+        if len(self._rows) > _WAITED_FOR:
+            del self._rows[next(iter(self._rows))]
+
+    def add(self, record: Record) -> None:
+        """Put what a metadata record says into the row of its capture."""
+        row = self._rows.get(record.field("WARC-Concurrent-To") or record.field("WARC-Refers-To"))
+        if row is None or not record.field("Content-Type").startswith("application/warc-fields"):
+            return
+        try:
+            text = record.read(min(record.length, _MOST_FACTS)).decode("utf-8", "replace")
+        except DamagedError:
+            return
+        for line in text.splitlines():
+            name, _, value = line.partition(":")
+            if read := _FACTS.get(name.strip()):
+                row.update(read(value.strip()))  # type: ignore[typeddict-item]
+
+
+_WAITED_FOR = 1_000
+
+
+def _hops(value: str) -> dict[str, object]:
+    """Hops as a number, or one letter each, as Heritrix writes them; R and E, redirects and embeds, are no clicks."""
+    if value.isdecimal():
+        return {"depth": min(int(value[:9]), _MOST_DEPTH)}
+    if re.fullmatch(r"[A-Za-z+0-9]{0,1000}", value):
+        return {"depth": min(sum(letter not in "REIPX" for letter in value if letter.isalpha()), _MOST_DEPTH)}
+    return {}
+
+
+def _via(value: str) -> dict[str, object]:
+    return {"referrer": url} if (url := urls.canonicalize(value)) else {}
+
+
+def _milliseconds(value: str) -> dict[str, object]:
+    return {"elapsed_ms": float(value)} if re.fullmatch(r"\d{1,9}", value, re.ASCII) else {}
+
+
+_FACTS: dict[str, Callable[[str], dict[str, object]]] = {
+    "via": _via,
+    "hopsFromSeed": _hops,
+    "fetchTimeMs": _milliseconds,
+}

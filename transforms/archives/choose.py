@@ -1,0 +1,163 @@
+"""Chooses the captures that become visits: at most one for each URL, and none that the crawl knows already.
+
+A capture is identified by its URL and its time: the newest one counts, if it is newer than the last answer that the
+crawl knows. So the same file gives nothing a second time, and an older archive replaces nothing. Record ids do not
+matter: archives repeat them. Temporary failures count only for a URL of which nothing else is known.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from ..tables.schemas import KEY, TIME
+from .captures import SCAN
+
+KNOWN = pa.schema(
+    [
+        ("url_key", KEY),
+        ("fetched_at", TIME),  # of the last answer; null: none
+        ("round", pa.int32()),  # of the row: the newest one of a URL counts
+        ("is_page", pa.bool_()),  # it is a page, which a revisit may confirm
+        ("depth", pa.int32()),
+        ("referrer", pa.string()),
+        ("discovered_round", pa.int32()),
+        ("digest_before", KEY),
+    ]
+)
+"""What the crawl knows of the URLs of an import, and of its robots.txt files."""
+
+PLAN = pa.schema(
+    [
+        ("file", pa.int32()),
+        ("number", pa.int64()),  # of the record with the payload; null: there is none, the page has not changed
+        *(SCAN.field(name) for name in ("url_key", "url", "host", "fetched_at", "is_robots", "depth", "referrer")),
+        SCAN.field("elapsed_ms"),
+        SCAN.field("digest"),
+        *(KNOWN.field(name) for name in ("discovered_round", "digest_before")),
+    ]
+)
+"""The visits of an import, by the file that has their payload."""
+
+
+_BATCH = 20_000
+
+
+class Chosen(NamedTuple):
+    """The choice among the captures of some files."""
+
+    visits: int
+    robots: int
+    known: int  # captures that are not newer than what the crawl knows of their URL
+    older: int  # captures of a URL that has a newer one in the import
+    revisit: int  # revisits whose payload is neither in the import nor in the crawl
+
+
+class Choice:
+    """A choice, in a temporary database that uses little memory; close it at the end."""
+
+    def __init__(self, folder: str, memory: str = "1GB") -> None:
+        """`folder` is a local one, for what does not fit into memory."""
+        self._database = duckdb.connect(f"{folder}/choice.db")
+        self._database.execute(f"SET temp_directory = '{folder}'; SET memory_limit = '{memory}'; SET threads = 1")
+        self._database.execute("SET preserve_insertion_order = false; SET TimeZone = 'UTC'")
+        for name, schema in (("captures", [pa.field("file", pa.int32()), *SCAN]), ("known", KNOWN)):
+            self._database.register("empty", pa.schema(schema).empty_table())
+            self._database.execute(f"CREATE TABLE {name} AS SELECT * FROM empty")
+
+    def add_captures(self, file: int, captures: pa.Table) -> None:
+        """Add captures of a file, whose number is its place among the files."""
+        self._insert("captures", captures.add_column(0, "file", pa.repeat(file, captures.num_rows).cast(pa.int32())))
+
+    def add_known(self, known: pa.Table) -> None:
+        """Add rows of KNOWN."""
+        self._insert("known", known)
+
+    def _insert(self, name: str, rows: pa.Table) -> None:
+        self._database.register("rows", rows)
+        self._database.execute(f"INSERT INTO {name} SELECT * FROM rows")
+
+    def hosts(self) -> list[str]:
+        """The hosts of all captures, sorted."""
+        return [host for (host,) in self._database.sql("SELECT DISTINCT host FROM captures ORDER BY 1").fetchall()]
+
+    def url_keys(self) -> Iterator[pa.Table]:
+        """The keys of all captures."""
+        for batch in self._database.sql("SELECT DISTINCT url_key FROM captures").to_arrow_reader(_BATCH):
+            yield pa.Table.from_batches([batch]).cast(pa.schema([("url_key", KEY)]))
+
+    def choose(self) -> Chosen:
+        self._database.execute(_CHOOSE)
+        return Chosen(*self._database.sql(_COUNT).fetchall()[0])
+
+    def plans(self, before: Collection[bytes] = ()) -> Iterator[tuple[int, Iterator[pa.Table]]]:
+        """The visits to make of each file, as batches of PLAN, after `choose`; none of those read `before`."""
+        self._database.register("keys", pa.table({"url_key": pa.array(list(before), KEY)}))
+        self._database.execute("CREATE TABLE planned AS SELECT * FROM chosen ANTI JOIN keys USING (url_key)")
+        for (file,) in self._database.sql("SELECT DISTINCT payload_file FROM planned ORDER BY 1").fetchall():
+            yield file, self._plan(file)
+
+    def _plan(self, file: int) -> Iterator[pa.Table]:
+        for batch in self._database.sql(_PLAN, params=[file]).to_arrow_reader(_BATCH):
+            yield pa.Table.from_batches([batch]).cast(PLAN)
+
+    def first_pages(self) -> Iterable[tuple[str, str]]:
+        """(host, URL) of the page of each host that is nearest to a seed, after `choose`."""
+        return self._database.sql(_FIRST_PAGES).fetchall()
+
+    def close(self) -> None:
+        self._database.close()
+
+
+_CHOOSE = """
+CREATE TABLE newest AS
+SELECT * FROM known QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC, fetched_at DESC) = 1;
+
+CREATE TABLE resolved AS
+SELECT r.file, r.number, o.file AS payload_file, o.number AS payload_number
+FROM captures r LEFT JOIN captures o
+  ON o.url_key = r.original_key AND NOT o.is_revisit AND NOT o.is_failure AND r.is_robots = o.is_robots
+  AND (r.digest IS NULL OR o.digest IS NULL OR r.digest = o.digest)
+  AND (r.digest = o.digest OR date_trunc('second', r.original_at) = date_trunc('second', o.fetched_at))
+WHERE r.is_revisit
+QUALIFY row_number() OVER (
+  PARTITION BY r.file, r.number
+  ORDER BY abs(epoch_us(coalesce(r.original_at, r.fetched_at)) - epoch_us(o.fetched_at)), o.file, o.number
+) = 1;
+
+CREATE TABLE judged AS
+SELECT c.*, k.discovered_round, k.digest_before,
+  coalesce(k.depth, c.depth, 0) AS new_depth, coalesce(k.referrer, c.referrer) AS new_referrer,
+  coalesce(r.payload_file, c.file) AS payload_file,
+  CASE WHEN c.is_revisit THEN r.payload_number ELSE c.number END AS payload_number,
+  k.fetched_at IS NOT NULL AND (c.is_failure OR k.fetched_at >= c.fetched_at) AS is_known,
+  c.is_revisit AND r.payload_number IS NULL
+    AND NOT (coalesce(k.is_page, false) AND c.original_key = c.url_key) AS is_unresolved
+FROM captures c LEFT JOIN newest k USING (url_key) LEFT JOIN resolved r USING (file, number);
+
+CREATE TABLE chosen AS
+SELECT * FROM judged WHERE NOT is_known AND NOT is_unresolved
+QUALIFY row_number() OVER (
+  PARTITION BY url_key, is_robots ORDER BY is_failure, fetched_at DESC, is_revisit, file, number
+) = 1;
+"""
+
+_COUNT = """
+SELECT
+  (SELECT count(*) FILTER (NOT is_robots) FROM chosen), (SELECT count(*) FILTER (is_robots) FROM chosen),
+  count(*) FILTER (is_known),
+  count(*) FILTER (NOT is_known AND NOT is_unresolved) - (SELECT count(*) FROM chosen),
+  count(*) FILTER (NOT is_known AND is_unresolved)
+FROM judged
+"""
+
+_PLAN = """
+SELECT payload_file AS file, payload_number AS number, url_key, url, host, fetched_at, is_robots,
+  new_depth AS depth, new_referrer AS referrer, elapsed_ms, digest, discovered_round, digest_before
+FROM planned WHERE payload_file = ? ORDER BY payload_number NULLS FIRST, url_key
+"""
+
+_FIRST_PAGES = """
+SELECT host, arg_min(url, (new_depth, length(url), url)) FROM chosen WHERE NOT is_robots GROUP BY host ORDER BY host
+"""

@@ -1,0 +1,47 @@
+"""Payload digests, as archives write them: `sha1:` and the digest in base 32 or hexadecimal."""
+
+import base64
+import binascii
+import contextlib
+import hashlib
+from typing import Any
+
+_HEXADECIMAL = {"md5": 32, "sha1": 40, "sha256": 64, "sha512": 128}
+
+
+class PayloadDigest:
+    """Compares the bytes of a payload with a digest; one that is not understood agrees with all.
+
+    Archives take the digest of a payload with its chunks or without them, so two forms are hashed.
+    """
+
+    def __init__(self, promised: str) -> None:
+        name, _, value = promised.partition(":")
+        name = name.strip().lower().replace("-", "")
+        self._promised = _decoded(name, value.strip()) if name in _HEXADECIMAL else None
+        self._forms: list[Any] = []
+        if self._promised is not None:
+            self._forms = [hashlib.new(name, usedforsecurity=False) for _ in ("as it is", "without chunks")]
+
+    def as_it_is(self, data: bytes) -> None:
+        """Add bytes of the payload as the record has them."""
+        if self._forms:
+            self._forms[0].update(data)
+
+    def without_chunks(self, data: bytes) -> None:
+        """Add bytes of the same payload without its chunks."""
+        if self._forms:
+            self._forms[1].update(data)
+
+    @property
+    def agrees(self) -> bool:
+        return self._promised is None or self._promised in [form.digest() for form in self._forms]
+
+
+def _decoded(name: str, value: str) -> bytes | None:
+    with contextlib.suppress(ValueError):
+        if len(value) == _HEXADECIMAL[name]:
+            return bytes.fromhex(value)
+    with contextlib.suppress(binascii.Error, ValueError):
+        return base64.b32decode(value.upper().rstrip("=") + "=" * (-len(value.rstrip("=")) % 8))
+    return None

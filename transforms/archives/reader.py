@@ -1,0 +1,208 @@
+"""Reads the records of a WARC file, past what is damaged. The only module that needs fastwarc."""
+
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from ..http.content_coding import zstd
+from .sources import Source, Trouble, open_source
+
+HEAD_BYTES = 64 << 10
+"""The longest header of a record that is read."""
+
+TYPES = ("warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation")
+"""The types of records (ISO 28500:2017, 6)."""
+
+HOW_TO_INSTALL = "pip install 'beamtrawl[warc]'"
+
+_CHUNK = 1 << 20
+_GZIP, _ZSTD, _PLAIN = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"WARC/"
+_MEMBER = 512  # bytes that are decoded to see whether a record begins
+_MOST_DAMAGED = 100  # places in a file
+_MOST_TRIED = 1_000  # places, of which each may be the next record: in compressed data, few look like one
+
+
+class Record:
+    """A record; its block can be read once, until the next record is taken."""
+
+    def __init__(self, record: Any, number: int, offset: int) -> None:
+        self._record, self.number, self.offset = record, number, offset
+        type_ = self.field("WARC-Type").lower()
+        self.type = type_ if type_ in TYPES else "unknown"
+        self.length: int = record.content_length
+        self.is_whole = False  # its block was read to its end
+        self._came = 0
+
+    def field(self, name: str) -> str:
+        """The value of a named field; empty if there is none."""
+        value: str | None = self._record.headers.get(name)
+        return value or ""
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` further bytes of the block, none at its end; DamagedError if it cannot be read."""
+        try:
+            data: bytes = self._record.reader.read(size)
+        except OSError as error:
+            raise DamagedError(str(error)) from error
+        self._came += len(data)
+        return data
+
+    def drain(self) -> None:
+        """Skip the rest of the block; DamagedError if it is shorter than the record says."""
+        try:
+            self._came += self._record.reader.consume()
+        except OSError as error:
+            raise DamagedError(str(error)) from error
+        if self._came < self.length:
+            raise DamagedError(f"the file ends after {self._came} of the {self.length} bytes of a record")
+        self.is_whole = True
+
+
+class DamagedError(Exception):
+    """A record that cannot be read to its end."""
+
+
+class _Bytes(io.RawIOBase):
+    """A file from a position on, for the reader, which cannot bear an exception: it is kept in `error`."""
+
+    def __init__(self, file: BinaryIO, start: int) -> None:
+        self._file, self._start = file, start
+        self.error: Exception | None = None
+        file.seek(start)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(offset + (self._start if whence == io.SEEK_SET else 0), whence) - self._start
+
+    def tell(self) -> int:
+        return self._file.tell() - self._start
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return self._file.read(size)
+        except Exception as error:
+            self.error = error
+            return b""
+
+
+def read_records(source: Source) -> Iterator[Record | Trouble]:
+    """The records of a file in order, numbered from 0, and what cannot be read.
+
+    After damage it goes on at the next record that can be found: in a compressed file, at the next member that begins
+    with one. OSError, or an error of a store, if the file itself cannot be read.
+    """
+    with open_source(source) as file:
+        if problem := _foreign(file):
+            yield Trouble(source.name, 0, problem)
+            return
+        start = number = 0
+        for damaged in range(1, _MOST_DAMAGED + 1):
+            last, problem = None, ""
+            stream = _Bytes(file, start)
+            for found in _from(stream, start, number):
+                if isinstance(found, str):
+                    problem = found
+                    break
+                number, last = found.number + 1, found
+                yield found
+            if stream.error:
+                raise stream.error
+            place = last.offset if last else start
+            following = _next_record(file, _end(file, last) if last else start + 1)
+            if following is None and not problem:
+                return
+            problem = problem or "a record is not as long as it says"
+            if following is None or damaged == _MOST_DAMAGED:
+                yield Trouble(source.name, place, f"{problem}; what follows in this file is left out")
+                return
+            start = following
+            yield Trouble(source.name, place, f"{problem}; the import goes on at byte {start}")
+
+
+def _end(file: BinaryIO, record: Record) -> int:
+    """Where the next record may begin: behind a whole record that is not compressed, which may contain others."""
+    file.seek(record.offset)
+    head = file.read(HEAD_BYTES)
+    if not record.is_whole or not head.startswith(_PLAIN) or not (end := _HEAD_END.search(head)):
+        return record.offset + 1
+    return record.offset + end.end() + record.length
+
+
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+
+
+def _from(stream: _Bytes, start: int, number: int) -> Iterator[Record | str]:
+    """The records from a position on; the last item may be what is wrong after them."""
+    from fastwarc.warc import ArchiveIterator  # noqa: PLC0415 - optional
+
+    try:
+        records = ArchiveIterator(
+            stream, parse_http=False, quirks_mode=True, max_header_len=HEAD_BYTES, buffer_size=_CHUNK
+        )
+        for found in records:
+            record = Record(found, number, start + found.stream_pos)
+            yield record
+            record.drain()
+            number += 1
+    except DamagedError as error:
+        yield str(error)
+    except OSError as error:
+        yield str(error)
+
+
+def _foreign(file: BinaryIO) -> str:
+    """Why a file is no WARC file, by its first bytes; empty if it may be one."""
+    start = _decoded(file, 0)
+    file.seek(0)
+    if not file.read(1):
+        return "the file is empty"
+    if start.startswith(b"filedesc://"):
+        return "it is an ARC file; make a WARC file of it first, with: warcio recompress FILE NEW.warc.gz"
+    if start and not start.lstrip().startswith(_PLAIN):
+        return "it is no WARC file"
+    return ""
+
+
+def _next_record(file: BinaryIO, start: int) -> int | None:
+    """The position of the next record, at or after a position; None if none is found."""
+    tried = 0
+    while True:
+        file.seek(start)
+        block = file.read(_CHUNK)
+        if len(block) < len(_PLAIN):
+            return None
+        hits = (place for magic in (_GZIP, _ZSTD, _PLAIN) for place in _places(block, magic))
+        for place in sorted(hits):
+            if _decoded(file, start + place).startswith(_PLAIN):
+                return start + place
+            if (tried := tried + 1) == _MOST_TRIED:
+                return None
+        start += len(block) - len(_PLAIN) + 1
+
+
+def _places(block: bytes, magic: bytes) -> Iterator[int]:
+    place = block.find(magic)
+    while place >= 0:
+        yield place
+        place = block.find(magic, place + 1)
+
+
+def _decoded(file: BinaryIO, start: int) -> bytes:
+    """The first bytes at a position, without compression; empty if they cannot be decoded."""
+    file.seek(start)
+    data = file.read(4 * _MEMBER)
+    try:
+        if data.startswith(_GZIP):
+            return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, _MEMBER)
+        if data.startswith(_ZSTD):
+            return zstd.ZstdDecompressor().decompress(data, _MEMBER)
+    except (zlib.error, zstd.ZstdError):
+        return b""
+    return data[:_MEMBER]

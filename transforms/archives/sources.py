@@ -1,0 +1,114 @@
+"""The files of an import: WARC files, and the archives inside WACZ files."""
+
+import contextlib
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from ..files import filesystem
+
+_CHUNK = 1 << 20
+_MOST_METADATA = 64 << 20  # bytes of datapackage.json that are read
+
+
+class Source(NamedTuple):
+    """A WARC file, or a member of a WACZ file that is one; plain values, which travel to workers."""
+
+    path: str
+    member: str = ""  # its name in the WACZ file
+    bytes: int = 0
+    digest: str = ""  # as "sha256:…" in datapackage.json
+
+    @property
+    def name(self) -> str:
+        """How messages name it."""
+        return f"{self.path}, {self.member}" if self.member else self.path
+
+
+class Trouble(NamedTuple):
+    """Something in a file that was not imported, and why."""
+
+    name: str  # of the source
+    offset: int  # in bytes, in the (compressed) file
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.name}, byte {self.offset}: {self.problem}"
+
+
+def sources_of(path: str) -> tuple[list[Source], list[Trouble]]:
+    """The sources of a file, and what of it cannot be imported. OSError if it cannot be opened."""
+    with filesystem.open_file(path) as file:
+        size = file.seek(0, io.SEEK_END)
+        if not path.lower().endswith(".wacz"):
+            return [Source(path, "", size)], []
+        try:
+            with zipfile.ZipFile(file) as wacz:
+                return _members(path, wacz)
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+            return [], [Trouble(path, 0, f"it is no WACZ file: {error}")]
+
+
+def _members(path: str, wacz: zipfile.ZipFile) -> tuple[list[Source], list[Trouble]]:
+    """The archives in a WACZ file (Web Archive Collection Zipped 1.1.1, 5.2), with their digests."""
+    digests, troubles = _digests(path, wacz)
+    found = [
+        Source(path, info.filename, info.file_size, digests.get(info.filename, ""))
+        for info in wacz.infolist()
+        if info.filename.startswith("archive/") and not info.is_dir()
+    ]
+    if not found:
+        troubles.append(Trouble(path, 0, "it has no file in the folder archive/"))
+    return found, troubles
+
+
+def _digests(path: str, wacz: zipfile.ZipFile) -> tuple[dict[str, str], list[Trouble]]:
+    """The digests in datapackage.json by path, unless its own digest says that it was changed."""
+    try:
+        with wacz.open("datapackage.json") as file:
+            data = file.read(_MOST_METADATA)
+        with contextlib.suppress(KeyError):
+            promised = json.loads(wacz.read("datapackage-digest.json")).get("hash", "")
+            if promised and not _agrees(promised, hashlib.new(promised.partition(":")[0], data).hexdigest()):
+                return {}, [Trouble(path, 0, "datapackage.json has another digest than datapackage-digest.json says")]
+        resources = json.loads(data)["resources"]
+        return {str(each["path"]): str(each.get("hash") or "") for each in resources}, []
+    except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+        return {}, [Trouble(path, 0, f"datapackage.json cannot be used, so that no digest is checked: {error}")]
+
+
+def _agrees(promised: str, found: str) -> bool:
+    return promised.rpartition(":")[2].lower() == found
+
+
+@contextlib.contextmanager
+def open_source(source: Source) -> Iterator[BinaryIO]:
+    """The bytes of a source, seekable."""
+    with filesystem.open_file(source.path) as file:
+        if not source.member:
+            yield file
+            return
+        with zipfile.ZipFile(file) as wacz, wacz.open(source.member) as member:
+            yield member  # type: ignore[misc]  # a stream of bytes
+
+
+def digest_trouble(source: Source) -> Trouble | None:
+    """What is wrong if the bytes of a member are not those that its digest promises; reads all of them."""
+    if not source.digest:
+        return None
+    algorithm = source.digest.partition(":")[0]
+    if algorithm not in hashlib.algorithms_guaranteed:
+        return Trouble(source.name, 0, f"its digest {source.digest[:40]!r} cannot be checked: the file is left out")
+    state = hashlib.new(algorithm)
+    try:
+        with open_source(source) as file:
+            while chunk := file.read(_CHUNK):
+                state.update(chunk)
+    except zipfile.BadZipFile as error:
+        return Trouble(source.name, 0, f"it cannot be read: {error}")
+    if not _agrees(source.digest, state.hexdigest()):
+        return Trouble(source.name, 0, "its digest is not the one in datapackage.json: the file is left out")
+    return None
