@@ -133,7 +133,7 @@ def _tokens(texts: Sequence[str]) -> _Tokens:
     order = pc.sort_indices(encoded.dictionary)  # by their bytes in UTF-8, which is by code point
     numbered, rank = encoded.dictionary.take(order), np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    numbers_of = np.split(rank[encoded.indices], np.cumsum(list(map(len, parts)))[:-1])
+    numbers_of = np.split(rank[encoded.indices.to_numpy()], np.cumsum(list(map(len, parts)))[:-1])
     counts, having = np.zeros(len(pieces), np.int32), np.zeros(len(pieces), np.int32)  # of terms, and of identifiers
     for group in groups:
         counts[group.pieces], having[group.pieces] = group.counts, group.having
