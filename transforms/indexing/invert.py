@@ -128,17 +128,21 @@ def _tokens(texts: Sequence[str]) -> _Tokens:
     pieces, piece_of, piece_starts = _pieces(texts)
 
     groups = _groups(pieces)
-    distinct = pc.unique(pa.concat_arrays([part for group in groups for part in (group.terms, group.identifiers)]))
-    numbered = distinct.take(pc.sort_indices(distinct))  # by their bytes in UTF-8, which is by code point
+    parts = [part for group in groups for part in (group.terms, group.identifiers)]
+    encoded = pa.concat_arrays(parts).dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary)  # by their bytes in UTF-8, which is by code point
+    numbered, rank = encoded.dictionary.take(order), np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    numbers_of = np.split(rank[encoded.indices.to_numpy()], np.cumsum(list(map(len, parts)))[:-1])
     counts, having = np.zeros(len(pieces), np.int32), np.zeros(len(pieces), np.int32)  # of terms, and of identifiers
     for group in groups:
         counts[group.pieces], having[group.pieces] = group.counts, group.having
     starts, firsts = np.cumsum(counts, dtype=np.int32) - counts, np.cumsum(having, dtype=np.int32) - having
     numbers, identifiers, before = (np.empty(int(total.sum()), np.int32) for total in (counts, having, having))
-    for group in groups:
-        numbers[ranges(starts[group.pieces], group.counts)] = pc.index_in(group.terms, value_set=numbered).to_numpy()
+    for group, of_terms, of_identifiers in zip(groups, numbers_of[::2], numbers_of[1::2], strict=True):
+        numbers[ranges(starts[group.pieces], group.counts)] = of_terms
         of_group = ranges(firsts[group.pieces], group.having)
-        identifiers[of_group] = pc.index_in(group.identifiers, value_set=numbered).to_numpy()
+        identifiers[of_group] = of_identifiers
         before[of_group] = group.before
     counts_of = counts[piece_of]
     stream_starts = offsets(counts_of)

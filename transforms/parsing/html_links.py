@@ -217,19 +217,23 @@ def _anchor(element: Any, kind: str) -> str:
     if not len(element):
         return collapse(element.text or "")[:MAX_ANCHOR] or _label(element)
     # Bounded, because a broken page nests its links: the text of each would extend to the end of the page.
-    text = collapse("".join(itertools.islice(_pieces(element), _MAX_PIECES)))[:MAX_ANCHOR]
+    pieces = list[str]()
+    _add_pieces(element, pieces)
+    text = collapse("".join(pieces[:_MAX_PIECES]))[:MAX_ANCHOR]
     if text:
         return text
     inside = itertools.islice(element.iter(), _MAX_PIECES)
     return next((label for node in inside if node.tag == "img" and (label := _label(node))), _label(element))
 
 
-def _pieces(element: Any) -> Iterator[str]:
-    """The text of an element in pieces; at least one piece per element."""
-    yield element.text or ""
+def _add_pieces(element: Any, pieces: list[str]) -> None:
+    """Add the text of an element in pieces, at least one piece per element, until there are _MAX_PIECES or more."""
+    pieces.append(element.text or "")
     for child in element:
-        yield from _pieces(child)
-        yield child.tail or ""
+        if len(pieces) >= _MAX_PIECES:
+            break
+        _add_pieces(child, pieces)
+        pieces.append(child.tail or "")
 
 
 def _label(element: Any) -> str:

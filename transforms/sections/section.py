@@ -106,6 +106,9 @@ def without_passages(sections: Iterable[Section], bounds: Sequence[int]) -> Iter
     >>> [s.offset for s in without_passages([Section(n, 1, 2, "") for n in (0, 15, 30)], [10, 20])]
     [0, 20]
     """
+    if not bounds:  # nearly always
+        yield from sections
+        return
     starts, ends = bounds[::2], bounds[1::2]
     removed = list(itertools.accumulate((end - start for start, end in zip(starts, ends, strict=True)), initial=0))
     for section in sections:
