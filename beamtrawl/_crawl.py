@@ -12,7 +12,7 @@ import pyarrow as pa
 from beamtrawl._convert import Rows, html_table
 from beamtrawl._hits import Hits
 from beamtrawl._tables import Table
-from beamtrawl.transforms import sql
+from beamtrawl.transforms import sql, sql_views
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.crawl_settings import stored_settings
 from beamtrawl.transforms.directory.named_crawls import named_crawls
@@ -190,7 +190,7 @@ class Crawl(_Searchable):
 
         CrawlDirError if a file of a table is damaged.
         """
-        return sql.connect(self._directory, self._directory.require_manifests())
+        return sql_views.connect(self._directory, self._directory.require_manifests())
 
     def status(self) -> Status:
         """Rounds, rows by table, outcomes, the frontier by reason, hosts, traps and alarms."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from beamtrawl._convert import Rows, html_table
-from beamtrawl.transforms import sql
+from beamtrawl.transforms import sql_views
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, current_files
 from beamtrawl.transforms.directory.datasets import open_dataset
 from beamtrawl.transforms.tables.schemas import TABLES
@@ -106,7 +106,7 @@ class Table(Rows):
             return int(self.scanner().count_rows())
         if not self._is_snapshot:
             return sum(file.rows for file in current_files(self._manifests, self.name))
-        with sql.connect(self._crawl, self._manifests, [self.name]) as connection:
+        with sql_views.connect(self._crawl, self._manifests, [self.name]) as connection:
             return int(connection.execute(f"SELECT count(*) FROM {self.name}").fetchall()[0][0])
 
     def __repr__(self) -> str:
@@ -118,7 +118,7 @@ class Table(Rows):
 
     @property
     def _is_snapshot(self) -> bool:
-        return self.name in sql.SNAPSHOTS and not self._is_history
+        return self.name in sql_views.SNAPSHOTS and not self._is_history
 
     def _newest(self) -> pa.RecordBatchReader:
         """The newest row of each key, streamed; all columns where filters may need them."""
@@ -127,7 +127,7 @@ class Table(Rows):
         names = ", ".join(f'"{name}"' for name in columns)
 
         def batches() -> Iterator[pa.RecordBatch]:
-            with sql.connect(self._crawl, self._manifests, [self.name]) as connection:
+            with sql_views.connect(self._crawl, self._manifests, [self.name]) as connection:
                 found = connection.sql(f"SELECT {names} FROM {self.name}")
                 for batch in pa.RecordBatchReader.from_stream(found):
                     yield from conform(pa.Table.from_batches([batch]), schema).to_batches()

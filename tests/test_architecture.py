@@ -41,7 +41,7 @@ def attributes(tree: ast.AST, of: str) -> Iterator[str]:
 def offences(module: Path, source: str) -> list[str]:
     """What a module does that its package must not."""
     package, tree = module.parts[0], ast.parse(source)
-    imported = list(imports(module, source))
+    imported = imports(module, source)
     ours = {name.partition(".")[0] for name in imported} & (MAY_IMPORT.keys() | {"tests"})
     found = [f"imports {name}" for name in ours - MAY_IMPORT[package]]
     if package != "beamtrawl":

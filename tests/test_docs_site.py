@@ -36,6 +36,7 @@ def test_every_command_has_a_section_with_its_help(generated: Path) -> None:
     assert all(usage.startswith(name) for name, usage in sections)
 
 
+@pytest.mark.slow("documentation site")
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     environment = os.environ | {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}  # no network
     site = tmp_path / "site"

@@ -9,7 +9,7 @@ import pyarrow as pa
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.sql import open_tables
 from ...transforms.tables.schemas import VISITS
-from ...transforms.tables.table_files import TableFile, conform, open_parquet, round_of
+from ...transforms.tables.table_files import TableFile, conform, open_parquet, present, round_of
 from .captures import groups, keys
 from .selection import NEWEST
 
@@ -51,6 +51,5 @@ def _visits(crawl: CrawlDir, files: Sequence[TableFile]) -> Iterator[dict[str, A
     schema = pa.schema([VISITS.field(name) for name in _COLUMNS])
     for each in files:
         with open_parquet(crawl.root, each.path) as file:
-            known = [name for name in _COLUMNS if name in file.schema_arrow.names]
-            for batch in file.iter_batches(_BATCH, columns=known):
+            for batch in file.iter_batches(_BATCH, columns=present(file, _COLUMNS)):
                 yield from conform(pa.Table.from_batches([batch]), schema).to_pylist()

@@ -12,7 +12,7 @@ import pyarrow as pa
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.outcomes import Outcome
 from ...transforms.parsing import robots_meta
-from ...transforms.sql import connect
+from ...transforms.sql_views import connect
 from ...transforms.tables.schemas import ROBOTS, VISITS
 from ...transforms.tables.table_files import TableFile, conform, open_parquet, read_table, round_of
 

@@ -263,7 +263,7 @@ def places(root: Path, file: TableFile) -> Iterator[tuple[int, bool]]:
     chunks = [footer.row_group(g).column(c) for g in range(footer.num_row_groups) for c in range(footer.num_columns)]
     starts = [chunk.dictionary_page_offset or chunk.data_page_offset for chunk in chunks]
     spans = [(start, start + chunk.total_compressed_size) for start, chunk in zip(starts, chunks, strict=True)]
-    for place in range(0, file.bytes, 7):
+    for place in range(0, file.bytes, 31):
         yield place, any(start <= place < end for start, end in spans)
 
 
@@ -281,7 +281,7 @@ def test_a_flipped_bit_of_a_page_is_never_read_as_if_it_was_right(tmp_path: Path
                 told.append(str(error))
             else:
                 assert rows.equals(right)  # an unused part of a header
-    assert len(told) > 100
+    assert len(told) > 40
     assert all(line.startswith(f"{written.path} cannot be read: ") for line in told)
 
 

@@ -237,11 +237,11 @@ def test_what_drips_and_is_no_body_ends_so_too(client_of: Open, start: bytes, dr
 
 @pytest.mark.parametrize(("framing", "drop"), SLOW_BODIES.values(), ids=SLOW_BODIES)
 def test_a_body_below_the_floor_under_its_rate_is_given_up(client_of: Open, framing: bytes, drop: bytes) -> None:
-    slow = Fetch(read_timeout=0.2, min_rate=10_000, allow_addresses=["127.0.0.0/8"])
+    slow = Fetch(read_timeout=1.0, min_rate=10_000, allow_addresses=["127.0.0.0/8"])
     reply = ask(client_of, dripping(b"HTTP/1.1 200 OK\r\n" + framing, drop), slow)
     assert (reply.status, reply.failure) == (200, Outcome.TIMEOUT)
     assert reply.error == "the body came slower than fetch.min_rate"
-    assert 0.2 <= reply.elapsed_s < 10
+    assert 1.0 <= reply.elapsed_s < 30
 
 
 def test_the_body_of_a_redirect_is_read_as_far_as_it_is_short(client_of: Open) -> None:

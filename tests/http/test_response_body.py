@@ -240,18 +240,18 @@ def test_any_bytes_under_the_name_of_a_coding_come_to_an_end(
     assert not compressed or found.data[: len(start)] == start
 
 
-@pytest.mark.parametrize("size", [1000, 16_384], ids=str)
 @pytest.mark.parametrize("coding", COMPRESS)
-def test_a_long_body_is_whole(coding: str, size: int) -> None:
-    words = random.Random(1).choices([b"herring ", b"gull ", b"<p>", b"lighthouse "], k=200_000)
+def test_a_long_body_is_whole(coding: str) -> None:
+    words = random.Random(1).choices([b"herring ", b"gull ", b"<p>", b"lighthouse "], k=60_000)
     data = COMPRESS[coding](b"".join(words))
-    pieces = [data[start : start + size] for start in range(0, len(data), size)]
-    assert body(pieces, coding, limit=10**7) == Read(b"".join(words), ended=True)
+    for size in (1000, 16_384):
+        pieces = [data[start : start + size] for start in range(0, len(data), size)]
+        assert body(pieces, coding, limit=10**7) == Read(b"".join(words), ended=True), size
 
 
 @pytest.mark.parametrize("coding", COMPRESS)
 def test_a_bomb_is_not_unpacked_beyond_the_limit(coding: str) -> None:
-    bomb = COMPRESS[coding](bytes(10**8))
+    bomb = COMPRESS[coding](bytes(3 * 10**7))
     pieces = [bomb[start : start + 16_384] for start in range(0, len(bomb), 16_384)] + [b"more"]
     source = reader(pieces)
     assert read(source, coding) == Read(bytes(LIMIT), truncated=True)

@@ -132,8 +132,8 @@ def test_text_never_becomes_markup(texts: list[str], tag: str) -> None:
 @pytest.mark.parametrize(
     "html",
     [
-        "<h2>x</h2>" * 100_000,
-        "<table>" + "<tr><td colspan=1000>x<td>y" * 50_000,
+        "<h2>x</h2>" * 20_000,
+        "<table>" + "<tr><td colspan=1000>x<td>y" * 10_000,
         "<table><tr>" + "<td rowspan=1000>x" * 1000 + "<tr><td>y" * 1000,
         "<blockquote>" * 1900 + "x" + "<p>y" * 10_000,
         "<ul><li>" * 900 + "x",

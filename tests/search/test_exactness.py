@@ -20,7 +20,7 @@ WORDS = [
     *("b", "c", "d", "__run__", "foo_bars", "é—foo_bar", "全文_x"),
 ]
 SITES = ["a.test", "b.a.test", "c.test"]
-QUERIES = 500
+QUERIES = 200
 
 
 def corpus(seed, rounds):
@@ -103,7 +103,7 @@ def test_they_are_through_updates_removals_and_merges_now_and_as_of_earlier_roun
     def check(as_of=None):
         known = [row for row in rows if as_of is None or row["round"] <= as_of]
         naive = Naive(known, [(round_, url) for round_, url in gone if as_of is None or round_ <= as_of])
-        assert_same_answers(Index.open(crawl, as_of), naive, pick, 20)
+        assert_same_answers(Index.open(crawl, as_of), naive, pick, 10)
 
     for round_, written in enumerate(corpus(5, 8), 1):
         seen = {row["url"] for row in written}

@@ -104,6 +104,6 @@ def test_the_first_hundred_are_the_first_hundred_of_all(tmp_path, row_postings):
         if merged:
             merge(crawl, "", DirectEngine(1, []), ALL)
         index = Index.open(crawl)
-        for _ in range(150):
+        for _ in range(60):
             text = query(pick)
             assert candidates(index, text, 100) == candidates(index, text, 3 * PER_ROUND)[:100], (merged, text)

@@ -3,6 +3,7 @@
 import re
 import tomllib
 
+import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,6 +92,7 @@ SETTINGS = st.builds(
 )
 
 
+@hypothesis.settings(max_examples=30)  # each writes and reads a whole file
 @given(SETTINGS)
 def test_settings_are_read_as_they_were_written(settings):
     assert parse(render(settings)) == settings

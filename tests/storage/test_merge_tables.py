@@ -76,7 +76,7 @@ def write(root: str, table: str, *groups: list[dict[str, Any]]) -> TableFile:
 found = st.tuples(st.sampled_from(["a.test", "b.test", "c.test"]), st.integers(0, 9), st.integers(1, 5))
 
 
-@settings(max_examples=20)  # each writes and merges several files
+@settings(max_examples=10)  # each writes and merges several files
 @given(files=st.lists(st.lists(found, min_size=1, max_size=12), min_size=1, max_size=5), size=st.integers(1, 20))
 def test_the_newest_row_of_each_key_is_kept_in_files_without_overlap(tmp_path_factory, files, size):
     root = str(tmp_path_factory.mktemp("urls"))

@@ -5,13 +5,15 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.errors import QueryTimeout
-from beamtrawl.transforms.sql import SNAPSHOTS, QueryError, open_tables, query, query_arrow, query_batches
+from beamtrawl.transforms.sql import QueryError, open_tables, query, query_arrow, query_batches
+from beamtrawl.transforms.sql_views import SNAPSHOTS, columns_of
 from beamtrawl.transforms.tables.schemas import TABLES
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
@@ -145,6 +147,15 @@ def test_every_table_can_be_asked_before_it_has_rows(tmp_path, table):
     commit(crawl, "seeds", 0)
     names, rows = query(crawl, f"SELECT * FROM {table}")
     assert (names, rows) == (TABLES[table.removesuffix("_history")].names, [])
+
+
+def test_the_empty_tables_have_the_types_as_which_duckdb_reads_arrow():
+    with duckdb.connect() as connection:
+        for name, schema in TABLES.items():
+            connection.register("rows", schema.empty_table())
+            connection.execute(f"CREATE TABLE {name}_read AS FROM rows; CREATE TABLE {name} ({columns_of(schema)})")
+            declared, read = (connection.execute(f"DESCRIBE {each}").fetchall() for each in (name, f"{name}_read"))
+            assert declared == read
 
 
 @pytest.mark.parametrize("text", ["SELECT year(fetched_at) FROM visits", "SELECT octet_length(body) FROM visits"])

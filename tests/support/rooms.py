@@ -6,8 +6,9 @@ default is this one.
 """
 
 import ast
+import functools
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -32,15 +33,18 @@ def module_name(path: Path) -> str:
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
-def imports(path: Path, source: str) -> Iterator[str]:
+@functools.cache  # rooms, modules and each test count the same imports
+def imports(path: Path, source: str) -> list[str]:
     """Every name that a module imports, with dots; relative ones in full: `from ..a import b` in c/d/e.py is c.a.b."""
+    found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             folder = path.parts[: -node.level] if node.level else ()
             names = [*folder, *filter(None, [node.module])]
-            yield from (".".join([*names, alias.name]) for alias in node.names)
+            found += (".".join([*names, alias.name]) for alias in node.names)
+    return found
 
 
 def room(module: str) -> str:

@@ -1,6 +1,7 @@
 """Manifests: one JSON file for each committed step, with the files that it read and wrote."""
 
 import dataclasses
+import functools
 import json
 import re
 from collections.abc import Collection, Iterable
@@ -51,6 +52,7 @@ class Manifest:
         return (moment(self.ended_at) - moment(self.started_at)).total_seconds()
 
 
+@functools.cache
 def program() -> str:
     return f"beamtrawl {metadata.version('beamtrawl')}"
 

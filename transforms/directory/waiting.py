@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..tables.key_scan import Wanted, groups_with
 from ..tables.schemas import FRONTIER, FRONTIER_LEFT
-from ..tables.table_files import TableFile, conform, open_parquet, read_table
+from ..tables.table_files import TableFile, conform, open_parquet, present, read_table
 from .crawl_dir import CrawlDir, Manifest, files_of, frontier_files
 
 MATCHED = pa.schema([*FRONTIER, FRONTIER_LEFT.field("path"), FRONTIER_LEFT.field("number")])
@@ -118,8 +118,7 @@ def parts(found: Iterable[Group], rows: int) -> Iterator[list[Group]]:
 def read_groups(file: pq.ParquetFile, numbers: Sequence[int], columns: Sequence[str]) -> pa.Table:
     """Columns of row groups; null if the file, of an earlier version, lacks them."""
     schema = pa.schema([FRONTIER.field(name) for name in columns])
-    present = [name for name in schema.names if name in file.schema_arrow.names]
-    return conform(file.read_row_groups(numbers, present, use_threads=False), schema)
+    return conform(file.read_row_groups(numbers, present(file, columns), use_threads=False), schema)
 
 
 def matching(file: pq.ParquetFile, path: str, left: Positions, wanted: Sequence[Wanted]) -> Iterator[pa.Table]:

@@ -2,12 +2,18 @@
 
 import base64
 import dataclasses
+import functools
 from importlib import metadata
 from urllib.parse import urlsplit
 
 from ..settings import Fetch, Robot, credentials, header
 from ..urls.canonical import host
 from .address_guard import literal_loopback
+
+
+@functools.cache
+def _version() -> str:
+    return metadata.version("beamtrawl")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +29,7 @@ class Identity:
     @classmethod
     def of(cls, robot: Robot, accept: str = "*/*") -> "Identity":
         name = robot.name or "Beamtrawl"
-        product = name if "/" in name else f"{name}/{metadata.version('beamtrawl')}"
+        product = name if "/" in name else f"{name}/{_version()}"
         return cls(
             user_agent=f"{product} (+{robot.info_url})" if robot.info_url else product,
             contact=robot.contact,

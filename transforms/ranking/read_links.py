@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..tables.schemas import LINKS
-from ..tables.table_files import conform, open_parquet
+from ..tables.table_files import conform, open_parquet, present
 from . import endorsements
 from .endorsements import Pages
 from .pagerank import Longs
@@ -93,7 +93,7 @@ def _parts(root: str, paths: Sequence[str], columns: Sequence[str], rows: int) -
     groups, count = [schema.empty_table()], 0
     for path in paths:
         with open_parquet(root, path) as file:
-            names = [name for name in columns if name in file.schema_arrow.names]
+            names = present(file, columns)
             for number in range(file.num_row_groups):
                 groups.append(conform(file.read_row_group(number, names, use_threads=False), schema))
                 count += groups[-1].num_rows

@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import functools
 import hashlib
 import re
 import tomllib
@@ -114,8 +115,13 @@ def changed_values(settings: Settings) -> dict[str, Any]:
     >>> changed_values(override(Settings(), {"politeness.delay": 5.0}))
     {'politeness.delay': 5.0}
     """
-    defaults = all_values(Settings())
+    defaults = _defaults()
     return {key: value for key, value in all_values(without_secrets(settings)).items() if value != defaults[key]}
+
+
+@functools.cache
+def _defaults() -> dict[str, Any]:
+    return all_values(Settings())
 
 
 def all_values(settings: Settings) -> dict[str, Any]:
@@ -127,12 +133,16 @@ def all_values(settings: Settings) -> dict[str, Any]:
 
 def without_secrets(settings: Settings) -> Settings:
     """The settings with empty values for all secrets, as they may be displayed and hashed."""
-    return dataclasses.replace(settings, **{name: _public(getattr(settings, name)) for name in SECTIONS})
+    sections = {name: _public(getattr(settings, name)) for name in SECTIONS}
+    changed = {name: section for name, section in sections.items() if section is not getattr(settings, name)}
+    return dataclasses.replace(settings, **changed) if changed else settings  # to make them validates all values again
 
 
 def _public(section: Any) -> Any:
+    """The section with empty values for its secrets; the same section if none has a value."""
     secrets = [field.name for field in dataclasses.fields(section) if field.metadata["secret"]]
-    return dataclasses.replace(section, **{name: type(getattr(section, name))() for name in secrets})
+    empty = {name: type(value)() for name in secrets if (value := getattr(section, name))}
+    return dataclasses.replace(section, **empty) if empty else section
 
 
 def _line(text: str, table: str, key: str, number: int = 1) -> int:

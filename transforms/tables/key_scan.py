@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from .bloom import Bloom
-from .table_files import column_number, conform, open_parquet
+from .table_files import column_number, conform, open_parquet, present
 
 _ROWS_AT_A_TIME = 1 << 16
 
@@ -61,12 +61,10 @@ def matching_rows(
         return
     schema = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     with open_parquet(root, path) as file:
-        if wanted.column not in file.schema_arrow.names:  # a file of an earlier version
-            names = [name for name in schema.names if name in file.schema_arrow.names]
+        names = present(file, dict.fromkeys([*schema.names, wanted.column]))
+        if wanted.column not in names:  # a file of an earlier version
             yield conform(file.read(names, use_threads=False), schema)
             return
-        wished = dict.fromkeys([*schema.names, wanted.column])
-        names = [name for name in wished if name in file.schema_arrow.names]
         for groups in _batches(file, groups_with(file, wanted.by, wanted.values)):
             column = file.read_row_groups(groups, [wanted.column], use_threads=False)
             mask = wanted.mask(column)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from .layouts import LAYOUTS, Layout, arrange
 from .schemas import TABLES
-from .table_files import REPEATED, TableFile, TableWriter, conform, open_parquet, statistics
+from .table_files import REPEATED, TableFile, TableWriter, conform, open_parquet, present, statistics
 
 RANGE_ROWS = 500_000
 """Rows that are sorted at a time, about; they become one file."""
@@ -92,7 +92,7 @@ def _rows_of(root: str, part: Part, layout: Layout) -> pa.Table:
     for each in part.files:
         with open_parquet(root, each.path) as file:
             groups = [g for g in range(file.num_row_groups) if _may_hold(file, g, part, order[0])]
-            names = [name for name in schema.names if name in file.schema_arrow.names]
+            names = present(file, schema.names)
             rows = conform(file.read_row_groups(groups, names, use_threads=False), schema)
         tables.append(rows.filter(_is_between(rows, part, order)) if part.first or part.end else rows)
     return pa.concat_tables(tables)
@@ -130,7 +130,7 @@ def _groups(root: str, part: Part) -> Iterator[pa.Table]:
     held = [schema.empty_table()]
     for each in part.files:
         with open_parquet(root, each.path) as file:
-            names = [name for name in schema.names if name in file.schema_arrow.names]
+            names = present(file, schema.names)
             for group in range(file.num_row_groups):
                 held.append(conform(file.read_row_group(group, names, use_threads=False), schema))
                 if sum(t.num_rows for t in held) >= _LOG_ROWS or sum(t.nbytes for t in held) >= _LOG_BYTES:

@@ -213,7 +213,7 @@ def read_groups(root: str, file: TableFile) -> Iterator[pa.Table]:
     """The rows of a file by row group, with the columns of its table."""
     schema = TABLES[file.table]
     with open_parquet(root, file.path) as opened:
-        names = [name for name in schema.names if name in opened.schema_arrow.names]
+        names = present(opened, schema.names)
         for group in range(opened.num_row_groups):
             yield conform(opened.read_row_group(group, names, use_threads=False), schema)
 
@@ -235,14 +235,19 @@ def column_number(file: pq.ParquetFile, column: str) -> int | None:
     return next((i for i in range(group.num_columns) if group.column(i).path_in_schema == column), None)
 
 
+def present(file: pq.ParquetFile, columns: Iterable[str]) -> list[str]:
+    """Those of the columns that a file has, in order; files of earlier versions lack some."""
+    names = {*file.schema_arrow.names}  # once: each access converts the whole schema
+    return [name for name in columns if name in names]
+
+
 def read_table(root: str, paths: Iterable[str], schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
     """All rows of the files, in order; columns missing in older files are null."""
     wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     tables = [wanted.empty_table()]
     for path in paths:
         with open_parquet(root, path) as file:
-            names = [name for name in wanted.names if name in file.schema_arrow.names]
-            tables.append(conform(file.read(names, use_threads=False), wanted))
+            tables.append(conform(file.read(present(file, wanted.names), use_threads=False), wanted))
     return pa.concat_tables(tables)
 
 
