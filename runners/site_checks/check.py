@@ -169,4 +169,3 @@ def _gaps(connection: duckdb.DuckDBPyConnection) -> str:
 def _number(connection: duckdb.DuckDBPyConnection, query: str) -> int:
     row = connection.execute(query).fetchone()
     return int(row[0]) if row else 0
-

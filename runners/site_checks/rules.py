@@ -3,40 +3,24 @@
 A rule is SQL that gives rows of `COLUMNS`, in order. docs/site-checks.md describes the rules.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from enum import StrEnum
 from types import MappingProxyType
-from typing import Literal, NamedTuple
-
-from ...transforms.outcomes import RETRIED, Outcome
-
-ERROR, WARNING, NOTICE = "error", "warning", "notice"
-Severity = Literal["error", "warning", "notice"]
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "notice")
-
-PERMANENT = (301, 308)
-"""Statuses of permanent redirects (RFC 9110, 15.4)."""
-
-REFUSING = (401, 402, 403, 407, 451)
-"""Statuses of answers to which a visitor without rights, or of another place, is refused a page that may be there."""
+from typing import NamedTuple
 
 
-def _any_of(values: Iterable[str]) -> str:
-    return ", ".join(f"'{value}'" for value in sorted(values))
+class Severity(StrEnum):
+    """How bad a finding is."""
+
+    ERROR = "error"
+    """A visitor does not get what the page promises."""
+    WARNING = "warning"
+    """A visitor or a search engine gets less than there is."""
+    NOTICE = "notice"
+    """It works, and could be better."""
 
 
-VERDICTS: Mapping[str, str] = MappingProxyType(
-    {
-        "gone": f"outcome = '{Outcome.GONE}'",
-        "blocked": f"outcome = '{Outcome.DENIED_ROBOTS}' OR (outcome = '{Outcome.CLIENT_ERROR}' AND status IN {REFUSING})",
-        "failed": "outcome IN ("
-        + _any_of(
-            {*RETRIED, Outcome.CLIENT_ERROR, Outcome.TLS_ERROR, Outcome.REDIRECT_LOOP, Outcome.BAD_REDIRECT}
-        )
-        + ")",
-        "moved": f"outcome = '{Outcome.REDIRECTED}' AND status IN {PERMANENT}",
-    }
-)
-"""What is wrong with an answer, as conditions on a row of visits; the first that holds counts. None of a good one."""
+ERROR, WARNING, NOTICE = Severity
 
 COLUMNS = ("page", "section", "section_id", "anchor", "target", "status", "final", "detail", "since", "round")
 """Columns of a finding, besides its rule: where it is, what it is about, and since when it holds as far as is known."""
@@ -60,7 +44,13 @@ def _of_links(name: str, severity: Severity, meaning: str, condition: str, detai
 
 
 def _of_pages(
-    name: str, severity: Severity, meaning: str, condition: str, target: str = "NULL", detail: str = "NULL", more: str = ""
+    name: str,
+    severity: Severity,
+    meaning: str,
+    condition: str,
+    target: str = "NULL",
+    detail: str = "NULL",
+    more: str = "",
 ) -> Rule:
     query = (
         f"SELECT c.url, NULL, NULL, NULL, {target}, NULL, NULL, {detail}, d.since, d.round FROM pages p"
@@ -89,10 +79,7 @@ _NOT_IN_SITEMAP = (
     " AND (SELECT is_known FROM sitemaps_known)"
 )
 
-_ORPHANS = (
-    "c.url_key NOT IN (SELECT url_key FROM inlinked)"
-    " AND (SELECT count(*) = 0 FROM gaps)"
-)
+_ORPHANS = "c.url_key NOT IN (SELECT url_key FROM inlinked) AND (SELECT count(*) = 0 FROM gaps)"
 
 _CANONICALS = """
 WITH RECURSIVE named AS (
@@ -151,7 +138,12 @@ RULES: tuple[Rule, ...] = (
         "links to pages that have moved for good (301, 308)",
         f"verdict = 'moved' AND NOT {_INSECURE}",
     ),
-    _of_links("insecure", WARNING, "links by http to pages that https has, too", f"verdict IS DISTINCT FROM 'gone' AND {_INSECURE}"),
+    _of_links(
+        "insecure",
+        WARNING,
+        "links by http to pages that https has, too",
+        f"verdict IS DISTINCT FROM 'gone' AND {_INSECURE}",
+    ),
     _of_links(
         "slow",
         NOTICE,
@@ -171,7 +163,8 @@ RULES: tuple[Rule, ...] = (
         "orphan",
         WARNING,
         "pages that no link leads to",
-        f"SELECT c.url, NULL, NULL, NULL, NULL, NULL, NULL, NULL, c.first_at, c.first_round FROM current c WHERE {_ORPHANS}",
+        "SELECT c.url, NULL, NULL, NULL, NULL, NULL, NULL, NULL, c.first_at, c.first_round FROM current c"
+        f" WHERE {_ORPHANS}",
     ),
     _of_pages("no_title", WARNING, "pages without title", "p.title = ''"),
     _of_pages(
@@ -212,7 +205,9 @@ RULES: tuple[Rule, ...] = (
         "entries of sitemaps that redirect",
         _ENTRIES + "t.is_redirect AND (t.verdict IS NULL OR t.verdict = 'moved')",
     ),
-    _of_pages("not_in_sitemap", NOTICE, "pages that no sitemap of their host has", f"{_INDEXABLE} AND {_NOT_IN_SITEMAP}"),
+    _of_pages(
+        "not_in_sitemap", NOTICE, "pages that no sitemap of their host has", f"{_INDEXABLE} AND {_NOT_IN_SITEMAP}"
+    ),
     Rule(
         "mixed_content",
         ERROR,

@@ -75,7 +75,9 @@ def test_since_when(name: str, tmp_path: Path) -> None:
 
 def test_since_is_decided_by_the_check_of_then(tmp_path: Path) -> None:
     images = page("A", "<img src=i><a href=b>b")
-    crawl = crawled(tmp_path, {A: images, B: page("B")}, {A: page("A", "<img src=i>News <a href=b>b"), B: page("B", "<img src=j>")})
+    crawl = crawled(
+        tmp_path, {A: images, B: page("B")}, {A: page("A", "<img src=i>News <a href=b>b"), B: page("B", "<img src=j>")}
+    )
     assert found(crawl, since=1) == [("no_alt", B, "http://a.test/j")]
     assert found(crawl) == [("no_alt", A, "http://a.test/i"), ("no_alt", B, "http://a.test/j")]
 

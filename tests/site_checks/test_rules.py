@@ -109,7 +109,8 @@ HONEST = {
     "fragments in other spellings": page("A", "<a href=#gr%C3%B6%C3%9Fe>g <a href=#a%20b>a<p id=größe><p id='a%20b'>"),
     "the name of an anchor": page("A", "<a href=#old>o <a name=old></a>"),
     "decoration": page(
-        "A", "<img src=b alt=''><img src=c role=presentation><img src=d aria-hidden=true><noscript><img src=e></noscript>"
+        "A",
+        "<img src=b alt=''><img src=c role=presentation><img src=d aria-hidden=true><noscript><img src=e></noscript>",
     ),
     "a template with an h1": page("A", "<template><h1>B</h1></template>"),
     "an image that labels itself": page("A", "<img src=b aria-label=b>"),

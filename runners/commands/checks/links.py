@@ -12,7 +12,7 @@ from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.plugins import PluginError
 from ....transforms.sql import QueryError
 from ...site_checks.check import SLOW_S, Checked, Finding, check_site
-from ...site_checks.rules import BY_NAME, RULES, SEVERITIES, Rule
+from ...site_checks.rules import BY_NAME, RULES, SEVERITIES
 from ...terminal.errors import Failure, Usage
 from ...terminal.units import counted
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", action="store_true", help="print CSV")
     parser.epilog = (
-        f"RULES: names separated by commas, a severity ({', '.join(SEVERITIES)}) or all. Rules:"
+        f"RULES: names separated by commas, a severity ({', '.join(Severity)}) or all. Rules:"
         f" {', '.join(rule.name for rule in RULES)}."
     )
     parser.set_defaults(check=run)
@@ -56,9 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise Usage(f"--fail-on {','.join(unchecked)}: --rule leaves it out")
     rules = [rule for rule in RULES if rule.name in chosen]
     try:
-        with check_site(
-            crawl, manifests, stored_settings(crawl), rules, arguments.since, arguments.slow
-        ) as checked:
+        with check_site(crawl, manifests, stored_settings(crawl), rules, arguments.since, arguments.slow) as checked:
             _FORMS["json" if arguments.json else "csv" if arguments.csv else "text"](
                 checked, None if arguments.rule else _SHOWN, sys.stdout
             )
@@ -90,7 +88,7 @@ def write_json(checked: Checked, most: int | None, output: TextIO) -> None:
     """One object: counts, notes, and all findings, a line each."""
     counts = {count.rule.name: count.findings for count in checked.counts()}
     head = {"pages": checked.pages, "counts": counts, "notes": checked.notes}
-    output.write(f"{json.dumps(head, ensure_ascii=False)[:-1]}, \"findings\": [")
+    output.write(f'{json.dumps(head, ensure_ascii=False)[:-1]}, "findings": [')
     for number, finding in enumerate(_all(checked)):
         row = finding.to_dict() | {"severity": BY_NAME[finding.rule].severity}
         output.write(f"{',' if number else ''}\n{json.dumps(row, ensure_ascii=False)}")
@@ -140,7 +138,7 @@ def _line(finding: Finding) -> str:
         finding.place,
         finding.anchor and f"“{finding.anchor}”",
         finding.target and f"-> {finding.target}",
-        finding.final and finding.final != finding.target and f"-> {finding.final}" or None,
+        (finding.final and finding.final != finding.target and f"-> {finding.final}") or None,
         f"({_reason(finding)})" if _reason(finding) else None,
     )
     return " ".join(filter(None, (part and " ".join(part.split()) for part in parts)))
