@@ -12,7 +12,7 @@ from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.plugins import PluginError
 from ....transforms.sql import QueryError
 from ...site_checks.check import SLOW_S, Checked, Finding, check_site
-from ...site_checks.rules import BY_NAME, RULES, SEVERITIES
+from ...site_checks.rules import BY_NAME, RULES, Severity
 from ...terminal.errors import Failure, Usage
 from ...terminal.units import counted
 
