@@ -120,9 +120,10 @@ CREATE OR REPLACE TABLE ids AS
         SELECT coalesce(t.final_key, r.target_key) AS url_key
         FROM refs r LEFT JOIN targets t ON r.target_key = t.url_key WHERE r.fragment <> ''
     ) USING (url_key);
-CREATE OR REPLACE VIEW newest_links AS
-    SELECT l.* FROM links l SEMI JOIN current c ON l.source_key = c.url_key
-    WHERE l.round <= {last} QUALIFY l.round = max(l.round) OVER (PARTITION BY l.source_key);
+CREATE OR REPLACE TABLE last_links AS
+    SELECT l.source_key, max(l.round) AS round FROM links l SEMI JOIN current c ON l.source_key = c.url_key
+    WHERE l.round <= {last} GROUP BY l.source_key;
+CREATE OR REPLACE VIEW newest_links AS SELECT l.* FROM links l SEMI JOIN last_links USING (source_key, round);
 INSERT INTO refs BY NAME
     SELECT l.source_key AS url_key, 0 AS number, l.target_url AS url, '' AS fragment, '' AS fragment_id, l.kind,
         l.anchor, '' AS section, '' AS section_id, l.target_key, false AS is_mixed

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from lxml import etree
+
 from ...transforms import urls
 from ...transforms.http import media_types
 from ...transforms.parsing import charsets, html_links, html_metadata, html_tree, rel_canonical, robots_meta
@@ -102,7 +104,7 @@ def page_facts(
     return PageFacts(
         title=html_metadata.title(elements, html_metadata.Meta((), "")),
         has_description=bool(meta.first("description")),
-        h1_count=sum(not _is_inert(element) for element in root.iter("h1")),
+        h1_count=sum(1 for _ in _shown(root, "h1")),
         without_alt=list(dict.fromkeys(_without_alt(root, base))),
         references=references,
         ids=all_ids,
@@ -165,11 +167,11 @@ def _fragment(reference: str) -> str:
 
 def _without_alt(root: Any, base: str) -> Iterator[str]:
     """Images that have no alternative text, and are not marked as decoration (HTML, 4.8.4.4)."""
-    for image in root.iter("img"):
+    for image in _shown(root, "img"):
         get = image.get
         if any(get(name) is not None for name in _ALT) or (get("role") or "").strip().lower() in _DECORATION:
             continue
-        if (get("aria-hidden") or "").lower() != "true" and not _is_inert(image):
+        if (get("aria-hidden") or "").lower() != "true":
             reference = get("src") or ""
             yield (urls.canonicalize(reference, base) or "") if len(reference) <= _MAX_REFERENCE else ""
 
@@ -181,9 +183,14 @@ def _languages(elements: html_tree.Elements, base: str) -> Iterator[str]:
             yield target
 
 
-def _is_inert(element: Any) -> bool:
-    """Whether an element is within one that browsers with scripts do not show."""
-    return next(element.iterancestors(*_INERT), None) is not None
+def _shown(root: Any, tag: str) -> Iterator[Any]:
+    """The elements of a tag that are not within one that browsers with scripts do not show."""
+    inert = 0
+    for event, element in etree.iterwalk(root, events=("start", "end"), tag=(tag, *_INERT)):
+        if element.tag in _INERT:
+            inert += 1 if event == "start" else -1
+        elif event == "start" and not inert:
+            yield element
 
 
 def _anchor(element: Any) -> str:
